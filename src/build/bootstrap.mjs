@@ -1,0 +1,93 @@
+// The one file that runs before anything is installed, so it is plain Node: it installs what the lockfile says when that
+// has changed, builds what is out of date, and hands over to the pinned Bun. `npm start` and `npm test` are this file.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const [task = 'start', ...rest] = process.argv.slice(2)
+const windows = process.platform === 'win32'
+const executable = join(root, 'dist', windows ? 'understudy.exe' : 'understudy')
+
+/** Runs a program to its end with our terminal; a failure ends this process with the same code. */
+function run(command, args, options = {}) {
+  const { status, error, signal } = spawnSync(command, args, { stdio: 'inherit', cwd: root, ...options })
+  if (error) {
+    console.error(`understudy: could not run ${command}: ${error.message}`)
+    process.exit(1)
+  }
+  if (signal) process.exit(130)
+  if (status !== 0) process.exit(status ?? 1)
+}
+
+/** Newest modification time, in ms, of a file or of everything below a folder; 0 when there is none. */
+function newest(path) {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (!stat) return 0
+  if (!stat.isDirectory()) return stat.mtimeMs
+  return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
+}
+
+function install() {
+  const stamp = join(root, 'node_modules', '.package-lock.json')
+  const wanted = Math.max(newest(join(root, 'package.json')), newest(join(root, 'package-lock.json')))
+  if (existsSync(stamp) && newest(stamp) >= wanted) return
+  console.error('understudy: installing dependencies ...')
+  const npm = spawnSync(windows ? 'npm.cmd' : 'npm', ['--version'], { stdio: 'ignore', shell: windows })
+  if (npm.status === 0) run(windows ? 'npm.cmd' : 'npm', ['ci', '--loglevel=error'], { shell: windows })
+  else run('bun', ['install', '--no-save'])
+}
+
+/** The pinned Bun, straight from its platform package: install scripts stay switched off (.npmrc). */
+function bunPath() {
+  const scope = join(root, 'node_modules', '@oven')
+  const names = existsSync(scope) ? readdirSync(scope) : []
+  const found = names.map((name) => join(scope, name, 'bin', windows ? 'bun.exe' : 'bun')).find((path) => existsSync(path))
+  if (found) return found
+  console.error(`understudy: the bun package has no binary for ${process.platform}-${process.arch}`)
+  return process.exit(1)
+}
+
+function build(bun) {
+  const sources = ['src', 'fixtures', 'package.json', 'package-lock.json'].map((name) => newest(join(root, name)))
+  if (newest(executable) >= Math.max(...sources)) return
+  console.error('understudy: building the executable ...')
+  run(bun, ['src/build/build.ts'])
+}
+
+const bin = (name) => join(root, 'node_modules', '.bin', windows ? `${name}.cmd` : name)
+function check() {
+  run(bin('tsc'), ['--noEmit'], { shell: windows })
+  run(bin('biome'), ['check', '--error-on-warnings', '.'], { shell: windows })
+}
+
+install()
+const bun = bunPath()
+const tasks = {
+  start() {
+    build(bun)
+    // Signals reach the whole foreground group: the server stops by itself, and this process waits for it.
+    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
+    run(executable, ['serve', ...rest], { cwd: process.cwd() })
+  },
+  test() {
+    check()
+    build(bun)
+    run(bun, ['test', ...rest])
+  },
+  check,
+  fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
+  build: () => run(bun, ['src/build/build.ts', ...rest]),
+  'build:all': () => run(bun, ['src/build/build.ts', '--all']),
+  dev: () => run(bun, ['--watch', 'src/main.ts', 'serve', ...rest], { cwd: process.cwd() }),
+  bench() {
+    build(bun)
+    run(bun, [`bench/${rest[0] ?? 'start'}.ts`, ...rest.slice(1)])
+  },
+}
+if (!(task in tasks)) {
+  console.error(`understudy: unknown task "${task}"; valid: ${Object.keys(tasks).join(', ')}`)
+  process.exit(2)
+}
+tasks[task]()

@@ -1,0 +1,76 @@
+// Compiles the executable: `dist/understudy` for this platform, or with --all an archive a platform plus SHA256SUMS.
+import { $, Glob } from 'bun'
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { tokenTable } from './token-table.ts'
+
+const root = join(import.meta.dir, '..', '..')
+const dist = join(root, 'dist')
+const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'] as const
+const here = `${process.platform}-${process.arch}`
+
+/** Swagger UI's own files; everything the page loads comes from the executable. */
+const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']
+
+async function compile(platform: string, outfile: string): Promise<void> {
+  const assets = [
+    ...new Glob('fixtures/**/*.{yaml,yml,json}').scanSync(root),
+    ...swaggerAssets.map((name) => `node_modules/swagger-ui-dist/${name}`),
+    'dist/o200k.bin',
+  ].sort()
+  const result = await Bun.build({
+    root,
+    entrypoints: ['src/main.ts', 'src/db/checkpoint-worker.ts', ...assets].map((path) => join(root, path)),
+    loader: { '.yaml': 'file', '.yml': 'file', '.json': 'file', '.css': 'file', '.png': 'file', '.bin': 'file' },
+    naming: { asset: '[dir]/[name].[ext]' },
+    format: 'esm',
+    bytecode: true,
+    minify: { whitespace: true, syntax: true },
+    plugins: [embeddable(platform)],
+    compile: {
+      outfile,
+      target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+    },
+  })
+  if (!result.success) throw new AggregateError(result.logs, `building for ${platform} failed`)
+}
+
+/** The driver's entry for one platform (its default one looks for node_modules at run time), and scripts that are served, not run. */
+const embeddable = (platform: string): Bun.BunPlugin => ({
+  name: 'embeddable',
+  setup(builder) {
+    const driver = join(root, `node_modules/better-sqlite3/lib/${platform}.js`)
+    builder.onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: driver }))
+    builder.onLoad({ filter: /swagger-ui-bundle\.js$/ }, async ({ path }) => ({
+      contents: await Bun.file(path).bytes(),
+      loader: 'file',
+    }))
+  },
+})
+
+mkdirSync(dist, { recursive: true })
+await Bun.write(join(dist, 'o200k.bin'), tokenTable())
+if (!process.argv.includes('--all')) {
+  const name = process.platform === 'win32' ? 'understudy.exe' : 'understudy'
+  await compile(here, join(dist, `${name}.new`))
+  const [built] = new Glob(`${name}.new*`).scanSync(dist)
+  renameSync(join(dist, built ?? `${name}.new`), join(dist, name))
+  console.error(`built dist/${name}`)
+} else {
+  const sums: string[] = []
+  for (const platform of platforms) {
+    const folder = join(dist, `understudy-${platform}`)
+    const archive = `understudy-${platform}.tar.gz`
+    mkdirSync(folder, { recursive: true })
+    await compile(platform, join(folder, platform === 'win32-x64' ? 'understudy.exe' : 'understudy'))
+    await $`cp ${join(root, 'README.md')} ${join(root, 'LICENSE')} ${folder}`
+    await $`tar -czf ${join(dist, archive)} -C ${dist} ${`understudy-${platform}`}`
+    rmSync(folder, { recursive: true })
+    const digest = new Bun.CryptoHasher('sha256').update(await Bun.file(join(dist, archive)).bytes()).digest('hex')
+    sums.push(`${digest}  ${archive}`)
+    console.error(`built dist/${archive}`)
+  }
+  await Bun.write(join(dist, 'SHA256SUMS'), `${sums.join('\n')}\n`)
+}
