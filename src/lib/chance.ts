@@ -1,0 +1,6 @@
+// Chance is a function of what it is for, never a stream: the order of parallel calls cannot change anybody's luck.
+
+/** A number in [0, 1) that depends on the seed and the keys alone. */
+export function chance(seed: number, ...keys: (string | number)[]): number {
+  return Number(Bun.hash(JSON.stringify(keys), BigInt(seed)) >> 11n) / 2 ** 53
+}

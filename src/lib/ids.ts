@@ -1,0 +1,22 @@
+// Identifiers that repeat when seed, time and order of calls repeat.
+import { ulid } from 'ulid'
+import { chance } from './chance.ts'
+
+/** The ULID of one purpose and number (`trace`, 17) of a seed at an instant in ms since the epoch. */
+export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
+  // ulid asks for 16 characters of chance; one hash holds ten of them.
+  let bits = Bun.hash(`${purpose}:${count}`, BigInt(seed))
+  let asked = 0
+  return ulid(now, () => {
+    if (asked++ === 8) bits = Bun.hash(`${purpose}:${count}:more`, BigInt(seed) ^ bits)
+    const five = Number(bits & 31n)
+    bits >>= 5n
+    return five / 32
+  })
+}
+
+/** A short hexadecimal fingerprint of a text. */
+export const fingerprint = (text: string): string => Bun.hash(text).toString(16).padStart(16, '0')
+
+/** A number in [0, 1) from a text: the seed of a keyed choice. */
+export const choiceOf = (text: string): number => chance(0, text)

@@ -1,0 +1,113 @@
+// Byte-pair tokens of the o200k vocabulary, over a flat table made by build/token-table.ts: nothing is parsed at start, and
+// the table is read when the first text is counted. test/tokens.test.ts holds it equal to the tokenizer package.
+import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
+import { readAsset } from './assets.ts'
+import { hashBytes, TABLE_SLOTS } from './token-hash.ts'
+
+interface Table {
+  /** End offset in `bytes` of every token, by rank. */
+  ends: Uint32Array
+  /** Open-addressing hash table of ranks + 1; 0 is an empty slot. */
+  slots: Uint32Array
+  bytes: Uint8Array
+}
+
+let table: Table | undefined
+function load(): Table {
+  const file = readAsset('dist/o200k.bin')
+  const aligned = file.byteOffset % 4 === 0 ? file : file.slice()
+  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, 2)
+  const count = words[0] ?? 0
+  const ends = new Uint32Array(aligned.buffer, aligned.byteOffset + 8, count)
+  const slots = new Uint32Array(aligned.buffer, aligned.byteOffset + 8 + count * 4, TABLE_SLOTS)
+  return { ends, slots, bytes: aligned.subarray(8 + (count + TABLE_SLOTS) * 4) }
+}
+
+/** Rank of the token whose bytes are `bytes[start, end)`, or -1. */
+function rankOf({ ends, slots, bytes: all }: Table, bytes: Uint8Array, start: number, end: number): number {
+  for (let slot = hashBytes(bytes, start, end); ; slot = (slot + 1) % TABLE_SLOTS) {
+    const rank = (slots[slot] ?? 0) - 1
+    if (rank < 0) return -1
+    const from = rank === 0 ? 0 : (ends[rank - 1] ?? 0)
+    if ((ends[rank] ?? 0) - from !== end - start) continue
+    let same = 0
+    while (same < end - start && all[from + same] === bytes[start + same]) same++
+    if (same === end - start) return rank
+  }
+}
+
+/** Byte-pair merging of one piece: the pair of neighbours with the lowest rank is joined until no pair is a token. */
+function mergePiece(tokens: Table, bytes: Uint8Array): number[] {
+  const whole = rankOf(tokens, bytes, 0, bytes.length)
+  if (whole >= 0) return [whole]
+  const starts = Array.from({ length: bytes.length + 1 }, (_, index) => index)
+  const pairRank = (index: number) => {
+    const end = starts[index + 2]
+    if (end === undefined) return Number.POSITIVE_INFINITY
+    const rank = rankOf(tokens, bytes, starts[index] ?? 0, end)
+    return rank < 0 ? Number.POSITIVE_INFINITY : rank
+  }
+  const ranks = starts.map((_, index) => pairRank(index))
+  for (;;) {
+    let best = 0
+    for (let index = 1; index < ranks.length; index++) if ((ranks[index] ?? 0) < (ranks[best] ?? 0)) best = index
+    if (ranks[best] === Number.POSITIVE_INFINITY) break
+    starts.splice(best + 1, 1)
+    ranks.splice(best + 1, 1)
+    ranks[best] = pairRank(best)
+    if (best > 0) ranks[best - 1] = pairRank(best - 1)
+  }
+  return starts.slice(0, -1).map((start, index) => rankOf(tokens, bytes, start, starts[index + 1] ?? start))
+}
+
+const encoder = new TextEncoder()
+// Words repeat, so a piece is merged once; bounded, since a server runs for days.
+const pieces = new Map<string, number[]>()
+const PIECES_KEPT = 50_000
+// A piece without a space or a letter can be very long (a base64 image in a text): merged in slices, it costs linear time.
+const LONGEST_PIECE = 256
+
+/** Token ids of a text, in the o200k vocabulary; special-token texts are plain text here. */
+export function encodeTokens(text: string): number[] {
+  const tokens = (table ??= load())
+  const ids: number[] = []
+  for (const [piece] of text.matchAll(O200K_TOKEN_SPLIT_REGEX)) {
+    let found = pieces.get(piece)
+    if (!found) {
+      const bytes = encoder.encode(piece)
+      found = []
+      for (let at = 0; at < bytes.length; at += LONGEST_PIECE) {
+        for (const id of mergePiece(tokens, bytes.subarray(at, at + LONGEST_PIECE))) found.push(id)
+      }
+      if (pieces.size >= PIECES_KEPT) pieces.clear()
+      if (piece.length <= LONGEST_PIECE) pieces.set(piece, found)
+    }
+    for (const id of found) ids.push(id)
+  }
+  return ids
+}
+
+/** Number of tokens of a text. */
+export const countTokens = (text: string): number => (text === '' ? 0 : encodeTokens(text).length)
+
+/**
+ * The text cut at token boundaries, with the number of tokens of each piece: tokens that share one character stay together,
+ * so that every piece can be sent by itself.
+ */
+export function splitTokens(text: string): { text: string; tokens: number }[] {
+  const tokens = (table ??= load())
+  const decoder = new TextDecoder()
+  const split: { text: string; tokens: number }[] = []
+  let waiting = 0
+  for (const id of encodeTokens(text)) {
+    const piece = tokens.bytes.subarray(id === 0 ? 0 : tokens.ends[id - 1], tokens.ends[id])
+    const decoded = decoder.decode(piece, { stream: true })
+    waiting++
+    if (decoded === '') continue
+    split.push({ text: decoded, tokens: waiting })
+    waiting = 0
+  }
+  const last = split.at(-1)
+  if (waiting > 0 && last) last.tokens += waiting
+  return split
+}

@@ -1,0 +1,16 @@
+// Durations and sizes as people write them in files and flags.
+
+const DURATION_UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
+
+const parse = (text: string, units: Record<string, number>, bare: string): number | undefined => {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim()) ?? []
+  const factor = units[(unit || bare).toLowerCase()]
+  return amount === undefined || factor === undefined ? undefined : Number(amount) * factor
+}
+
+/** Milliseconds of `300ms`, `2s`, `5m`, `1h`; a bare number is milliseconds; undefined when it is none of these. */
+export const parseDuration = (text: string | number): number | undefined => parse(String(text), DURATION_UNITS, 'ms')
+
+/** Bytes of `512KiB`, `32MiB`, `1GB`; a bare number is bytes; undefined when it is none of these. */
+export const parseSize = (text: string | number): number | undefined => parse(String(text), SIZE_UNITS, 'b')
