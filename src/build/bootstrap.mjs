@@ -43,7 +43,9 @@ function install() {
 function bunPath() {
   const scope = join(root, 'node_modules', '@oven')
   const names = existsSync(scope) ? readdirSync(scope) : []
-  const found = names.map((name) => join(scope, name, 'bin', windows ? 'bun.exe' : 'bun')).find((path) => existsSync(path))
+  const found = names
+    .map((name) => join(scope, name, 'bin', windows ? 'bun.exe' : 'bun'))
+    .find((path) => existsSync(path))
   if (found) return found
   console.error(`understudy: the bun package has no binary for ${process.platform}-${process.arch}`)
   return process.exit(1)

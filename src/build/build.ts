@@ -1,7 +1,8 @@
 // Compiles the executable: `dist/understudy` for this platform, or with --all an archive a platform plus SHA256SUMS.
-import { $, Glob } from 'bun'
+
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { $, Glob } from 'bun'
 import { tokenTable } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')

@@ -1,0 +1,48 @@
+// The one way a call is refused. Thrown anywhere, rendered in app.ts only.
+
+/** What a refused caller reads: see `envelope` for the body. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  /** JSON path of the field at fault, such as `messages[0].role`. */
+  readonly param: string | null
+  readonly headers: Record<string, string>
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { param = null, headers = {} }: { param?: string | null; headers?: Record<string, string> } = {},
+  ) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.param = param
+    this.headers = headers
+  }
+}
+
+const TYPES: Record<number, string> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+}
+
+/** The error type of a status, as clients of the OpenAI family name them. */
+export const errorType = (status: number): string =>
+  TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
+
+/** The body of every error: `code` (a string) and `message` for strict clients, `error` for clients of the OpenAI family. */
+export const envelope = ({
+  status,
+  message,
+  param,
+  code,
+}: Pick<ApiError, 'status' | 'message' | 'param' | 'code'>) => ({
+  code: String(status),
+  message,
+  error: { message, type: errorType(status), param, code },
+})

@@ -1,0 +1,114 @@
+// Request shapes that the router operations share (SPEC.md, "Shared request structures"), with their limits and defaults.
+import { z } from 'zod'
+
+/** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
+export const ModelId = z
+  .string()
+  .regex(/^[^/\s]+\/\S+$/, {
+    error: (issue) => `must be '<provider>/<model>', such as 'openai/gpt-4o', got ${JSON.stringify(issue.input)}`,
+  })
+  .describe('The model, as `<provider>/<model>`.')
+  .meta({ examples: ['openai/gpt-4o'] })
+
+export const Fallbacks = z
+  .array(z.looseObject({ model: ModelId }))
+  .describe('Models tried in order when the primary one fails.')
+export const Retry = z
+  .looseObject({
+    count: z.int().min(1).max(5).default(3).describe('Extra attempts.'),
+    on_codes: z.array(z.int().min(100).max(599)).optional().describe('Statuses that are retried; [429] when left out.'),
+  })
+  .describe('When and how often a failed attempt is repeated.')
+export const LoadBalancer = z
+  .looseObject({
+    type: z.literal('weight_based'),
+    models: z
+      .array(
+        z.looseObject({
+          model: ModelId,
+          weight: z.number().min(0.001).max(1).default(0.5).describe('Share of the calls.'),
+        }),
+      )
+      .min(1),
+  })
+  .describe('Shares calls between models by weight.')
+export const Cache = z
+  .looseObject({
+    type: z.literal('exact_match'),
+    ttl: z.int().min(1).max(259_200).default(1800).describe('Seconds an answer is kept.'),
+  })
+  .describe('Answers equal calls from a stored answer.')
+export const Timeout = z
+  .looseObject({ call_timeout: z.int().min(1).describe('Milliseconds an attempt may take.') })
+  .describe('How long one attempt may take.')
+export const Thinking = z
+  .discriminatedUnion('type', [
+    z.looseObject({ type: z.literal('disabled') }),
+    z.looseObject({ type: z.literal('adaptive') }),
+    z.looseObject({
+      type: z.literal('enabled'),
+      budget_tokens: z.int().min(1).describe('Most tokens spent on thinking.'),
+      thinking_level: z.enum(['low', 'medium', 'high']).optional(),
+    }),
+  ])
+  .describe('Whether and how long the model thinks before it answers.')
+export const Guardrails = z
+  .array(z.looseObject({ id: z.string().min(1), execute_on: z.enum(['input', 'output']) }))
+  .describe(
+    'Checks of the input or the output; built in: `svc_pii_detection`, `svc_sexual_moderation`, `svc_harmful_moderation`.',
+  )
+export const Identity = z
+  .looseObject({
+    id: z.string().min(1),
+    display_name: z.string().optional(),
+    email: z.string().optional(),
+    metadata: z.array(z.record(z.string(), z.unknown())).optional(),
+    logo_url: z.string().optional(),
+    tags: z.array(z.string()).optional(),
+  })
+  .describe('The end user on whose behalf the call is made.')
+export const Thread = z
+  .looseObject({ id: z.string().min(1), tags: z.array(z.string()).optional() })
+  .describe('Groups related calls.')
+export const KnowledgeBases = z
+  .array(
+    z.looseObject({
+      knowledge_id: z.string().min(1),
+      top_k: z.int().min(1).optional(),
+      threshold: z.number().min(0).max(1).optional(),
+      search_type: z.enum(['vector_search', 'keyword_search', 'hybrid_search']).default('hybrid_search'),
+    }),
+  )
+  .describe('Knowledge bases whose chunks are put before the messages.')
+export const Metadata = z
+  .record(z.string().max(64), z.string().max(512))
+  .refine((pairs) => Object.keys(pairs).length <= 16, { error: 'must have at most 16 pairs' })
+  .describe('At most 16 pairs, stored with the trace; keys up to 64 characters, values up to 512.')
+
+const prompted = {
+  prompt: z.looseObject({ id: z.string(), version: z.string().optional() }).optional(),
+  inputs: z
+    .union([
+      z.record(z.string(), z.unknown()),
+      z.array(z.looseObject({ key: z.string(), value: z.unknown(), is_pii: z.boolean().optional() })),
+    ])
+    .optional()
+    .describe('Values of the prompt variables; deprecated in favour of `variables`.'),
+  thread: Thread.optional(),
+  knowledge_bases: KnowledgeBases.optional(),
+}
+
+/** The service options object of chat and legacy completion calls. */
+export const ServiceOptions = z
+  .looseObject({
+    name: z.string().optional(),
+    retry: Retry.optional(),
+    fallbacks: Fallbacks.optional(),
+    identity: Identity.optional(),
+    contact: Identity.optional(),
+    cache: Cache.optional(),
+    load_balancer: LoadBalancer.optional(),
+    timeout: Timeout.optional(),
+    ...prompted,
+  })
+  .describe('Service options; the same fields at top level win.')

@@ -1,0 +1,98 @@
+// Turns what zod found wrong into one sentence a person can act on: the value, what would be valid, where.
+import type { z } from 'zod'
+import { ApiError } from './error.ts'
+
+type Issue = z.core.$ZodIssue
+/** One thing wrong with a value: where, and what would be right. */
+export interface Problem {
+  path: PropertyKey[]
+  message: string
+}
+
+/** `messages[0].content` from its steps; the empty string is the whole value. */
+export const formatPath = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`
+    return text === '' ? String(step) : `${text}.${String(step)}`
+  }, '')
+
+/** A value as it is quoted in an error: JSON, cut when long. */
+export function quote(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text
+}
+
+const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((value, step) => (value as Record<PropertyKey, unknown> | null | undefined)?.[step], root)
+
+const list = (values: readonly unknown[]) => values.map((value) => JSON.stringify(value)).join(', ')
+const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`)
+const UNITS: Record<string, string> = { string: ' characters', array: ' items', object: ' keys' }
+
+function expectation(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${article(issue.expected === 'int' ? 'integer' : issue.expected === 'record' ? 'object' : issue.expected)}`
+    case 'invalid_value':
+      return issue.values.length === 1 ? `must be ${list(issue.values)}` : `must be one of ${list(issue.values)}`
+    case 'too_small':
+      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${UNITS[issue.origin] ?? ''}`
+    case 'too_big':
+      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${UNITS[issue.origin] ?? ''}`
+    case 'unrecognized_keys':
+      return `has unknown ${issue.keys.length > 1 ? 'keys' : 'key'} ${list(issue.keys)}`
+    case 'invalid_format':
+      return 'pattern' in issue && issue.pattern ? `must match ${issue.pattern}` : `must be a valid ${issue.format}`
+    case 'invalid_union':
+      return 'options' in issue && Array.isArray(issue.options) && issue.options.length > 0
+        ? `must be one of ${list(issue.options)}`
+        : unionOf(issue.errors)
+    default:
+      return issue.message
+  }
+}
+
+/** What a value may be when each branch of a union refused it at its root: the choices, joined. */
+const unionOf = (branches: Issue[][]): string => {
+  const choices = branches.flatMap((branch) => branch.filter((issue) => issue.path.length === 0).map(expectation))
+  return choices.length === 0 ? 'has no valid form' : [...new Set(choices)].join(', or ')
+}
+
+/** The problem the writer most likely means: in a union, the one of the branch that got furthest. */
+function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = []): Problem {
+  const path = [...base, ...issue.path]
+  if (issue.code === 'invalid_union') {
+    const furthest = issue.errors
+      .flat()
+      .filter((inner) => inner.path.length > 0)
+      .map((inner) => deepest(inner, root, path))
+      .sort((a, b) => b.path.length - a.path.length)[0]
+    if (furthest) return furthest
+  }
+  const at = issue.code === 'invalid_union' && typeof issue.discriminator === 'string' ? dropEcho(path, issue) : path
+  const value = valueAt(root, at)
+  const missing = value === undefined && issue.code !== 'custom'
+  return {
+    path: at,
+    message: missing ? `is required: it ${expectation(issue)}` : `${expectation(issue)}, got ${quote(value)}`,
+  }
+}
+
+const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>
+  path.at(-1) === issue.discriminator ? path : [...path, issue.discriminator ?? '']
+
+/** All problems of a failed parse, in the order zod found them. */
+export const problemsOf = (error: z.core.$ZodError, root: unknown): Problem[] =>
+  error.issues.map((issue) => deepest(issue, root))
+
+/** The value as the schema makes it; a 400 that names the first field at fault otherwise. */
+export function parseRequest<T>(schema: z.ZodType<T>, value: unknown, status = 400): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const [problem = { path: [], message: 'is not valid' }] = problemsOf(result.error, value)
+  const param = formatPath(problem.path)
+  throw new ApiError(status, 'invalid_value', `${param === '' ? 'the body' : `'${param}'`} ${problem.message}`, {
+    param: param === '' ? null : param,
+  })
+}

@@ -1,0 +1,99 @@
+// Opens a database: the only file that names the driver.
+import Driver from 'better-sqlite3'
+import { migrations } from './migrations.ts'
+
+/** A connection of the driver. */
+export type Database = Driver.Database
+
+/** The file cannot be used; the message is one line for the person who named it. */
+export class DatabaseError extends Error {}
+
+/** Bytes of a migrated, empty database, from which in-memory sessions are cloned in milliseconds. */
+export function template(): Buffer {
+  const database = new Driver(':memory:')
+  migrate(database, ':memory:')
+  const bytes = database.serialize()
+  database.close()
+  return bytes
+}
+
+/** An in-memory database with the content of a serialized one. */
+export const openClone = (bytes: Buffer): Database => new Driver(bytes)
+
+/** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. */
+export function openFile(file: string): { database: Database; release: () => void } {
+  const release = lock(file)
+  try {
+    const database = new Driver(file, { timeout: 2000 })
+    // WAL before synchronous: NORMAL is safe against a killed process only there. Checkpoints are db/writer.ts's work.
+    database.pragma('journal_mode = WAL')
+    database.pragma('synchronous = NORMAL')
+    database.pragma('wal_autocheckpoint = 0')
+    migrate(database, file)
+    return { database, release }
+  } catch (error) {
+    release()
+    throw explained(error, file)
+  }
+}
+
+/** A second connection that only reads, for programs beside the server. */
+export function openReadOnly(file: string): Database {
+  try {
+    return new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
+  } catch (error) {
+    throw explained(error, file)
+  }
+}
+
+/** Holds an exclusive lock beside the file; the system lets go of it when the process ends, however it ends. */
+function lock(file: string): () => void {
+  let holder: Database | undefined
+  try {
+    holder = new Driver(`${file}-lock`, { timeout: 0 })
+    holder.pragma('journal_mode = MEMORY')
+    holder.exec('BEGIN EXCLUSIVE')
+    const held = holder
+    return () => held.close()
+  } catch (error) {
+    holder?.close()
+    if (codeOf(error).startsWith('SQLITE_BUSY')) {
+      throw new DatabaseError(
+        `database ${file} is in use by another understudy: stop that one, or name another file with --db`,
+      )
+    }
+    throw explained(error, file)
+  }
+}
+
+const codeOf = (error: unknown) => String((error as { code?: unknown }).code ?? '')
+
+function explained(error: unknown, file: string): DatabaseError {
+  if (error instanceof DatabaseError) return error
+  const code = codeOf(error)
+  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
+    return new DatabaseError(`database ${file} is not a healthy SQLite file: move it away, or name another with --db`)
+  }
+  if (code.startsWith('SQLITE_BUSY')) return new DatabaseError(`database ${file} is locked by another program`)
+  return new DatabaseError(`database ${file} cannot be opened: ${(error as Error).message}`)
+}
+
+function migrate(database: Database, file: string): void {
+  const version = Number(database.pragma('user_version', { simple: true }))
+  if (version > migrations.length) {
+    throw new DatabaseError(
+      `database ${file} has schema version ${version}, this understudy knows ${migrations.length}: use a newer understudy or another file`,
+    )
+  }
+  for (const [index, sql] of migrations.entries()) {
+    if (index < version) continue
+    database.transaction(() => {
+      database.exec(sql)
+      database.pragma(`user_version = ${index + 1}`)
+    })()
+  }
+}
+
+/** A connection for one checkpoint pass beside the server's own. */
+export const openFileForCheckpoint = (file: string): Database =>
+  new Driver(file, { fileMustExist: true, timeout: 2000 })

@@ -1,0 +1,90 @@
+// Traces in SQLite: written once, listed newest first.
+import { and, count, desc, eq, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm'
+import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
+import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import type { Database } from './open.ts'
+import { traces } from './schema.ts'
+import type { Writer } from './writer.ts'
+
+/** What a list of traces is narrowed by; `before` is a trace id and the page goes on after it. */
+export interface TraceFilter {
+  model?: string | undefined
+  status?: number | undefined
+  /** Milliseconds since the epoch, inclusive. */
+  since?: number | undefined
+  until?: number | undefined
+  before?: string | undefined
+  limit: number
+}
+
+/** The traces of one session. */
+export interface TraceStore {
+  /** Resolves when the trace is committed. `request` and `answer` are JSON texts. */
+  record(seq: number, trace: TraceRecord, request: string, answer: string): Promise<void>
+  list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
+  get(id: string): StoredTrace | undefined
+  count(): number
+  /** The highest call number stored, 0 when there is none. */
+  lastSeq(): number
+}
+
+export function traceStore(connection: Database, writer: Pick<Writer, 'write'>): TraceStore {
+  const database: BetterSQLite3Database = drizzle(connection)
+  const place = sql.placeholder
+  const insert = database
+    .insert(traces)
+    .values({
+      seq: place('seq'),
+      id: place('id'),
+      started: place('started'),
+      model: place('model'),
+      status: place('status'),
+      record: place('record'),
+      request: place('request'),
+      answer: place('answer'),
+    })
+    .prepare()
+  const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
+  return {
+    record: (seq, trace, request, answer) =>
+      writer.write(() => {
+        insert.run({
+          seq,
+          id: trace.id,
+          started: Date.parse(trace.started_at),
+          model: trace.model,
+          status: trace.status,
+          record: JSON.stringify(trace),
+          request,
+          answer,
+        })
+      }),
+    list({ model, status, since, until, before, limit }) {
+      const conditions: (SQL | undefined)[] = [
+        model === undefined ? undefined : eq(traces.model, model),
+        status === undefined ? undefined : eq(traces.status, status),
+        since === undefined ? undefined : gte(traces.started, since),
+        until === undefined ? undefined : lte(traces.started, until),
+        before === undefined ? undefined : lt(traces.seq, seqOf(before) ?? 0),
+      ]
+      const rows = database
+        .select({ record: traces.record })
+        .from(traces)
+        .where(and(...conditions))
+        .orderBy(desc(traces.seq))
+        .limit(limit + 1)
+        .all()
+      return { data: rows.slice(0, limit).map((row) => JSON.parse(row.record)), hasMore: rows.length > limit }
+    },
+    get(id) {
+      const row = database.select().from(traces).where(eq(traces.id, id)).get()
+      return row && { ...JSON.parse(row.record), request: JSON.parse(row.request), answer: JSON.parse(row.answer) }
+    },
+    count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,
+    lastSeq: () =>
+      database
+        .select({ last: max(traces.seq) })
+        .from(traces)
+        .get()?.last ?? 0,
+  }
+}

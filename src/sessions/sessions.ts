@@ -1,0 +1,110 @@
+// A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
+import { ApiError } from '../contract/error.ts'
+import { checkpointer } from '../db/checkpoint.ts'
+import { type Database, openClone, openFile, template } from '../db/open.ts'
+import { type TraceStore, traceStore } from '../db/trace-store.ts'
+import { createWriter, type Writer } from '../db/writer.ts'
+import { type Clock, realClock, virtualClock } from '../lib/clock.ts'
+
+/** What a call needs of its session. */
+export interface Session {
+  readonly name: string
+  readonly seed: number
+  readonly clock: Clock
+  readonly traces: TraceStore
+  /** The number of the next call: 1, 2, ...; goes on after a restart. */
+  nextCall(): number
+  /** How many times the sequence of a fixture has been used before; counts this use. */
+  uses(fixture: string): number
+}
+
+/** All sessions of a process. */
+export interface Sessions {
+  /** The session of a name, made on first use. */
+  get(name: string): Session
+  list(): Session[]
+  close(): Promise<void>
+}
+
+export const DEFAULT_SESSION = 'default'
+const NAME = /^[A-Za-z0-9._-]{1,64}$/
+const MOST_SESSIONS = 1_000
+
+export interface SessionsOptions {
+  /** File of the default session's database, or `:memory:`. */
+  db: string
+  seed: number
+  clock: Clock['kind']
+}
+
+export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
+  const sessions = new Map<string, Session>()
+  const closers: (() => Promise<void>)[] = []
+  let empty: Buffer | undefined
+
+  const open = (name: string): { database: Database; writer: Writer } => {
+    if (name !== DEFAULT_SESSION || db === ':memory:') {
+      const database = openClone((empty ??= template()))
+      const writer = createWriter(database)
+      closers.push(writer.close)
+      return { database, writer }
+    }
+    const { database, release } = openFile(db)
+    const { checkpoint, stop } = checkpointer(db)
+    const writer = createWriter(database, checkpoint)
+    closers.push(async () => {
+      await writer.close()
+      stop()
+      release()
+    })
+    return { database, writer }
+  }
+  const create = (name: string): Session => {
+    if (sessions.size >= MOST_SESSIONS) {
+      throw new ApiError(
+        429,
+        'session_limit',
+        `there are ${MOST_SESSIONS} sessions already; restart, or use one of them`,
+      )
+    }
+    const { database, writer } = open(name)
+    const traces = traceStore(database, writer)
+    let calls = traces.lastSeq()
+    const uses = new Map<string, number>()
+    return {
+      name,
+      seed,
+      clock: clock === 'virtual' ? virtualClock() : realClock,
+      traces,
+      nextCall: () => ++calls,
+      uses(fixture) {
+        const before = uses.get(fixture) ?? 0
+        uses.set(fixture, before + 1)
+        return before
+      },
+    }
+  }
+  const get = (name: string): Session => {
+    let session = sessions.get(name)
+    if (!session) {
+      if (!NAME.test(name)) {
+        throw new ApiError(
+          400,
+          'invalid_session',
+          `session name ${JSON.stringify(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`,
+        )
+      }
+      session = create(name)
+      sessions.set(name, session)
+    }
+    return session
+  }
+  get(DEFAULT_SESSION)
+  return {
+    get,
+    list: () => [...sessions.values()],
+    close: async () => {
+      await Promise.all(closers.map((close) => close()))
+    },
+  }
+}
