@@ -11,7 +11,7 @@ const backend = fixtureBackend(loadFixtures([], operations), 'synthesize')
 const app = createApp({ sessions, gateway: { backend }, maxBody: 32 * 2 ** 20 })
 Bun.serve({
   hostname: '127.0.0.1',
-  port: Number(process.env['PORT'] ?? 4010),
+  port: Number(process.env.PORT ?? 4010),
   idleTimeout: 0,
   reusePort: false,
   fetch: app.fetch,

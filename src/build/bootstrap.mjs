@@ -1,7 +1,7 @@
 // The one file that runs before anything is installed, so it is plain Node: it installs what the lockfile says when that
 // has changed, builds what is out of date, and hands over to the pinned Bun. `npm start` and `npm test` are this file.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -35,8 +35,10 @@ function install() {
   if (existsSync(stamp) && newest(stamp) >= wanted) return
   console.error('understudy: installing dependencies ...')
   const npm = spawnSync(windows ? 'npm.cmd' : 'npm', ['--version'], { stdio: 'ignore', shell: windows })
-  if (npm.status === 0) run(windows ? 'npm.cmd' : 'npm', ['ci', '--loglevel=error'], { shell: windows })
+  if (npm.status === 0) run(windows ? 'npm.cmd' : 'npm', ['install', '--no-save', '--loglevel=error'], { shell: windows })
   else run('bun', ['install', '--no-save'])
+  const now = new Date()
+  if (existsSync(stamp)) utimesSync(stamp, now, now)
 }
 
 /** The pinned Bun, straight from its platform package: install scripts stay switched off (.npmrc). */
