@@ -35,7 +35,8 @@ function install() {
   if (existsSync(stamp) && newest(stamp) >= wanted) return
   console.error('understudy: installing dependencies ...')
   const npm = spawnSync(windows ? 'npm.cmd' : 'npm', ['--version'], { stdio: 'ignore', shell: windows })
-  if (npm.status === 0) run(windows ? 'npm.cmd' : 'npm', ['install', '--no-save', '--loglevel=error'], { shell: windows })
+  if (npm.status === 0)
+    run(windows ? 'npm.cmd' : 'npm', ['install', '--no-save', '--loglevel=error'], { shell: windows })
   else run('bun', ['install', '--no-save'])
   const now = new Date()
   if (existsSync(stamp)) utimesSync(stamp, now, now)
