@@ -1,0 +1,78 @@
+// Who may call, and as which session: the rules that every path shares (DESIGN.md section 5).
+import { ApiError } from './contract/error.ts'
+import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
+import { DEFAULT_SESSION } from './sessions/sessions.ts'
+
+/** What the rules are configured with. */
+export interface AccessOptions {
+  host: string | undefined
+  token: readonly string[]
+}
+
+/** 403 when the `Host` header is neither loopback nor the host listened on: a page of another site that points here. */
+export function checkHost(request: Request, host: string | undefined): void {
+  // Listening on every interface always asks for a token, which a strange page does not have; any name may be ours there.
+  if (host !== undefined && isWildcard(host)) return
+  const name = hostName(request.headers.get('host') ?? '')
+  if (name === '' || isLoopback(name) || name === host) return
+  throw new ApiError(
+    403,
+    'host_not_allowed',
+    `host ${JSON.stringify(name)} is not allowed; call by a loopback name${host ? ` or ${host}` : ''}`,
+  )
+}
+
+/** The token of a request: a bearer token, or the password of basic credentials, which is what a browser can send. */
+export function tokenOf(request: Request): string | undefined {
+  const header = request.headers.get('authorization') ?? ''
+  const bearer = /^Bearer\s+(\S+)\s*$/i.exec(header)?.[1]
+  if (bearer) return bearer
+  const basic = /^Basic\s+(\S+)\s*$/i.exec(header)?.[1]
+  return (
+    basic &&
+    Buffer.from(basic, 'base64')
+      .toString()
+      .replace(/^[^:]*:/, '')
+  )
+}
+
+/** 401 unless the token, less what it says of the session, is one of those configured. */
+export function checkToken(token: string | undefined, { token: allowed }: AccessOptions): void {
+  if (allowed.length === 0) return
+  if (token !== undefined && allowed.includes(token.replace(/#.*$/s, ''))) return
+  throw unauthorized(
+    token === undefined
+      ? "send a token: 'Authorization: Bearer <token>'"
+      : 'this token is not one of those allowed (--token)',
+  )
+}
+
+/** 401 when an API call has no token at all. */
+export function requireToken(token: string | undefined): void {
+  if (!token)
+    throw unauthorized("send a token: 'Authorization: Bearer <token>' (any token works unless --token is set)")
+}
+
+const unauthorized = (message: string) =>
+  new ApiError(401, 'invalid_token', message, { headers: { 'www-authenticate': 'Basic realm="understudy", Bearer' } })
+
+/** The name of the session that a request means: header, then token, else the default one. */
+export const sessionName = (request: Request, token: string | undefined): string =>
+  request.headers.get('x-understudy-session') ??
+  /^session:(.+)$/.exec(token ?? '')?.[1] ??
+  /#(?:session:)?(.+)$/.exec(token ?? '')?.[1] ??
+  DEFAULT_SESSION
+
+const PREFIX = /^\/s\/([^/]+)(?=\/)/
+/** The request without a `/s/<session>` before its path, whose session goes into the header. */
+export function withoutPrefix(request: Request): Request {
+  const pathStart = request.url.indexOf('/', 8)
+  if (!request.url.startsWith('/s/', pathStart)) return request
+  const url = new URL(request.url)
+  const name = PREFIX.exec(url.pathname)?.[1]
+  if (!name) return request
+  url.pathname = url.pathname.replace(PREFIX, '')
+  const headers = new Headers(request.headers)
+  headers.set('x-understudy-session', decodeURIComponent(name))
+  return new Request(url, { method: request.method, headers, body: request.body, signal: request.signal })
+}

@@ -1,0 +1,204 @@
+// Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
+// file. Each setting is one row of the table below; the command line, its help and the errors are made from it.
+import { existsSync, readFileSync } from 'node:fs'
+import { LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+import { problemsOf, quote } from './contract/validation.ts'
+import { parseSize } from './lib/units.ts'
+
+/** A setting that cannot be used; the message is one line that names the value and what would be valid. */
+export class ConfigError extends Error {}
+
+const integerText = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)])
+const boolean = z.union([
+  z.boolean(),
+  z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1'),
+])
+const texts = z.array(z.string().min(1))
+const origin = z.string().refine((text) => text === '*' || URL.parse(text)?.origin === text)
+
+interface Setting<T> {
+  /** What the flag takes; absent for a switch. */
+  takes?: string
+  schema: z.ZodType<T, unknown>
+  fallback: T
+  help: string
+  /** Ends the sentence "... must be". */
+  valid: string
+}
+const setting = <T>(row: Setting<T>): Setting<T> => row
+
+/** Every setting by its key in understudy.yaml; `on_miss` is the flag `--on-miss` and the variable `UNDERSTUDY_ON_MISS`. */
+export const SETTINGS = {
+  port: setting({
+    takes: 'NUMBER',
+    schema: integerText.pipe(z.int().min(0).max(65_535)),
+    fallback: 4010,
+    help: 'port to listen on; 0 takes a free one',
+    valid: 'a number from 0 to 65535',
+  }),
+  host: setting<string | undefined>({
+    takes: 'HOST',
+    schema: z.string().regex(/^[\w.:-]+$/),
+    fallback: undefined,
+    help: 'address to listen on; loopback, v4 and v6, when left out; any other needs --token',
+    valid: 'a host name or an address',
+  }),
+  db: setting({
+    takes: 'FILE',
+    schema: z.string().min(1),
+    fallback: 'understudy.db',
+    help: 'SQLite file of the default session, or :memory:',
+    valid: 'a file path or :memory:',
+  }),
+  fixtures: setting<string[]>({
+    takes: 'DIR',
+    schema: texts,
+    fallback: [],
+    help: 'fixture file or folder, tried before the embedded ones; repeatable',
+    valid: 'a file or folder',
+  }),
+  on_miss: setting<'synthesize' | 'error'>({
+    takes: 'ACTION',
+    schema: z.enum(['synthesize', 'error']),
+    fallback: 'synthesize',
+    help: 'what a call without a fixture gets',
+    valid: 'synthesize or error',
+  }),
+  seed: setting({
+    takes: 'NUMBER',
+    schema: integerText.pipe(z.int().min(0)),
+    fallback: 0,
+    help: 'seed of all ids and chance',
+    valid: 'a whole number from 0',
+  }),
+  clock: setting<'real' | 'virtual'>({
+    takes: 'KIND',
+    schema: z.enum(['real', 'virtual']),
+    fallback: 'real',
+    help: 'clock of the sessions; a virtual one starts at a fixed instant and never waits',
+    valid: 'real or virtual',
+  }),
+  namespace: setting({
+    takes: 'NAME',
+    schema: z.string().regex(/^[a-z][a-z0-9_]*$/),
+    fallback: 'svc',
+    help: 'name of the service options object in requests',
+    valid: 'lower-case letters, digits and _, beginning with a letter',
+  }),
+  token: setting<string[]>({
+    takes: 'TOKEN',
+    schema: z.array(z.string().regex(/^[^\s#]+$/)),
+    fallback: [],
+    help: 'a token that may call; any may when none is given; repeatable',
+    valid: 'a text without spaces and #',
+  }),
+  cors: setting<string[]>({
+    takes: 'ORIGIN',
+    schema: z.array(origin),
+    fallback: [],
+    help: 'an origin whose pages may call, or *; repeatable',
+    valid: 'an origin such as http://localhost:3000, or *',
+  }),
+  max_body: setting({
+    takes: 'SIZE',
+    schema: z
+      .union([z.number(), z.string()])
+      .transform((value) => parseSize(value))
+      .pipe(z.number().min(1)),
+    fallback: 32 * 2 ** 20,
+    help: 'largest request body',
+    valid: 'a size such as 512KiB or 32MiB',
+  }),
+  json: setting({
+    schema: boolean,
+    fallback: false,
+    help: 'print one JSON line instead of the ready lines',
+    valid: 'true or false',
+  }),
+  ready_file: setting<string | undefined>({
+    takes: 'FILE',
+    schema: z.string().min(1),
+    fallback: undefined,
+    help: 'file that gets the same JSON line once calls are answered',
+    valid: 'a file path',
+  }),
+} as const
+
+type Key = keyof typeof SETTINGS
+/** Everything that is configured, frozen. */
+export type Config = Readonly<{ [K in Key]: (typeof SETTINGS)[K]['fallback'] }>
+
+export const flagOf = (key: string): string => `--${key.replaceAll('_', '-')}`
+const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
+const keys = Object.keys(SETTINGS) as Key[]
+/** Whether a setting is a list, whose flag may be repeated and whose variable is separated by commas. */
+export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Key].fallback)
+
+/** What is known of a value besides the value: where it came from, for the error. */
+interface Given {
+  value: unknown
+  source: string
+}
+
+/** The configuration of flags (by key), environment and file; throws `ConfigError` for the first thing that is wrong. */
+export function readConfig(flags: Record<string, unknown>, environment: Record<string, string | undefined>): Config {
+  const file = readFileSettings((flags.config as string | undefined) ?? environment.UNDERSTUDY_CONFIG)
+  refuseUnknownVariables(environment)
+  const config: Record<string, unknown> = {}
+  for (const key of keys) {
+    const given = fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? file.get(key)
+    config[key] = given ? validated(key, given) : SETTINGS[key].fallback
+  }
+  return Object.freeze(config) as Config
+}
+
+const fromFlag = (key: Key, flags: Record<string, unknown>): Given | undefined =>
+  flags[key] === undefined ? undefined : { value: flags[key], source: flagOf(key) }
+
+function fromEnvironment(key: Key, environment: Record<string, string | undefined>): Given | undefined {
+  const text = environment[variableOf(key)]
+  if (text === undefined || text === '') return undefined
+  return { value: isList(key) ? text.split(',').map((part) => part.trim()) : text, source: variableOf(key) }
+}
+
+function validated(key: Key, { value, source }: Given): unknown {
+  const listed = isList(key) && !Array.isArray(value) ? [value] : value
+  const result = SETTINGS[key].schema.safeParse(listed)
+  if (result.success) return result.data
+  const [problem] = problemsOf(result.error, listed)
+  const at = problem?.path.length ? (listed as unknown[])[problem.path[0] as number] : value
+  throw new ConfigError(`${source} ${quote(at)} is not valid: it must be ${SETTINGS[key].valid}`)
+}
+
+// Variables of ours that are no setting of the server.
+const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL']
+function refuseUnknownVariables(environment: Record<string, string | undefined>): void {
+  const known = [...keys.map(variableOf), ...OTHER_VARIABLES]
+  const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
+  if (unknown) throw new ConfigError(`${unknown} is no setting; valid: ${known.join(', ')}`)
+}
+
+const DEFAULT_FILE = 'understudy.yaml'
+function readFileSettings(named: string | undefined): Map<string, Given> {
+  const path = named ?? DEFAULT_FILE
+  if (!existsSync(path)) {
+    if (named) throw new ConfigError(`config file ${path} does not exist`)
+    return new Map()
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(readFileSync(path, 'utf8'), { lineCounter: lines, prettyErrors: false })
+  const place = (offset: number) => `${path}:${lines.linePos(offset).line}`
+  const [broken] = document.errors
+  if (broken) throw new ConfigError(`${place(broken.pos[0])}: ${broken.message}`)
+  const values: unknown = document.toJS() ?? {}
+  if (typeof values !== 'object' || Array.isArray(values)) throw new ConfigError(`${path} must hold settings by name`)
+  return new Map(
+    Object.entries(values as object).map(([key, value]) => {
+      const node = document.get(key, true) as { range?: [number] } | undefined
+      const source = `${place(node?.range?.[0] ?? 0)}: ${key}`
+      if (!keys.includes(key as Key)) throw new ConfigError(`${source} is no setting; valid: ${keys.join(', ')}`)
+      return [key, { value, source }] as const
+    }),
+  )
+}

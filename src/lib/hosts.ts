@@ -1,0 +1,11 @@
+// Which host names are this machine.
+
+/** True for `localhost`, names below it, 127.0.0.0/8 and ::1, with or without brackets. */
+export const isLoopback = (host: string): boolean =>
+  /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[?::1\]?|\[?::ffff:127(?:\.\d{1,3}){3}\]?)$/i.test(host)
+
+/** True for the addresses that mean every interface. */
+export const isWildcard = (host: string): boolean => ['0.0.0.0', '::', '[::]'].includes(host)
+
+/** The host name of a `Host` header: without its port. */
+export const hostName = (header: string): string => header.replace(/:\d+$/, '')
