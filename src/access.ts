@@ -73,6 +73,6 @@ export function withoutPrefix(request: Request): Request {
   if (!name) return request
   url.pathname = url.pathname.replace(PREFIX, '')
   const headers = new Headers(request.headers)
-  headers.set('x-understudy-session', decodeURIComponent(name))
+  headers.set('x-understudy-session', name)
   return new Request(url, { method: request.method, headers, body: request.body, signal: request.signal })
 }

@@ -1,57 +1,128 @@
-// The HTTP surface: who may call, which session, the routes, and the one place that renders errors. No listening, no I/O.
+// The HTTP surface: who may call, the routes, and the one place that renders errors. It listens to nothing and does no I/O.
 import { Elysia } from 'elysia'
+import {
+  type AccessOptions,
+  checkHost,
+  checkToken,
+  requireToken,
+  sessionName,
+  tokenOf,
+  withoutPrefix,
+} from './access.ts'
 import { ApiError, envelope } from './contract/error.ts'
+import type { Route } from './contract/route.ts'
+import { parseRequest } from './contract/validation.ts'
+import { HEALTH_PATH } from './control/health.ts'
+import { type ControlDeps, controlRoutes } from './control/index.ts'
+import { mountDocs } from './docs/swagger.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { operations } from './endpoints/index.ts'
 import type { Gateway } from './gateway/handle.ts'
-import { DEFAULT_SESSION, type Session, type Sessions } from './sessions/sessions.ts'
+import type { Sessions } from './sessions/sessions.ts'
 
 /** What the routes work on. */
 export interface AppDeps {
   sessions: Sessions
   gateway: Gateway
+  access: AccessOptions & { cors: readonly string[] }
   maxBody: number
+  about: ControlDeps['about']
+  /** Told of every error that is not a user's mistake. */
+  report(error: unknown): void
 }
 
-/** The application over its dependencies: give its `fetch` a request, get the response. */
-export function createApp(deps: AppDeps) {
-  const app = new Elysia({ normalize: false })
-  app.onError(({ error, code }) => {
-    if (code === 'NOT_FOUND')
-      return render(new ApiError(404, 'not_found', 'there is no such path; see /swagger for all of them'))
-    return render(error)
-  })
+/** Answers requests; a plain function of its dependencies, so that tests need no server. */
+export interface App {
+  fetch(request: Request): Promise<Response>
+}
+
+/** The application over its dependencies. */
+export function createApp(deps: AppDeps): App {
+  const { access, sessions } = deps
+  const sessionOf = (request: Request) => sessions.get(sessionName(request, tokenOf(request)))
+  const routes = controlRoutes({ sessions, sessionOf, about: deps.about })
+  const elysia = new Elysia({ normalize: false })
+  elysia.onError(({ error, code, request }) => render(code === 'NOT_FOUND' ? unknownPath(request) : error))
   for (const operation of operations) {
-    app.post(
-      operation.path,
-      ({ request }) => serveOperation(operation, request, sessionOf(request, deps.sessions), deps),
-      {
-        parse: 'none',
-      },
-    )
+    const serve = ({ request }: { request: Request }) => serveOperation(operation, request, sessionOf(request), deps)
+    elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })
   }
-  app.get('/_understudy/traces', ({ request }) => {
-    const { data, hasMore } = sessionOf(request, deps.sessions).traces.list({ limit: 50 })
-    return Response.json({ object: 'list', data, has_more: hasMore })
-  })
-  return app
-}
+  for (const route of routes) mountRoute(elysia, route)
+  mountDocs(elysia, { operations, routes, version: deps.about.version })
 
-/** The session that a request's token names. */
-function sessionOf(request: Request, sessions: Sessions): Session {
-  const token = /^Bearer\s+(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
-  if (!token)
-    throw new ApiError(
-      401,
-      'missing_token',
-      "send a token: 'Authorization: Bearer <token>' (any token works unless --token is set)",
+  const unknownPath = (request: Request): ApiError => {
+    const { pathname } = new URL(request.url)
+    const methods = elysia.routes.filter((route) => pathRegex(route.path).test(pathname)).map((route) => route.method)
+    const allowed = [...new Set(methods)].join(', ')
+    return methods.length > 0
+      ? new ApiError(405, 'method_not_allowed', `${pathname} takes ${allowed}, not ${request.method}`, {
+          headers: { allow: allowed },
+        })
+      : new ApiError(404, 'unknown_path', `there is no path ${pathname}; all of them are at /swagger`)
+  }
+  const render = (error: unknown): Response => {
+    if (error instanceof ApiError)
+      return Response.json(envelope(error), { status: error.status, headers: error.headers })
+    deps.report(error)
+    const bug = new ApiError(
+      500,
+      'internal_error',
+      'Understudy failed at this call, which is a bug in it; its output says more',
     )
-  const named = /(?:^|#)session:(.+)$/.exec(token)?.[1]
-  return sessions.get(request.headers.get('x-understudy-session') ?? named ?? DEFAULT_SESSION)
+    return Response.json(envelope(bug), { status: 500 })
+  }
+  const admit = (request: Request): void => {
+    checkHost(request, access.host)
+    const { pathname } = new URL(request.url)
+    if (pathname === HEALTH_PATH) return
+    const token = tokenOf(request)
+    checkToken(token, access)
+    if (pathname.startsWith('/v2/')) requireToken(token)
+  }
+  const answer = (request: Request): Response | Promise<Response> => {
+    try {
+      admit(request)
+    } catch (error) {
+      return render(error)
+    }
+    return elysia.fetch(request)
+  }
+  return {
+    async fetch(incoming) {
+      const request = withoutPrefix(incoming)
+      const origin = access.cors.length > 0 ? request.headers.get('origin') : null
+      if (origin === null || !(access.cors.includes(origin) || access.cors.includes('*'))) return answer(request)
+      return withCors(request, origin, answer)
+    },
+  }
 }
 
-function render(error: unknown): Response {
-  const known =
-    error instanceof ApiError ? error : new ApiError(500, 'internal_error', 'Understudy failed; this is a bug in it')
-  return Response.json(envelope(known), { status: known.status, headers: known.headers })
+/** `/a/:id` as a pattern for whole paths. */
+const pathRegex = (path: string) => new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+').replace(/\*/g, '.*')}$`)
+
+function mountRoute(elysia: Elysia, route: Route): void {
+  const serve = ({ request, params }: { request: Request; params: Record<string, string> }) => {
+    const given = Object.fromEntries(new URL(request.url).searchParams)
+    const query = route.query ? parseRequest(route.query, given) : {}
+    return Response.json(route.handle({ request, params, query }))
+  }
+  elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
+}
+
+/** Adds the headers by which a browser lets a page of an allowed origin read the answer; answers its preflight. */
+async function withCors(
+  request: Request,
+  origin: string,
+  answer: (request: Request) => Response | Promise<Response>,
+): Promise<Response> {
+  const preflight = request.method === 'OPTIONS' && request.headers.has('access-control-request-method')
+  const response = preflight ? new Response(null, { status: 204 }) : await answer(request)
+  response.headers.set('access-control-allow-origin', origin)
+  response.headers.append('vary', 'Origin')
+  if (preflight) {
+    response.headers.set('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE')
+    response.headers.set('access-control-allow-headers', request.headers.get('access-control-request-headers') ?? '*')
+    response.headers.set('access-control-max-age', '600')
+  } else response.headers.set('access-control-expose-headers', '*')
+  return response
 }

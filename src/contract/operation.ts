@@ -27,7 +27,7 @@ export interface Making {
 export interface Composed {
   body(): object
   events(): StreamEvent[]
-  usage: object
+  usage: Record<string, unknown>
   /** Tokens of the answer, for pacing. */
   tokens: number
 }

@@ -8,7 +8,7 @@ export interface Reply {
   body:
     | { kind: 'value'; value: object }
     | { kind: 'events'; events: Iterable<StreamEvent> | AsyncIterable<StreamEvent> }
-  usage: object | null
+  usage: Record<string, unknown> | null
   fixture: string | null
   synthesized: boolean
 }

@@ -6,14 +6,14 @@ import type { Database } from './open.ts'
 import { traces } from './schema.ts'
 import type { Writer } from './writer.ts'
 
-/** What a list of traces is narrowed by; `before` is a trace id and the page goes on after it. */
+/** What a list of traces is narrowed by; the page goes on after the trace with the id `after`. */
 export interface TraceFilter {
   model?: string | undefined
   status?: number | undefined
   /** Milliseconds since the epoch, inclusive. */
   since?: number | undefined
   until?: number | undefined
-  before?: string | undefined
+  after?: string | undefined
   limit: number
 }
 
@@ -23,6 +23,7 @@ export interface TraceStore {
   record(seq: number, trace: TraceRecord, request: string, answer: string): Promise<void>
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
   get(id: string): StoredTrace | undefined
+  has(id: string): boolean
   count(): number
   /** The highest call number stored, 0 when there is none. */
   lastSeq(): number
@@ -52,20 +53,20 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
           seq,
           id: trace.id,
           started: Date.parse(trace.started_at),
-          model: trace.model,
+          model: trace.model ?? '',
           status: trace.status,
           record: JSON.stringify(trace),
           request,
           answer,
         })
       }),
-    list({ model, status, since, until, before, limit }) {
+    list({ model, status, since, until, after, limit }) {
       const conditions: (SQL | undefined)[] = [
         model === undefined ? undefined : eq(traces.model, model),
         status === undefined ? undefined : eq(traces.status, status),
         since === undefined ? undefined : gte(traces.started, since),
         until === undefined ? undefined : lte(traces.started, until),
-        before === undefined ? undefined : lt(traces.seq, seqOf(before) ?? 0),
+        after === undefined ? undefined : lt(traces.seq, seqOf(after) ?? 0),
       ]
       const rows = database
         .select({ record: traces.record })
@@ -80,6 +81,7 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
       const row = database.select().from(traces).where(eq(traces.id, id)).get()
       return row && { ...JSON.parse(row.record), request: JSON.parse(row.request), answer: JSON.parse(row.answer) }
     },
+    has: (id) => seqOf(id) !== undefined,
     count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,
     lastSeq: () =>
       database

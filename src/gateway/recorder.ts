@@ -16,12 +16,14 @@ export interface Recording {
   refuse(error: unknown): Promise<void>
 }
 
+type Fields = Record<string, unknown>
+/** What any operation's body may say for the trace, at top level or in the service options. */
 interface TraceFields {
   name?: string | null
-  metadata?: object | null
-  svc?: { name?: string; identity?: object; thread?: object } | null
-  identity?: object | null
-  thread?: object | null
+  metadata?: Fields | null
+  svc?: { name?: string; identity?: Fields; thread?: Fields } | null
+  identity?: Fields | null
+  thread?: Fields | null
 }
 
 /** Begins the trace of a call: it gets its number and its id. */

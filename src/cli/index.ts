@@ -1,0 +1,62 @@
+// The command line: one file a command, and the one place that turns an error into a line and an exit code.
+import { Command, CommanderError } from 'commander'
+import { FixtureError } from '../backends/fixture/load.ts'
+import { ConfigError } from '../config.ts'
+import { DatabaseError } from '../db/open.ts'
+import { VERSION } from '../version.ts'
+import { serveCommand } from './serve.ts'
+
+/** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
+const USAGE = 2
+
+/** Runs the command line; resolves when the command has ended or its server is up. */
+export async function runCli(args: readonly string[]): Promise<void> {
+  const program = new Command('understudy')
+    .description('A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable.')
+    .version(VERSION, '--version', 'print the version')
+    .helpOption('--help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .showSuggestionAfterError(false)
+    .configureOutput({ outputError: () => {} })
+    .exitOverride()
+  for (const command of [serveCommand()]) {
+    program.addCommand(command.exitOverride().configureOutput({ outputError: () => {} }))
+  }
+  try {
+    await program.parseAsync(args as string[], { from: 'user' })
+  } catch (error) {
+    fail(error, program, args)
+  }
+}
+
+function fail(error: unknown, program: Command, args: readonly string[]): never {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) process.exit(0)
+    if (error.code === 'commander.help') process.exit(USAGE)
+    console.error(`understudy: ${plain(error, program, args)}`)
+    process.exit(USAGE)
+  }
+  if (error instanceof ConfigError || error instanceof FixtureError) {
+    for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
+    process.exit(USAGE)
+  }
+  if (error instanceof DatabaseError) {
+    console.error(`understudy: ${error.message}`)
+    process.exit(1)
+  }
+  throw error
+}
+
+/** Commander's message as one line that also says what would be valid. */
+function plain(error: CommanderError, program: Command, args: readonly string[]): string {
+  const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
+  const command = program.commands.find((one) => one.name() === args[0])
+  if (error.code === 'commander.unknownOption') {
+    const flags = (command ?? program).options.map((option) => option.long).join(', ')
+    return `${message}; valid: ${flags}`
+  }
+  if (error.code === 'commander.unknownCommand' || (error.code === 'commander.excessArguments' && !command)) {
+    return `unknown command '${args[0]}'; valid: ${program.commands.map((one) => one.name()).join(', ')}, help`
+  }
+  return message
+}

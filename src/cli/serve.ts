@@ -1,0 +1,129 @@
+// understudy serve: listens, says where, and stops cleanly.
+import { renameSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import { type Config, ConfigError, flagOf, isList, readConfig, SETTINGS } from '../config.ts'
+import { createUnderstudy, type Understudy } from '../deps.ts'
+import { isLoopback } from '../lib/hosts.ts'
+import { VERSION } from '../version.ts'
+
+/** How long running answers may take after a signal to stop, in ms. */
+const GRACE_MS = 5_000
+
+export function serveCommand(): Command {
+  const command = new Command('serve').description('answer calls until stopped')
+  for (const [key, { takes, help, fallback }] of Object.entries(SETTINGS)) {
+    const flag = takes ? `${flagOf(key)} <${takes}>` : flagOf(key)
+    const standard = fallback === undefined || fallback === false || (Array.isArray(fallback) && fallback.length === 0)
+    const text = standard ? help : `${help} (default: ${key === 'max_body' ? '32MiB' : fallback})`
+    if (isList(key)) command.option(flag, text, (value: string, all: string[] | undefined) => [...(all ?? []), value])
+    else command.option(flag, text)
+  }
+  command.option('--config <FILE>', 'settings file (default: understudy.yaml, when there is one)')
+  command.addHelpText(
+    'after',
+    '\nEvery flag is also UNDERSTUDY_<FLAG> in the environment and <flag> with _ for - in understudy.yaml.',
+  )
+  return command.action((options: Record<string, unknown>) => serve(readConfig(byKey(options), process.env)))
+}
+
+/** Commander's camelCase option names as setting keys. */
+const byKey = (options: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  )
+
+async function serve(config: Config): Promise<void> {
+  if (config.host !== undefined && !isLoopback(config.host) && config.token.length === 0) {
+    throw new ConfigError(
+      `--host ${config.host} lets other machines in, so it needs --token: without one, anybody on the network may call`,
+    )
+  }
+  const understudy = createUnderstudy(config, (error) => console.error(error))
+  const servers = await listen(config, understudy)
+  const port = servers[0]?.port
+  const host = config.host ?? '127.0.0.1'
+  const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
+  const db = config.db === ':memory:' ? config.db : resolve(config.db)
+  const ready = JSON.stringify({ url, pid: process.pid, mode: understudy.mode, db, version: VERSION })
+  console.log(config.json ? ready : readyLines(url, db, understudy, config))
+  if (config.ready_file) {
+    // Renamed into place, so that whoever waits for the file never reads half of it.
+    const draft = `${config.ready_file}.${process.pid}`
+    writeFileSync(draft, `${ready}\n`)
+    renameSync(draft, config.ready_file)
+  }
+  stopOnSignal(servers, understudy)
+}
+
+/** Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems. */
+async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
+  const on = (hostname: string, port: number) =>
+    Bun.serve({
+      hostname,
+      port,
+      idleTimeout: 0,
+      reusePort: false,
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      fetch: app.fetch,
+    })
+  const host = config.host ?? '127.0.0.1'
+  try {
+    const first = on(host.replace(/^\[|\]$/g, ''), config.port)
+    if (config.host !== undefined) return [first]
+    try {
+      return [first, on('::1', first.port ?? config.port)]
+    } catch (error) {
+      // A machine without IPv6 has no ::1 to listen on; one where somebody else listens there would get half our calls.
+      if ((error as { code?: string }).code !== 'EADDRINUSE' || config.port === 0) return [first]
+      first.stop(true)
+      throw error
+    }
+  } catch (error) {
+    await sessions.close()
+    const { code, message } = error as { code?: string; message: string }
+    const reason =
+      code === 'EADDRINUSE'
+        ? 'it is in use; stop who has it, or choose another with --port (0 takes a free one)'
+        : message
+    console.error(`understudy: cannot listen on ${host}:${config.port}: ${reason}`)
+    process.exit(1)
+  }
+}
+
+function readyLines(url: string, db: string, { fixtures, mode }: Understudy, config: Config): string {
+  const token = config.token.length > 0 ? '<your token>' : 'any'
+  return [
+    `Understudy ${VERSION} answers at ${url}`,
+    '',
+    `  mode      ${mode}: cannot reach the network`,
+    `  database  ${db}`,
+    `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
+    `  swagger   ${url}/swagger`,
+    '',
+    '  Paste this:',
+    '',
+    "  import OpenAI from 'openai'",
+    `  const client = new OpenAI({ baseURL: '${url}/v2/router', apiKey: '${token}' })`,
+    "  console.log((await client.chat.completions.create({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] })).choices[0].message.content)",
+    '',
+  ].join('\n')
+}
+
+function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy): void {
+  let stopping = false
+  const stop = async () => {
+    if (stopping) process.exit(1)
+    stopping = true
+    const ended = Promise.all(servers.map((server) => server.stop()))
+    await Promise.race([ended, Bun.sleep(GRACE_MS)])
+    await Promise.all(servers.map((server) => server.stop(true)))
+    await sessions.close()
+    process.exit(0)
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+}

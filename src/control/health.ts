@@ -1,0 +1,41 @@
+// GET /_understudy/health: is it up, and what is it? The one path that never asks for a token.
+import { z } from 'zod'
+import type { Route } from '../contract/route.ts'
+import { realClock } from '../lib/clock.ts'
+import type { ControlDeps } from './index.ts'
+
+const Health = z.object({
+  status: z.literal('ok'),
+  version: z.string(),
+  uptime_ms: z.int(),
+  mode: z.string(),
+  database: z.string(),
+  counts: z.object({ sessions: z.int(), traces: z.int(), fixtures: z.int() }),
+})
+
+/** Where health is answered. */
+export const HEALTH_PATH = '/_understudy/health'
+
+export function healthRoute({ sessions, about }: ControlDeps): Route {
+  const started = realClock.now()
+  return {
+    method: 'get',
+    path: HEALTH_PATH,
+    tag: 'Emulator',
+    summary: 'Health',
+    description: 'Version, uptime, mode, database and counts over all sessions.',
+    response: Health,
+    handle: (): z.infer<typeof Health> => {
+      const all = sessions.list()
+      const traces = all.reduce((total, session) => total + session.traces.count(), 0)
+      return {
+        status: 'ok',
+        version: about.version,
+        uptime_ms: realClock.now() - started,
+        mode: about.mode,
+        database: about.db,
+        counts: { sessions: all.length, traces, fixtures: about.fixtures },
+      }
+    },
+  }
+}

@@ -1,0 +1,16 @@
+// The registry of the control API under /_understudy: one line a route.
+import type { Route } from '../contract/route.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+import { healthRoute } from './health.ts'
+import { traceRoutes } from './traces.ts'
+
+/** What the control API works on. */
+export interface ControlDeps {
+  sessions: Sessions
+  /** The session that a request means. */
+  sessionOf(request: Request): Session
+  about: { version: string; mode: string; db: string; fixtures: number }
+}
+
+/** All control routes. */
+export const controlRoutes = (deps: ControlDeps): readonly Route[] => [healthRoute(deps), ...traceRoutes(deps)]

@@ -1,0 +1,68 @@
+// GET /_understudy/traces and /_understudy/traces/:id: what calls were made and what became of them.
+import { z } from 'zod'
+import { ApiError } from '../contract/error.ts'
+import type { Route } from '../contract/route.ts'
+import { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import type { ControlDeps } from './index.ts'
+
+const Instant = z
+  .union([
+    z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+    z.string().regex(/^\d+$/).transform(Number),
+  ])
+  .describe('An ISO 8601 time or milliseconds since the epoch.')
+const whole = (low: number, high: number) =>
+  z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(low).max(high))
+
+const ListQuery = z.strictObject({
+  limit: whole(1, 200).default(50).describe('1 to 200, default 50.'),
+  starting_after: z.string().optional().describe('A trace id; the page goes on after it.'),
+  model: z.string().optional(),
+  status: whole(100, 599).optional(),
+  session: z.string().optional().describe("A session's name; the caller's own when left out."),
+  since: Instant.optional().describe('Earliest start.'),
+  until: Instant.optional().describe('Latest start.'),
+})
+
+export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
+  const list: Route<z.infer<typeof ListQuery>> = {
+    method: 'get',
+    path: '/_understudy/traces',
+    tag: 'Emulator',
+    summary: 'List traces',
+    description: 'Traces of a session, newest first; `starting_after` pages on.',
+    query: ListQuery,
+    response: z.object({ object: z.literal('list'), data: z.array(TraceRecord), has_more: z.boolean() }),
+    errors: [400, 404],
+    handle({ request, query }) {
+      const { traces } = query.session === undefined ? sessionOf(request) : existing(query.session)
+      if (query.starting_after !== undefined && !traces.has(query.starting_after)) throw unknown(query.starting_after)
+      const { data, hasMore } = traces.list({ ...query, after: query.starting_after })
+      return { object: 'list', data, has_more: hasMore }
+    },
+  }
+  const get: Route = {
+    method: 'get',
+    path: '/_understudy/traces/:id',
+    tag: 'Emulator',
+    summary: 'Get a trace',
+    description: 'The whole record of one call, with its request and answer.',
+    response: StoredTrace,
+    errors: [404],
+    handle({ request, params }) {
+      const trace = sessionOf(request).traces.get(params.id ?? '')
+      if (!trace) throw unknown(params.id ?? '')
+      return trace
+    },
+  }
+  const existing = (name: string) => {
+    const session = sessions.list().find((one) => one.name === name)
+    if (session) return session
+    throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
+      param: 'session',
+    })
+  }
+  const unknown = (id: string) =>
+    new ApiError(404, 'trace_not_found', `there is no trace with the id ${JSON.stringify(id)} in this session`)
+  return [list as unknown as Route, get]
+}

@@ -1,0 +1,32 @@
+// The composition root: from the configuration to everything that answers calls.
+
+import { type App, createApp } from './app.ts'
+import { fixtureBackend } from './backends/fixture/backend.ts'
+import { loadFixtures } from './backends/fixture/load.ts'
+import type { Config } from './config.ts'
+import { operations } from './endpoints/index.ts'
+import { createSessions, type Sessions } from './sessions/sessions.ts'
+import { VERSION } from './version.ts'
+
+/** A running program, less its listener. */
+export interface Understudy {
+  app: App
+  sessions: Sessions
+  fixtures: number
+  mode: 'fixture'
+}
+
+/** Builds the program; throws `FixtureError` or `DatabaseError` when a file cannot be used. */
+export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
+  const backend = fixtureBackend(loadFixtures(config.fixtures, operations), config.on_miss)
+  const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
+  const app = createApp({
+    sessions,
+    gateway: { backend },
+    access: { host: config.host, token: config.token, cors: config.cors },
+    maxBody: config.max_body,
+    about: { version: VERSION, mode: 'fixture', db: config.db, fixtures: backend.count },
+    report,
+  })
+  return { app, sessions, fixtures: backend.count, mode: 'fixture' }
+}
