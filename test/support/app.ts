@@ -1,0 +1,61 @@
+// The application in this process, without a socket: what most tests call.
+
+import { type Config, readConfig } from '../../src/config.ts'
+import type { StoredTrace } from '../../src/contract/trace.ts'
+import { createUnderstudy } from '../../src/deps.ts'
+
+type Json = Record<string, unknown>
+
+/** An answer read to its end. */
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** The text as JSON; throws when it is none. */
+  json(): Json
+}
+
+/** An application over an empty database in memory, on a virtual clock unless told otherwise. */
+export function createTestApp(settings: Partial<Config> = {}) {
+  const config: Config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', ...settings }
+  const understudy = createUnderstudy(config, (error) => {
+    throw error
+  })
+  const fetch = async (path: string, init: RequestInit = {}): Promise<Answer> => {
+    const headers = new Headers(init.headers)
+    if (!headers.has('authorization')) headers.set('authorization', 'Bearer any')
+    const response = await understudy.app.fetch(new Request(`http://localhost${path}`, { ...init, headers }))
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) as Json }
+  }
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+    fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+  return {
+    fetch,
+    post,
+    understudy,
+    /** The trace of an answer, as the control API shows it. */
+    async traceOf(answer: Answer): Promise<StoredTrace> {
+      const session = answer.headers.get('x-understudy-session') ?? 'default'
+      const id = answer.headers.get('x-understudy-trace')
+      const found = await fetch(`/s/${session}/_understudy/traces/${id}`)
+      return found.json() as unknown as StoredTrace
+    },
+    close: () => understudy.sessions.close(),
+  }
+}
+export type TestApp = ReturnType<typeof createTestApp>
+
+/** The data of a stream's events, parsed; `[DONE]` stays a string. */
+export const eventsOf = (text: string): unknown[] =>
+  text
+    .split('\n\n')
+    .filter((block) => block !== '')
+    .map((block) => {
+      const data = block.replace(/^(?:event: .*\n)?data: /, '')
+      return data === '[DONE]' ? data : JSON.parse(data)
+    })

@@ -1,0 +1,96 @@
+// The compiled executable in an empty folder, as a user starts it.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The compiled executable under test. */
+export const EXECUTABLE = join(
+  import.meta.dir,
+  '..',
+  '..',
+  'dist',
+  process.platform === 'win32' ? 'understudy.exe' : 'understudy',
+)
+if (!existsSync(EXECUTABLE)) throw new Error('dist/understudy is missing: run npm run build, or npm test')
+
+/** What a finished command left. */
+export interface Finished {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** An empty folder, and what removes it. */
+export function emptyFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'understudy-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+// Nothing of the machine's own settings reaches the executable.
+const environment = (more: Record<string, string>) => ({ PATH: process.env.PATH ?? '', ...more })
+
+/** Runs the executable to its end. */
+export async function run(args: readonly string[], { cwd = tmpdir(), env = {} } = {}): Promise<Finished> {
+  const child = Bun.spawn([EXECUTABLE, ...args], { cwd, env: environment(env), stdout: 'pipe', stderr: 'pipe' })
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { code, stdout, stderr }
+}
+
+/** A running server. */
+export interface Server {
+  url: string
+  pid: number
+  /** The JSON line it printed when it was ready. */
+  ready: Record<string, unknown>
+  /** Ends it with a signal (SIGTERM unless told otherwise); resolves to its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** Starts `understudy serve --json` on a free port; resolves when it is ready. */
+export async function startServer(
+  args: readonly string[],
+  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+): Promise<Server> {
+  const child = Bun.spawn([EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
+    cwd,
+    env: environment(env),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const line = await firstLine(child.stdout)
+  if (line === '') throw new Error(`the server did not start: ${await new Response(child.stderr).text()}`)
+  const ready = JSON.parse(line) as Record<string, unknown>
+  return {
+    url: String(ready.url),
+    pid: child.pid,
+    ready,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      await child.exited
+      return child.exitCode
+    },
+  }
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return ''
+    text += decoder.decode(value, { stream: true })
+    const end = text.indexOf('\n')
+    if (end >= 0) {
+      // Goes on reading, so that the server never waits for a full pipe.
+      void (async () => {
+        while (!(await reader.read()).done);
+      })()
+      return text.slice(0, end)
+    }
+  }
+}
