@@ -12,7 +12,6 @@ import {
 import { ApiError, envelope } from './contract/error.ts'
 import type { Route } from './contract/route.ts'
 import { parseRequest } from './contract/validation.ts'
-import { HEALTH_PATH } from './control/health.ts'
 import { type ControlDeps, controlRoutes } from './control/index.ts'
 import { mountDocs } from './docs/swagger.ts'
 import { serveOperation } from './endpoints/define.ts'
@@ -24,6 +23,8 @@ import type { Sessions } from './sessions/sessions.ts'
 export interface AppDeps {
   sessions: Sessions
   gateway: Gateway
+  /** What requests call the service options object. */
+  namespace: string
   access: AccessOptions & { cors: readonly string[] }
   maxBody: number
   about: ControlDeps['about']
@@ -41,6 +42,7 @@ export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
   const sessionOf = (request: Request) => sessions.get(sessionName(request, tokenOf(request)))
   const routes = controlRoutes({ sessions, sessionOf, about: deps.about })
+  const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error, code, request }) => render(code === 'NOT_FOUND' ? unknownPath(request) : error))
   for (const operation of operations) {
@@ -74,7 +76,7 @@ export function createApp(deps: AppDeps): App {
   const admit = (request: Request): void => {
     checkHost(request, access.host)
     const { pathname } = new URL(request.url)
-    if (pathname === HEALTH_PATH) return
+    if (publicPaths.some((path) => path.test(pathname))) return
     const token = tokenOf(request)
     checkToken(token, access)
     if (pathname.startsWith('/v2/')) requireToken(token)
@@ -101,10 +103,11 @@ export function createApp(deps: AppDeps): App {
 const pathRegex = (path: string) => new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+').replace(/\*/g, '.*')}$`)
 
 function mountRoute(elysia: Elysia, route: Route): void {
-  const serve = ({ request, params }: { request: Request; params: Record<string, string> }) => {
+  const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
     const given = Object.fromEntries(new URL(request.url).searchParams)
     const query = route.query ? parseRequest(route.query, given) : {}
-    return Response.json(route.handle({ request, params, query }))
+    const answer = await route.handle({ request, params, query })
+    return answer instanceof Response ? answer : Response.json(answer)
   }
   elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
 }

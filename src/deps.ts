@@ -23,6 +23,7 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const app = createApp({
     sessions,
     gateway: { backend },
+    namespace: config.namespace,
     access: { host: config.host, token: config.token, cors: config.cors },
     maxBody: config.max_body,
     about: { version: VERSION, mode: 'fixture', db: config.db, fixtures: backend.count },

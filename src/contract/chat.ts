@@ -1,16 +1,15 @@
 // Chat completions on the wire: the request of SPEC.md with what real clients add (WIRE.md), the answer and its chunks.
 import { z } from 'zod'
 import {
-  Cache,
-  Fallbacks,
   Guardrails,
-  LoadBalancer,
+  Identity,
   Metadata,
   ModelId,
-  Retry,
-  ServiceOptions,
+  PromptServiceOptions,
+  Routing,
+  TemplateEngine,
   Thinking,
-  Timeout,
+  Thread,
 } from './shared.ts'
 
 const CacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).default('5m') }).nullish()
@@ -100,7 +99,6 @@ export const ChatRequest = z
     messages: z.array(Message).min(1).describe('The conversation so far.'),
     model: ModelId,
     metadata: Metadata.nullish(),
-    name: z.string().nullish().describe('Display name of the trace.'),
     audio: z
       .looseObject({
         voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']),
@@ -143,13 +141,12 @@ export const ChatRequest = z
     parallel_tool_calls: z.boolean().nullish(),
     modalities: z.array(z.enum(['text', 'audio'])).nullish(),
     guardrails: Guardrails.nullish(),
-    fallbacks: Fallbacks.nullish(),
-    retry: Retry.nullish(),
-    cache: Cache.nullish(),
-    load_balancer: LoadBalancer.nullish(),
-    timeout: Timeout.nullish(),
+    ...Routing,
+    identity: Identity.nullish(),
+    thread: Thread.nullish(),
     variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the messages.'),
-    svc: ServiceOptions.nullish(),
+    template_engine: TemplateEngine.nullish(),
+    svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false),
   })
   .superRefine((body, context) => {

@@ -1,11 +1,12 @@
 // What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
 import type { z } from 'zod'
 import type { StreamEvent } from '../lib/sse.ts'
+import type { Keep, Kept } from './kept.ts'
 
 /** The conversation of a call in the form that fixtures match on. */
 export interface Prompt {
   system: string
-  /** Text of the last user message. */
+  /** Text of the last user message, or the one text that the operation works on. */
   user: string
   /** Number of user messages. */
   turn: number
@@ -14,19 +15,31 @@ export interface Prompt {
   toolResult: boolean
 }
 
+/** A file or picture in a request, as the trace names it. */
+export interface Attachment {
+  kind: 'image' | 'audio' | 'file'
+  name: string
+}
+
 /** What an answer is made with besides the request: all of it repeats when seed, clock and order of calls repeat. */
 export interface Making {
-  model: string
-  /** Milliseconds since the epoch at which the answer begins. */
-  now: number
   /** The call's own ULID, from which the answer's ids are made. */
   id: string
+  /** Milliseconds since the epoch at which the call began. */
+  now: number
+  /** Makes names that nobody outside can guess: a function of the seed on a virtual clock, of the process otherwise. */
+  secret: string
+  /** What calls of the session keep for later ones. */
+  kept: Kept
+  /** The address of a path of this server as the caller reaches it, with the session in it. */
+  publicUrl(path: string): string
 }
 
 /** An answer in both of its forms; each is made only when asked for. */
 export interface Composed {
-  body(): object
+  body(): unknown
   events(): StreamEvent[]
+  /** Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images`, `seconds`. */
   usage: Record<string, unknown>
   /** Tokens of the answer, for pacing. */
   tokens: number
@@ -40,16 +53,30 @@ export interface Operation<Request = unknown, Script = unknown> {
   readonly summary: string
   readonly description: string
   readonly examples: Record<string, object>
+  /** How the body comes; `multipart` fields are given to `request` by name, a file as a `File`. */
+  readonly body: 'json' | 'multipart'
+  /** Status of an invalid body, 400 when left out. */
+  readonly invalidStatus?: number
   readonly request: z.ZodType<Request>
   readonly response: z.ZodType
-  readonly chunk: z.ZodType
+  /** Data of one event of a stream; absent when the operation never streams. */
+  readonly chunk?: z.ZodType
   readonly script: z.ZodType<Script>
   model(request: Request): string
   streams(request: Request): boolean
   prompt(request: Request): Prompt
+  /** Tokens of the input, held against the model's context window. */
+  promptTokens(request: Request): number
+  attachments?(request: Request): readonly Attachment[]
+  /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
+  fillTexts?(request: Request, fill: (text: string) => string): Request
+  /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
+  resolve?(request: Request, making: Making): Request | Promise<Request>
   /** The answer when no fixture matches: a function of the request alone. */
-  synthesize(request: Request): Script
-  compose(request: Request, script: Script, making: Making): Composed
+  synthesize(request: Request): Script | Promise<Script>
+  compose(request: Request, script: Script, making: Making & { model: string }): Composed | Promise<Composed>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object
+  /** What a complete answer leaves for later calls; committed together with its trace. */
+  keep?(request: Request, answer: object, making: Making): readonly Keep[]
 }

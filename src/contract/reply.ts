@@ -6,7 +6,7 @@ export interface Reply {
   status: number
   headers: Record<string, string>
   body:
-    | { kind: 'value'; value: object }
+    | { kind: 'value'; value: unknown }
     | { kind: 'events'; events: Iterable<StreamEvent> | AsyncIterable<StreamEvent> }
   usage: Record<string, unknown> | null
   fixture: string | null

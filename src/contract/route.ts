@@ -20,6 +20,8 @@ export interface Route<Query = unknown> {
   response: z.ZodType
   /** Statuses of the errors it may answer with, besides those that every path may. */
   errors?: readonly number[]
-  /** The JSON value of the answer; a user's mistake is thrown as `ApiError`. */
-  handle(input: RouteInput<Query>): object
+  /** Answered without a token. */
+  public?: boolean
+  /** The JSON value of the answer, or a response of its own; a user's mistake is thrown as `ApiError`. */
+  handle(input: RouteInput<Query>): object | Promise<object>
 }

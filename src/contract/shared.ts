@@ -85,30 +85,55 @@ export const Metadata = z
   .refine((pairs) => Object.keys(pairs).length <= 16, { error: 'must have at most 16 pairs' })
   .describe('At most 16 pairs, stored with the trace; keys up to 64 characters, values up to 512.')
 
-const prompted = {
-  prompt: z.looseObject({ id: z.string(), version: z.string().optional() }).optional(),
-  inputs: z
-    .union([
-      z.record(z.string(), z.unknown()),
-      z.array(z.looseObject({ key: z.string(), value: z.unknown(), is_pii: z.boolean().optional() })),
-    ])
-    .optional()
-    .describe('Values of the prompt variables; deprecated in favour of `variables`.'),
-  thread: Thread.optional(),
-  knowledge_bases: KnowledgeBases.optional(),
-}
+const Inputs = z
+  .union([
+    z.record(z.string(), z.unknown()),
+    z.array(z.looseObject({ key: z.string(), value: z.unknown(), is_pii: z.boolean().optional() })),
+  ])
+  .describe('Values of the prompt variables; deprecated in favour of `variables`.')
+export type Inputs = z.infer<typeof Inputs>
 
-/** The service options object of chat and legacy completion calls. */
+/** How variables stand in the texts: `{{name}}` (text), Jinja or Mustache. */
+export const TemplateEngine = z
+  .enum(['text', 'jinja', 'mustache'])
+  .describe('Syntax of the variables; text when left out.')
+export type TemplateEngine = z.infer<typeof TemplateEngine>
+
+const routing = {
+  name: z.string().nullish().describe('Display name of the trace.'),
+  fallbacks: Fallbacks.nullish(),
+  retry: Retry.nullish(),
+  load_balancer: LoadBalancer.nullish(),
+  timeout: Timeout.nullish(),
+}
+const who = { identity: Identity.nullish(), contact: Identity.nullish().meta({ deprecated: true }) }
+
+/** Routing fields at the top level of every router operation. */
+export const Routing = { ...routing, cache: Cache.nullish() }
+/** Those of audio translation, which is never cached. */
+export const RoutingUncached = routing
+
+/** The service options of image and embedding calls. */
 export const ServiceOptions = z
+  .looseObject({ ...Routing, ...who })
+  .describe('Service options; the same fields at top level win.')
+/** The service options of audio calls. */
+export const ServiceOptionsUncached = z
+  .looseObject({ ...routing, ...who })
+  .describe('Service options; the same fields at top level win.')
+/** The service options of calls with a prompt: chat, legacy completions, responses. */
+export const PromptServiceOptions = z
   .looseObject({
-    name: z.string().optional(),
-    retry: Retry.optional(),
-    fallbacks: Fallbacks.optional(),
-    identity: Identity.optional(),
-    contact: Identity.optional(),
-    cache: Cache.optional(),
-    load_balancer: LoadBalancer.optional(),
-    timeout: Timeout.optional(),
-    ...prompted,
+    ...Routing,
+    ...who,
+    prompt: z
+      .unknown()
+      .refine((prompt) => prompt == null, {
+        error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
+      })
+      .meta({ description: 'Not emulated: refused when given.' }),
+    inputs: Inputs.nullish(),
+    thread: Thread.nullish(),
+    knowledge_bases: KnowledgeBases.nullish(),
   })
   .describe('Service options; the same fields at top level win.')

@@ -34,6 +34,13 @@ export const TraceRecord = z.object({
   synthesized: z.boolean().describe('No fixture matched, so the answer was made up.'),
   attempts: z.array(AttemptRecord),
   usage: z.looseObject({}).nullable(),
+  cost: z
+    .number()
+    .nullable()
+    .describe('What the call would have cost in USD at list price; null when that is not known.'),
+  attachments: z
+    .array(z.object({ kind: z.enum(['image', 'audio', 'file']), name: z.string() }))
+    .describe('Files and pictures in the request.'),
   metadata: z.looseObject({}).nullable(),
   identity: z.looseObject({}).nullable(),
   thread: z.looseObject({}).nullable(),

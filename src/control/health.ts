@@ -13,17 +13,15 @@ const Health = z.object({
   counts: z.object({ sessions: z.int(), traces: z.int(), fixtures: z.int() }),
 })
 
-/** Where health is answered. */
-export const HEALTH_PATH = '/_understudy/health'
-
 export function healthRoute({ sessions, about }: ControlDeps): Route {
   const started = realClock.now()
   return {
     method: 'get',
-    path: HEALTH_PATH,
+    path: '/_understudy/health',
     tag: 'Emulator',
     summary: 'Health',
     description: 'Version, uptime, mode, database and counts over all sessions.',
+    public: true,
     response: Health,
     handle: (): z.infer<typeof Health> => {
       const all = sessions.list()

@@ -6,10 +6,19 @@ export const migrations: readonly string[] = [
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     started INTEGER NOT NULL,
-    model TEXT NOT NULL,
+    model TEXT,
     status INTEGER NOT NULL,
+    thread TEXT,
     record TEXT NOT NULL,
     request TEXT NOT NULL,
     answer TEXT NOT NULL
-  );`,
+  );
+  CREATE INDEX traces_thread ON traces (thread) WHERE thread IS NOT NULL;
+  CREATE TABLE kept (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    value TEXT NOT NULL,
+    expires INTEGER,
+    PRIMARY KEY (kind, id)
+  ) WITHOUT ROWID;`,
 ]

@@ -1,5 +1,5 @@
 // The tables as drizzle sees them; db/migrations.ts makes them.
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Traces by call number, which is also the order in which calls came in. */
 export const traces = sqliteTable('traces', {
@@ -7,8 +7,11 @@ export const traces = sqliteTable('traces', {
   id: text('id').notNull().unique(),
   /** Milliseconds since the epoch. */
   started: integer('started').notNull(),
-  model: text('model').notNull(),
+  /** Null when the body was refused before it named one. */
+  model: text('model'),
   status: integer('status').notNull(),
+  /** Id of the thread that the call belongs to. */
+  thread: text('thread'),
   /** A `TraceRecord` as JSON. */
   record: text('record').notNull(),
   /** The request's JSON text as it came; a text that is no JSON is kept as a JSON string. */
@@ -16,3 +19,16 @@ export const traces = sqliteTable('traces', {
   /** The answer's JSON text, `null` when there was none. */
   answer: text('answer').notNull(),
 })
+
+/** What calls keep for later ones, by kind and id. */
+export const kept = sqliteTable(
+  'kept',
+  {
+    kind: text('kind').notNull(),
+    id: text('id').notNull(),
+    value: text('value').notNull(),
+    /** Milliseconds since the epoch; null is never. */
+    expires: integer('expires'),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.id] })],
+)

@@ -10,6 +10,8 @@ import type { Writer } from './writer.ts'
 export interface TraceFilter {
   model?: string | undefined
   status?: number | undefined
+  /** Id of a thread. */
+  thread?: string | undefined
   /** Milliseconds since the epoch, inclusive. */
   since?: number | undefined
   until?: number | undefined
@@ -40,6 +42,7 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
       started: place('started'),
       model: place('model'),
       status: place('status'),
+      thread: place('thread'),
       record: place('record'),
       request: place('request'),
       answer: place('answer'),
@@ -53,17 +56,19 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
           seq,
           id: trace.id,
           started: Date.parse(trace.started_at),
-          model: trace.model ?? '',
+          model: trace.model,
           status: trace.status,
+          thread: (trace.thread?.id as string | undefined) ?? null,
           record: JSON.stringify(trace),
           request,
           answer,
         })
       }),
-    list({ model, status, since, until, after, limit }) {
+    list({ model, status, thread, since, until, after, limit }) {
       const conditions: (SQL | undefined)[] = [
         model === undefined ? undefined : eq(traces.model, model),
         status === undefined ? undefined : eq(traces.status, status),
+        thread === undefined ? undefined : eq(traces.thread, thread),
         since === undefined ? undefined : gte(traces.started, since),
         until === undefined ? undefined : lte(traces.started, until),
         after === undefined ? undefined : lt(traces.seq, seqOf(after) ?? 0),

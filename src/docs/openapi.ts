@@ -29,7 +29,8 @@ const STATUS_TEXT: Record<number, string> = {
   404: 'Nothing goes by that name.',
   405: 'The path does not take this method.',
   413: 'The body is larger than `--max-body`.',
-  415: 'The content type is not JSON.',
+  415: 'The content type is not the one this path takes.',
+  422: 'A field is not valid; `param` names it.',
   429: 'Too many sessions.',
 }
 const ERROR_SAMPLE = {
@@ -63,6 +64,7 @@ function errorResponses(statuses: readonly number[]): Json {
   )
 }
 
+const BODY_TYPES = { json: 'application/json', multipart: 'multipart/form-data' }
 const pascal = (name: string) => name.replace(/(?:^|[._/-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Paths and components; `openapi`, `info` and the page around it are the plugin's work. */
@@ -73,7 +75,7 @@ export function openapiParts({ operations, routes }: Documented): { paths: Json;
     const name = pascal(operation.name)
     schemas[`${name}Request`] = jsonSchema(operation.request, 'input')
     schemas[`${name}Response`] = jsonSchema(operation.response, 'output')
-    schemas[`${name}Chunk`] = jsonSchema(operation.chunk, 'output')
+    if (operation.chunk) schemas[`${name}Chunk`] = jsonSchema(operation.chunk, 'output')
     const examples = Object.fromEntries(Object.entries(operation.examples).map(([key, value]) => [key, { value }]))
     paths[operation.path] = {
       post: {
@@ -81,18 +83,22 @@ export function openapiParts({ operations, routes }: Documented): { paths: Json;
         tags: [operation.tag],
         summary: operation.summary,
         description: operation.description,
-        requestBody: { required: true, content: json(reference(`${name}Request`), { examples }) },
+        requestBody: {
+          required: true,
+          content: { [BODY_TYPES[operation.body]]: { schema: reference(`${name}Request`), examples } },
+        },
         responses: {
           200: {
-            description:
-              'The whole answer, or with `stream: true` its chunks as server-sent events, closed by `data: [DONE]`.',
+            description: operation.chunk
+              ? 'The whole answer, or with `stream: true` its events as server-sent events, closed by `data: [DONE]`.'
+              : 'The answer.',
             headers: ANSWER_HEADERS,
             content: {
               ...json(reference(`${name}Response`)),
-              'text/event-stream': { schema: reference(`${name}Chunk`) },
+              ...(operation.chunk ? { 'text/event-stream': { schema: reference(`${name}Chunk`) } } : {}),
             },
           },
-          ...errorResponses([400, 401, 403, 404, 413, 415, 429]),
+          ...errorResponses([operation.invalidStatus ?? 400, 401, 403, 404, 413, 415, 429]),
         },
       },
     }

@@ -25,6 +25,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
       stream_options: { include_usage: true },
     },
   },
+  body: 'json',
   request: ChatRequest,
   response: ChatCompletion,
   chunk: ChatChunk,
@@ -32,6 +33,8 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   model: (request) => request.model,
   streams: (request) => request.stream === true,
   prompt,
+  promptTokens,
+  fillTexts,
   synthesize,
   compose,
   assemble,
@@ -54,6 +57,17 @@ function prompt({ messages, tools }: ChatRequest): Prompt {
     tools: (tools ?? []).map((tool) => tool.function.name),
     toolResult: messages.at(-1)?.role === 'tool',
   }
+}
+
+function fillTexts(request: ChatRequest, fill: (text: string) => string): ChatRequest {
+  const messages = request.messages.map((message) => {
+    const { content } = message
+    if (typeof content === 'string') return { ...message, content: fill(content) }
+    if (!Array.isArray(content)) return message
+    const parts = content.map((part) => (part.type === 'text' ? { ...part, text: fill(part.text as string) } : part))
+    return { ...message, content: parts } as Message
+  })
+  return { ...request, messages }
 }
 
 function synthesize(request: ChatRequest): TextScript {
@@ -89,7 +103,7 @@ function promptTokens({ messages, tools }: ChatRequest): number {
   return tools && tools.length > 0 ? spoken + countCached(JSON.stringify(tools)) : spoken
 }
 
-function compose(request: ChatRequest, script: TextScript, making: Making): Composed {
+function compose(request: ChatRequest, script: TextScript, making: Making & { model: string }): Composed {
   const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? [])
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? undefined
   const answer = cutText(script, { maxTokens, stop })

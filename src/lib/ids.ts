@@ -20,3 +20,14 @@ export const fingerprint = (text: string): string => Bun.hash(text).toString(16)
 
 /** A number in [0, 1) from a text: the seed of a keyed choice. */
 export const choiceOf = (text: string): number => chance(0, text)
+
+let secret: string | undefined
+/** A text that only this process knows, the same for as long as it runs. */
+export function processSecret(): string {
+  secret ??= crypto.randomUUID()
+  return secret
+}
+
+/** A name that cannot be guessed without the secret: 32 hexadecimal digits of a keyed hash (HMAC-SHA256). */
+export const unguessable = (secret: string, text: string): string =>
+  new Bun.CryptoHasher('sha256', secret).update(text).digest('hex').slice(0, 32)

@@ -1,10 +1,13 @@
 // A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
+import type { Kept } from '../contract/kept.ts'
 import { checkpointer } from '../db/checkpoint.ts'
+import { keptStore } from '../db/kept-store.ts'
 import { type Database, openClone, openFile, template } from '../db/open.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
 import { type Clock, realClock, virtualClock } from '../lib/clock.ts'
+import { processSecret } from '../lib/ids.ts'
 
 /** What a call needs of its session. */
 export interface Session {
@@ -12,6 +15,9 @@ export interface Session {
   readonly seed: number
   readonly clock: Clock
   readonly traces: TraceStore
+  readonly kept: Kept
+  /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
+  readonly secret: string
   /** The number of the next call: 1, 2, ...; goes on after a restart. */
   nextCall(): number
   /** How many times the sequence of a fixture has been used before; counts this use. */
@@ -76,6 +82,8 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
       seed,
       clock: clock === 'virtual' ? virtualClock() : realClock,
       traces,
+      kept: keptStore(database, writer),
+      secret: clock === 'virtual' ? `${seed}:${name}` : processSecret(),
       nextCall: () => ++calls,
       uses(fixture) {
         const before = uses.get(fixture) ?? 0

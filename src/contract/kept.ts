@@ -1,0 +1,18 @@
+// What one call of a session leaves for later ones: stored responses, picture files, cached answers.
+
+/** One thing to keep: JSON under a kind and an id. */
+export interface Keep {
+  kind: string
+  id: string
+  value: unknown
+  /** Milliseconds since the epoch after which it is gone; never when left out. */
+  expires?: number
+}
+
+/** The kept things of one session. */
+export interface Kept {
+  /** The value, undefined when there is none or it has expired at `now` (ms since the epoch). */
+  get(kind: string, id: string, now: number): unknown
+  /** Resolves when it is committed; replaces what was kept under the same kind and id. */
+  put(keep: Keep): Promise<void>
+}

@@ -1,0 +1,30 @@
+// Kept things in SQLite (contract/kept.ts).
+import { and, eq, gt, isNull, or } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/better-sqlite3'
+import type { Kept } from '../contract/kept.ts'
+import type { Database } from './open.ts'
+import { kept } from './schema.ts'
+import type { Writer } from './writer.ts'
+
+export function keptStore(connection: Database, writer: Pick<Writer, 'write'>): Kept {
+  const database = drizzle(connection)
+  return {
+    get(kind, id, now) {
+      const row = database
+        .select({ value: kept.value })
+        .from(kept)
+        .where(and(eq(kept.kind, kind), eq(kept.id, id), or(isNull(kept.expires), gt(kept.expires, now))))
+        .get()
+      return row && JSON.parse(row.value)
+    },
+    put: ({ kind, id, value, expires = null }) =>
+      writer.write(() => {
+        const row = { kind, id, value: JSON.stringify(value), expires }
+        database
+          .insert(kept)
+          .values(row)
+          .onConflictDoUpdate({ target: [kept.kind, kept.id], set: row })
+          .run()
+      }),
+  }
+}
