@@ -142,7 +142,10 @@ interface Given {
 }
 
 /** The configuration of flags (by key), environment and file; throws `ConfigError` for the first thing that is wrong. */
-export function readConfig(flags: Record<string, unknown>, environment: Record<string, string | undefined>): Config {
+export function readConfig(
+  flags: Record<string, unknown>,
+  environment: Record<string, string | undefined> = process.env,
+): Config {
   const file = readFileSettings((flags.config as string | undefined) ?? environment.UNDERSTUDY_CONFIG)
   refuseUnknownVariables(environment)
   const config: Record<string, unknown> = {}
@@ -177,6 +180,19 @@ function refuseUnknownVariables(environment: Record<string, string | undefined>)
   const known = [...keys.map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
   if (unknown) throw new ConfigError(`${unknown} is no setting; valid: ${known.join(', ')}`)
+}
+
+/** Where a command that talks to a running server finds it: flags, else `UNDERSTUDY_URL`, else the default port. */
+export function serverAddress(flags: { url?: string; token?: string }): { url: string; token: string; named: boolean } {
+  const named = flags.url ?? process.env.UNDERSTUDY_URL
+  const url = named ?? `http://127.0.0.1:${SETTINGS.port.fallback}`
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
+    throw new ConfigError(
+      `${flags.url ? '--url' : 'UNDERSTUDY_URL'} ${quote(url)} is not valid: it must be an address such as http://127.0.0.1:4010`,
+    )
+  }
+  const token = flags.token ?? process.env.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'
+  return { url: url.replace(/\/$/, ''), token, named: named !== undefined }
 }
 
 const DEFAULT_FILE = 'understudy.yaml'

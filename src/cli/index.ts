@@ -4,7 +4,10 @@ import { FixtureError } from '../backends/fixture/load.ts'
 import { ConfigError } from '../config.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
+import { checkCommand } from './check.ts'
+import { schemaCommand } from './schema.ts'
 import { serveCommand } from './serve.ts'
+import { TraceError, traceCommand } from './trace.ts'
 
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
 const USAGE = 2
@@ -19,8 +22,14 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .showSuggestionAfterError(false)
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-  for (const command of [serveCommand()]) {
-    program.addCommand(command.exitOverride().configureOutput({ outputError: () => {} }))
+  for (const command of [serveCommand(), checkCommand(), schemaCommand(), traceCommand()]) {
+    program.addCommand(command)
+    for (const one of [command, ...command.commands]) {
+      one
+        .helpOption('--help', 'print this help')
+        .exitOverride()
+        .configureOutput({ outputError: () => {} })
+    }
   }
   try {
     await program.parseAsync(args as string[], { from: 'user' })
@@ -40,7 +49,7 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
     process.exit(USAGE)
   }
-  if (error instanceof DatabaseError) {
+  if (error instanceof DatabaseError || error instanceof TraceError) {
     console.error(`understudy: ${error.message}`)
     process.exit(1)
   }
@@ -50,13 +59,18 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
 /** Commander's message as one line that also says what would be valid. */
 function plain(error: CommanderError, program: Command, args: readonly string[]): string {
   const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
-  const command = program.commands.find((one) => one.name() === args[0])
+  const named = (parent: Command | undefined, name: string | undefined) =>
+    parent?.commands.find((one) => one.name() === name)
+  const outer = named(program, args[0])
+  const command = named(outer, args[1]) ?? outer
   if (error.code === 'commander.unknownOption') {
     const flags = (command ?? program).options.map((option) => option.long).join(', ')
     return `${message}; valid: ${flags}`
   }
   if (error.code === 'commander.unknownCommand' || (error.code === 'commander.excessArguments' && !command)) {
-    return `unknown command '${args[0]}'; valid: ${program.commands.map((one) => one.name()).join(', ')}, help`
+    const word = command ? args[1] : args[0]
+    const names = (command ?? program).commands.map((one) => one.name())
+    return `unknown command '${word}'; valid: ${names.join(', ')}, help`
   }
   return message
 }

@@ -24,7 +24,7 @@ export function serveCommand(): Command {
     'after',
     '\nEvery flag is also UNDERSTUDY_<FLAG> in the environment and <flag> with _ for - in understudy.yaml.',
   )
-  return command.action((options: Record<string, unknown>) => serve(readConfig(byKey(options), process.env)))
+  return command.action((options: Record<string, unknown>) => serve(readConfig(byKey(options))))
 }
 
 /** Commander's camelCase option names as setting keys. */
@@ -43,6 +43,7 @@ async function serve(config: Config): Promise<void> {
     )
   }
   const understudy = createUnderstudy(config, (error) => console.error(error))
+  for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
   const servers = await listen(config, understudy)
   const port = servers[0]?.port
   const host = config.host ?? '127.0.0.1'

@@ -19,6 +19,7 @@ const ListQuery = z.strictObject({
   starting_after: z.string().optional().describe('A trace id; the page goes on after it.'),
   model: z.string().optional(),
   status: whole(100, 599).optional(),
+  thread: z.string().optional().describe('Id of a thread.'),
   session: z.string().optional().describe("A session's name; the caller's own when left out."),
   since: Instant.optional().describe('Earliest start.'),
   until: Instant.optional().describe('Latest start.'),
