@@ -52,6 +52,10 @@ export const Thinking = z
     }),
   ])
   .describe('Whether and how long the model thinks before it answers.')
+export const ReasoningEffort = z
+  .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
+  .describe('How hard a reasoning model thinks; which of them a model takes depends on it.')
+export type ReasoningEffort = z.infer<typeof ReasoningEffort>
 export const Guardrails = z
   .array(z.looseObject({ id: z.string().min(1), execute_on: z.enum(['input', 'output']) }))
   .describe(
