@@ -84,7 +84,7 @@ async function listen(config: Config, { app, sessions }: Understudy): Promise<Bu
       throw error
     }
   } catch (error) {
-    await sessions.close()
+    sessions.close()
     const { code, message } = error as { code?: string; message: string }
     const reason =
       code === 'EADDRINUSE'
@@ -122,7 +122,7 @@ function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy
     const ended = Promise.all(servers.map((server) => server.stop()))
     await Promise.race([ended, Bun.sleep(GRACE_MS)])
     await Promise.all(servers.map((server) => server.stop(true)))
-    await sessions.close()
+    sessions.close()
     process.exit(0)
   }
   process.on('SIGINT', stop)
