@@ -20,9 +20,15 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .configureOutput({ outputError: () => {} })
     .exitOverride()
   for (const command of [serveCommand()]) {
-    program.addCommand(command.exitOverride().configureOutput({ outputError: () => {} }))
+    program.addCommand(
+      command
+        .exitOverride()
+        .showSuggestionAfterError(false)
+        .configureOutput({ outputError: () => {} }),
+    )
   }
   try {
+    refuseUnknownHelp(program, args)
     await program.parseAsync(args as string[], { from: 'user' })
   } catch (error) {
     fail(error, program, args)
@@ -47,6 +53,14 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
   throw error
 }
 
+const commandsOf = (program: Command) => `${program.commands.map((one) => one.name()).join(', ')}, help`
+
+/** Commander answers `help nosuch` with the help of everything; a wrong name gets its line like everywhere. */
+function refuseUnknownHelp(program: Command, [first, name]: readonly string[]): void {
+  if (first !== 'help' || name === undefined || program.commands.some((one) => one.name() === name)) return
+  throw new CommanderError(USAGE, 'understudy.help', `no help for '${name}'; valid: ${commandsOf(program)}`)
+}
+
 /** Commander's message as one line that also says what would be valid. */
 function plain(error: CommanderError, program: Command, args: readonly string[]): string {
   const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
@@ -56,7 +70,12 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
     return `${message}; valid: ${flags}`
   }
   if (error.code === 'commander.unknownCommand' || (error.code === 'commander.excessArguments' && !command)) {
-    return `unknown command '${args[0]}'; valid: ${program.commands.map((one) => one.name()).join(', ')}, help`
+    return `unknown command '${args[0]}'; valid: ${commandsOf(program)}`
   }
+  if (error.code === 'commander.optionMissingArgument') {
+    const option = command?.options.find((one) => message.includes(`'${one.flags}'`))
+    return `${option?.flags ?? message} needs a value: ${option?.description ?? ''}`
+  }
+  if (error.code === 'commander.excessArguments') return `${message} (${command?.args.join(' ')})`
   return message
 }

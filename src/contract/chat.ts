@@ -69,7 +69,7 @@ export const Message = z.discriminatedUnion('role', [
 ])
 export type Message = z.infer<typeof Message>
 
-const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
+const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
 const Tool = z.looseObject({
   type: z.literal('function').default('function'),
   function: z.looseObject({

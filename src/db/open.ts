@@ -25,11 +25,14 @@ export function openFile(file: string): { database: Database; release: () => voi
   const release = lock(file)
   try {
     const database = new Driver(file, { timeout: 2000 })
+    refuseForeign(database, file)
     // WAL before synchronous: NORMAL is safe against a killed process only there. Checkpoints are db/writer.ts's work.
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
     database.pragma('wal_autocheckpoint = 0')
     migrate(database, file)
+    // A damaged file shows at this read at the latest, and not at the first call.
+    database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
     return { database, release }
   } catch (error) {
     release()
@@ -78,8 +81,18 @@ function explained(error: unknown, file: string): DatabaseError {
   return new DatabaseError(`database ${file} cannot be opened: ${(error as Error).message}`)
 }
 
+/** Written into every file of ours: "UNDS". */
+const APPLICATION_ID = 0x554e4453
+const numberOf = (database: Database, pragma: string) => Number(database.pragma(pragma, { simple: true }))
+
+/** Another program's database is left as it is. */
+function refuseForeign(database: Database, file: string): void {
+  if (numberOf(database, 'schema_version') === 0 || numberOf(database, 'application_id') === APPLICATION_ID) return
+  throw new DatabaseError(`database ${file} belongs to another program: name another file with --db`)
+}
+
 function migrate(database: Database, file: string): void {
-  const version = Number(database.pragma('user_version', { simple: true }))
+  const version = numberOf(database, 'user_version')
   if (version > migrations.length) {
     throw new DatabaseError(
       `database ${file} has schema version ${version}, this understudy knows ${migrations.length}: use a newer understudy or another file`,
@@ -90,6 +103,7 @@ function migrate(database: Database, file: string): void {
     database.transaction(() => {
       database.exec(sql)
       database.pragma(`user_version = ${index + 1}`)
+      database.pragma(`application_id = ${APPLICATION_ID}`)
     })()
   }
 }
