@@ -30,17 +30,14 @@ const list = (values: readonly unknown[]) => values.map((value) => JSON.stringif
 const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`)
 const UNITS: Record<string, string> = { string: ' characters', array: ' items', object: ' keys' }
 
-const typeName = ({ expected, ...issue }: Issue & { expected: string }): string => {
-  if (expected === 'int' || ('format' in issue && issue.format === 'safeint')) return 'integer'
-  return expected === 'record' ? 'object' : expected
-}
+const TYPE_NAMES: Record<string, string> = { int: 'integer', record: 'object' }
 
 function expectation(issue: Issue): string {
   // A schema that says itself what it wants knows best.
   if (issue.message.startsWith('must ')) return issue.message
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${article(typeName(issue))}`
+      return `must be ${article(TYPE_NAMES[issue.expected] ?? issue.expected)}`
     case 'invalid_key':
       return `has a key that ${issue.issues.map(expectation).join(', and ')}`
     case 'invalid_value':
