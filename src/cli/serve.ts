@@ -52,13 +52,13 @@ async function serve(config: Config): Promise<void> {
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
   const db = config.db === ':memory:' ? config.db : resolve(config.db)
   const ready = JSON.stringify({ url, pid: process.pid, mode: understudy.mode, db, version: VERSION })
-  console.log(config.json ? ready : readyLines(url, db, understudy, config))
   if (config.ready_file) {
     // Renamed into place, so that whoever waits for the file never reads half of it.
     const draft = `${config.ready_file}.${process.pid}`
     writeFileSync(draft, `${ready}\n`)
     renameSync(draft, config.ready_file)
   }
+  console.log(config.json ? ready : readyLines(url, db, understudy, config))
   stopOnSignal(servers, understudy)
 }
 
