@@ -162,6 +162,16 @@ describe('streamed', () => {
     for (let tries = 0; all.length < 2 && tries < 200; tries++) all = await traces('/s/aborted')
     expect(all.map(({ outcome }) => outcome)).toEqual(['answered', 'cancelled'])
   })
+
+  test('an aborted stream below a prefix is cancelled too', async () => {
+    const mine = clientOf({ baseURL: `${server.url}/s/prefix-aborted/v2/router` })
+    const stream = await mine.chat.completions.create({ ...say('for ever'), stream: true })
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
+    stream.controller.abort()
+    let all = await traces('/s/prefix-aborted')
+    for (let tries = 0; all.length < 1 && tries < 200; tries++) all = await traces('/s/prefix-aborted')
+    expect(all.map(({ outcome }) => outcome)).toEqual(['cancelled'])
+  })
 })
 
 describe('errors', () => {
@@ -201,95 +211,4 @@ describe('errors', () => {
     expect(error).toBeInstanceOf(AuthenticationError)
     expect(error.message).toContain('Bearer')
   })
-})
-
-describe('sessions', () => {
-  const ways: [string, (name: string) => OpenAI, (name: string) => [string, Record<string, string>]][] = [
-    [
-      'the token',
-      (name) => clientOf({ apiKey: `session:${name}` }),
-      (name) => ['', { authorization: `Bearer session:${name}` }],
-    ],
-    [
-      'the end of the token',
-      (name) => clientOf({ apiKey: `any#${name}` }),
-      (name) => ['', { authorization: `Bearer any#${name}` }],
-    ],
-    [
-      'the header',
-      (name) => clientOf({ defaultHeaders: { 'x-understudy-session': name } }),
-      (name) => ['', { 'x-understudy-session': name }],
-    ],
-    ['the prefix', (name) => clientOf({ baseURL: `${server.url}/s/${name}/v2/router` }), (name) => [`/s/${name}`, {}]],
-  ]
-  test.each(ways)('by %s do not see each other', async (way, clientFor, reading) => {
-    const names = ['a', 'b'].map((letter) => `${letter}-${way.replaceAll(' ', '-')}`)
-    const before = (await traces()).length
-    for (const name of names) {
-      const { response } = await clientFor(name)
-        .chat.completions.create(say(`of ${name}`))
-        .withResponse()
-      expect(response.headers.get('x-understudy-session')).toBe(name)
-    }
-    for (const name of names) {
-      const seen = await traces(...reading(name))
-      expect(seen.map(({ session }) => session)).toEqual([name])
-    }
-    expect((await traces()).length).toBe(before)
-  })
-
-  test('an aborted stream below a prefix is cancelled too', async () => {
-    const mine = clientOf({ baseURL: `${server.url}/s/prefix-aborted/v2/router` })
-    const stream = await mine.chat.completions.create({ ...say('for ever'), stream: true })
-    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
-    stream.controller.abort()
-    let all = await traces('/s/prefix-aborted')
-    for (let tries = 0; all.length < 1 && tries < 200; tries++) all = await traces('/s/prefix-aborted')
-    expect(all.map(({ outcome }) => outcome)).toEqual(['cancelled'])
-  })
-})
-
-test('on the wire, every event of a stream is an HTTP chunk of its own', async () => {
-  const { hostname, port } = new URL(server.url)
-  const body = JSON.stringify({ ...say('count'), stream: true })
-  const { promise, resolve } = Promise.withResolvers<string>()
-  let text = ''
-  const data = (_: unknown, bytes: Buffer) => {
-    text += bytes.toString()
-    if (text.endsWith('\r\n0\r\n\r\n')) resolve(text)
-  }
-  const socket = await Bun.connect({ hostname, port: Number(port), socket: { data, close: () => resolve(text) } })
-  socket.write(
-    `POST /v2/router/chat/completions HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer any\r\n` +
-      `Accept: application/json;q=1, text/event-stream;q=0\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  )
-  const [head = '', ...rest] = (await promise).split('\r\n\r\n')
-  socket.end()
-  expect(head).toStartWith('HTTP/1.1 200 OK\r\n')
-  expect(head.toLowerCase()).toContain('content-type: text/event-stream')
-  expect(head.toLowerCase()).toContain('transfer-encoding: chunked')
-  const chunks = [...rest.join('\r\n\r\n').matchAll(/([0-9a-f]+)\r\n([\s\S]*?)\r\n(?=[0-9a-f]+\r\n)/g)]
-  for (const [, size = '', chunk = ''] of chunks) {
-    expect(Number.parseInt(size, 16)).toBe(Buffer.byteLength(chunk))
-    expect(chunk).toMatch(/^data: [^\n]+\n\n$/)
-  }
-  const events = chunks.map(([, , chunk = '']) => chunk.slice(6, -2))
-  expect(events.pop()).toBe('[DONE]')
-  const choices = events.map((event) => JSON.parse(event).choices[0])
-  expect(choices[0]).toMatchObject({ delta: { role: 'assistant', content: '' }, finish_reason: null })
-  expect(choices.slice(1, -1).map(({ delta }) => delta.content)).toEqual(COUNT.split(/(?= )/))
-  expect(choices.at(-1)).toMatchObject({ delta: {}, finish_reason: 'stop' })
-})
-
-test('a restart keeps the traces, and ids go on', async () => {
-  const before = await traces()
-  expect(before.length).toBeGreaterThan(5)
-  expect(await server.stop()).toBe(0)
-  server = await start()
-  client = clientOf()
-  expect(await traces()).toEqual(before)
-  const { response } = await client.chat.completions.create(say('Hello!')).withResponse()
-  const id = response.headers.get('x-understudy-trace')
-  expect(before.map((trace) => trace.id)).not.toContain(id as string)
-  expect((await traces())[0]?.id).toBe(id as string)
 })

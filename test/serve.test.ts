@@ -132,27 +132,6 @@ describe('listening', () => {
     expect((await fetch(traces, { headers: { authorization: 'Bearer secret' } })).status).toBe(200)
     await one.stop()
   })
-
-  test('a request without a host, as HTTP/1.0 allows, is refused and not a bug', async () => {
-    const { port } = new URL(server.url)
-    const { promise, resolve } = Promise.withResolvers<string>()
-    let text = ''
-    const socket = await Bun.connect({
-      hostname: '127.0.0.1',
-      port: Number(port),
-      socket: {
-        data: (_, bytes) => {
-          text += bytes.toString()
-          if (text.includes('"host_required"')) resolve(text)
-        },
-        close: () => resolve(text),
-      },
-    })
-    socket.write('GET /_understudy/health HTTP/1.0\r\n\r\n')
-    expect(await promise).toStartWith('HTTP/1.1 400')
-    expect(text).toContain('host_required')
-    socket.end()
-  })
 })
 
 describe('stopping', () => {

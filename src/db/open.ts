@@ -78,7 +78,9 @@ function explained(error: unknown, file: string): DatabaseError {
     return new DatabaseError(`database ${file} is not a healthy SQLite file: move it away, or name another with --db`)
   }
   if (code.startsWith('SQLITE_BUSY')) return new DatabaseError(`database ${file} is locked by another program`)
-  return new DatabaseError(`database ${file} cannot be opened: ${(error as Error).message}`)
+  return new DatabaseError(
+    `database ${file} cannot be opened: ${(error as Error).message}; name another file with --db`,
+  )
 }
 
 /** Written into every file of ours: "UNDS". */

@@ -98,3 +98,19 @@ async function readTo(stream: ReadableStream<Uint8Array>, end: string): Promise<
   })()
   return text.slice(0, text.indexOf(end) + end.length)
 }
+
+/** What a server at `url` sends for these bytes, up to `end` or the end of the connection. */
+export async function exchange(url: string, bytes: string, end: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let text = ''
+  const data = (_: unknown, received: Buffer) => {
+    text += received.toString()
+    if (text.includes(end)) resolve(text)
+  }
+  const socket = await Bun.connect({ hostname, port: Number(port), socket: { data, close: () => resolve(text) } })
+  socket.write(bytes)
+  await promise
+  socket.end()
+  return text
+}
