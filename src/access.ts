@@ -55,8 +55,10 @@ export function requireToken(token: string | undefined): void {
     throw unauthorized("send a token: 'Authorization: Bearer <token>' (any token works unless --token is set)")
 }
 
+// Chromium asks nobody for a password when one of the challenges has no realm.
+const CHALLENGE = 'Basic realm="understudy", Bearer realm="understudy"'
 const unauthorized = (message: string) =>
-  new ApiError(401, 'invalid_token', message, { headers: { 'www-authenticate': 'Basic realm="understudy", Bearer' } })
+  new ApiError(401, 'invalid_token', message, { headers: { 'www-authenticate': CHALLENGE } })
 
 /** The name of the session that a request means: header, then token, else the default one. */
 export const sessionName = (request: Request, token: string | undefined): string =>
