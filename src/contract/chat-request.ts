@@ -69,7 +69,7 @@ export const Message = z.discriminatedUnion('role', [
 ])
 export type Message = z.infer<typeof Message>
 
-const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
+const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
 const Tool = z.looseObject({
   type: z.literal('function').default('function'),
   function: z.looseObject({
@@ -107,8 +107,8 @@ export const ChatRequest = z
       })
       .nullish()
       .describe('Voice and format of audio output; required when `modalities` has `audio`.'),
-    frequency_penalty: penalty,
-    presence_penalty: penalty,
+    frequency_penalty: penalty.describe('Above 0, tokens are less likely the more often they came.'),
+    presence_penalty: penalty.describe('Above 0, tokens that came at all are less likely.'),
     max_tokens: z
       .int()
       .min(1)
@@ -116,13 +116,13 @@ export const ChatRequest = z
       .describe('Deprecated: use `max_completion_tokens`.')
       .meta({ deprecated: true }),
     max_completion_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
-    logprobs: z.boolean().nullish(),
+    logprobs: z.boolean().nullish().describe('Whether to return the log probability of each token.'),
     top_logprobs: z.int().min(0).max(20).nullish().describe('Needs `logprobs: true`.'),
     n: z.int().min(1).max(128).nullish().describe('Number of choices.'),
-    response_format: ResponseFormat.nullish(),
+    response_format: ResponseFormat.nullish().describe('Plain text, any JSON object, or JSON of a schema.'),
     reasoning_effort: ReasoningEffort.nullish(),
     verbosity: z.string().nullish().describe('Lower levels give shorter answers.'),
-    seed: z.int().nullish(),
+    seed: z.int().nullish().describe('The same seed and request give the same answer where the model can.'),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
@@ -132,15 +132,19 @@ export const ChatRequest = z
       .nullish()
       .describe('Only with `stream: true`.'),
     thinking: Thinking.nullish(),
-    temperature: z.number().min(0).max(2).nullish(),
-    top_p: z.number().min(0).max(1).nullish(),
-    top_k: z.number().min(0).nullish(),
-    tools: z.array(Tool).nullish(),
+    temperature: z.number().min(0).max(2).nullish().describe('Higher is more varied, lower more focused.'),
+    top_p: z.number().min(0).max(1).nullish().describe('Total probability of the tokens considered.'),
+    top_k: z.number().min(0).nullish().describe('Number of tokens considered.'),
+    tools: z.array(Tool).nullish().describe('Functions that the model may call.'),
     tool_choice: z
       .union([z.enum(['none', 'auto', 'required']), z.looseObject({ function: z.looseObject({ name: z.string() }) })])
-      .nullish(),
-    parallel_tool_calls: z.boolean().nullish(),
-    modalities: z.array(z.enum(['text', 'audio'])).nullish(),
+      .nullish()
+      .describe('Whether a tool is called: not at all, as the model likes, always, or the named one.'),
+    parallel_tool_calls: z.boolean().nullish().describe('Whether several may be called at once.'),
+    modalities: z
+      .array(z.enum(['text', 'audio']))
+      .nullish()
+      .describe('Kinds of output; default text.'),
     guardrails: Guardrails.nullish(),
     ...Routing,
     identity: Identity.nullish(),
@@ -148,7 +152,7 @@ export const ChatRequest = z
     variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the messages.'),
     template_engine: TemplateEngine.nullish(),
     svc: PromptServiceOptions.nullish(),
-    stream: z.boolean().nullish().default(false),
+    stream: z.boolean().nullish().default(false).describe('Whether the answer comes as server-sent events.'),
   })
   .superRefine((body, context) => {
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })

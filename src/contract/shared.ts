@@ -4,9 +4,7 @@ import { z } from 'zod'
 /** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
 export const ModelId = z
   .string()
-  .regex(/^[^/\s]+\/\S+$/, {
-    error: (issue) => `must be '<provider>/<model>', such as 'openai/gpt-4o', got ${JSON.stringify(issue.input)}`,
-  })
+  .regex(/^[^/\s]+\/\S+$/, { error: "must be '<provider>/<model>', such as 'openai/gpt-4o'" })
   .describe('The model, as `<provider>/<model>`.')
   .meta({ examples: ['openai/gpt-4o'] })
 
