@@ -13,11 +13,11 @@ const ASSETS: Record<string, [file: string, type: string]> = {
   '/favicon.ico': ['favicon-32x32.png', 'image/png'],
 }
 
-/** Mounts the page, its assets and the document; the document is made at the first request for it. */
-export function mountDocs(app: Elysia, documented: Documented): void {
+/** Mounts the page, its assets and the document, whose text `rename` puts into the words of the deployment. */
+export function mountDocs(app: Elysia, documented: Documented, rename: (text: string) => string): void {
   let made: ReturnType<typeof openapiParts> | undefined
   const parts = () => {
-    made ??= openapiParts(documented)
+    made ??= JSON.parse(rename(JSON.stringify(openapiParts(documented)))) as ReturnType<typeof openapiParts>
     return made
   }
   for (const [path, [file, type]] of Object.entries(ASSETS)) {
