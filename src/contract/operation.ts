@@ -99,8 +99,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   wrongWith?(answer: Record<string, unknown>): string | undefined
   /** How a provider's stream is read; absent when the operation never streams. */
   readonly events?: StreamRules
-  /** A stored answer to an equal call, told again under a new id. */
-  replay(request: Request, answer: object, making: Making): Pick<Composed, 'body' | 'events'>
+  /** A stored answer to an equal call, told again under a new id; as it is when left out, for answers without id and stream. */
+  replay?(request: Request, answer: object, making: Making): Pick<Composed, 'body' | 'events'>
   /** The request with what was found in knowledge bases before its messages; absent when it has no place for it. */
   addContext?(request: Request, context: string): Request
   /** All texts of the user, which input guardrails look at; that of `prompt` when left out. */

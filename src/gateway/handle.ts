@@ -98,8 +98,11 @@ function cached(running: Running, key: string): Answer | undefined {
   recording.cache(key, stored && session.clock.now() - stored.at)
   if (!stored) return undefined
   const { model, usage } = stored
-  const { body, events } = operation.replay(request, stored.answer, making)
-  const content = stream ? { kind: 'stream' as const, events: events() } : { kind: 'whole' as const, value: body() }
+  const told = operation.replay?.(request, stored.answer, making)
+  const content =
+    stream && told
+      ? { kind: 'stream' as const, events: told.events() }
+      : { kind: 'whole' as const, value: told?.body() ?? stored.answer }
   return { kind: 'answered', model, content, from: { headers: {}, usage, fixture: null, synthesized: false } }
 }
 
