@@ -18,7 +18,7 @@ export interface Understudy {
   mode: 'fixture'
 }
 
-/** Builds the program; throws `FixtureError` or `DatabaseError` when a file cannot be used. */
+/** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used. */
 export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
   const { fixtures, warnings } = readFixtures(config.fixtures, operations)
   const backend = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
