@@ -68,6 +68,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** Tokens of the input, held against the model's context window. */
   promptTokens(request: Request): number
   attachments?(request: Request): readonly Attachment[]
+  /** Whether the trace may keep what the call sent and got; it may when left out. */
+  retains?(request: Request): boolean
   /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
   fillTexts?(request: Request, fill: (text: string) => string): Request
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */

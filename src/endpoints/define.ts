@@ -4,6 +4,7 @@ import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { type Gateway, handle } from '../gateway/handle.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { describeFields, readFields, typedFields } from './form.ts'
 import { fromNamespace, toNamespace } from './namespace.ts'
 
 /** What the endpoints are configured with. */
@@ -24,10 +25,13 @@ export async function serveOperation(
 ): Promise<Response> {
   const bytes = await readBody(request, maxBody)
   const type = request.headers.get('content-type')
-  const { text, value } = operation.body === 'multipart' ? await readForm(bytes, type) : readJson(bytes, type)
+  const isForm = operation.body === 'multipart'
+  const { text, value } = isForm ? await readForm(bytes, type, operation.invalidStatus) : readJson(bytes, type)
   const parse = () => {
     try {
-      return parseRequest(operation.request, fromNamespace(value(), namespace), operation.invalidStatus)
+      const body = fromNamespace(value(), namespace)
+      const typed = isForm ? typedFields(body as object, operation) : body
+      return parseRequest(operation.request, typed, operation.invalidStatus)
     } catch (error) {
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }
@@ -81,26 +85,18 @@ function readJson(bytes: Uint8Array, type: string | null): Body {
   return { text, value: () => parsed }
 }
 
-async function readForm(bytes: Uint8Array, type: string | null): Promise<Body> {
+async function readForm(bytes: Uint8Array, type: string | null, invalidStatus = 400): Promise<Body> {
   if (type === null || !/^multipart\/form-data\s*;/i.test(type)) throw unsupported(type, 'multipart/form-data')
-  let entries: [string, string | File][]
   try {
-    const form = await new Response(bytes.slice(), { headers: { 'content-type': type } }).formData()
-    entries = [...form.entries()] as [string, string | File][]
+    const fields = await readFields(bytes, type)
+    return { text: describeFields(fields), value: () => fields }
   } catch {
-    const refused = new ApiError(400, 'invalid_form', 'the body is not valid multipart/form-data')
+    const refused = new ApiError(invalidStatus, 'invalid_form', 'the body is not valid multipart/form-data')
     const value = () => {
       throw refused
     }
     return { text: 'null', value }
   }
-  const fields: Record<string, unknown> = {}
-  const described: Record<string, unknown> = {}
-  for (const [name, value] of entries) {
-    fields[name] = value
-    described[name] = typeof value === 'string' ? value : { name: value.name, type: value.type, size: value.size }
-  }
-  return { text: JSON.stringify(described), value: () => fields }
 }
 
 /** The error in the words of the deployment. */

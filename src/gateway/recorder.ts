@@ -59,6 +59,7 @@ export function startRecording({ operation, text, session }: Call): Recording {
     const duration = session.clock.now() - started
     const model = request === undefined ? null : operation.model(request)
     const fields = (request ?? {}) as TraceFields
+    const retained = request === undefined || (operation.retains?.(request) ?? true)
     const { svc } = fields
     const record: TraceRecord = {
       id,
@@ -79,13 +80,13 @@ export function startRecording({ operation, text, session }: Call): Recording {
           : [],
       usage: reply?.usage ?? null,
       cost: reply?.usage && model ? costOf(model, reply.usage) : null,
-      attachments: request === undefined ? [] : [...(operation.attachments?.(request) ?? [])],
+      attachments: request !== undefined && retained ? [...(operation.attachments?.(request) ?? [])] : [],
       metadata: fields.metadata ?? null,
       identity: fields.identity ?? svc?.identity ?? svc?.contact ?? null,
       thread: fields.thread ?? svc?.thread ?? null,
       error,
     }
-    const recorded = session.traces.record(seq, record, text, answer)
+    const recorded = session.traces.record(seq, record, retained ? text : 'null', retained ? answer : 'null')
     if (keep.length === 0) return recorded
     // Written in the same turn, so in the same transaction: the answer and what it leaves stand or fall together.
     return Promise.all([recorded, ...keep.map(session.kept.put)]).then(() => {})
