@@ -31,7 +31,7 @@ export async function serveOperation(
     try {
       const body = fromNamespace(value(), namespace)
       const typed = isForm ? typedFields(body as object, operation) : body
-      return parseRequest(operation.request, typed, operation.invalidStatus)
+      return parseRequest(operation.request, typed, { status: operation.invalidStatus })
     } catch (error) {
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }

@@ -47,8 +47,10 @@ export async function readAudioInfo(bytes: Uint8Array): Promise<AudioInfo | unde
   try {
     const container = containers.get(await input.getFormat())
     const track = await input.getPrimaryAudioTrack()
-    const seconds = (await track?.computeDuration()) ?? 0
-    if (!track || !container || !(seconds > 0)) return undefined
+    // Looked for first, since the reader never ends searching for the last packet of a FLAC file that has none.
+    if (!track || !container || !(await new media.EncodedPacketSink(track).getFirstPacket())) return undefined
+    const seconds = await track.computeDuration()
+    if (!(seconds > 0)) return undefined
     const codec = await track.getCodec()
     return {
       container,
