@@ -1,5 +1,6 @@
 // Audio translation on the wire: the form of SPEC.md with the defaults of WIRE.md, the answer, and what a fixture replies.
 import { z } from 'zod'
+import type { PromptFile } from './operation.ts'
 import { Timing } from './script.ts'
 import { Identity, Metadata, ModelId, RoutingUncached, ServiceOptionsUncached, Thread } from './shared.ts'
 
@@ -28,17 +29,12 @@ const fields = {
 export const TranslationForm = z.looseObject(fields)
 export type TranslationForm = z.infer<typeof TranslationForm>
 
-/** An audio file that has been read. */
-export interface AudioFile {
-  name: string
+/** An audio file that has been read; its length is in whole milliseconds. */
+export interface AudioFile extends PromptFile {
   /** Media type that the form gave. */
   type: string
   /** Bytes. */
   size: number
-  /** Hexadecimal. */
-  sha256: string
-  /** Length, in whole milliseconds. */
-  seconds: number
   /** What the bytes are, whatever the name says: `wav`, `mp3`. */
   container: string
 }

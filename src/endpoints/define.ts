@@ -26,17 +26,20 @@ export async function serveOperation(
   const bytes = await readBody(request, maxBody)
   const type = request.headers.get('content-type')
   const isForm = operation.body === 'multipart'
-  const { text, value } = isForm ? await readForm(bytes, type, operation.invalidStatus) : readJson(bytes, type)
+  const read = isForm ? await readForm(bytes, type, operation) : readJson(bytes, type)
+  const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
   const parse = () => {
+    if ('refused' in read) throw read.refused
     try {
-      const body = fromNamespace(value(), namespace)
+      const body = fromNamespace(read.value, namespace)
       const typed = isForm ? typedFields(body as object, operation) : body
       return parseRequest(operation.request, typed, { status: operation.invalidStatus })
     } catch (error) {
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }
   }
-  return handle({ operation, session, text, url: request.url, signal: request.signal, parse }, gateway)
+  const { url, signal } = request
+  return handle({ operation, session, text: read.text, retained, url, signal, parse }, gateway)
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */
@@ -57,11 +60,8 @@ async function readBody(request: Request, maxBody: number): Promise<Uint8Array> 
   return Buffer.concat(chunks)
 }
 
-/** A body as the trace keeps it, and as a value once somebody asks: a mistake in it belongs to the recorded call. */
-interface Body {
-  text: string
-  value(): unknown
-}
+/** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
+type Body = { text: string } & ({ value: unknown } | { refused: ApiError })
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 const unsupported = (type: string | null, wanted: string) =>
@@ -71,31 +71,23 @@ const decoder = new TextDecoder()
 function readJson(bytes: Uint8Array, type: string | null): Body {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
-  let parsed: unknown
   try {
-    parsed = JSON.parse(text)
+    return { text, value: JSON.parse(text) }
   } catch (error) {
     const reason = (error as Error).message.replace(/^JSON Parse error: /, '')
     const refused = new ApiError(400, 'invalid_json', `the body is not valid JSON: ${reason}`)
-    const value = () => {
-      throw refused
-    }
-    return { text: JSON.stringify(text), value }
+    return { text: JSON.stringify(text), refused }
   }
-  return { text, value: () => parsed }
 }
 
-async function readForm(bytes: Uint8Array, type: string | null, invalidStatus = 400): Promise<Body> {
-  if (type === null || !/^multipart\/form-data\s*;/i.test(type)) throw unsupported(type, 'multipart/form-data')
+async function readForm(bytes: Uint8Array, type: string | null, operation: Operation): Promise<Body> {
+  if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
   try {
-    const fields = await readFields(bytes, type)
-    return { text: describeFields(fields), value: () => fields }
-  } catch {
-    const refused = new ApiError(invalidStatus, 'invalid_form', 'the body is not valid multipart/form-data')
-    const value = () => {
-      throw refused
-    }
-    return { text: 'null', value }
+    const fields = await readFields(bytes, type, operation)
+    return { text: describeFields(fields), value: fields }
+  } catch (error) {
+    const message = `the body is not valid multipart/form-data: ${(error as Error).message}`
+    return { text: 'null', refused: new ApiError(operation.invalidStatus ?? 400, 'invalid_form', message) }
   }
 }
 

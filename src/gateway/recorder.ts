@@ -44,7 +44,7 @@ interface TraceFields {
 }
 
 /** Begins the trace of a call: it gets its number and its id. */
-export function startRecording({ operation, text, session }: Call): Recording {
+export function startRecording({ operation, text, retained, session }: Call): Recording {
   const seq = session.nextCall()
   const started = session.clock.now()
   const id = ulidOf(session.seed, started, `${session.name}:trace`, seq)
@@ -59,7 +59,6 @@ export function startRecording({ operation, text, session }: Call): Recording {
     const duration = session.clock.now() - started
     const model = request === undefined ? null : operation.model(request)
     const fields = (request ?? {}) as TraceFields
-    const retained = request === undefined || (operation.retains?.(request) ?? true)
     const { svc } = fields
     const record: TraceRecord = {
       id,
@@ -84,7 +83,8 @@ export function startRecording({ operation, text, session }: Call): Recording {
       metadata: fields.metadata ?? null,
       identity: fields.identity ?? svc?.identity ?? svc?.contact ?? null,
       thread: fields.thread ?? svc?.thread ?? null,
-      error,
+      // The message may quote what was sent.
+      error: error && !retained ? { ...error, message: 'not kept' } : error,
     }
     const recorded = session.traces.record(seq, record, retained ? text : 'null', retained ? answer : 'null')
     if (keep.length === 0) return recorded
