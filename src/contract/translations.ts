@@ -10,14 +10,22 @@ const fields = {
   prompt: z.string().optional().describe('Guides the style, or continues an earlier piece.'),
   enable_logging: z.boolean().default(true).describe('When false, the trace keeps neither the request nor the answer.'),
   diarize: z.boolean().default(false).describe('Says who is speaking, as `speaker_0`, `speaker_1` and so on.'),
-  response_format: z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt']).default('json'),
+  response_format: z
+    .enum(['json', 'text', 'srt', 'verbose_json', 'vtt'])
+    .default('json')
+    .describe('Form of the answer; `text`, `srt` and `vtt` come as one JSON string.'),
   tag_audio_events: z.boolean().default(true).describe('Puts events such as `(laughter)` into the text.'),
   num_speakers: z.int().min(1).max(32).optional().describe('Most speakers told apart.'),
   timestamps_granularity: z
     .enum(['none', 'word', 'character'])
     .default('word')
     .describe('What `verbose_json` times besides the segments.'),
-  temperature: z.number().min(0).max(1).optional(),
+  temperature: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('Recorded; at 0 a hosted model raises it by itself until it is content.'),
   ...RoutingUncached,
   metadata: Metadata.nullish(),
   identity: Identity.nullish(),

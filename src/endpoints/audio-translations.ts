@@ -18,13 +18,14 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   description:
     'Answers an audio file with English text. The file is really read: the timings of the answer fit its length. Objects are sent as JSON in their form field.',
   examples: {
-    text: { file: 'talk.mp3', model: 'openai/whisper-1' },
+    text: { file: 'talk.mp3', model: 'openai/whisper-1', prompt: 'A talk about the weather.' },
     conversation: {
-      file: 'talk.mp3',
+      file: 'interview.mp3',
       model: 'openai/whisper-1',
       response_format: 'verbose_json',
       diarize: true,
       num_speakers: 2,
+      retry: { count: 2, on_codes: [429, 503] },
     },
   },
   body: 'multipart',
