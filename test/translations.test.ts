@@ -1,47 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { parseBuffer } from 'music-metadata'
 import { createTestApp } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
-import { emptyFolder } from './support/server.ts'
-import {
-  fileOf,
-  formOf,
-  media,
-  send,
-  speak,
-  TRANSLATIONS,
-  translate,
-  verbose,
-  WHISPER,
-} from './support/translations.ts'
+import { fileOf, formOf, media, send, speak, TRANSLATIONS, verbose, WHISPER } from './support/translations.ts'
 
-const folder = emptyFolder()
-const path = join(folder.path, 'fixtures.yaml')
-writeFileSync(
-  path,
-  `
-- match: { operation: audio.translations, user: two friends }
-  reply:
-    language: dutch
-    segments:
-      - { speaker: Ann, text: 'Hi & welcome.', start: 0.25, end: 1 }
-      - { speaker: Bob, text: 'Thanks!', event: laughter, start: 1 }
-      - { speaker: Bob, text: 'I <3 it.', start: 1.5, end: 2 }
-      - { speaker: Cleo, text: 'Me too.', start: 2.5, end: 90 }
-- match: { operation: audio.translations, user: one text }
-  reply: { text: 'It works. Really!' }
-- match: { operation: audio.translations, user: silence }
-  reply: { text: '' }
-`,
-)
-const app = createTestApp({ fixtures: [path] })
+const app = createTestApp()
 afterAll(app.close)
-afterAll(folder.remove)
 
 describe('the file', () => {
-  /** Names, bytes, and the length that another library reads; browsers write WebM without one. */
+  /** Names, bytes, and the length that another library reads; browsers write WebM and MP4 without one. */
   const files: [string, () => Promise<Uint8Array>, number | null][] = [
     ['talk.wav', () => speak('wav'), null],
     ['talk.mp3', () => speak('mp3'), null],
@@ -51,7 +18,7 @@ describe('the file', () => {
     ['talk.flac', () => speak('flac'), null],
     ['my talk.1.ogg', () => speak('opus'), null],
     ['silence.m4a', () => media('silence.m4a'), null],
-    ['tone.mp4', () => media('tone-opus.mp4'), null],
+    ['tone.mp4', () => media('tone-opus.mp4'), 1.94],
     ['tone.webm', () => media('tone.webm'), 1.92],
   ]
   test.each(files)('%s is read: every timing fits its length', async (name, read, known) => {
@@ -91,115 +58,6 @@ describe('the file', () => {
     expect(error.message).toEndWith('flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav, webm')
     expect(answer.status).toBe(422)
   })
-})
-
-describe('the form of the answer', () => {
-  const two = (fields: object) => translate(app, { prompt: 'two friends', ...fields })
-  const diarized = '[speaker_0] Hi & welcome.\n[speaker_1] Thanks! (laughter) I <3 it.\n[speaker_2] Me too.'
-  let end: string
-  beforeAll(async () => {
-    end = String((await verbose(app, {})).duration).padEnd(5, '0')
-  })
-
-  test.each([
-    [{}, { text: 'Hi & welcome. Thanks! (laughter) I <3 it. Me too.' }],
-    [{ response_format: 'json', tag_audio_events: false }, { text: 'Hi & welcome. Thanks! I <3 it. Me too.' }],
-    [{ diarize: true }, { text: diarized }],
-    [
-      { diarize: true, num_speakers: 2, tag_audio_events: false, response_format: 'text' },
-      diarized.replace(' (laughter)', '').replace('speaker_2', 'speaker_0'),
-    ],
-    [
-      { diarize: true, num_speakers: 1 },
-      {
-        text: '[speaker_0] Hi & welcome. Thanks! (laughter) I <3 it. Me too.',
-      },
-    ],
-    [{ response_format: 'text' }, 'Hi & welcome. Thanks! (laughter) I <3 it. Me too.'],
-    [{ prompt: 'one text', response_format: 'text' }, 'It works. Really!'],
-    [{ prompt: 'one text', response_format: 'text', diarize: true }, '[speaker_0] It works. Really!'],
-    [{ prompt: 'silence' }, { text: '' }],
-    [{ prompt: 'silence', response_format: 'srt' }, ''],
-    [{ prompt: 'silence', response_format: 'vtt' }, 'WEBVTT\n\n'],
-  ])('%j', async (fields, expected) => {
-    expect(await two(fields)).toEqual(expected)
-  })
-
-  test('srt: numbered cues, a comma before the milliseconds, the last one ends with the file', async () => {
-    expect(await two({ response_format: 'srt' })).toBe(
-      [
-        '1\n00:00:00,250 --> 00:00:01,000\nHi & welcome.\n',
-        '2\n00:00:01,000 --> 00:00:01,500\nThanks! (laughter)\n',
-        '3\n00:00:01,500 --> 00:00:02,000\nI <3 it.\n',
-        `4\n00:00:02,500 --> 00:00:0${end.replace('.', ',')}\nMe too.\n\n`,
-      ].join('\n'),
-    )
-  })
-
-  test('vtt: a header, points, and no character that would be read as markup', async () => {
-    expect(await two({ response_format: 'vtt', diarize: 'true' })).toBe(
-      [
-        'WEBVTT\n',
-        '00:00:00.250 --> 00:00:01.000\n[speaker_0] Hi &amp; welcome.\n',
-        '00:00:01.000 --> 00:00:01.500\n[speaker_1] Thanks! (laughter)\n',
-        '00:00:01.500 --> 00:00:02.000\n[speaker_1] I &lt;3 it.\n',
-        `00:00:02.500 --> 00:00:0${end}\n[speaker_2] Me too.\n\n`,
-      ].join('\n'),
-    )
-  })
-
-  test('verbose_json: everything at once', async () => {
-    const answer = await verbose(app, { prompt: 'two friends', temperature: '0.4', diarize: true })
-    expect(answer).toMatchObject({
-      task: 'translate',
-      language: 'dutch',
-      duration: Number(end),
-      text: 'Hi & welcome. Thanks! (laughter) I <3 it. Me too.',
-    })
-    expect(answer.segments.map(({ id, start, end, speaker }) => [id, start, end, speaker])).toEqual([
-      [0, 0.25, 1, 'speaker_0'],
-      [1, 1, 1.5, 'speaker_1'],
-      [2, 1.5, 2, 'speaker_1'],
-      [3, 2.5, Number(end), 'speaker_2'],
-    ])
-    for (const { temperature, seek, tokens, avg_logprob, no_speech_prob } of answer.segments) {
-      expect([temperature, seek, tokens.length > 1]).toEqual([0.4, 0, true])
-      expect(avg_logprob).toBeWithin(-1, 0)
-      expect(no_speech_prob).toBeWithin(0, 1)
-    }
-    expect(answer.words?.filter(({ speaker }) => speaker === 'speaker_1').map(({ word }) => word)).toEqual([
-      'Thanks!',
-      '(laughter)',
-      'I',
-      '<3',
-      'it.',
-    ])
-  })
-
-  test.each([
-    [{}, ['end', 'start', 'word']],
-    [{ timestamps_granularity: 'word' }, ['end', 'start', 'word']],
-    [{ timestamps_granularity: 'character' }, ['characters', 'end', 'start', 'word']],
-    [{ timestamps_granularity: 'none' }, undefined],
-  ])('%j gives words with %j', async (fields, keys) => {
-    const { words } = await verbose(app, fields)
-    expect(words && Object.keys(words[0] ?? {}).sort()).toEqual(keys as string[])
-  })
-})
-
-test('without a fixture the answer is as long as the file, and the same for the same file and prompt', async () => {
-  const file = fileOf(await speak('flac', 'A long story. '.repeat(60)), 'long.flac')
-  const answer = await verbose(app, { file, diarize: true, num_speakers: 3 })
-  expect(answer).toEqual(await verbose(app, { file, diarize: true, num_speakers: 3 }))
-  expect((answer.words?.length ?? 0) / answer.duration).toBeWithin(2, 4)
-  expect([...new Set(answer.segments.map(({ speaker }) => speaker))].sort()).toEqual([
-    'speaker_0',
-    'speaker_1',
-    'speaker_2',
-  ])
-  expect(answer.segments.some(({ seek }) => seek === 3000)).toBe(true)
-  expect(answer.text).not.toBe((await verbose(app, { file, prompt: 'Another one.' })).text)
-  expect(answer.text).not.toBe((await verbose(app, { file: fileOf(await speak('wav'), 'a.wav') })).text)
 })
 
 describe('invalid forms', () => {
