@@ -60,7 +60,8 @@ test('a delay is kept', async () => {
 test('a miss names what the file is', async () => {
   const one = createTestApp({ fixtures: [path], on_miss: 'error' })
   const { message } = errorOf((await send(one, {})).text, 404)
-  expect(message).toContain('(file.seconds: expected 1.939, got 2.')
+  expect(message).toContain('(file.name: expected "exact.wav", got "talk.mp3")')
+  expect(message).toMatch(new RegExp(`\\(file.sha256: expected ${HASH}, got "[0-9a-f]{64}"\\)`))
   await one.close()
 })
 

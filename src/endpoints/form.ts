@@ -53,7 +53,7 @@ export function typedFields(fields: object, { request, invalidStatus = 400 }: Op
 
 const FILE = 'file'
 interface Property {
-  type?: string
+  type?: string | string[]
   format?: string
   anyOf?: Property[]
 }
@@ -64,8 +64,8 @@ function typesOf(schema: z.ZodType): Map<string, string[]> {
   let types = known.get(schema)
   if (!types) {
     const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-    const allowed = ({ type, format, anyOf = [] }: Property): string[] => [
-      ...(type ? [format === 'binary' ? FILE : type] : []),
+    const allowed = ({ type = [], format, anyOf = [] }: Property): string[] => [
+      ...(format === 'binary' ? [FILE] : [type].flat()),
       ...anyOf.flatMap(allowed),
     ]
     types = new Map(Object.entries(properties).map(([name, property]) => [name, allowed(property as Property)]))
