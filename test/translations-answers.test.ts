@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Operation } from '../src/contract/operation.ts'
+import { audioTranslations } from '../src/endpoints/audio-translations.ts'
+import { chatCompletions } from '../src/endpoints/chat-completions.ts'
+import { read } from '../src/gateway/read.ts'
 import { createTestApp } from './support/app.ts'
 import { emptyFolder } from './support/server.ts'
 import { fileOf, send, speak, translate, verbose } from './support/translations.ts'
@@ -190,4 +194,32 @@ describe('the trace', () => {
     const kept = await app.traceOf(await send(app, { file, prompt: 'a secret', ...fields }))
     expect(JSON.stringify(kept)).toContain('secret')
   })
+
+  test('zero retention: what an attempt failed with is not kept either', async () => {
+    const one = createTestApp({ on_miss: 'error' })
+    const answer = await send(one, { prompt: 'a secret', enable_logging: 'false' })
+    expect(answer.status).toBe(404)
+    const trace = await one.traceOf(answer)
+    expect(trace).toMatchObject({ status: 404, error: { code: 'fixture_not_found', message: 'not kept' } })
+    expect(JSON.stringify(trace)).not.toMatch(/secret|talk/)
+    await one.close()
+  })
+})
+
+test.each<[{ name: string }, string, unknown]>([
+  [audioTranslations, '"1\\n00:00"', '1\n00:00'],
+  [audioTranslations, '{"text":"Hi."}', { text: 'Hi.' }],
+  [audioTranslations, '5', 'it is no object'],
+  [audioTranslations, '"cut of', 'is not valid JSON'],
+  [chatCompletions, '"Hi."', 'it is no object'],
+])('%# what a provider sends is read', async (operation, text, expected) => {
+  const body = { kind: 'bytes' as const, bytes: Buffer.from(text), contentType: 'application/json' }
+  const reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+  const reading = { operation: operation as unknown as Operation, stream: false, signal: new AbortController().signal }
+  const outcome = await read(reply, reading).then(
+    (content) => content,
+    (error: Error) => error.message,
+  )
+  if (typeof outcome === 'string') expect(outcome).toContain(expected as string)
+  else expect(outcome).toEqual({ kind: 'whole', value: expected, text })
 })
