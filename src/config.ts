@@ -58,6 +58,13 @@ export const SETTINGS = {
     help: 'fixture file or folder, tried before the embedded ones; repeatable',
     valid: 'a file or folder',
   }),
+  scenario: setting<string[]>({
+    takes: 'NAME',
+    schema: texts,
+    fallback: [],
+    help: 'scenario that every session begins with: a shipped name or a file; more make further ones known by name',
+    valid: 'the name of a shipped scenario or a file',
+  }),
   on_miss: setting<'synthesize' | 'error'>({
     takes: 'ACTION',
     schema: z.enum(['synthesize', 'error']),

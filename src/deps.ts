@@ -5,6 +5,8 @@ import { fixtureBackend } from './backends/fixture/backend.ts'
 import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
 import type { Config } from './config.ts'
 import { operations } from './endpoints/index.ts'
+import { loadScenario } from './scenarios/load.ts'
+import { createRuns } from './scenarios/runs.ts'
 import { createSessions, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
@@ -23,9 +25,11 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const { fixtures, warnings } = readFixtures(config.fixtures, operations)
   const backend = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
+  const runs = createRuns(config.scenario.map(loadScenario))
   const app = createApp({
+    runs,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] } },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] }, runs },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, cors: config.cors },
     maxBody: config.max_body,

@@ -38,8 +38,8 @@ export async function serveOperation(
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }
   }
-  const { url, signal } = request
-  return handle({ operation, session, text: read.text, retained, url, signal, parse }, gateway)
+  const { url, headers, signal } = request
+  return handle({ operation, session, text: read.text, retained, url, headers, signal, parse }, gateway)
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */

@@ -1,6 +1,6 @@
 // The wire form of a reply, for faults that cut, change or slice what is really sent.
-import type { BytesBody, Reply } from '../contract/reply.ts'
-import { DONE, encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import type { BytesBody, EventsBody, Reply } from '../contract/reply.ts'
+import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -21,7 +21,7 @@ export const isDone = ({ text }: Block): boolean => /^data: ?\[DONE\]\s*$/.test(
 export async function wholeBytes(reply: Reply): Promise<{ contentType: string; bytes: Uint8Array }> {
   const { body } = reply
   if (body.kind === 'value') {
-    return { contentType: 'application/json', bytes: encoder.encode(JSON.stringify(body.value)) }
+    return { contentType: 'application/json', bytes: encoder.encode(body.text ?? JSON.stringify(body.value)) }
   }
   const { contentType, bytes } = streamBytes(reply)
   if (bytes instanceof Uint8Array) return { contentType, bytes }
@@ -34,14 +34,20 @@ export async function wholeBytes(reply: Reply): Promise<{ contentType: string; b
 export function streamBytes({ body }: Reply): BytesBody {
   if (body.kind === 'bytes') return body
   if (body.kind === 'value') {
-    return { kind: 'bytes', contentType: 'application/json', bytes: encoder.encode(JSON.stringify(body.value)) }
+    const bytes = encoder.encode(body.text ?? JSON.stringify(body.value))
+    return { kind: 'bytes', contentType: 'application/json', bytes }
   }
-  return { kind: 'bytes', contentType: 'text/event-stream; charset=utf-8', bytes: streamOf(encoded(body.events)) }
+  return { kind: 'bytes', contentType: 'text/event-stream; charset=utf-8', bytes: streamOf(encoded(body)) }
 }
 
-async function* encoded(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>): AsyncGenerator<Uint8Array> {
-  for await (const event of events) yield encoder.encode(encodeEvent(event))
-  yield encoder.encode(DONE)
+async function* encoded(body: EventsBody): AsyncGenerator<Uint8Array> {
+  for await (const event of marked(body)) yield encoder.encode(encodeEvent(event))
+}
+
+/** The events with their end mark. */
+async function* marked({ events, marked }: EventsBody): AsyncGenerator<StreamEvent> {
+  yield* events
+  if (!marked) yield DONE_EVENT
 }
 
 /** A stream of what a generator yields; its error errors the stream, a cancelled stream ends it. */
@@ -79,10 +85,9 @@ export function mapBlocks(reply: Reply, change: (blocks: AsyncGenerator<Block>) 
 
 async function* blocksOf({ body }: Reply): AsyncGenerator<Block> {
   if (body.kind === 'events') {
-    for await (const event of body.events) {
+    for await (const event of marked(body)) {
       yield { text: encodeEvent(event), data: event.data, content: (event.tokens ?? 0) > 0 }
     }
-    yield { text: DONE, content: false }
     return
   }
   if (body.kind === 'value') return

@@ -33,7 +33,7 @@ export interface Stored {
 }
 
 /** The key under which a call is stored: SHA-256 of operation, model or balanced set, and the rendered request. */
-export function cacheKey({
+export function keyOf({
   operation,
   request,
   settings,
