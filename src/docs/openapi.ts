@@ -144,9 +144,13 @@ function routeObject(route: Route): Json {
     tags: [route.tag],
     summary: route.summary,
     description: `${route.description ?? ''} (emulator extension)`.trim(),
+    ...(route.public ? { security: [] } : {}),
     ...(inPath.length + inQuery.length > 0 ? { parameters: [...inPath, ...inQuery] } : {}),
     responses: {
-      200: { description: 'The answer.', content: json(jsonSchema(route.response, 'output')) },
+      200: {
+        description: 'The answer.',
+        content: { [route.contentType ?? 'application/json']: { schema: jsonSchema(route.response, 'output') } },
+      },
       ...errorResponses([401, 403, ...(route.errors ?? [])].sort()),
     },
   }
