@@ -28,10 +28,12 @@ export async function runCli(args: readonly string[]): Promise<void> {
       one
         .helpOption('--help', 'print this help')
         .exitOverride()
+        .showSuggestionAfterError(false)
         .configureOutput({ outputError: () => {} })
     }
   }
   try {
+    refuseUnknownHelp(program, args)
     await program.parseAsync(args as string[], { from: 'user' })
   } catch (error) {
     fail(error, program, args)
@@ -56,6 +58,14 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
   throw error
 }
 
+const commandsOf = (program: Command) => `${program.commands.map((one) => one.name()).join(', ')}, help`
+
+/** Commander answers `help nosuch` with the help of everything; a wrong name gets its line like everywhere. */
+function refuseUnknownHelp(program: Command, [first, name]: readonly string[]): void {
+  if (first !== 'help' || name === undefined || program.commands.some((one) => one.name() === name)) return
+  throw new CommanderError(USAGE, 'understudy.help', `no help for '${name}'; valid: ${commandsOf(program)}`)
+}
+
 /** Commander's message as one line that also says what would be valid. */
 function plain(error: CommanderError, program: Command, args: readonly string[]): string {
   const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
@@ -69,8 +79,12 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
   }
   if (error.code === 'commander.unknownCommand' || (error.code === 'commander.excessArguments' && !command)) {
     const word = command ? args[1] : args[0]
-    const names = (command ?? program).commands.map((one) => one.name())
-    return `unknown command '${word}'; valid: ${names.join(', ')}, help`
+    return `unknown command '${word}'; valid: ${commandsOf(command ?? program)}`
   }
+  if (error.code === 'commander.optionMissingArgument') {
+    const option = command?.options.find((one) => message.includes(`'${one.flags}'`))
+    return `${option?.flags ?? message} needs a value: ${option?.description ?? ''}`
+  }
+  if (error.code === 'commander.excessArguments') return `${message} (${command?.args.join(' ')})`
   return message
 }
