@@ -1,74 +1,9 @@
-// Images on the wire (SPEC.md, "Generate images" and "Image result"; WIRE.md), with the rules of each model in one table.
+// Images on the wire (SPEC.md, "Generate images" and "Image result"; WIRE.md, section 2), and what a fixture says of them.
 import { z } from 'zod'
-import type { ImageSpec } from '../lib/image.ts'
+import { type ImageSource, imageFormatOf } from '../lib/image-files.ts'
+import { type Choice, IMAGE_MODELS, imageProblems, valuesOf } from './image-models.ts'
 import { Timing } from './script.ts'
 import { ModelId, Routing, ServiceOptions } from './shared.ts'
-import type { Problem } from './validation.ts'
-
-/** Fields whose values are a matter of the model. */
-const CHOICES = ['size', 'quality', 'style', 'background', 'moderation', 'output_format', 'response_format'] as const
-type Choice = (typeof CHOICES)[number]
-
-/** What one model takes and gives. */
-export interface ImageRules {
-  /** Characters of the longest prompt. */
-  prompt: number
-  /** Most pictures of one call. */
-  n: number
-  /** The values of each field, the first of which is what `auto` and leaving it out mean; a field without any is refused. */
-  choices: Readonly<Partial<Record<Choice, readonly string[]>>>
-  /** Whether it takes `output_compression`. */
-  compresses?: boolean
-  /** Whether it writes the prompt anew and says so. */
-  revises?: boolean
-  /** Tokens of one picture, by quality and size; given by models that count them. */
-  tokens?: Readonly<Record<string, Readonly<Record<string, number>>>>
-}
-
-/** The image models by id. Limits, defaults and token counts as OpenAI published them. */
-export const IMAGE_MODELS: Readonly<Record<string, ImageRules>> = {
-  'openai/dall-e-2': {
-    prompt: 1_000,
-    n: 10,
-    choices: {
-      size: ['1024x1024', '512x512', '256x256'],
-      quality: ['standard', 'auto'],
-      response_format: ['url', 'b64_json'],
-    },
-  },
-  'openai/dall-e-3': {
-    prompt: 4_000,
-    n: 1,
-    choices: {
-      size: ['1024x1024', '1792x1024', '1024x1792'],
-      quality: ['standard', 'hd', 'auto'],
-      style: ['vivid', 'natural'],
-      response_format: ['url', 'b64_json'],
-    },
-    revises: true,
-  },
-  'openai/gpt-image-1': {
-    prompt: 32_000,
-    n: 10,
-    choices: {
-      size: ['1024x1024', '1536x1024', '1024x1536', 'auto'],
-      quality: ['high', 'medium', 'low', 'auto'],
-      background: ['opaque', 'transparent', 'auto'],
-      moderation: ['auto', 'low'],
-      output_format: ['png', 'jpeg', 'webp'],
-      // It always answers so; clients that ask for it by name are not turned away.
-      response_format: ['b64_json'],
-    },
-    compresses: true,
-    tokens: {
-      low: { '1024x1024': 272, '1024x1536': 408, '1536x1024': 400 },
-      medium: { '1024x1024': 1056, '1024x1536': 1584, '1536x1024': 1568 },
-      high: { '1024x1024': 4160, '1024x1536': 6240, '1536x1024': 6208 },
-    },
-  },
-}
-
-const listed = (values: readonly string[]) => values.map((value) => JSON.stringify(value)).join(', ')
 
 /** A field that is checked against the model's rules: the document names its values, `imageProblems` holds them. */
 function choice(field: Choice, about: string) {
@@ -76,10 +11,11 @@ function choice(field: Choice, about: string) {
     const values = choices[field]
     return values ? [`${model} takes ${values.map((value) => `\`${value}\``).join(', ')}`] : []
   })
-  const all = [...new Set(Object.values(IMAGE_MODELS).flatMap(({ choices }) => choices[field] ?? []))]
+  // Only sizes are open: other models have others.
+  const values = valuesOf(field)
   return z
     .string()
-    .meta({ enum: all })
+    .meta(field === 'size' ? { examples: values } : { enum: values })
     .nullish()
     .describe(`${about} ${rows.join('; ')}. The first is the default.`)
 }
@@ -88,9 +24,9 @@ function choice(field: Choice, about: string) {
 export const ImageRequest = z
   .looseObject({
     prompt: z.string().min(1).describe('What the pictures show.'),
-    model: ModelId.describe(`One of ${Object.keys(IMAGE_MODELS).join(', ')}.`).meta({
-      examples: Object.keys(IMAGE_MODELS),
-    }),
+    model: ModelId.describe(
+      `One of ${Object.keys(IMAGE_MODELS).join(', ')}, whose rules are held; any other image model takes what one of them does.`,
+    ).meta({ examples: Object.keys(IMAGE_MODELS) }),
     n: z.int().min(1).max(10).nullish().describe('Number of pictures, 1 when left out; openai/dall-e-3 makes only 1.'),
     size: choice('size', 'Width and height in pixels.'),
     quality: choice('quality', 'How much detail.'),
@@ -103,69 +39,24 @@ export const ImageRequest = z
       .min(0)
       .max(100)
       .nullish()
-      .describe('Quality that is kept, in percent; needs `output_format` jpeg or webp of openai/gpt-image-1.'),
+      .describe(
+        'Quality that is kept, in percent; needs `output_format` jpeg or webp, which openai/gpt-image-1 takes.',
+      ),
     response_format: choice('response_format', 'The picture itself or its address.'),
+    stream: z
+      .boolean()
+      .refine((stream) => !stream, { error: 'must be false or left out: pictures are not streamed' })
+      .nullish()
+      .describe('Pictures are not streamed: refused when true.'),
     user: z.string().nullish().describe('The end user.'),
     metadata: z.looseObject({}).nullish().describe('Stored in the trace.'),
     ...Routing,
     svc: ServiceOptions.nullish(),
   })
   .superRefine((body, context) => {
-    const rules = IMAGE_MODELS[body.model]
-    if (!rules) return
-    for (const { path, message } of imageProblems(body, body.model, rules))
-      context.addIssue({ code: 'custom', path, message })
+    for (const { path, message } of imageProblems(body, body.model)) context.addIssue({ code: 'custom', path, message })
   })
 export type ImageRequest = z.infer<typeof ImageRequest>
-
-type Checked = { prompt: string; n?: number | null; output_compression?: number | null } & {
-  [field in Choice]?: string | null
-}
-
-/** What of a request a model does not take, as `<field> <message>`. */
-export function imageProblems(request: Checked, model: string, rules: ImageRules): Problem[] {
-  const problems: Problem[] = []
-  const refuse = (field: string, message: string) => problems.push({ path: [field], message })
-  if (request.prompt.length > rules.prompt)
-    refuse('prompt', `must be at most ${rules.prompt} characters for ${model}, is ${request.prompt.length}`)
-  if ((request.n ?? 1) > rules.n) refuse('n', `must be at most ${rules.n} for ${model}`)
-  for (const field of CHOICES) {
-    const value = request[field]
-    const values = rules.choices[field]
-    if (value == null || values?.includes(value)) continue
-    if (values) refuse(field, `must be ${values.length > 1 ? 'one of ' : ''}${listed(values)} for ${model}`)
-    else
-      refuse(
-        field,
-        unsupported(model, (other) => other.choices[field] !== undefined),
-      )
-  }
-  const { output_format: format, output_compression: compression, background } = request
-  if (compression != null && !rules.compresses)
-    refuse(
-      'output_compression',
-      unsupported(model, (other) => other.compresses === true),
-    )
-  else if (compression != null && (format == null || format === 'png'))
-    refuse('output_compression', `needs 'output_format' to be "jpeg" or "webp" for ${model}`)
-  if (background === 'transparent' && format === 'jpeg')
-    refuse('background', `must be "opaque" or "auto" for ${model} when 'output_format' is "jpeg", which has no alpha`)
-  return problems
-}
-
-const unsupported = (model: string, takes: (rules: ImageRules) => boolean) => {
-  const takers = Object.keys(IMAGE_MODELS).filter((name) => takes(IMAGE_MODELS[name] as ImageRules))
-  return `is not supported by ${model}: leave it out, or use ${takers.join(' or ')}`
-}
-
-/** The values that a call which has no problems comes to, with the model's defaults filled in. */
-export function choicesOf(request: Checked, { choices }: ImageRules): { [field in Choice]?: string } {
-  const settled = CHOICES.map((field) => {
-    const value = request[field]
-    return [field, value == null || value === 'auto' ? choices[field]?.[0] : value]
-  })
-  return Object.fromEntries(settled)
-}
 
 const integer = z.int().min(0)
 
@@ -192,20 +83,37 @@ export const ImageResult = z.object({
 })
 export type ImageResult = z.infer<typeof ImageResult>
 
-/** What a fixture says under `reply` of an image call. */
-export const ImageScript = z.strictObject({
-  prompt: z.string().min(1).optional().describe("Draws the pictures of this prompt instead of the call's own."),
-  revised_prompt: z.string().min(1).optional().describe('Shown by models that have it: openai/dall-e-3.'),
-  timing: Timing.optional(),
+const GivenImage = z.base64().refine((text) => imageFormatOf(text) !== undefined, {
+  error: 'must be a PNG, JPEG or WebP file as base64',
 })
+
+/** What a fixture says under `reply` of an image call; what it leaves out is drawn and counted. */
+export const ImageScript = z
+  .strictObject({
+    prompt: z.string().min(1).optional().describe("Draws the pictures of this prompt instead of the call's own."),
+    images: z
+      .array(GivenImage)
+      .min(1)
+      .optional()
+      .describe('PNG, JPEG or WebP files as base64, given as they are; when more are asked for they begin again.'),
+    revised_prompt: z.string().min(1).optional().describe('Shown by models that have it: openai/dall-e-3.'),
+    usage: z
+      .strictObject({ input_tokens: integer.optional(), output_tokens: integer.optional() })
+      .optional()
+      .describe('Token counts instead of the counted ones, for models that show them: openai/gpt-image-1.'),
+    timing: Timing.optional(),
+  })
+  .refine((script) => script.prompt === undefined || script.images === undefined, {
+    error: "must have at most one of 'prompt' and 'images'",
+  })
 export type ImageScript = z.infer<typeof ImageScript>
 
 /** Kind under which a session keeps the pictures that its answers point at. */
 export const FILE_KIND = 'file'
 /** How long an address of a picture works, in milliseconds. */
 export const FILE_LIFE = 3_600_000
-/** A kept picture: what it is drawn from, which is small, and until when (ms since the epoch). */
+/** A kept picture: what it is made from, which is small when it is drawn, and until when (ms since the epoch). */
 export interface KeptFile {
-  picture: ImageSpec
+  source: ImageSource
   expires: number
 }

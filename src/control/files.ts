@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { FILE_KIND, type KeptFile } from '../contract/images.ts'
 import type { Route } from '../contract/route.ts'
-import { cachedImage } from '../lib/image-cache.ts'
+import { imageFile } from '../lib/image-files.ts'
 import { DEFAULT_SESSION } from '../sessions/sessions.ts'
 import type { ControlDeps } from './index.ts'
 
@@ -27,11 +27,11 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
       const message = `there is no file ${JSON.stringify(name)}; a file is there for an hour after its answer`
       throw new ApiError(404, 'file_not_found', message)
     }
-    const { picture, expires } = file
-    const bytes = await cachedImage(picture)
+    const { source, expires } = file
+    const bytes = await imageFile(source)
     return new Response(bytes.slice(), {
       headers: {
-        'content-type': `image/${picture.format}`,
+        'content-type': `image/${source.format}`,
         'content-length': String(bytes.length),
         'cache-control': `public, max-age=${Math.floor((expires - now) / 1000)}, immutable`,
       },

@@ -1,25 +1,22 @@
 // POST /v2/router/images/generations (SPEC.md, "Generate images"; WIRE.md, section 2).
 import { countCached } from '../backends/fixture/text-answer.ts'
 import { ApiError } from '../contract/error.ts'
+import { choicesOf, IMAGE_MODELS, imageProblems, imageRules, sidesOf } from '../contract/image-models.ts'
 import {
-  choicesOf,
   FILE_KIND,
   FILE_LIFE,
-  IMAGE_MODELS,
   ImageRequest,
   ImageResult,
-  type ImageRules,
   ImageScript,
   type ImageUsage,
-  imageProblems,
   type KeptFile,
 } from '../contract/images.ts'
 import type { Composed, Making, Operation } from '../contract/operation.ts'
 import { quote } from '../contract/validation.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
-import type { ImageFormat, ImageSpec } from '../lib/image.ts'
-import { cachedImage } from '../lib/image-cache.ts'
-import { providerOf } from '../providers/catalogue.ts'
+import type { ImageFormat } from '../lib/image.ts'
+import { type ImageSource, imageFile, imageFormatOf } from '../lib/image-files.ts'
+import { modelOf, providerOf } from '../providers/catalogue.ts'
 
 export const images: Operation<ImageRequest, ImageScript> = {
   name: 'images.generations',
@@ -56,7 +53,7 @@ export const images: Operation<ImageRequest, ImageScript> = {
   promptTokens: ({ prompt }) => countCached(prompt),
   resolve(request) {
     providerOf(request.model)
-    rulesOf(request, request.model)
+    checkModel(request, request.model)
     return request
   },
   synthesize: () => ({}),
@@ -64,15 +61,14 @@ export const images: Operation<ImageRequest, ImageScript> = {
   assemble: () => ({}),
 }
 
-/** The rules of the model that is to draw; 400 when it draws nothing, or not what the request asks for. */
-function rulesOf(request: ImageRequest, model: string): ImageRules {
-  const rules = IMAGE_MODELS[model]
-  if (!rules) {
-    const message = `'model' must be one of ${Object.keys(IMAGE_MODELS).join(', ')} for images, got ${quote(model)}`
+/** 400 when a model draws nothing, or not what the request asks for. */
+function checkModel(request: ImageRequest, model: string): void {
+  if (modelOf(model)?.output.includes('image') === false) {
+    const message = `'model' must be a model that makes images, such as ${Object.keys(IMAGE_MODELS).join(', ')}, got ${quote(model)}`
     throw new ApiError(400, 'invalid_value', message, { param: 'model' })
   }
-  const [problem] = imageProblems(request, model, rules)
-  if (!problem) return rules
+  const [problem] = imageProblems(request, model)
+  if (!problem) return
   const field = String(problem.path[0])
   const message = `'${field}' ${problem.message}, got ${quote(request[field])}`
   throw new ApiError(400, 'invalid_value', message, { param: field })
@@ -83,26 +79,20 @@ async function compose(
   script: ImageScript,
   making: Making & { model: string },
 ): Promise<Composed> {
+  const { model } = making
   // A fallback may be drawing, which does not take everything that the first model does.
-  const rules = rulesOf(request, making.model)
-  const chosen = choicesOf(request, rules)
+  checkModel(request, model)
+  const chosen = choicesOf(request, model)
   const n = request.n ?? 1
   const prompt = script.prompt ?? request.prompt
-  const specs = Array.from({ length: n }, (_, index): ImageSpec => {
-    const { size = '', quality, style, background } = chosen
-    const [width = 0, height = 0] = size.split('x').map(Number)
-    return {
-      width,
-      height,
-      format: (chosen.output_format ?? 'png') as ImageFormat,
-      ...(request.output_compression != null && { compression: request.output_compression }),
-      transparent: background === 'transparent',
-      key: fingerprint(JSON.stringify([prompt, making.model, size, index, quality, style, background])),
-    }
-  })
-  const pictures = chosen.response_format === 'url' ? await addresses(specs, making) : await encoded(specs)
-  const revised = rules.revises && { revised_prompt: script.revised_prompt ?? revise(prompt, chosen.style) }
-  const usage = usageOf(request, rules)
+  const sources = Array.from({ length: n }, (_, index) =>
+    script.images ? given(script.images, index) : drawn({ ...request, prompt }, model, index),
+  )
+  const pictures = chosen.response_format === 'url' ? await addresses(sources, making) : await encoded(sources)
+  const revised = imageRules(model).revises && {
+    revised_prompt: script.revised_prompt ?? revise(prompt, chosen.style),
+  }
+  const usage = usageOf(request, script, model)
   return {
     usage: usage ?? { images: n, size: chosen.size, quality: chosen.quality },
     tokens: usage?.output_tokens ?? 0,
@@ -115,34 +105,53 @@ async function compose(
   }
 }
 
-/** Keeps what the pictures are drawn from, so that they are drawn when somebody fetches them. */
-function addresses(specs: readonly ImageSpec[], { id, now, secret, kept, publicUrl }: Making) {
+function given(images: readonly string[], index: number): ImageSource {
+  const base64 = images[index % images.length] ?? ''
+  return { base64, format: imageFormatOf(base64) ?? 'png' }
+}
+
+function drawn(request: ImageRequest, model: string, index: number): ImageSource {
+  const { size = '', quality, style, background, output_format: format = 'png' } = choicesOf(request, model)
+  const [width, height] = sidesOf(size)
+  return {
+    width,
+    height,
+    format: format as ImageFormat,
+    ...(request.output_compression != null && { compression: request.output_compression }),
+    transparent: background === 'transparent',
+    key: fingerprint(JSON.stringify([request.prompt, model, size, index, quality, style, background])),
+  }
+}
+
+/** Keeps what the pictures are made from, so that they are drawn when somebody fetches them. */
+function addresses(sources: readonly ImageSource[], { id, now, secret, kept, publicUrl }: Making) {
   const expires = now + FILE_LIFE
   return Promise.all(
-    specs.map(async (picture, index) => {
-      const name = `${unguessable(secret, `${id}:${index}`)}.${picture.format}`
-      await kept.put({ kind: FILE_KIND, id: name, value: { picture, expires } satisfies KeptFile, expires })
+    sources.map(async (source, index) => {
+      const name = `${unguessable(secret, `${id}:${index}`)}.${source.format}`
+      await kept.put({ kind: FILE_KIND, id: name, value: { source, expires } satisfies KeptFile, expires })
       return { url: publicUrl(`/files/${name}`) }
     }),
   )
 }
 
-const encoded = (specs: readonly ImageSpec[]) =>
-  Promise.all(specs.map(async (spec) => ({ b64_json: Buffer.from(await cachedImage(spec)).toString('base64') })))
+const encoded = (sources: readonly ImageSource[]) =>
+  Promise.all(sources.map(async (source) => ({ b64_json: Buffer.from(await imageFile(source)).toString('base64') })))
 
 /** The prompt as a model that writes it anew would have it. */
 const revise = (prompt: string, style: string | undefined) =>
   `A ${style === 'natural' ? 'natural, calm' : 'vivid, dramatic'} picture of the following: ${prompt}`
 
-function usageOf(request: ImageRequest, rules: ImageRules): ImageUsage | undefined {
-  if (!rules.tokens) return undefined
-  const { quality = '', size = '' } = choicesOf(request, rules)
-  const text = countCached(request.prompt)
-  const output = (rules.tokens[quality]?.[size] ?? 0) * (request.n ?? 1)
+function usageOf(request: ImageRequest, script: ImageScript, model: string): ImageUsage | undefined {
+  const { tokens } = imageRules(model)
+  if (!tokens) return undefined
+  const { quality = '', size = '' } = choicesOf(request, model)
+  const input = script.usage?.input_tokens ?? countCached(request.prompt)
+  const output = script.usage?.output_tokens ?? (tokens[quality]?.[size] ?? 0) * (request.n ?? 1)
   return {
-    input_tokens: text,
-    input_tokens_details: { image_tokens: 0, text_tokens: text },
+    input_tokens: input,
+    input_tokens_details: { image_tokens: 0, text_tokens: input },
     output_tokens: output,
-    total_tokens: text + output,
+    total_tokens: input + output,
   }
 }

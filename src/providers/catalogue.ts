@@ -109,6 +109,7 @@ export const MODELS: Readonly<Record<string, Model>> = {
       },
     },
   },
+  'openai/gpt-image-1-mini': { input: seeing, output: ['image'], price: { input: 2, output: 8 } },
   'openai/gpt-image-1': { input: seeing, output: ['image'], price: { input: 5, output: 40 } },
   'openai/whisper-1': { input: ['audio'], output: text, price: { minute: 0.006 } },
   'anthropic/claude-opus-4': chat(200_000, 15, 75),

@@ -15,11 +15,14 @@ export async function draw(app: TestApp, body: object, headers: Record<string, s
 }
 
 /** The file of one picture given as base64. */
-export const bytesOf = (picture: { b64_json?: string | undefined } | undefined): Buffer =>
+export const bytesOf = (picture: { b64_json?: string | undefined } | undefined): Buffer<ArrayBuffer> =>
   Buffer.from(picture?.b64_json ?? '', 'base64')
 
 /** The files of a call, as base64 where the model leaves a choice. */
-export async function files(app: TestApp, body: { model: string; [field: string]: unknown }): Promise<Buffer[]> {
+export async function files(
+  app: TestApp,
+  body: { model: string; [field: string]: unknown },
+): Promise<Buffer<ArrayBuffer>[]> {
   const { data } = await draw(app, { response_format: 'b64_json', ...body })
   return data.map(bytesOf)
 }
