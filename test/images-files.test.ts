@@ -130,6 +130,42 @@ test('a fixture chooses the picture, the words about it and how long it takes', 
   await one.close()
 })
 
+test("a fixture gives the user's own files, as base64 and by address, and its own token counts", async () => {
+  const own = async (format: 'png' | 'webp') =>
+    (
+      await sharp({ create: { width: 3, height: 2, channels: 3, background: 'red' } })
+        .toFormat(format)
+        .toBuffer()
+    ).toString('base64')
+  const given = [await own('png'), await own('webp')]
+  const path = join(folder.path, 'own.json')
+  const reply = { images: given, usage: { output_tokens: 7 } }
+  writeFileSync(path, JSON.stringify({ match: { operation: 'images.generations' }, reply }))
+  const one = createTestApp({ fixtures: [path] })
+  const { data: encoded, usage } = await draw(one, { model: C, n: 3 })
+  expect(encoded.map(({ b64_json }) => b64_json)).toEqual([given[0], given[1], given[0]])
+  expect(usage).toMatchObject({ input_tokens: 3, output_tokens: 7, total_tokens: 10 })
+  const { data } = await draw(one, { model: A, n: 2, size: '256x256' })
+  for (const [index, { url }] of data.entries()) {
+    const response = await browse(one, url)
+    expect(url).toEndWith(['.png', '.webp'][index] ?? '')
+    expect(response.headers.get('content-type')).toBe(['image/png', 'image/webp'][index] ?? '')
+    expect(Buffer.from(await response.bytes()).toString('base64')).toBe(given[index] ?? '')
+  }
+  await one.close()
+})
+
+test.each([
+  ['images: [aGVsbG8=]', 'broken.yaml:3:12: reply.images[0] must be a PNG, JPEG or WebP file as base64'],
+  ['images: [not base64!]', 'images[0] must be'],
+  ['images: []', 'images must be at least 1 items'],
+  ['content: hello', 'unknown key "content"'],
+])('a fixture with %p is refused: %s', (reply, words) => {
+  const path = join(folder.path, 'broken.yaml')
+  writeFileSync(path, `match: { operation: images.generations }\nreply:\n  ${reply}\n`)
+  expect(() => createTestApp({ fixtures: [path] })).toThrow(words)
+})
+
 test('the executable draws, encodes and serves without a file beside it', async () => {
   const server = await startServer(['--db', ':memory:'], { cwd: folder.path })
   const ask = async (body: object) => {
