@@ -103,10 +103,9 @@ test('any valid request is answered with as many files as asked, of the size and
   )
 }, 20_000)
 
-const { identity: _, metadata: __, ...routing } = routingMistakes
 const wrongWord = fc.oneof(notOf('string'), fc.constantFrom('', 'none', 'AUTO', '1x1'))
 const mistakes = oneOf({
-  ...routing,
+  ...routingMistakes,
   prompt: fc.oneof(notOf('string'), fc.constantFrom('', null)),
   n: fc.oneof(notOf('number'), fc.constantFrom(0, -1, 11, 1.5)),
   size: wrongWord,

@@ -165,18 +165,20 @@ test('only dall-e-3 revises the prompt, by its style', async () => {
   expect(await revised({ model: B, style: 'natural' })).not.toBe(vivid)
 })
 
-test('name, metadata and identity land in the trace', async () => {
+test('name, metadata, identity and thread land in the trace', async () => {
   const { answer, created } = await draw(app, {
     model: A,
     name: 'cover picture',
     metadata: { tier: 'gold' },
     svc: { identity: { id: 'user-1' } },
+    thread: { id: 'thread-1', tags: ['covers'] },
   })
   expect(created).toBe(Date.UTC(2025, 0, 1) / 1000)
   expect(await app.traceOf(answer)).toMatchObject({
     name: 'cover picture',
     metadata: { tier: 'gold' },
     identity: { id: 'user-1' },
+    thread: { id: 'thread-1', tags: ['covers'] },
     operation: 'images.generations',
     model: A,
     stream: false,

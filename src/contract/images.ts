@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type ImageSource, imageFormatOf } from '../lib/image-files.ts'
 import { type Choice, IMAGE_MODELS, imageProblems, valuesOf } from './image-models.ts'
 import { Timing } from './script.ts'
-import { ModelId, Routing, ServiceOptions } from './shared.ts'
+import { Identity, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
 
 /** A field that is checked against the model's rules: the document names its values, `imageProblems` holds them. */
 function choice(field: Choice, about: string) {
@@ -50,6 +50,8 @@ export const ImageRequest = z
       .describe('Pictures are not streamed: refused when true.'),
     user: z.string().nullish().describe('The end user.'),
     metadata: z.looseObject({}).nullish().describe('Stored in the trace.'),
+    identity: Identity.nullish(),
+    thread: Thread.nullish(),
     ...Routing,
     svc: ServiceOptions.nullish(),
   })
