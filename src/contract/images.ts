@@ -1,7 +1,7 @@
 // Images on the wire (SPEC.md, "Generate images" and "Image result"; WIRE.md, section 2), and what a fixture says of them.
 import { z } from 'zod'
 import { type ImageSource, imageFormatOf } from '../lib/image-files.ts'
-import { type Choice, IMAGE_MODELS, imageProblems, valuesOf } from './image-models.ts'
+import { type Choice, IMAGE_MODELS, valuesOf } from './image-models.ts'
 import { Timing } from './script.ts'
 import { Identity, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
 
@@ -21,43 +21,37 @@ function choice(field: Choice, about: string) {
 }
 
 /** The body of `POST /v2/router/images/generations`; unknown fields are kept. */
-export const ImageRequest = z
-  .looseObject({
-    prompt: z.string().min(1).describe('What the pictures show.'),
-    model: ModelId.describe(
-      `One of ${Object.keys(IMAGE_MODELS).join(', ')}, whose rules are held; any other image model takes what one of them does.`,
-    ).meta({ examples: Object.keys(IMAGE_MODELS) }),
-    n: z.int().min(1).max(10).nullish().describe('Number of pictures, 1 when left out; openai/dall-e-3 makes only 1.'),
-    size: choice('size', 'Width and height in pixels.'),
-    quality: choice('quality', 'How much detail.'),
-    style: choice('style', 'How dramatic.'),
-    background: choice('background', 'Whether it is cut out; transparent needs png or webp.'),
-    moderation: choice('moderation', 'How strictly prompts are checked.'),
-    output_format: choice('output_format', 'The file format.'),
-    output_compression: z
-      .int()
-      .min(0)
-      .max(100)
-      .nullish()
-      .describe(
-        'Quality that is kept, in percent; needs `output_format` jpeg or webp, which openai/gpt-image-1 takes.',
-      ),
-    response_format: choice('response_format', 'The picture itself or its address.'),
-    stream: z
-      .boolean()
-      .refine((stream) => !stream, { error: 'must be false or left out: pictures are not streamed' })
-      .nullish()
-      .describe('Pictures are not streamed: refused when true.'),
-    user: z.string().nullish().describe('The end user.'),
-    metadata: z.looseObject({}).nullish().describe('Stored in the trace.'),
-    identity: Identity.nullish(),
-    thread: Thread.nullish(),
-    ...Routing,
-    svc: ServiceOptions.nullish(),
-  })
-  .superRefine((body, context) => {
-    for (const { path, message } of imageProblems(body, body.model)) context.addIssue({ code: 'custom', path, message })
-  })
+export const ImageRequest = z.looseObject({
+  prompt: z.string().min(1).describe('What the pictures show.'),
+  model: ModelId.describe(
+    `One of ${Object.keys(IMAGE_MODELS).join(', ')}, whose rules are held; any other image model takes what one of them does.`,
+  ).meta({ examples: Object.keys(IMAGE_MODELS) }),
+  n: z.int().min(1).max(10).nullish().describe('Number of pictures, 1 when left out; openai/dall-e-3 makes only 1.'),
+  size: choice('size', 'Width and height in pixels.'),
+  quality: choice('quality', 'How much detail.'),
+  style: choice('style', 'How dramatic.'),
+  background: choice('background', 'Whether it is cut out; transparent needs png or webp.'),
+  moderation: choice('moderation', 'How strictly prompts are checked.'),
+  output_format: choice('output_format', 'The file format.'),
+  output_compression: z
+    .int()
+    .min(0)
+    .max(100)
+    .nullish()
+    .describe('Quality that is kept, in percent; needs `output_format` jpeg or webp, which openai/gpt-image-1 takes.'),
+  response_format: choice('response_format', 'The picture itself or its address.'),
+  stream: z
+    .boolean()
+    .refine((stream) => !stream, { error: 'must be false or left out: pictures are not streamed' })
+    .nullish()
+    .describe('Pictures are not streamed: refused when true.'),
+  user: z.string().nullish().describe('The end user.'),
+  metadata: z.looseObject({}).nullish().describe('Stored in the trace.'),
+  identity: Identity.nullish(),
+  thread: Thread.nullish(),
+  ...Routing,
+  svc: ServiceOptions.nullish(),
+})
 export type ImageRequest = z.infer<typeof ImageRequest>
 
 const integer = z.int().min(0)
@@ -112,7 +106,7 @@ export type ImageScript = z.infer<typeof ImageScript>
 
 /** Kind under which a session keeps the pictures that its answers point at. */
 export const FILE_KIND = 'file'
-/** How long an address of a picture works, in milliseconds. */
+/** How long an address of a picture works after it was given out, in milliseconds. */
 export const FILE_LIFE = 3_600_000
 /** A kept picture: what it is made from, which is small when it is drawn, and until when (ms since the epoch). */
 export interface KeptFile {

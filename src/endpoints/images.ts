@@ -13,6 +13,7 @@ import {
 } from '../contract/images.ts'
 import type { Composed, Making, Operation } from '../contract/operation.ts'
 import { quote } from '../contract/validation.ts'
+import { settingsOf } from '../gateway/settings.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
 import type { ImageFormat } from '../lib/image.ts'
 import { type ImageSource, imageFile, imageFormatOf } from '../lib/image-files.ts'
@@ -88,7 +89,8 @@ async function compose(
   const sources = Array.from({ length: n }, (_, index) =>
     script.images ? given(script.images, index) : drawn({ ...request, prompt }, model, index),
   )
-  const pictures = chosen.response_format === 'url' ? await addresses(sources, making) : await encoded(sources)
+  const pictures =
+    chosen.response_format === 'url' ? await addresses(sources, making, lifeOf(request)) : await encoded(sources)
   const revised = imageRules(model).revises && {
     revised_prompt: script.revised_prompt ?? revise(prompt, chosen.style),
   }
@@ -124,8 +126,8 @@ function drawn(request: ImageRequest, model: string, index: number): ImageSource
 }
 
 /** Keeps what the pictures are made from, so that they are drawn when somebody fetches them. */
-function addresses(sources: readonly ImageSource[], { id, now, secret, kept, publicUrl }: Making) {
-  const expires = now + FILE_LIFE
+function addresses(sources: readonly ImageSource[], { id, now, secret, kept, publicUrl }: Making, life: number) {
+  const expires = now + life
   return Promise.all(
     sources.map(async (source, index) => {
       const name = `${unguessable(secret, `${id}:${index}`)}.${source.format}`
@@ -134,6 +136,10 @@ function addresses(sources: readonly ImageSource[], { id, now, secret, kept, pub
     }),
   )
 }
+
+/** An answer from the cache gives the address out again, up to the last moment that it is stored. */
+const lifeOf = (request: ImageRequest): number =>
+  FILE_LIFE + (settingsOf({ request: ImageRequest }, request).cacheTtl ?? 0) * 1_000
 
 const encoded = (sources: readonly ImageSource[]) =>
   Promise.all(sources.map(async (source) => ({ b64_json: Buffer.from(await imageFile(source)).toString('base64') })))
