@@ -4,6 +4,9 @@ import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { readAsset } from './assets.ts'
 import { hashBytes, TABLE_SLOTS } from './token-hash.ts'
 
+/** Number of tokens in the vocabulary: ids are below it. */
+export const VOCABULARY = 199_998
+
 interface Table {
   /** End offset in `bytes` of every token, by rank. */
   ends: Uint32Array
@@ -90,18 +93,31 @@ export function encodeTokens(text: string): number[] {
 /** Number of tokens of a text. */
 export const countTokens = (text: string): number => (text === '' ? 0 : encodeTokens(text).length)
 
+// A byte order mark is a character of the text like any other.
+const textDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** Bytes of one token. */
+const bytesOf = ({ bytes, ends }: Table, id: number): Uint8Array =>
+  bytes.subarray(id === 0 ? 0 : ends[id - 1], ends[id])
+
+/** The text of token ids, each below `VOCABULARY`; bytes that are no UTF-8 become replacement characters. */
+export function decodeTokens(ids: readonly number[]): string {
+  const tokens = (table ??= load())
+  const decoder = textDecoder()
+  return ids.map((id) => decoder.decode(bytesOf(tokens, id), { stream: true })).join('') + decoder.decode()
+}
+
 /**
  * The text cut at token boundaries, with the number of tokens of each piece: tokens that share one character stay together,
  * so that every piece can be sent by itself.
  */
 export function splitTokens(text: string): { text: string; tokens: number }[] {
   const tokens = (table ??= load())
-  const decoder = new TextDecoder()
+  const decoder = textDecoder()
   const split: { text: string; tokens: number }[] = []
   let waiting = 0
   for (const id of encodeTokens(text)) {
-    const piece = tokens.bytes.subarray(id === 0 ? 0 : tokens.ends[id - 1], tokens.ends[id])
-    const decoded = decoder.decode(piece, { stream: true })
+    const decoded = decoder.decode(bytesOf(tokens, id), { stream: true })
     waiting++
     if (decoded === '') continue
     split.push({ text: decoded, tokens: waiting })
