@@ -12,6 +12,10 @@ export const notOf = (...kinds: Kind[]): fc.Arbitrary<unknown> =>
 export const routingFields = {
   name: fc.option(fc.string()),
   identity: fc.option(fc.record({ id: fc.string({ minLength: 1 }) })),
+  thread: fc.option(fc.record({ id: fc.string({ minLength: 1 }), tags: fc.array(fc.string(), { maxLength: 3 }) })),
+  svc: fc.option(fc.record({ name: fc.string(), retry: fc.record({ on_codes: fc.constant([429, 500]) }) })),
+  cache: fc.option(fc.record({ type: fc.constant('exact_match'), ttl: fc.integer({ min: 1, max: 259_200 }) })),
+  fallbacks: fc.option(fc.constant([{ model: 'anthropic/claude-sonnet-4' }])),
   metadata: fc.option(
     fc.dictionary(
       fc.string({ maxLength: 64 }).filter((key) => key !== '__proto__'),
@@ -34,7 +38,8 @@ export const routingMistakes: Record<string, fc.Arbitrary<unknown>> = {
   cache: fc.oneof(notOf('object'), fc.constantFrom({ type: 'fuzzy' }, { type: 'exact_match', ttl: 0 })),
   timeout: fc.oneof(notOf('object'), fc.constantFrom({}, { call_timeout: 0 })),
   load_balancer: fc.oneof(notOf('object'), fc.constant({ type: 'weight_based', models: [] })),
-  svc: fc.oneof(notOf('object'), fc.constant({ retry: { count: 9 } })),
+  thread: fc.oneof(notOf('object'), fc.constant({ id: '' })),
+  svc: fc.oneof(notOf('object'), fc.constantFrom({ retry: { count: 9 } }, { thread: {} }, { identity: 'me' })),
 }
 
 /** A mistake in one field: its name and the wrong value. */
