@@ -82,10 +82,7 @@ test('any valid request has the same valid answer, whole and streamed, and usage
 const number = (...wrong: number[]) => fc.oneof(notOf('number'), fc.constantFrom(...wrong))
 const mistakes = oneOf({
   ...routingMistakes,
-  prompt: fc.oneof(
-    notOf('string', 'array'),
-    fc.constantFrom<unknown>([], [true], [-1], ['a', 1], [[1], ['a']]),
-  ),
+  prompt: fc.oneof(notOf('string', 'array'), fc.constantFrom<unknown>([], [true], [-1], ['a', 1], [[1], ['a']])),
   echo: notOf('boolean'),
   frequency_penalty: number(-2.1, 3),
   presence_penalty: number(-3, 2.1),
