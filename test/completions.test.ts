@@ -3,7 +3,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { countTokens, encodeTokens, VOCABULARY } from '../src/lib/tokens.ts'
+import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
+import { countTokens, encodeTokens } from '../src/lib/tokens.ts'
 import { createTestApp, eventsOf, type TestApp } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
 import { type StrictCompletion, strictCompletion } from './support/strict/completions.ts'
@@ -83,8 +84,14 @@ test.each<[what: string, body: object, expected: string[]]>([
   ['a text for each prompt, the last repeating', { prompt: ['a', 'b', 'c'] }, [a, ' B', ' B']],
   ['several choices for each prompt', { prompt: ['a', 'b', 'c'], n: 2 }, [a, a, ' B', ' B', ' B', ' B']],
   ['each prompt before its text', { prompt: ['a', 'b', 'c'], echo: true }, ['a A', 'b B', 'c B']],
-  ['a prompt of tokens', { prompt: encodeTokens('count'), max_tokens: 1, echo: true }, ['count one']],
-  ['prompts of tokens', { prompt: ['a', 'b', 'c'].map(encodeTokens), echo: true }, ['a A', 'b B', 'c B']],
+  ['a prompt of tokens', { prompt: encode('count'), max_tokens: 1, echo: true }, ['count one']],
+  ['prompts of tokens', { prompt: ['a', 'b', 'c'].map((text) => encode(text)), echo: true }, ['a A', 'b B', 'c B']],
+  [
+    'tokens of a newer model',
+    { model: 'ollama/x', prompt: encodeTokens('Grüße'), echo: true, max_tokens: 0 },
+    ['Grüße'],
+  ],
+  ['tokens of an older model', { prompt: encode('Grüße'), echo: true, max_tokens: 0 }, ['Grüße']],
   ['one prompt in an array', { prompt: ['count'], max_tokens: 2 }, [counts[1]]],
   ['captures and the model in a fixture', { prompt: 'say cheese' }, [` cheese from ${INSTRUCT}`]],
   ['fields that are known to nobody', { suffix: ' end', logprobs: 2, best_of: 3, max_tokens: 1 }, [counts[0]]],
@@ -191,7 +198,8 @@ test.each<[what: string, body: object, param: string, said: string[]]>([
   ['no prompts', { prompt: [] }, 'prompt', ['at least 1 item', '[]']],
   ['too many prompts', { prompt: Array<string>(2049).fill('a') }, 'prompt', ['at most 2048']],
   ['a prompt that is a number', { prompt: 5 }, 'prompt', ['array of texts', '5']],
-  ['a token that does not exist', { prompt: [1, VOCABULARY] }, 'prompt[1]', ['199997', '199998']],
+  ['a token that no model has', { prompt: [1, 199_998] }, 'prompt[1]', ['0 to 199997', '199998']],
+  ['a token of newer models', { prompt: [[1, 100_256]] }, 'prompt[0][1]', ['cl100k', INSTRUCT, '100255', '100256']],
   ['a text among tokens', { prompt: [[1], 'a'] }, 'prompt[1]', ['array of tokens', '"a"']],
   ['a number among texts', { prompt: ['a', 1] }, 'prompt[1]', ['a text', '1']],
   ['no model', { model: undefined }, 'model', ['is required']],

@@ -4,7 +4,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { countTokens, encodeTokens, VOCABULARY } from '../src/lib/tokens.ts'
+import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
+import { countTokens, VOCABULARIES } from '../src/lib/tokens.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from './support/arbitrary.ts'
 import { strictEmbeddings } from './support/strict/embeddings.ts'
@@ -28,8 +29,8 @@ const length = (vector: readonly number[]) => Math.hypot(...vector)
 test.each([
   ['a text', 'Hello', 1],
   ['texts', ['Hello', 'Good day', 'Hello'], 3],
-  ['tokens', encodeTokens('Hello'), 1],
-  ['arrays of tokens', [encodeTokens('Hello'), encodeTokens('Good day')], 2],
+  ['tokens', encode('Hello'), 1],
+  ['arrays of tokens', [encode('Hello'), encode('Good day')], 2],
   ['as many texts as there may be', Array<string>(2048).fill('Hello'), 2048],
 ])('%s give a vector each', async (_, input, count) => {
   const { data, usage, model } = await embeddings({ input, dimensions: 8 })
@@ -103,7 +104,9 @@ test.each<[what: string, body: object, param: string, said: string[]]>([
   ['an empty text among others', { input: ['a', ''] }, 'input[1]', ['at least 1 character']],
   ['an empty array of tokens', { input: [[1], []] }, 'input[1]', ['at least 1 token']],
   ['too many texts', { input: Array<string>(2049).fill('a') }, 'input', ['at most 2048']],
-  ['a token that does not exist', { input: [1, VOCABULARY] }, 'input[1]', ['o200k', '199997', '199998']],
+  ['a token that no model has', { input: [1, 199_998] }, 'input[1]', ['0 to 199997', '199998']],
+  ['a token of newer models', { input: [1, 100_256] }, 'input[1]', ['cl100k', SMALL, '0 to 100255', '100256']],
+  ['a token of newer models in an array', { input: [[1], [2, 100_256]] }, 'input[1][1]', ['cl100k', '100256']],
   ['a token that does not exist in an array', { input: [[1], [2, -1]] }, 'input[1][1]', ['0 to 199997', '-1']],
   ['a token that is a fraction', { input: [1, 0.5] }, 'input[1]', ['0.5']],
   ['texts and tokens', { input: ['a', 1] }, 'input[1]', ['must be a text']],
@@ -155,7 +158,7 @@ test('fixtures give vectors, or the text whose vector it is', async () => {
 })
 
 const text = fc.string({ minLength: 1, unit: 'grapheme' })
-const tokens = fc.array(fc.nat(VOCABULARY - 1), { minLength: 1, maxLength: 20 })
+const tokens = fc.array(fc.nat(VOCABULARIES.cl100k - 1), { minLength: 1, maxLength: 20 })
 const valid = fc.record(
   {
     input: fc.oneof(

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
+import * as older from 'gpt-tokenizer/encoding/cl100k_base'
 import * as reference from 'gpt-tokenizer/encoding/o200k_base'
-import { countTokens, decodeTokens, encodeTokens, splitTokens, VOCABULARY } from '../src/lib/tokens.ts'
+import { countTokens, decodeTokens, encodeTokens, splitTokens, VOCABULARIES } from '../src/lib/tokens.ts'
 
 const texts = [
   '',
@@ -21,10 +22,18 @@ test.each([...texts, marked])('tokens of %j decode to it', (text) => {
   expect(decodeTokens(encodeTokens(text))).toBe(text)
 })
 
-test('the vocabulary ends where that of the tokenizer package does', () => {
-  expect(decodeTokens([VOCABULARY - 1])).toBe(reference.decode([VOCABULARY - 1]))
-  expect(() => reference.decode([VOCABULARY])).toThrow('not in the byte pair encoder')
+test.each(texts)('cl100k tokens of %j decode to it', (text) => {
+  expect(decodeTokens(older.encode(text, { disallowedSpecial: new Set() }), 'cl100k')).toBe(text)
 })
+
+test.each([['o200k', reference] as const, ['cl100k', older] as const])(
+  'the %s vocabulary ends where that of the tokenizer package does',
+  (name, { decode }) => {
+    const last = VOCABULARIES[name] - 1
+    expect(decodeTokens([last], name)).toBe(decode([last]))
+    expect(() => decode([last + 1])).toThrow('not in the byte pair encoder')
+  },
+)
 
 test.each([...texts, marked])('pieces of %j join to the text and their tokens to its count', (text) => {
   const pieces = splitTokens(text)

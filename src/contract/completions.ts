@@ -22,7 +22,9 @@ export const MOST_CHOICES = 2048
 export const CompletionRequest = z
   .looseObject({
     model: ModelId.meta({ examples: ['openai/gpt-3.5-turbo-instruct'] }),
-    prompt: textsSchema(0).describe('A text, up to 2048 texts, or the o200k tokens of either.'),
+    prompt: textsSchema(0).describe(
+      'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
+    ),
     echo: z.boolean().nullish().describe('Whether each choice begins with its prompt.'),
     frequency_penalty: penalty,
     presence_penalty: penalty,

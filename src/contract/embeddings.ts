@@ -9,7 +9,9 @@ const LONGEST_VECTOR = 16_384
 
 /** The body of `POST /v2/router/embeddings`; unknown fields are kept. */
 export const EmbeddingsRequest = z.looseObject({
-  input: textsSchema(1).describe('A text, up to 2048 texts, or the o200k tokens of either.'),
+  input: textsSchema(1).describe(
+    'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
+  ),
   model: ModelId.meta({ examples: ['openai/text-embedding-3-small'] }),
   encoding_format: z
     .enum(['float', 'base64'])

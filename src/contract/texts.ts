@@ -1,10 +1,12 @@
 // What embeddings and legacy completions read: a text, several texts, or the tokens of either.
 import { z } from 'zod'
-import { VOCABULARY } from '../lib/tokens.ts'
+import { VOCABULARIES } from '../lib/tokens.ts'
 import type { Problem } from './validation.ts'
 
 export type Texts = string | string[] | number[] | number[][]
 
+// Of the largest vocabulary: which one a model has is not known here.
+const LAST_TOKEN = VOCABULARIES.o200k - 1
 /** Most texts that one call may have. */
 export const MOST_TEXTS = 2048
 
@@ -47,14 +49,14 @@ const ofText = (path: number[], text: string, shortest: number): Problem | undef
 
 function ofTokens(path: number[], tokens: unknown[], shortest: number): Problem | undefined {
   if (tokens.length < shortest) return { path, message: 'must have at least 1 token' }
-  const wrong = tokens.findIndex((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) < VOCABULARY))
+  const wrong = tokens.findIndex((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= LAST_TOKEN))
   if (wrong < 0) return undefined
-  return { path: [...path, wrong], message: `must be a token of the o200k vocabulary (0 to ${VOCABULARY - 1})` }
+  return { path: [...path, wrong], message: `must be a token (0 to ${LAST_TOKEN})` }
 }
 
 function jsonSchemaOf(shortest: number) {
   const text = { type: 'string', minLength: shortest }
-  const tokens = { type: 'array', items: { type: 'integer', minimum: 0, maximum: VOCABULARY - 1 }, minItems: shortest }
+  const tokens = { type: 'array', items: { type: 'integer', minimum: 0, maximum: LAST_TOKEN }, minItems: shortest }
   const several = (items: object) => ({ type: 'array', items, minItems: 1, maxItems: MOST_TEXTS })
   return { anyOf: [text, several(text), { ...tokens, minItems: 1 }, several(tokens)] }
 }

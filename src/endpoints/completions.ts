@@ -4,7 +4,7 @@ import { Completion, CompletionRequest, CompletionScript } from '../contract/com
 import type { Composed, Making, Operation } from '../contract/operation.ts'
 import { fingerprint } from '../lib/ids.ts'
 import type { StreamEvent } from '../lib/sse.ts'
-import { longestOf, promptOf, type Text, textsOf, tokensOf } from './texts.ts'
+import { checkTokens, longestOf, promptOf, type Text, textsOf, tokensOf } from './texts.ts'
 
 type Choice = Completion['choices'][number]
 
@@ -31,9 +31,13 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   script: CompletionScript,
   model: (request) => request.model,
   streams: (request) => request.stream === true,
-  prompt: (request) => promptOf(request.prompt),
-  promptTokens: (request) => longestOf(textsOf(request.prompt)),
+  prompt: (request) => promptOf(request.prompt, request.model),
+  promptTokens: (request) => longestOf(textsOf(request.prompt, request.model)),
   fillTexts,
+  resolve(request) {
+    checkTokens(request.prompt, request.model, 'prompt')
+    return request
+  },
   synthesize,
   compose,
   assemble,
@@ -47,12 +51,12 @@ function fillTexts(request: CompletionRequest, fill: (text: string) => string): 
   return { ...request, prompt: (prompt as string[]).map(fill) }
 }
 
-function synthesize({ prompt }: CompletionRequest): CompletionScript {
+function synthesize({ prompt, model }: CompletionRequest): CompletionScript {
   const continued = ({ text }: Text) => {
     const end = text.length > 200 ? `...${text.slice(-200)}` : text
     return ` This is a synthesized continuation of the prompt, which ends with: ${JSON.stringify(end)}`
   }
-  return { content: textsOf(prompt).map(continued) }
+  return { content: textsOf(prompt, model).map(continued) }
 }
 
 const DEFAULT_MAX_TOKENS = 16
@@ -64,7 +68,7 @@ interface Written {
 }
 
 function compose(request: CompletionRequest, script: CompletionScript, making: Making & { model: string }): Composed {
-  const prompts = textsOf(request.prompt)
+  const prompts = textsOf(request.prompt, request.model)
   const n = request.n ?? 1
   const answers = answersOf(request, script, prompts.length)
   const usage = usageOf(

@@ -4,7 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Composed, Making, Operation } from '../contract/operation.ts'
 import { embed, shorten } from '../lib/embedding.ts'
 import { modelOf } from '../providers/catalogue.ts'
-import { longestOf, promptOf, textsOf, tokensOf } from './texts.ts'
+import { checkTokens, longestOf, promptOf, textsOf, tokensOf } from './texts.ts'
 
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   name: 'embeddings',
@@ -21,7 +21,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
       dimensions: 256,
       encoding_format: 'base64',
     },
-    tokens: { model: 'openai/text-embedding-3-small', input: [13225, 11, 2375, 0] },
+    tokens: { model: 'openai/text-embedding-3-small', input: [9906, 11, 1917, 0] },
   },
   body: 'json',
   request: EmbeddingsRequest,
@@ -29,8 +29,12 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   script: EmbeddingScript,
   model: (request) => request.model,
   streams: () => false,
-  prompt: (request) => promptOf(request.input),
-  promptTokens: (request) => longestOf(textsOf(request.input)),
+  prompt: (request) => promptOf(request.input, request.model),
+  promptTokens: (request) => longestOf(textsOf(request.input, request.model)),
+  resolve(request) {
+    checkTokens(request.input, request.model, 'input')
+    return request
+  },
   synthesize: () => ({}),
   compose,
   assemble: () => ({}),
@@ -38,7 +42,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
 
 function compose(request: EmbeddingsRequest, script: EmbeddingScript, { model }: Making & { model: string }): Composed {
   const length = lengthOf(model, request.dimensions ?? undefined)
-  const texts = textsOf(request.input)
+  const texts = textsOf(request.input, request.model)
   const prompt = script.usage?.prompt_tokens ?? tokensOf(texts)
   const usage = { prompt_tokens: prompt, total_tokens: prompt }
   const vectors = vectorsOf(script, request.dimensions ?? undefined)
