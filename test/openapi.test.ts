@@ -42,10 +42,13 @@ const described = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
+// A stream holds hundreds of chunks of one schema.
+const compiled = new Map<string, ReturnType<Ajv2020['compile']>>()
 /** What a schema of the document has against a value; references are looked up in the document. */
 function complaints(schema: Json, value: unknown): unknown {
   const text = JSON.stringify(schema).replaceAll('"#/', '"document#/')
-  const validate = ajv.compile(JSON.parse(text))
+  const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text))
+  compiled.set(text, validate)
   return validate(value) ? null : validate.errors
 }
 
