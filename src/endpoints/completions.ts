@@ -1,12 +1,18 @@
 // POST /v2/router/completions (SPEC.md, "Create a legacy completion"; WIRE.md, section 2).
-import { cutText, type Piece, type TextAnswer, textOf, usageOf } from '../backends/fixture/text-answer.ts'
+import { cutText, type TextAnswer, textOf, usageOf } from '../backends/fixture/text-answer.ts'
 import { Completion, CompletionRequest, CompletionScript } from '../contract/completions.ts'
 import type { Composed, Making, Operation } from '../contract/operation.ts'
-import { fingerprint } from '../lib/ids.ts'
-import type { StreamEvent } from '../lib/sse.ts'
-import { checkTokens, longestOf, promptOf, type Text, textsOf, tokensOf } from './texts.ts'
-
-type Choice = Completion['choices'][number]
+import {
+  assemble,
+  type Choice,
+  choiceOf,
+  chunksOf,
+  type Frame,
+  systemFingerprint,
+  type Written,
+} from './completions/chunks.ts'
+import { completionEvents, replay, wrongWith } from './completions/provider-answer.ts'
+import { longestOf, promptOf, type Text, textsOf, tokensOf } from './texts.ts'
 
 export const completions: Operation<CompletionRequest, CompletionScript> = {
   name: 'completions',
@@ -31,17 +37,22 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   script: CompletionScript,
   model: (request) => request.model,
   streams: (request) => request.stream === true,
-  prompt: (request) => promptOf(request.prompt, request.model),
-  promptTokens: (request) => longestOf(textsOf(request.prompt, request.model)),
+  prompt: (request) => promptOf(readTexts(request)),
+  promptTokens: (request) => longestOf(readTexts(request)),
   fillTexts,
-  resolve(request) {
-    checkTokens(request.prompt, request.model, 'prompt')
-    return request
-  },
   synthesize,
   compose,
   assemble,
+  wrongWith,
+  events: completionEvents,
+  replay,
+  addContext: (request, context) => ({
+    ...request,
+    prompt: readTexts(request).map(({ text }) => `Use this context:\n\n${context}\n\n${text}`),
+  }),
 }
+
+const readTexts = ({ prompt, model }: CompletionRequest): Text[] => textsOf({ input: prompt, field: 'prompt', model })
 
 /** Only texts have variables: tokens stand for a text that is final. */
 function fillTexts(request: CompletionRequest, fill: (text: string) => string): CompletionRequest {
@@ -51,24 +62,18 @@ function fillTexts(request: CompletionRequest, fill: (text: string) => string): 
   return { ...request, prompt: (prompt as string[]).map(fill) }
 }
 
-function synthesize({ prompt, model }: CompletionRequest): CompletionScript {
+function synthesize(request: CompletionRequest): CompletionScript {
   const continued = ({ text }: Text) => {
     const end = text.length > 200 ? `...${text.slice(-200)}` : text
     return ` This is a synthesized continuation of the prompt, which ends with: ${JSON.stringify(end)}`
   }
-  return { content: textsOf(prompt, model).map(continued) }
+  return { content: readTexts(request).map(continued) }
 }
 
 const DEFAULT_MAX_TOKENS = 16
 
-/** One choice before it is put on the wire. */
-interface Written {
-  pieces: Piece[]
-  finish: Choice['finish_reason']
-}
-
 function compose(request: CompletionRequest, script: CompletionScript, making: Making & { model: string }): Composed {
-  const prompts = textsOf(request.prompt, request.model)
+  const prompts = readTexts(request)
   const n = request.n ?? 1
   const answers = answersOf(request, script, prompts.length)
   const usage = usageOf(
@@ -83,36 +88,22 @@ function compose(request: CompletionRequest, script: CompletionScript, making: M
     // The script's schema allows no other reason.
     return Array<Written>(n).fill({ pieces, finish: answer.finish as Choice['finish_reason'] })
   })
-  const frame = {
+  const frame: Frame = {
     id: `cmpl-${making.id}`,
-    object: 'text_completion' as const,
+    object: 'text_completion',
     created: Math.floor(making.now / 1000),
     model: making.model,
-    system_fingerprint: `fp_${fingerprint(making.model).slice(0, 10)}`,
+    system_fingerprint: systemFingerprint(making.model),
   }
-  const choice = (index: number, text: string, finish: Choice['finish_reason']): Choice => ({
-    index,
-    text,
-    logprobs: null,
-    finish_reason: finish,
-  })
-  const body = (): Completion => ({
-    ...frame,
-    choices: choices.map(({ pieces, finish }, index) => choice(index, textOf(pieces), finish)),
-    usage,
-  })
   return {
     usage,
     tokens: Math.max(0, ...answers.map((answer) => answer.tokens)),
-    body,
-    events: () => {
-      const events = steps(choices).map(({ index, text, tokens, finish }): StreamEvent => {
-        const data: Completion = { ...frame, choices: [choice(index, text, finish)] }
-        return { data, ...(tokens ? { tokens } : {}) }
-      })
-      if (request.stream_options?.include_usage) events.push({ data: { ...frame, choices: [], usage } })
-      return events
-    },
+    body: (): Completion => ({
+      ...frame,
+      choices: choices.map(({ pieces, finish }, index) => choiceOf(index, textOf(pieces), finish)),
+      usage,
+    }),
+    events: () => chunksOf(frame, choices, request.stream_options?.include_usage ? usage : undefined),
   }
 }
 
@@ -124,38 +115,4 @@ function answersOf(request: CompletionRequest, script: CompletionScript, prompts
   const { finish_reason } = script
   const answers = contents.map((content) => cutText({ content, finish_reason }, limits))
   return Array.from({ length: prompts }, (_, index) => answers[Math.min(index, answers.length - 1)] as TextAnswer)
-}
-
-interface Step extends Piece {
-  index: number
-  finish: Choice['finish_reason']
-}
-
-/**
- * The chunks of all choices in turn; each choice is closed by a chunk without text. Every chunk carries the reason with which
- * its choice will end: a strict client throws on null and on a missing key, while the others keep the reason that came last
- * and go on reading until `[DONE]`. With the true reason throughout, no client ever reads a wrong one.
- */
-function steps(choices: readonly Written[]): Step[] {
-  const queues = choices.map(({ pieces, finish }, index) =>
-    [...pieces, { text: '', tokens: 0 }].map((piece) => ({ ...piece, index, finish })),
-  )
-  const longest = Math.max(...queues.map((queue) => queue.length))
-  return Array.from({ length: longest }, (_, step) => queues.flatMap((queue) => queue[step] ?? [])).flat()
-}
-
-/** The completion that a client has put together after these chunks; a choice that was not closed has no reason. */
-function assemble(events: readonly StreamEvent[]): object {
-  const chunks = events.map((event) => event.data as Completion)
-  const first = chunks[0]
-  if (!first) return {}
-  const choices: (Omit<Choice, 'finish_reason'> & { finish_reason: Choice['finish_reason'] | null })[] = []
-  for (const { index, text, finish_reason } of chunks.flatMap((chunk) => chunk.choices)) {
-    const choice = (choices[index] ??= { index, text: '', logprobs: null, finish_reason: null })
-    choice.text += text
-    if (text === '') choice.finish_reason = finish_reason
-  }
-  const { usage: _, ...frame } = first
-  const usage = chunks.at(-1)?.usage
-  return { ...frame, choices, ...(usage ? { usage } : {}) }
 }

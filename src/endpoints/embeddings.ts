@@ -4,7 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Composed, Making, Operation } from '../contract/operation.ts'
 import { embed, shorten } from '../lib/embedding.ts'
 import { modelOf } from '../providers/catalogue.ts'
-import { checkTokens, longestOf, promptOf, textsOf, tokensOf } from './texts.ts'
+import { longestOf, promptOf, type Text, textsOf, tokensOf } from './texts.ts'
 
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   name: 'embeddings',
@@ -29,20 +29,19 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   script: EmbeddingScript,
   model: (request) => request.model,
   streams: () => false,
-  prompt: (request) => promptOf(request.input, request.model),
-  promptTokens: (request) => longestOf(textsOf(request.input, request.model)),
-  resolve(request) {
-    checkTokens(request.input, request.model, 'input')
-    return request
-  },
+  prompt: (request) => promptOf(readTexts(request)),
+  promptTokens: (request) => longestOf(readTexts(request)),
   synthesize: () => ({}),
   compose,
   assemble: () => ({}),
+  wrongWith: ({ data }) => (Array.isArray(data) && data.length > 0 ? undefined : "it has no 'data'"),
 }
+
+const readTexts = ({ input, model }: EmbeddingsRequest): Text[] => textsOf({ input, field: 'input', model })
 
 function compose(request: EmbeddingsRequest, script: EmbeddingScript, { model }: Making & { model: string }): Composed {
   const length = lengthOf(model, request.dimensions ?? undefined)
-  const texts = textsOf(request.input, request.model)
+  const texts = readTexts(request)
   const prompt = script.usage?.prompt_tokens ?? tokensOf(texts)
   const usage = { prompt_tokens: prompt, total_tokens: prompt }
   const vectors = vectorsOf(script, request.dimensions ?? undefined)

@@ -4,7 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Prompt } from '../contract/operation.ts'
 import type { Texts } from '../contract/texts.ts'
 import { formatPath } from '../contract/validation.ts'
-import { decodeTokens, VOCABULARIES, type Vocabulary } from '../lib/tokens.ts'
+import { decodeTokens, VOCABULARIES } from '../lib/tokens.ts'
 import { vocabularyOf } from '../providers/catalogue.ts'
 
 /** One text of a call with its number of tokens. */
@@ -13,31 +13,32 @@ export interface Text {
   tokens: number
 }
 
-/** The texts of an input in their order; tokens are decoded from the vocabulary of `model`. */
-export function textsOf(input: Texts, model: string): Text[] {
-  const vocabulary = vocabularyOf(model)
-  return itemsOf(input).map((item) => (typeof item === 'string' ? counted(item) : decoded(item, vocabulary)))
+/** Where the texts of a request stand, and the model that they are for. */
+interface Given {
+  input: Texts
+  field: string
+  model: string
 }
 
-const isOne = (input: Texts): input is string | number[] => typeof input === 'string' || typeof input[0] === 'number'
-const itemsOf = (input: Texts): (string | number[])[] => (isOne(input) ? [input] : input)
-const counted = (text: string): Text => ({ text, tokens: countCached(text) })
-const decoded = (ids: readonly number[], vocabulary: Vocabulary): Text => ({
-  text: decodeTokens(ids, vocabulary),
-  tokens: ids.length,
-})
+/** The texts of an input in their order; tokens are decoded, with a 400 for one that the model's vocabulary has not. */
+export function textsOf({ input, field, model }: Given): Text[] {
+  if (typeof input === 'string') return [counted(input)]
+  if (typeof input[0] === 'number') return [decoded(input as number[], [field], model)]
+  return (input as (string | number[])[]).map((item, index) =>
+    typeof item === 'string' ? counted(item) : decoded(item, [field, index], model),
+  )
+}
 
-/** 400 when a token is not in the vocabulary of `model`; `param` is the field that the input stands in. */
-export function checkTokens(input: Texts, model: string, param: string): void {
+const counted = (text: string): Text => ({ text, tokens: countCached(text) })
+
+function decoded(ids: readonly number[], path: PropertyKey[], model: string): Text {
   const vocabulary = vocabularyOf(model)
   const last = VOCABULARIES[vocabulary] - 1
-  for (const [index, item] of itemsOf(input).entries()) {
-    const wrong = typeof item === 'string' ? -1 : item.findIndex((id) => id > last)
-    if (wrong < 0) continue
-    const at = formatPath([param, ...(isOne(input) ? [wrong] : [index, wrong])])
-    const message = `'${at}' must be a token of the ${vocabulary} vocabulary, which ${model} has (0 to ${last}), got ${item[wrong]}`
-    throw new ApiError(400, 'invalid_value', message, { param: at })
-  }
+  const wrong = ids.findIndex((id) => id > last)
+  if (wrong < 0) return { text: decodeTokens(ids, vocabulary), tokens: ids.length }
+  const param = formatPath([...path, wrong])
+  const message = `'${param}' must be a token of the ${vocabulary} vocabulary, which ${model} has (0 to ${last}), got ${ids[wrong]}`
+  throw new ApiError(400, 'invalid_value', message, { param })
 }
 
 /** Tokens of all texts together, which is what they cost. */
@@ -48,11 +49,9 @@ export const longestOf = (texts: readonly Text[]): number =>
   texts.reduce((longest, { tokens }) => Math.max(longest, tokens), 0)
 
 /** What fixtures match on: several texts are a line each. */
-export const promptOf = (input: Texts, model: string): Prompt => ({
+export const promptOf = (texts: readonly Text[]): Prompt => ({
   system: '',
-  user: textsOf(input, model)
-    .map(({ text }) => text)
-    .join('\n'),
+  user: texts.map(({ text }) => text).join('\n'),
   turn: 1,
   tools: [],
   toolResult: false,
