@@ -36,7 +36,7 @@ export async function serveOperation(
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */
-async function readBody(request: Request, maxBody: number): Promise<Uint8Array> {
+export async function readBody(request: Request, maxBody: number): Promise<Uint8Array> {
   const tooLarge = () => new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
   const declared = request.headers.get('content-length')
   if (declared !== null) {
@@ -54,7 +54,7 @@ async function readBody(request: Request, maxBody: number): Promise<Uint8Array> 
 }
 
 /** A body as the trace keeps it, and as a value once somebody asks: a mistake in it belongs to the recorded call. */
-interface Body {
+export interface Body {
   text: string
   value(): unknown
 }
@@ -64,7 +64,8 @@ const unsupported = (type: string | null, wanted: string) =>
   new ApiError(415, 'unsupported_media_type', `content-type ${JSON.stringify(type)} is not supported; send ${wanted}`)
 
 const decoder = new TextDecoder()
-function readJson(bytes: Uint8Array, type: string | null): Body {
+/** A JSON body; 415 when its content type is another. */
+export function readJson(bytes: Uint8Array, type: string | null): Body {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
   let parsed: unknown
@@ -81,7 +82,8 @@ function readJson(bytes: Uint8Array, type: string | null): Body {
   return { text, value: () => parsed }
 }
 
-async function readForm(bytes: Uint8Array, type: string | null): Promise<Body> {
+/** A form, its files as `File`; 415 when its content type is another. */
+export async function readForm(bytes: Uint8Array, type: string | null): Promise<Body> {
   if (type === null || !/^multipart\/form-data\s*;/i.test(type)) throw unsupported(type, 'multipart/form-data')
   let entries: [string, string | File][]
   try {
