@@ -58,7 +58,7 @@ const ERRORS: Record<number, ErrorKind> = {
   409: {
     description: 'It would clash with what is there.',
     code: 'key_taken',
-    message: "'key' must be unique: there is a tool with key \"example\" already",
+    message: '\'key\' must be unique: there is a tool with key "example" already',
     param: 'key',
   },
   413: {
