@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
 import { StoredTrace, TraceRecord } from '../contract/trace.ts'
-import { warningsOf } from '../resources/warnings.ts'
+import { warningsOf } from '../sessions/warnings.ts'
 import type { ControlDeps } from './index.ts'
 
 const Instant = z
