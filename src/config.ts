@@ -75,7 +75,7 @@ export const SETTINGS = {
     takes: 'NAME',
     schema: texts,
     fallback: [],
-    help: 'scenario that every session begins with: a shipped name or a file; more make further ones known by name',
+    help: 'scenario that every session begins with: a shipped name or a file; repeatable, the others are known by name',
     valid: 'the name of a shipped scenario or a file',
   }),
   on_miss: setting<'synthesize' | 'error'>({

@@ -27,7 +27,6 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
   const runs = createRuns(config.scenario.map(loadScenario))
   const app = createApp({
-    runs,
     sessions,
     gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] }, runs },
     namespace: config.namespace,

@@ -54,6 +54,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['only the file can say it', {}],
     ['likewise', {}],
   ],
+  scenario: [
+    ['[outage]', ['outage']],
+    ['one, two', ['one', 'two']],
+    [['three'], ['three']],
+  ],
   seed: [
     ['1', 1],
     ['2', 2],

@@ -1,11 +1,10 @@
 // /_understudy/scenario: which scenario is played in the session, with its counters.
 import { z } from 'zod'
-import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
-import { FileError, parseSource } from '../contract/source.ts'
+import { parseRequest } from '../contract/validation.ts'
 import type { Run } from '../scenarios/engine.ts'
-import { parseScenario } from '../scenarios/load.ts'
 import type { Runs } from '../scenarios/runs.ts'
+import { ScenarioFile } from '../scenarios/schema.ts'
 import type { ControlDeps } from './index.ts'
 
 const count = z.int().min(0)
@@ -51,14 +50,12 @@ export function scenarioRoutes({ sessionOf, runs }: ControlDeps): Route[] {
       path,
       tag: 'Emulator',
       summary: 'Play a scenario',
-      description: 'Begins a scenario in the session, with all counters at 0: `{"name": ...}` for a known one, or a whole scenario as JSON or YAML.',
+      description:
+        'Begins a scenario in the session, with all counters at 0: `{"name": ...}` for a known one, or a whole scenario as it would stand in a file.',
       body: z.looseObject({ name: z.string() }).describe('The name of a known scenario, or a scenario file.'),
       response: Report,
       errors: [400],
-      async handle({ request }) {
-        const session = sessionOf(request)
-        return report(runs.start(session, chosen(await request.text(), runs)))
-      },
+      handle: ({ request, body }) => report(runs.start(sessionOf(request), chosen(body as object, runs))),
     },
     {
       method: 'delete',
@@ -76,19 +73,10 @@ export function scenarioRoutes({ sessionOf, runs }: ControlDeps): Route[] {
   ]
 }
 
-function chosen(text: string, runs: Runs) {
-  try {
-    const name = onlyName(text)
-    return name === undefined ? parseScenario('body', text) : runs.find(name)
-  } catch (error) {
-    if (!(error instanceof FileError)) throw error
-    throw new ApiError(400, 'invalid_scenario', error.message)
-  }
-}
-
-/** The name in a body that has nothing else. */
-function onlyName(text: string): string | undefined {
-  const { value } = parseSource('body', text)
-  const fields = Object.entries((value ?? {}) as object)
-  return fields.length === 1 && fields[0]?.[0] === 'name' ? String(fields[0][1]) : undefined
+/** The known scenario of a name, or the one that the body is. */
+function chosen(body: object, runs: Runs) {
+  const [name, ...more] = Object.entries(body)
+  if (name?.[0] === 'name' && more.length === 0) return runs.find(String(name[1]))
+  const scenario = parseRequest(ScenarioFile, body, { whole: 'the scenario' })
+  return { ...scenario, place: 'the request' }
 }

@@ -76,15 +76,16 @@ export function startRecording({ operation, text, retained, session }: Call): Re
   const { clock } = session
   const started = clock.now()
   const id = ulidOf(session.seed, started, `${session.name}:trace`, seq)
-  const steps: Pick<TraceRecord, 'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'> = {
-    plan: [],
-    scenario: null,
-    faults: [],
-    attempts: [],
-    cache: null,
-    guardrails: [],
-    retrievals: [],
-  }
+  const steps: Pick<TraceRecord, 'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'> =
+    {
+      plan: [],
+      scenario: null,
+      faults: [],
+      attempts: [],
+      cache: null,
+      guardrails: [],
+      retrievals: [],
+    }
   let request: { metadata?: TraceRecord['metadata'] } | undefined
   let settings: Settings | undefined
   let rendered: object | null = null

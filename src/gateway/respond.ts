@@ -5,7 +5,7 @@ import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import type { Answer, Running } from './attempt.ts'
 import { storing } from './cache.ts'
-import { errorOf, type Failure, failureOf } from './outcome.ts'
+import { CLIENT_GONE, errorOf, type Failure, failureOf } from './outcome.ts'
 
 /** What goes with an answer: where it is stored when it is to be. */
 export interface Telling {
@@ -74,7 +74,8 @@ async function* told(
     await save(failure)
   } finally {
     // Somebody stopped listening: the client, or a fault that it hears the answer through.
-    await save(failureOf(new ConnectionFailure('the answer was not heard to its end'), signal))
+    answer.attempt?.end(UNHEARD)
+    await save(failureOf(new ConnectionFailure(UNHEARD.message), signal))
   }
   if (!failure) yield DONE_EVENT
   else if (failure.kind !== 'cancelled') {
@@ -83,6 +84,14 @@ async function* told(
   }
 }
 
+const UNHEARD: Failure = {
+  kind: 'cancelled',
+  status: CLIENT_GONE,
+  code: 'unheard',
+  message: 'the answer was not heard to its end',
+  param: null,
+  headers: {},
+}
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
 /** A reply as a response; what breaks in it breaks the client's connection. */

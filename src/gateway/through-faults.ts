@@ -38,7 +38,10 @@ async function lastly(act: () => Promise<void>, reply: Reply): Promise<Reply> {
   return reply
 }
 
-async function* closing<Item>(items: Iterable<Item> | AsyncIterable<Item>, act: () => Promise<void>): AsyncGenerator<Item> {
+async function* closing<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  act: () => Promise<void>,
+): AsyncGenerator<Item> {
   try {
     yield* items
   } finally {

@@ -69,7 +69,8 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
     return 'its schedule is always healthy'
   if (
     pointOf(rule) === 'gateway' &&
-    rule.match.target !== undefined && rule.match.target !== 'primary' &&
+    rule.match.target !== undefined &&
+    rule.match.target !== 'primary' &&
     rule.match.target !== 0
   )
     return 'at the gateway there is no fallback target yet'
