@@ -212,7 +212,7 @@ export const ResponsesRequest = z
   .superRefine(({ tools, tool_choice: choice }, context) => {
     const refuse = (path: string[], text: string) => context.addIssue({ code: 'custom', path, message: text })
     const names = (tools ?? []).flatMap((tool) => (tool.type === 'function' ? [tool.name] : []))
-    if (choice === 'required' && !tools?.length) refuse(['tool_choice'], 'is "required", which needs \'tools\'')
+    if (choice === 'required' && !tools?.length) refuse(['tool_choice'], "must be none or auto without 'tools'")
     if (
       choice != null &&
       typeof choice === 'object' &&
