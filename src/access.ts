@@ -11,10 +11,12 @@ export interface AccessOptions {
 
 /** 403 when the `Host` header is neither loopback nor the host listened on: a page of another site that points here. */
 export function checkHost(request: Request, host: string | undefined): void {
+  // HTTP/1.0 may leave the header out, and the URL is then a bare path.
+  if (request.url.startsWith('/')) throw new ApiError(400, 'host_required', "send a 'Host' header")
   // Listening on every interface always asks for a token, which a strange page does not have; any name may be ours there.
   if (host !== undefined && isWildcard(host)) return
   const name = hostName(request.headers.get('host') ?? '')
-  if (name === '' || isLoopback(name) || name === host) return
+  if (name === '' || isLoopback(name) || name === host?.toLowerCase().replace(/^\[|\]$/g, '')) return
   throw new ApiError(
     403,
     'host_not_allowed',
@@ -53,8 +55,10 @@ export function requireToken(token: string | undefined): void {
     throw unauthorized("send a token: 'Authorization: Bearer <token>' (any token works unless --token is set)")
 }
 
+// Chromium asks nobody for a password when one of the challenges has no realm.
+const CHALLENGE = 'Basic realm="understudy", Bearer realm="understudy"'
 const unauthorized = (message: string) =>
-  new ApiError(401, 'invalid_token', message, { headers: { 'www-authenticate': 'Basic realm="understudy", Bearer' } })
+  new ApiError(401, 'invalid_token', message, { headers: { 'www-authenticate': CHALLENGE } })
 
 /** The name of the session that a request means: header, then token, else the default one. */
 export const sessionName = (request: Request, token: string | undefined): string =>

@@ -44,7 +44,7 @@ export function createApp(deps: AppDeps): App {
   const routes = controlRoutes({ sessions, sessionOf, about: deps.about })
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error, code, request }) => render(code === 'NOT_FOUND' ? unknownPath(request) : error))
+  elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
   for (const operation of operations) {
     const serve = ({ request }: { request: Request }) => serveOperation(operation, request, sessionOf(request), deps)
     elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })
@@ -52,15 +52,19 @@ export function createApp(deps: AppDeps): App {
   for (const route of routes) mountRoute(elysia, route)
   mountDocs(elysia, { operations, routes, version: deps.about.version })
 
-  const unknownPath = (request: Request): ApiError => {
+  // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
+  const unrouted = (request: Request): Response => {
     const { pathname } = new URL(request.url)
     const methods = elysia.routes.filter((route) => pathRegex(route.path).test(pathname)).map((route) => route.method)
-    const allowed = [...new Set(methods)].join(', ')
-    return methods.length > 0
-      ? new ApiError(405, 'method_not_allowed', `${pathname} takes ${allowed}, not ${request.method}`, {
-          headers: { allow: allowed },
-        })
-      : new ApiError(404, 'unknown_path', `there is no path ${pathname}; all of them are at /swagger`)
+    if (methods.length === 0) {
+      return render(new ApiError(404, 'unknown_path', `there is no path ${pathname}; all of them are at /swagger`))
+    }
+    // The router answers HEAD wherever it answers GET.
+    const allowed = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
+    const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }
+    if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers })
+    const message = `${pathname} takes ${allowed.join(', ')}, not ${request.method}`
+    return render(new ApiError(405, 'method_not_allowed', message, { headers }))
   }
   const render = (error: unknown): Response => {
     if (error instanceof ApiError)
@@ -74,7 +78,6 @@ export function createApp(deps: AppDeps): App {
     return Response.json(envelope(bug), { status: 500 })
   }
   const admit = (request: Request): void => {
-    checkHost(request, access.host)
     const { pathname } = new URL(request.url)
     if (publicPaths.some((path) => path.test(pathname))) return
     const token = tokenOf(request)
@@ -91,6 +94,11 @@ export function createApp(deps: AppDeps): App {
   }
   return {
     async fetch(incoming) {
+      try {
+        checkHost(incoming, access.host)
+      } catch (error) {
+        return render(error)
+      }
       const request = withoutPrefix(incoming)
       const origin = access.cors.length > 0 ? request.headers.get('origin') : null
       if (origin === null || !(access.cors.includes(origin) || access.cors.includes('*'))) return answer(request)
@@ -100,12 +108,18 @@ export function createApp(deps: AppDeps): App {
 }
 
 /** `/a/:id` as a pattern for whole paths. */
-const pathRegex = (path: string) => new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+').replace(/\*/g, '.*')}$`)
+const pathRegex = (path: string) =>
+  new RegExp(
+    `^${path
+      .split(/:[^/]+/)
+      .map(RegExp.escape)
+      .join('[^/]+')}$`,
+  )
 
 function mountRoute(elysia: Elysia, route: Route): void {
   const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
     const given = Object.fromEntries(new URL(request.url).searchParams)
-    const query = route.query ? parseRequest(route.query, given) : {}
+    const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
     const answer = await route.handle({ request, params, query })
     return answer instanceof Response ? answer : Response.json(answer)
   }

@@ -1,6 +1,6 @@
 // Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
 // file. Each setting is one row of the table below; the command line, its help and the errors are made from it.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { problemsOf, quote } from './contract/validation.ts'
@@ -142,8 +142,11 @@ interface Given {
 }
 
 /** The configuration of flags (by key), environment and file; throws `ConfigError` for the first thing that is wrong. */
-export function readConfig(flags: Record<string, unknown>, environment: Record<string, string | undefined>): Config {
-  const file = readFileSettings((flags.config as string | undefined) ?? environment.UNDERSTUDY_CONFIG)
+export function readConfig(
+  flags: Record<string, unknown>,
+  environment: Record<string, string | undefined> = process.env,
+): Config {
+  const file = readFileSettings((flags.config as string | undefined) ?? (environment.UNDERSTUDY_CONFIG || undefined))
   refuseUnknownVariables(environment)
   const config: Record<string, unknown> = {}
   for (const key of keys) {
@@ -179,20 +182,36 @@ function refuseUnknownVariables(environment: Record<string, string | undefined>)
   if (unknown) throw new ConfigError(`${unknown} is no setting; valid: ${known.join(', ')}`)
 }
 
+/** Where a command that talks to a running server finds it: flags, else `UNDERSTUDY_URL`, else the default port. */
+export function serverAddress(flags: { url?: string; token?: string }): { url: string; token: string; named: boolean } {
+  const named = flags.url ?? process.env.UNDERSTUDY_URL
+  const url = named ?? `http://127.0.0.1:${SETTINGS.port.fallback}`
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
+    throw new ConfigError(
+      `${flags.url ? '--url' : 'UNDERSTUDY_URL'} ${quote(url)} is not valid: it must be an address such as http://127.0.0.1:4010`,
+    )
+  }
+  const token = flags.token ?? process.env.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'
+  return { url: url.replace(/\/$/, ''), token, named: named !== undefined }
+}
+
 const DEFAULT_FILE = 'understudy.yaml'
 function readFileSettings(named: string | undefined): Map<string, Given> {
   const path = named ?? DEFAULT_FILE
-  if (!existsSync(path)) {
-    if (named) throw new ConfigError(`config file ${path} does not exist`)
+  const text = readText(path)
+  if (text === undefined) {
+    if (named !== undefined) throw new ConfigError(`settings file ${quote(path)} does not exist`)
     return new Map()
   }
   const lines = new LineCounter()
-  const document = parseDocument(readFileSync(path, 'utf8'), { lineCounter: lines, prettyErrors: false })
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const place = (offset: number) => `${path}:${lines.linePos(offset).line}`
   const [broken] = document.errors
   if (broken) throw new ConfigError(`${place(broken.pos[0])}: ${broken.message}`)
-  const values: unknown = document.toJS() ?? {}
-  if (typeof values !== 'object' || Array.isArray(values)) throw new ConfigError(`${path} must hold settings by name`)
+  const values = valuesOf(document, path)
+  if (typeof values !== 'object' || Array.isArray(values)) {
+    throw new ConfigError(`${path} is ${quote(values)}, not settings by name; valid: ${keys.join(', ')}`)
+  }
   return new Map(
     Object.entries(values as object).map(([key, value]) => {
       const node = document.get(key, true) as { range?: [number] } | undefined
@@ -201,4 +220,24 @@ function readFileSettings(named: string | undefined): Map<string, Given> {
       return [key, { value, source }] as const
     }),
   )
+}
+
+/** The text of a file, undefined when there is none. */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    if (code === 'ENOENT') return undefined
+    throw new ConfigError(`settings file ${quote(path)} cannot be read: ${message}`)
+  }
+}
+
+/** The document as a value; an alias without its anchor is found only here. */
+function valuesOf(document: ReturnType<typeof parseDocument>, path: string): unknown {
+  try {
+    return document.toJS() ?? {}
+  } catch (error) {
+    throw new ConfigError(`${path}: ${(error as Error).message}`)
+  }
 }

@@ -2,7 +2,7 @@
 
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
-import { loadFixtures } from './backends/fixture/load.ts'
+import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
 import type { Config } from './config.ts'
 import { operations } from './endpoints/index.ts'
 import { createSessions, type Sessions } from './sessions/sessions.ts'
@@ -13,12 +13,15 @@ export interface Understudy {
   app: App
   sessions: Sessions
   fixtures: number
+  /** A line for each fixture that can never answer. */
+  warnings: readonly string[]
   mode: 'fixture'
 }
 
 /** Builds the program; throws `FixtureError` or `DatabaseError` when a file cannot be used. */
 export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
-  const backend = fixtureBackend(loadFixtures(config.fixtures, operations), config.on_miss)
+  const { fixtures, warnings } = readFixtures(config.fixtures, operations)
+  const backend = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
   const app = createApp({
     sessions,
@@ -29,5 +32,5 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
     about: { version: VERSION, mode: 'fixture', db: config.db, fixtures: backend.count },
     report,
   })
-  return { app, sessions, fixtures: backend.count, mode: 'fixture' }
+  return { app, sessions, fixtures: backend.count, warnings, mode: 'fixture' }
 }

@@ -21,9 +21,10 @@ async function compile(platform: string, outfile: string): Promise<void> {
   ].sort()
   const result = await Bun.build({
     root,
-    entrypoints: ['src/main.ts', 'src/db/checkpoint-worker.ts', ...assets].map((path) => join(root, path)),
+    entrypoints: ['src/main.ts', ...assets].map((path) => join(root, path)),
     loader: { '.yaml': 'file', '.yml': 'file', '.json': 'file', '.css': 'file', '.png': 'file', '.bin': 'file' },
-    naming: { asset: '[dir]/[name].[ext]' },
+    // A folder of their own: a script that is served would else be replaced by the module made of it.
+    naming: { asset: 'assets/[dir]/[name].[ext]' },
     format: 'esm',
     bytecode: true,
     minify: { whitespace: true, syntax: true },

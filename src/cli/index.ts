@@ -4,7 +4,10 @@ import { FixtureError } from '../backends/fixture/load.ts'
 import { ConfigError } from '../config.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
+import { checkCommand } from './check.ts'
+import { schemaCommand } from './schema.ts'
 import { serveCommand } from './serve.ts'
+import { TraceError, traceCommand } from './trace.ts'
 
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
 const USAGE = 2
@@ -19,10 +22,18 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .showSuggestionAfterError(false)
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-  for (const command of [serveCommand()]) {
-    program.addCommand(command.exitOverride().configureOutput({ outputError: () => {} }))
+  for (const command of [serveCommand(), checkCommand(), schemaCommand(), traceCommand()]) {
+    program.addCommand(command)
+    for (const one of [command, ...command.commands]) {
+      one
+        .helpOption('--help', 'print this help')
+        .exitOverride()
+        .showSuggestionAfterError(false)
+        .configureOutput({ outputError: () => {} })
+    }
   }
   try {
+    refuseUnknownHelp(program, args)
     await program.parseAsync(args as string[], { from: 'user' })
   } catch (error) {
     fail(error, program, args)
@@ -40,23 +51,40 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
     process.exit(USAGE)
   }
-  if (error instanceof DatabaseError) {
+  if (error instanceof DatabaseError || error instanceof TraceError) {
     console.error(`understudy: ${error.message}`)
     process.exit(1)
   }
   throw error
 }
 
+const commandsOf = (program: Command) => `${program.commands.map((one) => one.name()).join(', ')}, help`
+
+/** Commander answers `help nosuch` with the help of everything; a wrong name gets its line like everywhere. */
+function refuseUnknownHelp(program: Command, [first, name]: readonly string[]): void {
+  if (first !== 'help' || name === undefined || program.commands.some((one) => one.name() === name)) return
+  throw new CommanderError(USAGE, 'understudy.help', `no help for '${name}'; valid: ${commandsOf(program)}`)
+}
+
 /** Commander's message as one line that also says what would be valid. */
 function plain(error: CommanderError, program: Command, args: readonly string[]): string {
   const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
-  const command = program.commands.find((one) => one.name() === args[0])
+  const named = (parent: Command | undefined, name: string | undefined) =>
+    parent?.commands.find((one) => one.name() === name)
+  const outer = named(program, args[0])
+  const command = named(outer, args[1]) ?? outer
   if (error.code === 'commander.unknownOption') {
     const flags = (command ?? program).options.map((option) => option.long).join(', ')
     return `${message}; valid: ${flags}`
   }
   if (error.code === 'commander.unknownCommand' || (error.code === 'commander.excessArguments' && !command)) {
-    return `unknown command '${args[0]}'; valid: ${program.commands.map((one) => one.name()).join(', ')}, help`
+    const word = command ? args[1] : args[0]
+    return `unknown command '${word}'; valid: ${commandsOf(command ?? program)}`
   }
+  if (error.code === 'commander.optionMissingArgument') {
+    const option = command?.options.find((one) => message.includes(`'${one.flags}'`))
+    return `${option?.flags ?? message} needs a value: ${option?.description ?? ''}`
+  }
+  if (error.code === 'commander.excessArguments') return `${message} (${command?.args.join(' ')})`
   return message
 }

@@ -1,9 +1,10 @@
 // understudy serve: listens, says where, and stops cleanly.
-import { renameSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
 import { type Config, ConfigError, flagOf, isList, readConfig, SETTINGS } from '../config.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
+import { realClock } from '../lib/clock.ts'
 import { isLoopback } from '../lib/hosts.ts'
 import { VERSION } from '../version.ts'
 
@@ -24,7 +25,7 @@ export function serveCommand(): Command {
     'after',
     '\nEvery flag is also UNDERSTUDY_<FLAG> in the environment and <flag> with _ for - in understudy.yaml.',
   )
-  return command.action((options: Record<string, unknown>) => serve(readConfig(byKey(options), process.env)))
+  return command.action((options: Record<string, unknown>) => serve(readConfig(byKey(options))))
 }
 
 /** Commander's camelCase option names as setting keys. */
@@ -42,21 +43,42 @@ async function serve(config: Config): Promise<void> {
       `--host ${config.host} lets other machines in, so it needs --token: without one, anybody on the network may call`,
     )
   }
-  const understudy = createUnderstudy(config, (error) => console.error(error))
+  if (config.ready_file) clearReadyFile(config.ready_file)
+  // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
+  const understudy = createUnderstudy(config, (error) => console.error(error instanceof Error ? error.stack : error))
+  for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
   const servers = await listen(config, understudy)
   const port = servers[0]?.port
   const host = config.host ?? '127.0.0.1'
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
   const db = config.db === ':memory:' ? config.db : resolve(config.db)
   const ready = JSON.stringify({ url, pid: process.pid, mode: understudy.mode, db, version: VERSION })
-  console.log(config.json ? ready : readyLines(url, db, understudy, config))
   if (config.ready_file) {
     // Renamed into place, so that whoever waits for the file never reads half of it.
     const draft = `${config.ready_file}.${process.pid}`
     writeFileSync(draft, `${ready}\n`)
     renameSync(draft, config.ready_file)
   }
+  console.log(config.json ? ready : readyLines(url, db, understudy, config))
   stopOnSignal(servers, understudy)
+}
+
+/** Removes what an earlier run left, so that whoever waits for the file gets this run's; finds out that it can be written. */
+function clearReadyFile(file: string): void {
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK)
+    rmSync(file, { force: true })
+  } catch (error) {
+    throw new ConfigError(`--ready-file ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
+  }
+}
+
+const NO_ADDRESS = 'that is no address of this machine; leave --host out for loopback, or give 0.0.0.0 for all of them'
+const REASONS: Record<string, string> = {
+  EADDRINUSE: 'it is in use; stop who has it, or choose another with --port (0 takes a free one)',
+  EADDRNOTAVAIL: NO_ADDRESS,
+  EINVAL: NO_ADDRESS,
+  EACCES: 'this user may not listen there; choose a port from 1024 with --port',
 }
 
 /** Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems. */
@@ -83,13 +105,9 @@ async function listen(config: Config, { app, sessions }: Understudy): Promise<Bu
       throw error
     }
   } catch (error) {
-    await sessions.close()
+    sessions.close()
     const { code, message } = error as { code?: string; message: string }
-    const reason =
-      code === 'EADDRINUSE'
-        ? 'it is in use; stop who has it, or choose another with --port (0 takes a free one)'
-        : message
-    console.error(`understudy: cannot listen on ${host}:${config.port}: ${reason}`)
+    console.error(`understudy: cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
     process.exit(1)
   }
 }
@@ -119,9 +137,9 @@ function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy
     if (stopping) process.exit(1)
     stopping = true
     const ended = Promise.all(servers.map((server) => server.stop()))
-    await Promise.race([ended, Bun.sleep(GRACE_MS)])
+    await Promise.race([ended, realClock.sleep(GRACE_MS)])
     await Promise.all(servers.map((server) => server.stop(true)))
-    await sessions.close()
+    sessions.close()
     process.exit(0)
   }
   process.on('SIGINT', stop)

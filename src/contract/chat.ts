@@ -1,162 +1,5 @@
-// Chat completions on the wire: the request of SPEC.md with what real clients add (WIRE.md), the answer and its chunks.
+// Answers of chat completions on the wire, whole and as chunks, and what legacy completions share with them.
 import { z } from 'zod'
-import {
-  Guardrails,
-  Identity,
-  Metadata,
-  ModelId,
-  PromptServiceOptions,
-  Routing,
-  TemplateEngine,
-  Thinking,
-  Thread,
-} from './shared.ts'
-
-const CacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).default('5m') }).nullish()
-const TextPart = z.looseObject({ type: z.literal('text'), text: z.string(), cache_control: CacheControl })
-const UserPart = z.discriminatedUnion('type', [
-  TextPart,
-  z.looseObject({
-    type: z.literal('image_url'),
-    image_url: z.looseObject({ url: z.string(), detail: z.enum(['low', 'high', 'auto']).nullish() }),
-    cache_control: CacheControl,
-  }),
-  z.looseObject({
-    type: z.literal('input_audio'),
-    input_audio: z.looseObject({ data: z.string(), format: z.enum(['mp3', 'wav']) }),
-  }),
-  z.looseObject({
-    type: z.literal('file'),
-    file: z.looseObject({
-      file_data: z.string().nullish(),
-      uri: z.string().nullish(),
-      mimeType: z.string().nullish(),
-      filename: z.string().nullish(),
-    }),
-    cache_control: CacheControl,
-  }),
-])
-const AssistantPart = z.discriminatedUnion('type', [
-  TextPart,
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
-  z.looseObject({ type: z.literal('reasoning'), reasoning: z.string(), signature: z.string().nullish() }),
-  z.looseObject({ type: z.literal('redacted_reasoning'), data: z.string() }),
-])
-const texts = z.union([z.string(), z.array(TextPart).min(1)])
-const name = z.string().nullish()
-const ToolCall = z.looseObject({
-  id: z.string(),
-  type: z.literal('function').default('function'),
-  function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }),
-  thought_signature: z.string().nullish(),
-})
-
-/** One message of the conversation, by role. */
-export const Message = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.literal('system'), content: texts, name }),
-  z.looseObject({ role: z.literal('developer'), content: texts, name }),
-  z.looseObject({ role: z.literal('user'), content: z.union([z.string(), z.array(UserPart).min(1)]), name }),
-  z.looseObject({
-    role: z.literal('assistant'),
-    content: z.union([z.string(), z.array(AssistantPart)]).nullish(),
-    refusal: z.string().nullish(),
-    name,
-    audio: z.looseObject({ id: z.string() }).nullish(),
-    tool_calls: z.array(ToolCall).nullish(),
-  }),
-  z.looseObject({ role: z.literal('tool'), content: texts, tool_call_id: z.string().nullable(), name }),
-])
-export type Message = z.infer<typeof Message>
-
-const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
-const Tool = z.looseObject({
-  type: z.literal('function').default('function'),
-  function: z.looseObject({
-    name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-    description: z.string().nullish(),
-    parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
-    strict: z.boolean().nullish(),
-  }),
-})
-const ResponseFormat = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({
-    type: z.literal('json_schema'),
-    json_schema: z.looseObject({
-      name: Identifier,
-      description: z.string().nullish(),
-      schema: z.looseObject({}).optional(),
-      strict: z.boolean().nullish().default(false),
-    }),
-  }),
-])
-const penalty = z.number().min(-2).max(2).nullish()
-
-/** The body of `POST /v2/router/chat/completions`; unknown fields are kept. */
-export const ChatRequest = z
-  .looseObject({
-    messages: z.array(Message).min(1).describe('The conversation so far.'),
-    model: ModelId,
-    metadata: Metadata.nullish(),
-    audio: z
-      .looseObject({
-        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']),
-        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']),
-      })
-      .nullish()
-      .describe('Voice and format of audio output; required when `modalities` has `audio`.'),
-    frequency_penalty: penalty,
-    presence_penalty: penalty,
-    max_tokens: z
-      .int()
-      .min(1)
-      .nullish()
-      .describe('Deprecated: use `max_completion_tokens`.')
-      .meta({ deprecated: true }),
-    max_completion_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
-    logprobs: z.boolean().nullish(),
-    top_logprobs: z.int().min(0).max(20).nullish().describe('Needs `logprobs: true`.'),
-    n: z.int().min(1).max(128).nullish().describe('Number of choices.'),
-    response_format: ResponseFormat.nullish(),
-    reasoning_effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).nullish(),
-    verbosity: z.string().nullish().describe('Lower levels give shorter answers.'),
-    seed: z.int().nullish(),
-    stop: z
-      .union([z.string(), z.array(z.string()).max(4)])
-      .nullish()
-      .describe('Up to 4 sequences that end the answer.'),
-    stream_options: z
-      .looseObject({ include_usage: z.boolean().nullish() })
-      .nullish()
-      .describe('Only with `stream: true`.'),
-    thinking: Thinking.nullish(),
-    temperature: z.number().min(0).max(2).nullish(),
-    top_p: z.number().min(0).max(1).nullish(),
-    top_k: z.number().min(0).nullish(),
-    tools: z.array(Tool).nullish(),
-    tool_choice: z
-      .union([z.enum(['none', 'auto', 'required']), z.looseObject({ function: z.looseObject({ name: z.string() }) })])
-      .nullish(),
-    parallel_tool_calls: z.boolean().nullish(),
-    modalities: z.array(z.enum(['text', 'audio'])).nullish(),
-    guardrails: Guardrails.nullish(),
-    ...Routing,
-    identity: Identity.nullish(),
-    thread: Thread.nullish(),
-    variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the messages.'),
-    template_engine: TemplateEngine.nullish(),
-    svc: PromptServiceOptions.nullish(),
-    stream: z.boolean().nullish().default(false),
-  })
-  .superRefine((body, context) => {
-    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
-    if (body.top_logprobs != null && body.logprobs !== true) refuse('top_logprobs', "needs 'logprobs' to be true")
-    if (body.stream_options != null && body.stream !== true) refuse('stream_options', "needs 'stream' to be true")
-    if (body.modalities?.includes('audio') && body.audio == null)
-      refuse('audio', "is required when 'modalities' has 'audio'")
-  })
-export type ChatRequest = z.infer<typeof ChatRequest>
 
 const integer = z.int().min(0)
 /** Token counts of a chat or legacy completion. */
@@ -177,6 +20,16 @@ export type Usage = z.infer<typeof Usage>
 /** Why a choice ended. */
 export const FinishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
 export type FinishReason = z.infer<typeof FinishReason>
+const AlternativeLogprob = z.object({
+  token: z.string(),
+  logprob: z.number(),
+  bytes: z.array(z.int()).nullable(),
+})
+/** The log probability of one token, and of the likeliest ones at its place. */
+export const TokenLogprob = AlternativeLogprob.extend({ top_logprobs: z.array(AlternativeLogprob) })
+export type TokenLogprob = z.infer<typeof TokenLogprob>
+const Logprobs = z.object({ content: z.array(TokenLogprob).nullable(), refusal: z.array(TokenLogprob).nullable() })
+
 const AnswerToolCall = z.object({
   index: integer.optional(),
   id: z.string(),
@@ -198,9 +51,18 @@ export const ChatCompletion = z.object({
         content: z.string().nullable(),
         refusal: z.string().nullable(),
         reasoning: z.string().optional(),
+        reasoning_signature: z.string().optional().describe('Sent back with the reasoning in a later call.'),
         tool_calls: z.array(AnswerToolCall).optional(),
+        audio: z
+          .object({
+            id: z.string(),
+            expires_at: z.int().describe('Unix time in seconds.'),
+            data: z.string().describe('The sound in the format asked for, as base64.'),
+            transcript: z.string(),
+          })
+          .optional(),
       }),
-      logprobs: z.null(),
+      logprobs: Logprobs.nullable(),
     }),
   ),
   usage: Usage,
@@ -220,6 +82,15 @@ export const ChatChunk = z.object({
         content: z.string().nullish(),
         refusal: z.string().nullish(),
         reasoning: z.string().optional(),
+        reasoning_signature: z.string().optional(),
+        audio: z
+          .object({
+            id: z.string(),
+            expires_at: z.int().optional(),
+            data: z.string().optional(),
+            transcript: z.string().optional(),
+          })
+          .optional(),
         tool_calls: z
           .array(
             z.object({
@@ -231,7 +102,7 @@ export const ChatChunk = z.object({
           )
           .optional(),
       }),
-      logprobs: z.null(),
+      logprobs: Logprobs.nullable(),
     }),
   ),
   usage: Usage.nullish(),

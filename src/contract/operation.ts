@@ -13,6 +13,8 @@ export interface Prompt {
   tools: readonly string[]
   /** Whether the last message is the result of a tool. */
   toolResult: boolean
+  /** Text of that result. */
+  toolText?: string
 }
 
 /** A file or picture in a request, as the trace names it. */

@@ -18,7 +18,10 @@ export type Timing = z.infer<typeof Timing>
 /** A text reply as a fixture writes it. */
 export const TextScript = z
   .strictObject({
-    content: z.string().optional().describe('The text; `{{captures.name}}` and `{{call.model}}` are filled in.'),
+    content: z
+      .string()
+      .optional()
+      .describe('The text; `{{captures.name}}`, `{{call.model}}` and `{{prompt.user}}` are filled in.'),
     tool_calls: z
       .array(
         z.strictObject({

@@ -4,9 +4,7 @@ import { z } from 'zod'
 /** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
 export const ModelId = z
   .string()
-  .regex(/^[^/\s]+\/\S+$/, {
-    error: (issue) => `must be '<provider>/<model>', such as 'openai/gpt-4o', got ${JSON.stringify(issue.input)}`,
-  })
+  .regex(/^[^/\s]+\/\S+$/, { error: "must be '<provider>/<model>', such as 'openai/gpt-4o'" })
   .describe('The model, as `<provider>/<model>`.')
   .meta({ examples: ['openai/gpt-4o'] })
 
@@ -52,6 +50,10 @@ export const Thinking = z
     }),
   ])
   .describe('Whether and how long the model thinks before it answers.')
+export const ReasoningEffort = z
+  .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
+  .describe('How hard a reasoning model thinks; which of them a model takes depends on it.')
+export type ReasoningEffort = z.infer<typeof ReasoningEffort>
 export const Guardrails = z
   .array(z.looseObject({ id: z.string().min(1), execute_on: z.enum(['input', 'output']) }))
   .describe(

@@ -32,10 +32,16 @@ const list = (values: readonly unknown[]) =>
 const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`)
 const UNITS: Record<string, string> = { string: ' characters', array: ' items', object: ' keys' }
 
+const TYPE_NAMES: Record<string, string> = { int: 'integer', record: 'object' }
+
 function expectation(issue: Issue): string {
+  // A schema that says itself what it wants knows best.
+  if (issue.message.startsWith('must ')) return issue.message
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${article(issue.expected === 'int' ? 'integer' : issue.expected === 'record' ? 'object' : issue.expected)}`
+      return `must be ${article(TYPE_NAMES[issue.expected] ?? issue.expected)}`
+    case 'invalid_key':
+      return `has a key that ${issue.issues.map(expectation).join(', and ')}`
     case 'invalid_value':
       return issue.values.length === 1 ? `must be ${list(issue.values)}` : `must be one of ${list(issue.values)}`
     case 'too_small':
@@ -74,6 +80,7 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
   }
   const at = issue.code === 'invalid_union' && typeof issue.discriminator === 'string' ? dropEcho(path, issue) : path
   const value = valueAt(root, at)
+  if (issue.code === 'invalid_key') return { path, message: expectation(issue) }
   const missing = value === undefined && issue.code !== 'custom'
   return {
     path: at,
@@ -88,13 +95,13 @@ const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>
 export const problemsOf = (error: z.core.$ZodError, root: unknown): Problem[] =>
   error.issues.map((issue) => deepest(issue, root))
 
-/** The value as the schema makes it; a 400 that names the first field at fault otherwise. */
-export function parseRequest<T>(schema: z.ZodType<T>, value: unknown, status = 400): T {
+/** The value as the schema makes it; a 400 that names the first field at fault, or `whole`, otherwise. */
+export function parseRequest<T>(schema: z.ZodType<T>, value: unknown, { status = 400, whole = 'the body' } = {}): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [problem = { path: [], message: 'is not valid' }] = problemsOf(result.error, value)
   const param = formatPath(problem.path)
-  throw new ApiError(status, 'invalid_value', `${param === '' ? 'the body' : `'${param}'`} ${problem.message}`, {
+  throw new ApiError(status, 'invalid_value', `${param === '' ? whole : `'${param}'`} ${problem.message}`, {
     param: param === '' ? null : param,
   })
 }

@@ -6,19 +6,23 @@ import { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import type { ControlDeps } from './index.ts'
 
 const Instant = z
-  .union([
-    z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
-    z.string().regex(/^\d+$/).transform(Number),
-  ])
+  .union(
+    [
+      z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+      z.string().regex(/^\d+$/).transform(Number),
+    ],
+    { error: 'must be an ISO 8601 time or milliseconds since the epoch' },
+  )
   .describe('An ISO 8601 time or milliseconds since the epoch.')
 const whole = (low: number, high: number) =>
-  z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(low).max(high))
+  z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(low).max(high))
 
 const ListQuery = z.strictObject({
   limit: whole(1, 200).default(50).describe('1 to 200, default 50.'),
   starting_after: z.string().optional().describe('A trace id; the page goes on after it.'),
   model: z.string().optional(),
   status: whole(100, 599).optional(),
+  thread: z.string().optional().describe('Id of a thread.'),
   session: z.string().optional().describe("A session's name; the caller's own when left out."),
   since: Instant.optional().describe('Earliest start.'),
   until: Instant.optional().describe('Latest start.'),

@@ -2,6 +2,12 @@
 import Driver from 'better-sqlite3'
 import { migrations } from './migrations.ts'
 
+/**
+ * Pages of write-ahead log (4 KiB each) after which a commit moves it into the database file, so that it stays bounded: a
+ * pause of about 20 ms every few thousand calls. A second thread for it answered no more calls and cost its memory.
+ */
+const CHECKPOINT_PAGES = 4_000
+
 /** A connection of the driver. */
 export type Database = Driver.Database
 
@@ -25,11 +31,14 @@ export function openFile(file: string): { database: Database; release: () => voi
   const release = lock(file)
   try {
     const database = new Driver(file, { timeout: 2000 })
-    // WAL before synchronous: NORMAL is safe against a killed process only there. Checkpoints are db/writer.ts's work.
+    refuseForeign(database, file)
+    // WAL before synchronous: NORMAL is safe against a killed process only there.
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
-    database.pragma('wal_autocheckpoint = 0')
+    database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
     migrate(database, file)
+    // A damaged file shows at this read at the latest, and not at the first call.
+    database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
     return { database, release }
   } catch (error) {
     release()
@@ -75,11 +84,23 @@ function explained(error: unknown, file: string): DatabaseError {
     return new DatabaseError(`database ${file} is not a healthy SQLite file: move it away, or name another with --db`)
   }
   if (code.startsWith('SQLITE_BUSY')) return new DatabaseError(`database ${file} is locked by another program`)
-  return new DatabaseError(`database ${file} cannot be opened: ${(error as Error).message}`)
+  return new DatabaseError(
+    `database ${file} cannot be opened: ${(error as Error).message}; name another file with --db`,
+  )
+}
+
+/** Written into every file of ours: "UNDS". */
+const APPLICATION_ID = 0x554e4453
+const numberOf = (database: Database, pragma: string) => Number(database.pragma(pragma, { simple: true }))
+
+/** Another program's database is left as it is. */
+function refuseForeign(database: Database, file: string): void {
+  if (numberOf(database, 'schema_version') === 0 || numberOf(database, 'application_id') === APPLICATION_ID) return
+  throw new DatabaseError(`database ${file} belongs to another program: name another file with --db`)
 }
 
 function migrate(database: Database, file: string): void {
-  const version = Number(database.pragma('user_version', { simple: true }))
+  const version = numberOf(database, 'user_version')
   if (version > migrations.length) {
     throw new DatabaseError(
       `database ${file} has schema version ${version}, this understudy knows ${migrations.length}: use a newer understudy or another file`,
@@ -90,10 +111,7 @@ function migrate(database: Database, file: string): void {
     database.transaction(() => {
       database.exec(sql)
       database.pragma(`user_version = ${index + 1}`)
+      database.pragma(`application_id = ${APPLICATION_ID}`)
     })()
   }
 }
-
-/** A connection for one checkpoint pass beside the server's own. */
-export const openFileForCheckpoint = (file: string): Database =>
-  new Driver(file, { fileMustExist: true, timeout: 2000 })

@@ -22,22 +22,60 @@ export const INFO = (version: string) => ({
   license: { name: 'MIT', identifier: 'MIT' },
 })
 
-const STATUS_TEXT: Record<number, string> = {
-  400: 'A field or the JSON is not valid; `param` names it.',
-  401: 'No token, or not one of those allowed.',
-  403: 'The `Host` header is not one of this server.',
-  404: 'Nothing goes by that name.',
-  405: 'The path does not take this method.',
-  413: 'The body is larger than `--max-body`.',
-  415: 'The content type is not the one this path takes.',
-  422: 'A field is not valid; `param` names it.',
-  429: 'Too many sessions.',
+interface ErrorKind {
+  description: string
+  code: string
+  message: string
+  param?: string
 }
-const ERROR_SAMPLE = {
-  status: 400,
-  message: "'temperature' must be at most 2, got 3",
-  param: 'temperature',
-  code: 'invalid_value',
+const ERRORS: Record<number, ErrorKind> = {
+  400: {
+    description: 'A field or the JSON is not valid; `param` names it.',
+    code: 'invalid_value',
+    message: "'temperature' must be at most 2, got 3",
+    param: 'temperature',
+  },
+  401: {
+    description: 'No token, or not one of those allowed.',
+    code: 'invalid_token',
+    message: "send a token: 'Authorization: Bearer <token>'",
+  },
+  403: {
+    description: 'The `Host` header is not one of this server.',
+    code: 'host_not_allowed',
+    message: 'host "example.com" is not allowed; call by a loopback name',
+  },
+  404: {
+    description: 'Nothing goes by that name.',
+    code: 'not_found',
+    message: 'nothing goes by the name "example"',
+  },
+  405: {
+    description: 'The path does not take this method.',
+    code: 'method_not_allowed',
+    message: 'the path takes POST, got GET',
+  },
+  413: {
+    description: 'The body is larger than `--max-body`.',
+    code: 'request_too_large',
+    message: 'the body is larger than 33554432 bytes (--max-body)',
+  },
+  415: {
+    description: 'The content type is not the one this path takes.',
+    code: 'unsupported_media_type',
+    message: 'content-type "text/plain" is not supported; send application/json',
+  },
+  422: {
+    description: 'A field is not valid; `param` names it.',
+    code: 'invalid_value',
+    message: "'temperature' must be at most 1, got 3",
+    param: 'temperature',
+  },
+  429: {
+    description: 'Too many sessions.',
+    code: 'session_limit',
+    message: 'there are 1000 sessions already; restart, or use one of them',
+  },
 }
 
 const ErrorBody = z
@@ -48,19 +86,42 @@ const ErrorBody = z
   })
   .describe('The body of every error.')
 
-/** JSON Schema (2020-12, the dialect of OpenAPI 3.1) of a zod schema, without the marker of its dialect. */
+/** JSON Schema (2020-12, the dialect of OpenAPI 3.1) of a zod schema, in the form that reads best on the page. */
 export function jsonSchema(schema: z.ZodType, io: Io): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Json
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    reused: 'inline',
+    override: ({ jsonSchema }) => readable(jsonSchema as Json),
+  }) as Json
   return rest
+}
+
+/** Drops the bounds that only say what an integer is, and writes "or null" as a type instead of a choice of two. */
+function readable(schema: Json): void {
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  const [value, other] = (schema.anyOf ?? []) as Json[]
+  if (!value || other?.type !== 'null' || (schema.anyOf as Json[]).length > 2) return
+  if (typeof value.type !== 'string' || 'const' in value) {
+    if (value.description) schema.description ??= value.description
+    return
+  }
+  delete schema.anyOf
+  Object.assign(schema, { ...value, ...schema, type: [value.type, 'null'] })
+  if (value.enum) schema.enum = [...(value.enum as unknown[]), null]
 }
 
 const json = (schema: Json, more: Json = {}) => ({ 'application/json': { schema, ...more } })
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
 function errorResponses(statuses: readonly number[]): Json {
-  const content = json(reference('Error'), { example: envelope(ERROR_SAMPLE) })
   return Object.fromEntries(
-    statuses.map((status) => [status, { description: STATUS_TEXT[status] ?? 'Error', content }]),
+    statuses.map((status) => {
+      const { description = 'Error', code = 'error', message = description, param = null } = ERRORS[status] ?? {}
+      const example = envelope({ status, code, message, param })
+      return [status, { description, content: json(reference('Error'), { example }) }]
+    }),
   )
 }
 
@@ -125,6 +186,7 @@ const ANSWER_HEADERS = Object.fromEntries(
 )
 
 function routeObject(route: Route): Json {
+  const open = route.public === true
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -143,11 +205,12 @@ function routeObject(route: Route): Json {
     operationId: `${route.method}${pascal(route.path.replace(/\/_understudy|:/g, '').replace(/^\//, ''))}${inPath.length > 0 ? 'One' : ''}`,
     tags: [route.tag],
     summary: route.summary,
+    ...(open ? { security: [] } : {}),
     description: `${route.description ?? ''} (emulator extension)`.trim(),
     ...(inPath.length + inQuery.length > 0 ? { parameters: [...inPath, ...inQuery] } : {}),
     responses: {
       200: { description: 'The answer.', content: json(jsonSchema(route.response, 'output')) },
-      ...errorResponses([401, 403, ...(route.errors ?? [])].sort()),
+      ...errorResponses([...(open ? [] : [401]), 403, ...(route.errors ?? [])].sort()),
     },
   }
 }

@@ -27,7 +27,7 @@ export async function serveOperation(
   const { text, value } = operation.body === 'multipart' ? await readForm(bytes, type) : readJson(bytes, type)
   const parse = () => {
     try {
-      return parseRequest(operation.request, fromNamespace(value(), namespace), operation.invalidStatus)
+      return parseRequest(operation.request, fromNamespace(value(), namespace), { status: operation.invalidStatus })
     } catch (error) {
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }

@@ -1,12 +1,13 @@
-// Files that ship inside the executable. Compiled, they are embedded under their path from the project's root; run from
-// source, they are read from there.
+// Files that ship inside the executable, by their path from the project's root. Compiled, they are embedded under
+// `assets/` (build/build.ts); run from source, they are read from where they are.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** True in the compiled executable, whose modules live in a file system of its own. */
 export const isCompiled = import.meta.dir.includes('$bunfs') || import.meta.dir.includes('~BUN')
 
-const root = isCompiled ? import.meta.dir : join(import.meta.dir, '..', '..')
+const FOLDER = 'assets'
+const root = isCompiled ? join(import.meta.dir, FOLDER) : join(import.meta.dir, '..', '..')
 
 /** One shipped file by its path from the project's root, such as `fixtures/chat.completions/greeting.yaml`. */
 export function readAsset(path: string): Uint8Array {
@@ -16,9 +17,10 @@ export function readAsset(path: string): Uint8Array {
 /** Paths of all shipped files below a folder, sorted. */
 export function listAssets(folder: string): string[] {
   if (isCompiled) {
-    // Embedded files are named by their path from the project's root; the type does not say that they have a name.
+    // The type does not say that embedded files have a name.
     const names = (Bun.embeddedFiles as (Blob & { name: string })[]).map((file) => file.name.replace(/^\.\//, ''))
-    return names.filter((name) => name.startsWith(`${folder}/`)).sort()
+    const own = names.filter((name) => name.startsWith(`${FOLDER}/${folder}/`)).sort()
+    return own.map((name) => name.slice(FOLDER.length + 1))
   }
   const names = readdirSync(join(root, folder), { recursive: true }) as string[]
   const files = names.filter((name) => statSync(join(root, folder, name)).isFile())

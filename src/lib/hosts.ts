@@ -7,5 +7,9 @@ export const isLoopback = (host: string): boolean =>
 /** True for the addresses that mean every interface. */
 export const isWildcard = (host: string): boolean => ['0.0.0.0', '::', '[::]'].includes(host)
 
-/** The host name of a `Host` header: without its port. */
-export const hostName = (header: string): string => header.replace(/:\d+$/, '')
+/** The host name of a `Host` header in lower case: without its port and the brackets of an IPv6 address. */
+export const hostName = (header: string): string =>
+  header
+    .replace(/:\d+$/, '')
+    .replace(/^\[|\]$/g, '')
+    .toLowerCase()

@@ -1,6 +1,7 @@
 // The providers and models that are known: what a model id may name, how much it reads, and what it costs. List prices
 // and limits as the providers published them; a model that is not listed works too, without limits and without a cost.
 import { ApiError } from '../contract/error.ts'
+import type { ReasoningEffort } from '../contract/shared.ts'
 
 /** Names before the slash of `<provider>/<model>`. */
 export const PROVIDERS = [
@@ -33,6 +34,8 @@ export interface Model {
   /** Length of an embedding, and whether a call may ask for a shorter one. */
   dimensions?: number
   shortens?: boolean
+  /** The reasoning efforts it takes; any when left out. */
+  efforts?: readonly ReasoningEffort[]
 }
 
 const text = ['text'] as const
@@ -52,11 +55,19 @@ const embedding = (context: number, input: number, dimensions: number, shortens 
   shortens,
 })
 
+// The families that SPEC.md describes by what their reasoning effort may be.
+const thinking = (model: Model, ...efforts: ReasoningEffort[]): Model => ({ ...model, efforts })
+const classic = ['minimal', 'low', 'medium', 'high'] as const
+const choosing = ['none', 'low', 'medium', 'high'] as const
+
 /** Models by id; a dated id such as `openai/gpt-4o-2024-08-06` is the longest listed id that it begins with. */
 export const MODELS: Readonly<Record<string, Model>> = {
-  'openai/gpt-5': chat(400_000, 1.25, 10),
-  'openai/gpt-5-mini': chat(400_000, 0.25, 2),
-  'openai/gpt-5-nano': chat(400_000, 0.05, 0.4),
+  'openai/gpt-5.1': thinking(chat(400_000, 1.25, 10), ...choosing),
+  'openai/gpt-5.1-codex-max': thinking(chat(400_000, 1.25, 10), ...choosing, 'xhigh'),
+  'openai/gpt-5': thinking(chat(400_000, 1.25, 10), ...classic),
+  'openai/gpt-5-mini': thinking(chat(400_000, 0.25, 2), ...classic),
+  'openai/gpt-5-nano': thinking(chat(400_000, 0.05, 0.4), ...classic),
+  'openai/gpt-5-pro': thinking(chat(400_000, 15, 120), 'high'),
   'openai/gpt-4.1': chat(1_047_576, 2, 8),
   'openai/gpt-4.1-mini': chat(1_047_576, 0.4, 1.6),
   'openai/gpt-4.1-nano': chat(1_047_576, 0.1, 0.4),
@@ -72,10 +83,10 @@ export const MODELS: Readonly<Record<string, Model>> = {
   'openai/gpt-4': chat(8_192, 30, 60, text),
   'openai/gpt-3.5-turbo': chat(16_385, 0.5, 1.5, text),
   'openai/gpt-3.5-turbo-instruct': chat(4_096, 1.5, 2, text),
-  'openai/o1': chat(200_000, 15, 60),
-  'openai/o3': chat(200_000, 2, 8),
-  'openai/o3-mini': chat(200_000, 1.1, 4.4, text),
-  'openai/o4-mini': chat(200_000, 1.1, 4.4),
+  'openai/o1': thinking(chat(200_000, 15, 60), 'low', 'medium', 'high'),
+  'openai/o3': thinking(chat(200_000, 2, 8), 'low', 'medium', 'high'),
+  'openai/o3-mini': thinking(chat(200_000, 1.1, 4.4, text), 'low', 'medium', 'high'),
+  'openai/o4-mini': thinking(chat(200_000, 1.1, 4.4), 'low', 'medium', 'high'),
   'openai/text-embedding-3-small': embedding(8_192, 0.02, 1_536, true),
   'openai/text-embedding-3-large': embedding(8_192, 0.13, 3_072, true),
   'openai/text-embedding-ada-002': embedding(8_192, 0.1, 1_536),
@@ -149,6 +160,18 @@ export function checkContext(id: string, tokens: number): void {
     400,
     'context_length_exceeded',
     `the input has ${tokens} tokens, ${id} takes at most ${context}: make it shorter`,
+  )
+}
+
+/** 400 when a model is known not to take a reasoning effort. */
+export function checkEffort(id: string, effort: ReasoningEffort | null | undefined, param: string): void {
+  const efforts = modelOf(id)?.efforts
+  if (effort == null || !efforts || efforts.includes(effort)) return
+  throw new ApiError(
+    400,
+    'unsupported_value',
+    `'${param}' must be one of ${efforts.map((one) => JSON.stringify(one)).join(', ')} with ${id}, got ${JSON.stringify(effort)}`,
+    { param },
   )
 }
 

@@ -1,7 +1,6 @@
 // A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
 import type { Kept } from '../contract/kept.ts'
-import { checkpointer } from '../db/checkpoint.ts'
 import { keptStore } from '../db/kept-store.ts'
 import { type Database, openClone, openFile, template } from '../db/open.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
@@ -29,7 +28,7 @@ export interface Sessions {
   /** The session of a name, made on first use. */
   get(name: string): Session
   list(): Session[]
-  close(): Promise<void>
+  close(): void
 }
 
 export const DEFAULT_SESSION = 'default'
@@ -45,7 +44,7 @@ export interface SessionsOptions {
 
 export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>()
-  const closers: (() => Promise<void>)[] = []
+  const closers: (() => void)[] = []
   let empty: Buffer | undefined
 
   const open = (name: string): { database: Database; writer: Writer } => {
@@ -56,13 +55,8 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
       return { database, writer }
     }
     const { database, release } = openFile(db)
-    const { checkpoint, stop } = checkpointer(db)
-    const writer = createWriter(database, checkpoint)
-    closers.push(async () => {
-      await writer.close()
-      stop()
-      release()
-    })
+    const writer = createWriter(database)
+    closers.push(writer.close, release)
     return { database, writer }
   }
   const create = (name: string): Session => {
@@ -111,8 +105,8 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
   return {
     get,
     list: () => [...sessions.values()],
-    close: async () => {
-      await Promise.all(closers.map((close) => close()))
+    close() {
+      for (const close of closers) close()
     },
   }
 }

@@ -50,6 +50,12 @@ export function createTestApp(settings: Partial<Config> = {}) {
 }
 export type TestApp = ReturnType<typeof createTestApp>
 
+/** A request with exactly these headers: nothing is added. */
+export async function send(target: TestApp, path: string, init: RequestInit = {}) {
+  const response = await target.understudy.app.fetch(new Request(`http://localhost${path}`, init))
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
 /** The data of a stream's events, parsed; `[DONE]` stays a string. */
 export const eventsOf = (text: string): unknown[] =>
   text

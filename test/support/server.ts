@@ -31,7 +31,13 @@ const environment = (more: Record<string, string>) => ({ PATH: process.env.PATH 
 
 /** Runs the executable to its end. */
 export async function run(args: readonly string[], { cwd = tmpdir(), env = {} } = {}): Promise<Finished> {
-  const child = Bun.spawn([EXECUTABLE, ...args], { cwd, env: environment(env), stdout: 'pipe', stderr: 'pipe' })
+  const child = Bun.spawn([EXECUTABLE, ...args], {
+    cwd,
+    env: environment(env),
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: 10_000,
+  })
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -50,33 +56,33 @@ export interface Server {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts `understudy serve --json` on a free port; resolves when it is ready. */
-export async function startServer(
-  args: readonly string[],
-  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
-): Promise<Server> {
-  const child = Bun.spawn([EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
-    cwd,
-    env: environment(env),
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const line = await firstLine(child.stdout)
-  if (line === '') throw new Error(`the server did not start: ${await new Response(child.stderr).text()}`)
-  const ready = JSON.parse(line) as Record<string, unknown>
-  return {
-    url: String(ready.url),
-    pid: child.pid,
-    ready,
-    async stop(signal = 'SIGTERM') {
-      child.kill(signal)
-      await child.exited
-      return child.exitCode
-    },
-  }
+interface Place {
+  cwd: string
+  env?: Record<string, string>
 }
 
-async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+/** Starts the executable; resolves with what it printed once that holds `end`. */
+export async function startUntil(args: readonly string[], end: string, { cwd, env = {} }: Place) {
+  const child = Bun.spawn([EXECUTABLE, ...args], { cwd, env: environment(env), stdout: 'pipe', stderr: 'pipe' })
+  const printed = await readTo(child.stdout, end)
+  if (printed === '') throw new Error(`the server did not start: ${await new Response(child.stderr).text()}`)
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal)
+    await child.exited
+    return child.exitCode
+  }
+  return { printed, pid: child.pid, stop }
+}
+
+/** Starts `understudy serve --json` on a free port, unless `args` name one; resolves when it is ready. */
+export async function startServer(args: readonly string[], place: Place): Promise<Server> {
+  const { printed, pid, stop } = await startUntil(['serve', '--port', '0', '--json', ...args], '\n', place)
+  const ready = JSON.parse(printed) as Record<string, unknown>
+  return { url: String(ready.url), pid, ready, stop }
+}
+
+/** The text of a stream up to and with the first `end`; empty when the stream ends before. Goes on reading afterwards. */
+async function readTo(stream: ReadableStream<Uint8Array>, end: string): Promise<string> {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
   let text = ''
@@ -84,13 +90,27 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
     const { done, value } = await reader.read()
     if (done) return ''
     text += decoder.decode(value, { stream: true })
-    const end = text.indexOf('\n')
-    if (end >= 0) {
-      // Goes on reading, so that the server never waits for a full pipe.
-      void (async () => {
-        while (!(await reader.read()).done);
-      })()
-      return text.slice(0, end)
-    }
+    if (text.includes(end)) break
   }
+  // The server must never wait for a full pipe.
+  void (async () => {
+    while (!(await reader.read()).done);
+  })()
+  return text.slice(0, text.indexOf(end) + end.length)
+}
+
+/** What a server at `url` sends for these bytes, up to `end` or the end of the connection. */
+export async function exchange(url: string, bytes: string, end: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let text = ''
+  const data = (_: unknown, received: Buffer) => {
+    text += received.toString()
+    if (text.includes(end)) resolve(text)
+  }
+  const socket = await Bun.connect({ hostname, port: Number(port), socket: { data, close: () => resolve(text) } })
+  socket.write(bytes)
+  await promise
+  socket.end()
+  return text
 }

@@ -1,0 +1,24 @@
+// understudy schema: the JSON Schema of a file format, for editors.
+import { Argument, Command } from 'commander'
+import { z } from 'zod'
+import { fixtureSchema } from '../backends/fixture/load.ts'
+import { operations } from '../endpoints/index.ts'
+
+const schemas: Record<string, () => object> = { fixture: fixtureFileSchema }
+
+export function schemaCommand(): Command {
+  return new Command('schema')
+    .description('print the JSON Schema of a file format, for editors')
+    .addArgument(new Argument('<KIND>', 'the file format').choices(Object.keys(schemas)))
+    .action((kind: string) => console.log(JSON.stringify(schemas[kind]?.(), null, 2)))
+}
+
+/** A fixture file is one fixture or a list; which replies it may have depends on the operation. */
+function fixtureFileSchema(): object {
+  const scripts = new Set(operations.map((operation) => operation.script))
+  const one = z.union([...scripts].map(fixtureSchema))
+  return {
+    title: 'Understudy fixture file, version 1',
+    ...z.toJSONSchema(z.union([one, z.array(one)]), { io: 'input', unrepresentable: 'any' }),
+  }
+}

@@ -1,0 +1,171 @@
+// The request of a chat completion: SPEC.md with what real clients add (WIRE.md).
+import { z } from 'zod'
+import {
+  Guardrails,
+  Identity,
+  Metadata,
+  ModelId,
+  PromptServiceOptions,
+  ReasoningEffort,
+  Routing,
+  TemplateEngine,
+  Thinking,
+  Thread,
+} from './shared.ts'
+
+const CacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).default('5m') }).nullish()
+const TextPart = z.looseObject({ type: z.literal('text'), text: z.string(), cache_control: CacheControl })
+const UserPart = z.discriminatedUnion('type', [
+  TextPart,
+  z.looseObject({
+    type: z.literal('image_url'),
+    image_url: z.looseObject({ url: z.string(), detail: z.enum(['low', 'high', 'auto']).nullish() }),
+    cache_control: CacheControl,
+  }),
+  z.looseObject({
+    type: z.literal('input_audio'),
+    input_audio: z.looseObject({ data: z.string(), format: z.enum(['mp3', 'wav']) }),
+  }),
+  z.looseObject({
+    type: z.literal('file'),
+    file: z.looseObject({
+      file_data: z.string().nullish(),
+      uri: z.string().nullish(),
+      mimeType: z.string().nullish(),
+      filename: z.string().nullish(),
+    }),
+    cache_control: CacheControl,
+  }),
+])
+const AssistantPart = z.discriminatedUnion('type', [
+  TextPart,
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
+  z.looseObject({ type: z.literal('reasoning'), reasoning: z.string(), signature: z.string().nullish() }),
+  z.looseObject({ type: z.literal('redacted_reasoning'), data: z.string() }),
+])
+const texts = z.union([z.string(), z.array(TextPart).min(1)])
+const name = z.string().nullish()
+const ToolCall = z.looseObject({
+  id: z.string(),
+  type: z.literal('function').default('function'),
+  function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }),
+  thought_signature: z.string().nullish(),
+})
+
+/** One message of the conversation, by role. */
+export const Message = z.discriminatedUnion('role', [
+  z.looseObject({ role: z.literal('system'), content: texts, name }),
+  z.looseObject({ role: z.literal('developer'), content: texts, name }),
+  z.looseObject({ role: z.literal('user'), content: z.union([z.string(), z.array(UserPart).min(1)]), name }),
+  z.looseObject({
+    role: z.literal('assistant'),
+    content: z.union([z.string(), z.array(AssistantPart)]).nullish(),
+    refusal: z.string().nullish(),
+    name,
+    audio: z.looseObject({ id: z.string() }).nullish(),
+    tool_calls: z.array(ToolCall).nullish(),
+  }),
+  z.looseObject({ role: z.literal('tool'), content: texts, tool_call_id: z.string().nullable(), name }),
+])
+export type Message = z.infer<typeof Message>
+
+const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
+const Tool = z.looseObject({
+  type: z.literal('function').default('function'),
+  function: z.looseObject({
+    name: Identifier.describe('At most 64 letters, digits, _ and -.'),
+    description: z.string().nullish(),
+    parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
+    strict: z.boolean().nullish(),
+  }),
+})
+const ResponseFormat = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text') }),
+  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({
+    type: z.literal('json_schema'),
+    json_schema: z.looseObject({
+      name: Identifier,
+      description: z.string().nullish(),
+      schema: z.looseObject({}).optional(),
+      strict: z.boolean().nullish().default(false),
+    }),
+  }),
+])
+const penalty = z.number().min(-2).max(2).nullish()
+
+/** The body of `POST /v2/router/chat/completions`; unknown fields are kept. */
+export const ChatRequest = z
+  .looseObject({
+    messages: z.array(Message).min(1).describe('The conversation so far.'),
+    model: ModelId,
+    metadata: Metadata.nullish(),
+    audio: z
+      .looseObject({
+        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']),
+        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']),
+      })
+      .nullish()
+      .describe('Voice and format of audio output; required when `modalities` has `audio`.'),
+    frequency_penalty: penalty.describe('Above 0, tokens are less likely the more often they came.'),
+    presence_penalty: penalty.describe('Above 0, tokens that came at all are less likely.'),
+    max_tokens: z
+      .int()
+      .min(1)
+      .nullish()
+      .describe('Deprecated: use `max_completion_tokens`.')
+      .meta({ deprecated: true }),
+    max_completion_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
+    logprobs: z.boolean().nullish().describe('Whether to return the log probability of each token.'),
+    top_logprobs: z.int().min(0).max(20).nullish().describe('Needs `logprobs: true`.'),
+    n: z.int().min(1).max(128).nullish().describe('Number of choices.'),
+    response_format: ResponseFormat.nullish().describe('Plain text, any JSON object, or JSON of a schema.'),
+    reasoning_effort: ReasoningEffort.nullish(),
+    verbosity: z.string().nullish().describe('Lower levels give shorter answers.'),
+    seed: z.int().nullish().describe('The same seed and request give the same answer where the model can.'),
+    stop: z
+      .union([z.string(), z.array(z.string()).max(4)])
+      .nullish()
+      .describe('Up to 4 sequences that end the answer.'),
+    stream_options: z
+      .looseObject({ include_usage: z.boolean().nullish() })
+      .nullish()
+      .describe('Only with `stream: true`.'),
+    thinking: Thinking.nullish(),
+    temperature: z.number().min(0).max(2).nullish().describe('Higher is more varied, lower more focused.'),
+    top_p: z.number().min(0).max(1).nullish().describe('Total probability of the tokens considered.'),
+    top_k: z.number().min(0).nullish().describe('Number of tokens considered.'),
+    tools: z.array(Tool).nullish().describe('Functions that the model may call.'),
+    tool_choice: z
+      .union([z.enum(['none', 'auto', 'required']), z.looseObject({ function: z.looseObject({ name: z.string() }) })])
+      .nullish()
+      .describe('Whether a tool is called: not at all, as the model likes, always, or the named one.'),
+    parallel_tool_calls: z.boolean().nullish().describe('Whether several may be called at once.'),
+    modalities: z
+      .array(z.enum(['text', 'audio']))
+      .nullish()
+      .describe('Kinds of output; default text.'),
+    guardrails: Guardrails.nullish(),
+    ...Routing,
+    identity: Identity.nullish(),
+    thread: Thread.nullish(),
+    variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the messages.'),
+    template_engine: TemplateEngine.nullish(),
+    svc: PromptServiceOptions.nullish(),
+    stream: z.boolean().nullish().default(false).describe('Whether the answer comes as server-sent events.'),
+  })
+  .superRefine((body, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    if (body.top_logprobs != null && body.logprobs !== true) refuse('top_logprobs', "needs 'logprobs' to be true")
+    if (body.stream_options != null && body.stream !== true) refuse('stream_options', "needs 'stream' to be true")
+    if (body.modalities?.includes('audio') && body.audio == null)
+      refuse('audio', "is required when 'modalities' has 'audio'")
+    if (body.max_tokens != null && /^openai\/o1(?:-|$)/.test(body.model))
+      refuse('max_tokens', "is not supported by the o1 models: use 'max_completion_tokens'")
+    const names = (body.tools ?? []).map((tool) => tool.function.name)
+    const choice = body.tool_choice
+    if (typeof choice === 'object' && choice !== null && !names.includes(choice.function.name))
+      refuse('tool_choice', `must name one of the tools (${names.join(', ') || 'there are none'})`)
+    if (choice === 'required' && names.length === 0) refuse('tool_choice', 'needs \'tools\' when it is "required"')
+  })
+export type ChatRequest = z.infer<typeof ChatRequest>

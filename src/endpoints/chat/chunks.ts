@@ -1,0 +1,124 @@
+// A chat answer as chunks, and the whole answer that a client has put together from some.
+import type { Piece } from '../../backends/fixture/text-answer.ts'
+import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
+import type { ChoiceParts, Frame, Sound } from './answer.ts'
+
+type Choice = ChatCompletion['choices'][number]
+type ChunkChoice = ChatChunk['choices'][number]
+
+interface Step {
+  delta?: ChunkChoice['delta']
+  logprobs?: ChunkChoice['logprobs']
+  finish?: Choice['finish_reason']
+  tokens?: number
+}
+
+/** The chunks of all choices, step by step; with `usage`, one more chunk that carries it. */
+export function chunksOf(frame: Frame, choices: readonly ChoiceParts[], usage: Usage | undefined): StreamEvent[] {
+  const chunk = (chunkChoices: ChunkChoice[], tokens?: number, total: Usage | null = null): StreamEvent => ({
+    data: { ...frame, object: 'chat.completion.chunk', choices: chunkChoices, ...(usage ? { usage: total } : {}) },
+    ...(tokens ? { tokens } : {}),
+  })
+  const steps = choices.map(stepsOf)
+  const events: StreamEvent[] = []
+  for (let step = 0; step < (steps[0]?.length ?? 0); step++) {
+    for (const [index, own] of steps.entries()) {
+      const { delta = {}, logprobs = null, finish = null, tokens } = own[step] ?? {}
+      events.push(chunk([{ index, delta, logprobs, finish_reason: finish }], tokens))
+    }
+  }
+  if (usage) events.push(chunk([], undefined, usage))
+  return events
+}
+
+/** The steps of one streamed choice: role, reasoning, text or sound, tool calls, finish reason. */
+function stepsOf({ answer, callIds, signature, logprobs, sound }: ChoiceParts): Step[] {
+  const steps: Step[] = [{ delta: { role: 'assistant', content: answer.content && !sound ? '' : null, refusal: null } }]
+  const likely = (field: 'content' | 'refusal', piece: Piece) =>
+    logprobs ? { logprobs: { content: null, refusal: null, [field]: logprobs([piece]) } } : {}
+  for (const { text, tokens } of answer.reasoning) steps.push({ delta: { reasoning: text }, tokens })
+  if (signature) steps.push({ delta: { reasoning_signature: signature } })
+  if (sound) steps.push(...soundSteps(sound, answer.content ?? []))
+  else {
+    for (const piece of answer.content ?? [])
+      steps.push({ delta: { content: piece.text }, tokens: piece.tokens, ...likely('content', piece) })
+  }
+  for (const piece of answer.refusal ?? [])
+    steps.push({ delta: { refusal: piece.text }, tokens: piece.tokens, ...likely('refusal', piece) })
+  for (const [index, call] of answer.toolCalls.entries()) {
+    const head = { index, id: callIds[index] ?? '', type: 'function' as const }
+    steps.push({ delta: { tool_calls: [{ ...head, function: { name: call.name, arguments: '' } }] }, tokens: 1 })
+    for (const { text, tokens } of call.arguments)
+      steps.push({ delta: { tool_calls: [{ index, function: { arguments: text } }] }, tokens })
+  }
+  steps.push({ delta: {}, finish: answer.finish })
+  return steps
+}
+
+/** Bytes of sound in one chunk: a multiple of three, so that the base64 texts of all chunks join to that of the whole. */
+const SOUND_BYTES = 12_000
+
+function soundSteps({ id, bytes, expiresAt }: Sound, transcript: readonly Piece[]): Step[] {
+  const steps: Step[] = transcript.map(({ text, tokens }) => ({ delta: { audio: { id, transcript: text } }, tokens }))
+  for (let at = 0; at < bytes.length; at += SOUND_BYTES) {
+    const data = Buffer.from(bytes.subarray(at, at + SOUND_BYTES)).toString('base64')
+    steps.push({ delta: { audio: { id, data } } })
+  }
+  steps.push({ delta: { audio: { id, expires_at: expiresAt } } })
+  return steps
+}
+
+type Partial = Omit<Choice, 'finish_reason'> & { finish_reason: Choice['finish_reason'] | null }
+
+/** The completion that a client has put together after these chunks. */
+export function assemble(events: readonly StreamEvent[]): object {
+  const chunks = events.map((event) => event.data as ChatChunk)
+  const first = chunks[0]
+  if (!first) return {}
+  const choices: Partial[] = []
+  for (const step of chunks.flatMap((chunk) => chunk.choices)) {
+    const choice = (choices[step.index] ??= {
+      index: step.index,
+      message: { role: 'assistant', content: null, refusal: null },
+      logprobs: null,
+      finish_reason: null,
+    })
+    addDelta(choice.message, step.delta)
+    choice.logprobs = joined(choice.logprobs, step.logprobs)
+    choice.finish_reason = step.finish_reason ?? choice.finish_reason
+  }
+  const { usage: _, ...frame } = first
+  const usage = chunks.findLast((chunk) => chunk.usage)?.usage
+  return { ...frame, object: 'chat.completion', choices, ...(usage ? { usage } : {}) }
+}
+
+function addDelta(message: Choice['message'], delta: ChunkChoice['delta']): void {
+  for (const field of ['content', 'refusal', 'reasoning', 'reasoning_signature'] as const) {
+    const piece = delta[field]
+    if (piece != null) message[field] = (message[field] ?? '') + piece
+  }
+  if (delta.audio) {
+    const { id, data = '', transcript = '', expires_at } = delta.audio
+    const audio = (message.audio ??= { id, data: '', transcript: '', expires_at: 0 })
+    audio.data += data
+    audio.transcript += transcript
+    audio.expires_at = expires_at ?? audio.expires_at
+  }
+  for (const piece of delta.tool_calls ?? []) {
+    const calls = (message.tool_calls ??= [])
+    const call = (calls[piece.index] ??= {
+      index: piece.index,
+      id: piece.id ?? '',
+      type: 'function',
+      function: { name: piece.function.name ?? '', arguments: '' },
+    })
+    call.function.arguments += piece.function.arguments
+  }
+}
+
+function joined(before: Choice['logprobs'], more: ChunkChoice['logprobs']): Choice['logprobs'] {
+  if (!more) return before
+  const join = <T>(one: T[] | null | undefined, two: T[] | null) => (two ? [...(one ?? []), ...two] : (one ?? null))
+  return { content: join(before?.content, more.content), refusal: join(before?.refusal, more.refusal) }
+}

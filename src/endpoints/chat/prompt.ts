@@ -1,0 +1,147 @@
+// Reads a chat request: what fixtures match on, what it counts, and what the synthesizer is asked for.
+import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../backends/fixture/input-tokens.ts'
+import type { Ask } from '../../backends/fixture/synthesize.ts'
+import { countCached } from '../../backends/fixture/text-answer.ts'
+import type { ChatRequest, Message } from '../../contract/chat-request.ts'
+import type { Attachment, Prompt } from '../../contract/operation.ts'
+
+/** All text of a message's content; parts that are not text have none. */
+export function contentText(content: Message['content']): string {
+  if (content == null) return ''
+  if (typeof content === 'string') return content
+  return content.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join('')
+}
+
+/** The tools that may be called: none, the one that must be, or all. */
+function offered({ tools, tool_choice: choice }: ChatRequest): NonNullable<ChatRequest['tools']> {
+  if (choice === 'none') return []
+  const all = tools ?? []
+  return typeof choice === 'object' && choice !== null
+    ? all.filter((tool) => tool.function.name === choice.function.name)
+    : all
+}
+
+export function promptOf(request: ChatRequest): Prompt {
+  const { messages } = request
+  const users = messages.filter((message) => message.role === 'user')
+  const instructions = messages.filter((message) => message.role === 'system' || message.role === 'developer')
+  const last = messages.at(-1)
+  return {
+    system: instructions.map((message) => contentText(message.content)).join('\n'),
+    user: contentText(users.at(-1)?.content),
+    turn: users.length,
+    tools: offered(request).map((tool) => tool.function.name),
+    toolResult: last?.role === 'tool',
+    ...(last?.role === 'tool' ? { toolText: contentText(last.content) } : {}),
+  }
+}
+
+/** How hard the call asks to think; undefined is not at all. */
+export function effortOf({ reasoning_effort: effort, thinking }: ChatRequest): string | undefined {
+  if (effort === 'none' || thinking?.type === 'disabled') return undefined
+  if (effort) return effort
+  if (thinking?.type === 'enabled') return thinking.thinking_level ?? 'medium'
+  return thinking ? 'medium' : undefined
+}
+
+/** What the synthesizer has to satisfy. */
+export function askOf(request: ChatRequest): Ask {
+  const { user, turn, toolText } = promptOf(request)
+  const choice = request.tool_choice
+  const format = request.response_format
+  return {
+    user,
+    turn,
+    tools: (request.tools ?? []).map(({ function: { name, description, parameters } }, index) => ({
+      name,
+      description,
+      parameters,
+      param: `tools[${index}].function.parameters`,
+    })),
+    toolChoice: typeof choice === 'object' && choice !== null ? { name: choice.function.name } : (choice ?? 'auto'),
+    toolResult: toolText,
+    format:
+      format?.type === 'json_schema'
+        ? { kind: 'json_schema', schema: format.json_schema.schema, param: SCHEMA_PARAM }
+        : { kind: format?.type ?? 'text' },
+    effort: effortOf(request),
+    verbosity: request.verbosity ?? undefined,
+  }
+}
+
+/** Where the schema of a structured answer stands in the request. */
+export const SCHEMA_PARAM = 'response_format.json_schema.schema'
+
+/** The request with the variables in its messages filled in. */
+export function fillTexts(request: ChatRequest, fill: (text: string) => string): ChatRequest {
+  const messages = request.messages.map((message) => {
+    const { content } = message
+    if (typeof content === 'string') return { ...message, content: fill(content) }
+    if (!Array.isArray(content)) return message
+    const parts = content.map((part) => (part.type === 'text' ? { ...part, text: fill(part.text as string) } : part))
+    return { ...message, content: parts } as Message
+  })
+  return { ...request, messages }
+}
+
+/** The pictures, sounds and files of the user's messages. */
+export function attachmentsOf({ messages }: ChatRequest): Attachment[] {
+  return userParts(messages).flatMap((part): Attachment[] => {
+    switch (part.type) {
+      case 'image_url':
+        return [{ kind: 'image', name: attachmentName(part.image_url.url) }]
+      case 'input_audio':
+        return [{ kind: 'audio', name: `audio/${part.input_audio.format}` }]
+      case 'file':
+        return [{ kind: 'file', name: attachmentName(part.file.uri ?? part.file.file_data, part.file.filename) }]
+      default:
+        return []
+    }
+  })
+}
+
+type UserPart = Extract<Extract<Message, { role: 'user' }>['content'], unknown[]>[number]
+const userParts = (messages: readonly Message[]): UserPart[] =>
+  messages.flatMap((message) => (message.role === 'user' && Array.isArray(message.content) ? message.content : []))
+
+// Counts of OpenAI's cookbook: 3 tokens frame every message, 1 a name, and 3 open the answer.
+const PER_MESSAGE = 3
+const PER_NAME = 1
+const OPENING = 3
+
+function partTokens(part: UserPart): number {
+  switch (part.type) {
+    case 'image_url':
+      return imageTokens(part.image_url.url, part.image_url.detail)
+    case 'input_audio':
+      return audioTokens(part.input_audio.data, part.input_audio.format)
+    case 'file':
+      return part.file.file_data ? fileTokens(part.file.file_data) : 0
+    default:
+      return 0
+  }
+}
+
+function messageTokens(message: Message): number {
+  let tokens = PER_MESSAGE + countCached(message.role) + countCached(contentText(message.content))
+  if (message.name) tokens += PER_NAME + countCached(message.name)
+  if (message.role === 'assistant') {
+    for (const call of message.tool_calls ?? [])
+      tokens += countCached(`${call.function.name}${call.function.arguments}`)
+  }
+  return userParts([message]).reduce((total, part) => total + partTokens(part), tokens)
+}
+
+/** Tokens of some messages. */
+export const messagesTokens = (messages: readonly Message[]): number =>
+  messages.reduce((total, message) => total + messageTokens(message), 0)
+
+/** Tokens of the whole input. */
+export function promptTokens({ messages, tools }: ChatRequest): number {
+  const spoken = OPENING + messagesTokens(messages)
+  return tools && tools.length > 0 ? spoken + countCached(JSON.stringify(tools)) : spoken
+}
+
+/** Tokens of the sounds in the input. */
+export const audioInputTokens = ({ messages }: ChatRequest): number =>
+  userParts(messages).reduce((total, part) => total + (part.type === 'input_audio' ? partTokens(part) : 0), 0)

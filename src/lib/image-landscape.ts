@@ -1,0 +1,116 @@
+// Landscapes: a sky, a sun or a moon, and hills that grow darker as they come nearer, all on one ramp of colours, so that
+// soft edges and mist need no more than 256 of them. Only exact arithmetic, so that no platform draws another picture.
+import { chance } from './chance.ts'
+import type { Colour } from './image-png.ts'
+
+interface Canvas {
+  width: number
+  height: number
+  /** A byte a pixel: 0 is the light end of the ramp, 255 the dark one. */
+  levels: Uint8Array
+}
+
+interface Disc {
+  x: number
+  y: number
+  radius: number
+  level: number
+  /** How much it covers, 0 to 1. */
+  strength: number
+}
+
+interface Hill {
+  level: number
+  mist: number
+}
+
+/** Draws the key's landscape: a level a pixel, rows from the top, 0 for the lightest and 255 for the darkest colour. */
+export function drawLandscape({ width, height, key }: { width: number; height: number; key: string }): Uint8Array {
+  const canvas = { width, height, levels: new Uint8Array(width * height) }
+  const between = (from: number, to: number, ...what: (string | number)[]) =>
+    from + (to - from) * chance(0, key, ...what)
+  const night = between(0, 1, 'night') < 0.35
+  const horizon = night ? 80 : 25
+  const top = night ? 190 : 95
+  for (let y = 0; y < height; y++) canvas.levels.fill(top + ((horizon - top) * y) / height, y * width, (y + 1) * width)
+
+  const radius = between(0.08, 0.2, 'sun') * Math.min(width, height)
+  const sun = { x: between(0.3, 0.7, 'sun x') * width, y: between(0.25, 0.45, 'sun y') * height, level: 0 }
+  for (let halo = Math.floor(between(0, 4, 'halos')); halo > 0; halo--) {
+    fillDisc(canvas, { ...sun, radius: radius * (1 + 0.55 * halo), strength: night ? 0.12 : 0.25 })
+  }
+  fillDisc(canvas, { ...sun, radius, strength: 1 })
+
+  const hills = Math.floor(between(3, 7, 'hills'))
+  const sharp = between(0, 1, 'sharp') < 0.5
+  const far = (horizon + top) / 2 + 10
+  for (let hill = 0; hill < hills; hill++) {
+    const near = (hill + 1) / hills
+    const level = far + (250 - far) * near
+    const base = (0.45 + 0.45 * near + between(-0.04, 0.04, 'base', hill)) * height
+    const rise = between(0.1, 0.24, 'rise', hill) * height
+    const length = between(0.5, 1.3, 'length', hill) * height
+    const phase = between(0, 1, 'phase', hill)
+    const edge = Float64Array.from({ length: width }, (_, x) => base - rise * ridge(phase + x / length, sharp))
+    fillBelow(canvas, edge, { level, mist: 30 * (1 - near) })
+  }
+  return canvas.levels
+}
+
+/** The first is the lightest; both hue and depth of colour change towards the dark end. */
+export function landscapePalette(key: string, size: number): Colour[] {
+  const hue = 360 * chance(0, key, 'hue')
+  const turn = (chance(0, key, 'turn') < 0.5 ? -1 : 1) * (50 + 90 * chance(0, key, 'turn by'))
+  return Array.from({ length: size }, (_, place) => {
+    const dark = place / (size - 1)
+    const chroma = 0.05 + 0.32 * dark * (1 - dark) + 0.02 * dark
+    const colour = Bun.color(`oklch(${96 - 72 * dark}% ${chroma} ${(hue + turn * dark + 720) % 360})`, '{rgba}')
+    if (!colour) throw new Error('a colour of the ramp is not one')
+    return { red: colour.r, green: colour.g, blue: colour.b, alpha: 255 }
+  })
+}
+
+/** A hill's outline from 0 to 1: a long wave with two shorter ones upon it. */
+function ridge(at: number, sharp: boolean): number {
+  const wave = sharp ? triangle : (t: number) => triangle(t) ** 2 * (3 - 2 * triangle(t))
+  return 0.6 * wave(at) + 0.28 * wave(at * 2.3 + 0.4) + 0.12 * wave(at * (sharp ? 6.1 : 3.7) + 0.7)
+}
+
+/** Up from 0 to 1 and down again, once for each whole number. */
+function triangle(at: number): number {
+  return 1 - Math.abs(2 * (at - Math.floor(at)) - 1)
+}
+
+function fillDisc({ width, height, levels }: Canvas, disc: Disc): void {
+  const reach = disc.radius + 1
+  const left = Math.max(0, Math.floor(disc.x - reach))
+  const right = Math.min(width, Math.ceil(disc.x + reach))
+  const bottom = Math.min(height, Math.ceil(disc.y + reach))
+  for (let y = Math.max(0, Math.floor(disc.y - reach)); y < bottom; y++) {
+    for (let x = left; x < right; x++) {
+      const at = y * width + x
+      const inside = disc.radius - Math.sqrt((x + 0.5 - disc.x) ** 2 + (y + 0.5 - disc.y) ** 2)
+      levels[at] = mix(levels[at] ?? 0, disc.level, coverage(inside) * disc.strength)
+    }
+  }
+}
+
+/** Everything below the edge, which is a height a column; the mist takes that many levels off at the picture's foot. */
+function fillBelow({ width, height, levels }: Canvas, edge: Float64Array, { level, mist }: Hill): void {
+  const solid = Math.max(...edge) + 1
+  for (let y = Math.max(0, Math.floor(Math.min(...edge) - 1)); y < height; y++) {
+    const misty = Math.round(level - (mist * y) / height)
+    const row = levels.subarray(y * width, (y + 1) * width)
+    if (y > solid) row.fill(misty)
+    else for (let x = 0; x < width; x++) row[x] = mix(row[x] ?? 0, misty, coverage(y + 0.5 - (edge[x] ?? 0)))
+  }
+}
+
+/** How much of a pixel is covered whose centre lies this many pixels inside. */
+function coverage(inside: number): number {
+  return Math.min(1, Math.max(0, inside + 0.5))
+}
+
+function mix(from: number, to: number, share: number): number {
+  return Math.round(from + (to - from) * share)
+}

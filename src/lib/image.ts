@@ -1,0 +1,64 @@
+// Pictures drawn from a key: the same bytes for the same wish, another landscape for another key.
+import { drawLandscape, landscapePalette } from './image-landscape.ts'
+import { type Colour, encodeIndexedPng } from './image-png.ts'
+
+/** File formats, all encoded without anything but the runtime. */
+export type ImageFormat = 'png' | 'jpeg' | 'webp'
+
+/** What picture is wanted. */
+export interface ImageSpec {
+  /** Pixels. */
+  width: number
+  /** Pixels. */
+  height: number
+  format: ImageFormat
+  /** 0 to 100, the quality that is kept: 100 (the default) gives the largest file. Without effect on png. */
+  compression?: number
+  /** Cuts the picture out as a disc on a transparent background. Without effect on jpeg, which has no alpha. */
+  transparent: boolean
+  /** What the picture depends on. */
+  key: string
+}
+
+/** Share of the palette that a cut-out needs for its soft rim: shades times steps of alpha. */
+const rim = { shades: 8, steps: 8 }
+const rimSize = rim.shades * rim.steps
+
+/** The whole file of a picture of exactly the size asked. JPEG and WebP are encoded off the main thread. */
+export async function renderImage(spec: ImageSpec): Promise<Uint8Array> {
+  const cut = spec.transparent && spec.format !== 'jpeg'
+  const levels = drawLandscape(spec)
+  const palette = cut ? cutOutPalette(spec.key) : landscapePalette(spec.key, 256)
+  const png = encodeIndexedPng({ ...spec, pixels: cut ? cutOut(levels, spec) : levels, palette })
+  if (spec.format === 'png') return png
+  const quality = spec.compression ?? 100
+  const image = new Bun.Image(png)
+  return spec.format === 'jpeg' ? image.jpeg({ quality }).bytes() : image.webp({ quality }).bytes()
+}
+
+/** Rim colours first, a shade after the other from clear to nearly solid; then the solid ones. */
+function cutOutPalette(key: string): Colour[] {
+  const shades = landscapePalette(key, rim.shades)
+  const soft = shades.flatMap((colour) =>
+    Array.from({ length: rim.steps }, (_, step) => ({ ...colour, alpha: Math.round((255 * step) / rim.steps) })),
+  )
+  return [...soft, ...landscapePalette(key, 256 - rimSize)]
+}
+
+/** Turns levels into places in the palette of a cut-out: solid inside a centred disc, clear outside. */
+function cutOut(levels: Uint8Array, { width, height }: ImageSpec): Uint8Array {
+  const radius = 0.47 * Math.min(width, height)
+  const solid = (255 - rimSize) / 255
+  const places = new Uint8Array(levels.length)
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const at = y * width + x
+      const level = levels[at] ?? 0
+      const coverage = radius - Math.sqrt((x + 0.5 - width / 2) ** 2 + (y + 0.5 - height / 2) ** 2) + 0.5
+      if (coverage >= 1) places[at] = rimSize + Math.round(level * solid)
+      else if (coverage > 0)
+        places[at] = Math.floor((level * rim.shades) / 256) * rim.steps + Math.floor(coverage * rim.steps)
+    }
+  }
+  return places
+}

@@ -1,0 +1,171 @@
+// Takes a schema apart: every way through its references, anyOf, oneOf, not and if, as lists of plain keywords to satisfy at once.
+import type { InstanceType } from '@cfworker/json-schema'
+import { type Keywords, type Schema, SchemaError, TYPES } from './json-schema-prepare.ts'
+
+/** Schemas that contain the place now being made, the innermost first. */
+export interface Inside {
+  schema: object
+  outer: Inside | undefined
+}
+
+interface Walk {
+  lookup: Record<string, Schema>
+  origin: WeakMap<object, string>
+  /** How often a reference may stand inside itself. */
+  depth: number
+  inside: Inside | undefined
+  /** Is told of every step, since ways can be endlessly many. */
+  spend(): void
+  /** Is told why a way leads nowhere. */
+  note(error: SchemaError): void
+}
+/** A way through: the keywords, and the schemas that a reference led into. */
+export interface Way {
+  parts: Keywords[]
+  inside: Inside | undefined
+}
+
+/** Types that all parts allow, in the order of the first that names them, null last; undefined when none names a type. */
+export function typesOf(parts: Keywords[]): InstanceType[] | undefined {
+  let types: InstanceType[] | undefined
+  for (const { type } of parts) {
+    if (type === undefined) continue
+    const allowed = [type].flat()
+    const wide = allowed.includes('number') ? [...allowed, 'integer'] : allowed
+    types = types
+      ? types.flatMap((name) =>
+          wide.includes(name) ? [name] : name === 'number' && wide.includes('integer') ? ['integer'] : [],
+        )
+      : allowed
+  }
+  return types && [...types.filter((name) => name !== 'null'), ...types.filter((name) => name === 'null')]
+}
+
+/** Ways to break a schema, one keyword each, as schemas to satisfy. */
+function* negations(schema: Schema, walk: Walk): Generator<Schema[]> {
+  if (typeof schema === 'boolean') {
+    if (!schema) yield []
+    return
+  }
+  const target = schema.__absolute_ref__ === undefined ? undefined : walk.lookup[schema.__absolute_ref__]
+  if (target !== undefined) yield [{ not: target }]
+  if (schema.not !== undefined) yield [schema.not]
+  for (const name of schema.required ?? []) yield [{ properties: { [name]: false } }]
+  if (schema.type !== undefined) {
+    const types = [schema.type].flat()
+    yield [{ type: TYPES.filter((name) => !types.includes(name) && !(name === 'integer' && types.includes('number'))) }]
+  }
+  for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+    yield [{ type: 'object', required: [name], properties: { [name]: { not: inner } } }]
+  }
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems } = schema
+  if (minimum !== undefined) yield [{ type: 'number', exclusiveMaximum: minimum }]
+  if (maximum !== undefined) yield [{ type: 'number', exclusiveMinimum: maximum }]
+  if (minLength) yield [{ type: 'string', maxLength: minLength - 1 }]
+  if (maxLength !== undefined) yield [{ type: 'string', minLength: maxLength + 1 }]
+  if (minItems) yield [{ type: 'array', maxItems: minItems - 1 }]
+  if (maxItems !== undefined) yield [{ type: 'array', minItems: maxItems + 1 }]
+  if (schema.anyOf) yield schema.anyOf.map((inner) => ({ not: inner }))
+  for (const inner of schema.allOf ?? []) yield [{ not: inner }]
+}
+
+/** Ways to choose from, each a list of schemas. */
+type Choice = Iterable<Schema[]>
+
+/** Each branch of oneOf, first as it is, then with all the others broken. */
+const onlyOne = (branches: Schema[]): Choice => ({
+  *[Symbol.iterator]() {
+    for (const branch of branches) yield [branch]
+    for (const one of branches) yield [one, ...branches.filter((other) => other !== one).map((not) => ({ not }))]
+  },
+})
+
+/** What a schema leaves to choose, the likely and simple ways first. */
+function choicesOf(schema: Keywords, walk: Walk): Choice[] {
+  const choices: Choice[] = []
+  if (schema.anyOf) choices.push(nullLast(schema.anyOf).map((branch) => [branch]))
+  if (schema.oneOf) choices.push(onlyOne(nullLast(schema.oneOf)))
+  // An empty way first: mostly a value that was made for the rest breaks the `not` by itself.
+  if (schema.not !== undefined) choices.push([[], ...negations(schema.not, walk)])
+  if (schema.if !== undefined) {
+    const otherwise = schema.else ?? true
+    const broken = [...negations(schema.if, walk)].map((way) => [...way, otherwise])
+    choices.push([[schema.if, schema.then ?? true], [otherwise], ...broken])
+  }
+  const dependent: [string, Schema][] = Object.entries(schema.dependentSchemas ?? {})
+  for (const [name, required] of Object.entries(schema.dependentRequired ?? {})) dependent.push([name, { required }])
+  for (const [name, then] of dependent) choices.push([[then], [{ properties: { [name]: false } }]])
+  return choices
+}
+
+const nullLast = (branches: Schema[]): Schema[] => {
+  const isNull = (branch: Schema) => typeof branch === 'object' && branch.type === 'null'
+  return [...branches.filter((branch) => !isNull(branch)), ...branches.filter(isNull)]
+}
+
+interface Rest {
+  todo: Schema[]
+  choices: Choice[]
+  way: Way
+  /** References followed at this place: a second time would go round in a circle. */
+  followed: Schema[]
+}
+
+function timesInside(schema: Schema, inside: Inside | undefined): number {
+  let times = 0
+  for (let at = inside; at; at = at.outer) if (at.schema === schema) times++
+  return times
+}
+
+/** The rest of the way after following a reference, or undefined when it leads nowhere. */
+function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
+  const path = walk.origin.get(schema) ?? ''
+  const target = schema.__absolute_ref__ === undefined ? undefined : walk.lookup[schema.__absolute_ref__]
+  if (target === undefined) throw new SchemaError(`the reference ${JSON.stringify(schema.$ref)} leads nowhere`, path)
+  if (rest.followed.includes(target) || timesInside(target, walk.inside) >= walk.depth) {
+    walk.note(new SchemaError(`the reference ${JSON.stringify(schema.$ref)} leads back to itself without end`, path))
+    return
+  }
+  const inside = typeof target === 'object' ? { schema: target, outer: rest.way.inside } : rest.way.inside
+  const { parts } = rest.way
+  return { ...rest, todo: [target, ...rest.todo], followed: [...rest.followed, target], way: { parts, inside } }
+}
+
+/** The rest of the way after taking the keywords of one schema, or undefined when its type contradicts the others. */
+function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
+  const { parts, inside } = rest.way
+  const types = typesOf([...parts, schema])
+  if (types?.length === 0) {
+    const before = typesOf(parts)?.join(' or ')
+    const message = `nothing is both ${before} and ${[schema.type].flat().join(' or ')}`
+    walk.note(new SchemaError(message, `${walk.origin.get(schema) ?? ''}/type`))
+    return
+  }
+  return {
+    ...rest,
+    todo: [...(schema.allOf ?? []), ...rest.todo],
+    choices: [...rest.choices, ...choicesOf(schema, walk)],
+    way: { parts: [...parts, schema], inside },
+  }
+}
+
+/** Every way through some schemas that must all hold, the likely ones first. */
+export function waysThrough(schemas: Schema[], walk: Walk): Generator<Way> {
+  return walkOn({ todo: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [] }, walk)
+}
+
+function* walkOn(rest: Rest, walk: Walk): Generator<Way> {
+  walk.spend()
+  const [schema, ...todo] = rest.todo
+  if (schema === undefined) {
+    const [choice, ...choices] = rest.choices
+    if (!choice) yield rest.way
+    else for (const way of choice) yield* walkOn({ ...rest, todo: way, choices }, walk)
+    return
+  }
+  if (schema === false) return walk.note(new SchemaError('the schema allows nothing here', ''))
+  if (schema === true) return yield* walkOn({ ...rest, todo }, walk)
+  const taken = take(schema, { ...rest, todo }, walk)
+  const next = taken && schema.$ref !== undefined ? follow(schema, taken, walk) : taken
+  if (next) yield* walkOn(next, walk)
+}

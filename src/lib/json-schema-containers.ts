@@ -1,0 +1,217 @@
+// Objects and lists for a schema: required members first, then what is optional as long as it can be made.
+import { Exhausted, type Keywords, type Schema, SchemaError, step, TooLarge } from './json-schema-prepare.ts'
+import { luckAt, type Making, type Place, type Run, valueFor, valuesFor, whereIs } from './json-schema-sample.ts'
+import { patternTexts, singular } from './json-schema-strings.ts'
+
+/** Most items of a list, and most properties of an object, that are made. */
+const MOST_MEMBERS = 1000
+
+const inner = (place: Place, name: string): Place => ({ ...place, name, path: place.path + step(name) })
+const least = (values: (number | undefined)[]) => Math.max(0, ...values.map((value) => value ?? 0))
+const most = (values: (number | undefined)[]) => Math.min(...values.map((value) => value ?? Number.POSITIVE_INFINITY))
+
+/** Everything that a property of this name must satisfy. */
+function schemasOf(parts: Keywords[], name: string): Schema[] {
+  const known = parts.map(({ properties, patternProperties }) => [
+    ...(properties?.[name] === undefined ? [] : [properties[name]]),
+    ...Object.entries(patternProperties ?? {}).flatMap(([pattern, schema]) =>
+      new RegExp(pattern, 'u').test(name) ? [schema] : [],
+    ),
+  ])
+  const nowhere = known.every((schemas) => schemas.length === 0)
+  return parts.flatMap((part, index) => {
+    const own = known[index] ?? []
+    if (own.length === 0 && part.additionalProperties !== undefined) own.push(part.additionalProperties)
+    if (nowhere && part.unevaluatedProperties !== undefined) own.push(part.unevaluatedProperties)
+    return own
+  })
+}
+
+function tooMany(kind: string, count: number, path: string): TooLarge {
+  return new TooLarge(
+    `the ${kind} is too large: it has at least ${count} members, a sample at most ${MOST_MEMBERS}`,
+    path,
+  )
+}
+
+/** Objects that have the required properties, first with all the optional ones that can be made. */
+export function* objectsFor(run: Run, making: Making): Generator<object> {
+  const { parts } = making
+  const required = [...new Set(parts.flatMap((part) => part.required ?? []))]
+  const min = least(parts.map((part) => part.minProperties))
+  const max = most(parts.map((part) => part.maxProperties))
+  if (min > MOST_MEMBERS) throw tooMany('object', min, whereIs(run, parts, 'minProperties'))
+  if (Math.max(min, required.length) > max) {
+    const message = `no object has at least ${Math.max(min, required.length)} and at most ${max} properties`
+    throw new SchemaError(message, whereIs(run, parts, 'maxProperties'))
+  }
+  const known = [...new Set(parts.flatMap((part) => Object.keys(part.properties ?? {})))]
+  const optional = known.filter((name) => !required.includes(name))
+  const names =
+    known.length === 0 && required.length === 0
+      ? Math.min(max, Math.max(min, run.lean ? 0 : dictionarySize(parts)))
+      : min
+  if (!run.lean) yield objectWith(run, making, { required, optional, wanted: max, min: names })
+  yield objectWith(run, making, { required, optional, wanted: min, min })
+  for (const name of optional)
+    yield objectWith(run, making, { required: [...required, name], optional, wanted: min, min })
+}
+
+/** An object without named properties is a dictionary when it says what its values are. */
+const dictionarySize = (parts: Keywords[]): number =>
+  parts.some((part) => typeof part.additionalProperties === 'object' || part.patternProperties) ? 2 : 0
+
+interface Members {
+  required: string[]
+  optional: string[]
+  /** Optional properties are added up to this number of properties. */
+  wanted: number
+  /** Names are invented up to this number of properties. */
+  min: number
+}
+
+function objectWith(run: Run, { parts, place }: Making, { required, optional, wanted, min }: Members): object {
+  const made: Record<string, unknown> = Object.create(null)
+  for (const name of required) {
+    const schemas = schemasOf(parts, name)
+    if (schemas.includes(false)) {
+      const path = whereIs(
+        run,
+        parts.filter((part) => part.required?.includes(name)),
+        'required',
+      )
+      throw new SchemaError(`the property ${JSON.stringify(name)} is required, but not allowed`, path)
+    }
+    made[name] = valueFor(run, schemas, inner(place, name))
+  }
+  let count = required.length
+  const add = (name: string) => {
+    if (name in made || schemasOf(parts, name).includes(false) || !isName(run, parts, name)) return
+    try {
+      made[name] = valueFor(run, schemasOf(parts, name), inner(place, name))
+      count++
+    } catch (error) {
+      if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
+    }
+  }
+  for (const name of optional) if (count < wanted) add(name)
+  if (count < min) {
+    for (const name of inventedNames(run, parts, place)) {
+      add(name)
+      if (count >= min) break
+    }
+  }
+  // Properties stand in the order of the schema, as people write them.
+  const order = [...new Set([...parts.flatMap((part) => Object.keys(part.properties ?? {})), ...Object.keys(made)])]
+  return Object.assign(
+    Object.create(null),
+    ...order.filter((name) => name in made).map((name) => Object.assign(Object.create(null), { [name]: made[name] })),
+  )
+}
+
+const isName = (run: Run, parts: Keywords[], name: string): boolean =>
+  parts.every(({ propertyNames }) => propertyNames === undefined || run.check(name, propertyNames) === undefined)
+
+/** Names for further properties: those of patterns, numbered ones, then those that propertyNames ask for. */
+function* inventedNames(run: Run, parts: Keywords[], place: Place): Generator<string> {
+  const luck = (purpose: string) => luckAt(run, place, purpose)
+  const word = singular(place.name) || 'key'
+  const patterns = parts.flatMap((part) => Object.keys(part.patternProperties ?? {}))
+  const rules = parts.flatMap((part) => part.propertyNames ?? [])
+  for (let turn = 0; turn < MOST_MEMBERS; turn++) {
+    const numbered = `${word}_${turn + 1}`
+    for (const pattern of patterns) {
+      const [text = ''] = patternTexts(pattern, { name: '', turn, luck }, { path: '', shortest: 0 }).take(1)
+      yield pattern.endsWith('$') ? text : text + numbered
+    }
+    yield numbered
+    // Most rules let numbered names pass.
+    if (rules.length === 0 || turn < 3) continue
+    const at = { ...inner(place, word), turn: turn - 3 }
+    yield* valuesFor(run, [...rules, { type: 'string' }], at)
+      .take(turn === 3 ? MOST_MEMBERS : 2)
+      .map(String)
+  }
+}
+
+/** What the item at an index must satisfy, `contains` aside. */
+const itemSchemas = (parts: Keywords[], index: number): Schema[] =>
+  parts.flatMap((part) => part.prefixItems?.[index] ?? part.items ?? [])
+
+/** Lists, first with a few items, then with as few as the schema allows. */
+export function* listsFor(run: Run, making: Making): Generator<unknown[]> {
+  const { parts } = making
+  const contained = parts.flatMap(({ contains, minContains, maxContains }) =>
+    contains === undefined ? [] : [{ contains, count: minContains ?? 1, atMost: maxContains }],
+  )
+  const min = least([...parts.map((part) => part.minItems), ...contained.map(({ count }) => count)])
+  const max = most(parts.map((part) => part.maxItems))
+  if (min > MOST_MEMBERS) throw tooMany('list', min, whereIs(run, parts, 'minItems', 'minContains'))
+  if (min > max) {
+    throw new SchemaError(`no list has at least ${min} and at most ${max} items`, whereIs(run, parts, 'minItems'))
+  }
+  const together = contained.reduce((sum, { count }) => sum + count, 0)
+  const tuple = least(parts.map((part) => part.prefixItems?.length))
+  const closed = parts.some((part) => part.items === false || part.unevaluatedItems === false)
+  const few = closed ? tuple : Math.max(tuple, 2)
+  const lengths = [...new Set([...(run.lean ? [] : [few]), Math.max(min, together), min, tuple])]
+  for (const length of lengths.map((wanted) => Math.min(Math.max(wanted, min), max))) {
+    yield listOf(run, making, { min, length, unique: parts.some((part) => part.uniqueItems), extra: spread(contained) })
+    if (contained.length === 0) continue
+    const fromEnd = (index: number) => spread(contained)(length - 1 - index)
+    yield listOf(run, making, { min, length, unique: parts.some((part) => part.uniqueItems), extra: fromEnd })
+    const overlaid = (index: number) => contained.flatMap(({ contains, count }) => (index < count ? [contains] : []))
+    yield listOf(run, making, { min, length, unique: parts.some((part) => part.uniqueItems), extra: overlaid })
+  }
+}
+
+interface Contained {
+  contains: Schema
+  count: number
+  atMost: number | undefined
+}
+
+/** One `contains` after the other; what must not be contained more often is kept out of the other items. */
+const spread =
+  (contained: Contained[]) =>
+  (index: number): Schema[] => {
+    let before = 0
+    return contained.flatMap(({ contains, count, atMost }) => {
+      const here = index >= before && index < before + count
+      before += count
+      return here ? [contains] : atMost === undefined ? [] : [{ not: contains }]
+    })
+  }
+
+interface Items {
+  min: number
+  length: number
+  unique: boolean
+  /** What the item must satisfy besides. */
+  extra(index: number): Schema[]
+}
+
+function listOf(run: Run, { parts, place }: Making, { min, length, unique, extra }: Items): unknown[] {
+  const made: unknown[] = []
+  const seen = new Set<string>()
+  const name = singular(place.name)
+  for (let index = 0; index < length; index++) {
+    const schemas = [...itemSchemas(parts, index), ...extra(index)]
+    const at = { ...place, name, path: `${place.path}/*`, turn: index }
+    try {
+      const next = unique
+        ? valuesFor(run, schemas, at).find((value) => !seen.has(JSON.stringify(value)))
+        : valueFor(run, schemas, at)
+      if (next === undefined) {
+        const message = `only ${index} different items can be made, and there must be ${min}`
+        throw new SchemaError(message, whereIs(run, parts, 'uniqueItems'))
+      }
+      seen.add(JSON.stringify(next))
+      made.push(next)
+    } catch (error) {
+      if (index < min || !(error instanceof SchemaError) || error instanceof Exhausted) throw error
+      break
+    }
+  }
+  return made
+}

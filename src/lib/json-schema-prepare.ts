@@ -1,0 +1,213 @@
+// Makes one dialect of all drafts: checks that the keywords are well formed, then writes a schema in the terms of 2020-12.
+import type { InstanceType, Schema as ValidatorSchema, validate } from '@cfworker/json-schema'
+
+/** Keywords of a prepared schema, in the terms of draft 2020-12. */
+export interface Keywords {
+  $ref?: string
+  /** Set by the validator: the address that `$ref` means. */
+  __absolute_ref__?: string
+  type?: InstanceType | InstanceType[]
+  const?: unknown
+  enum?: unknown[]
+  title?: string
+  default?: unknown
+  example?: unknown
+  examples?: unknown
+  format?: string
+  pattern?: string
+  minLength?: number
+  maxLength?: number
+  minimum?: number
+  maximum?: number
+  exclusiveMinimum?: number
+  exclusiveMaximum?: number
+  multipleOf?: number
+  properties?: Record<string, Schema>
+  patternProperties?: Record<string, Schema>
+  additionalProperties?: Schema
+  unevaluatedProperties?: Schema
+  propertyNames?: Schema
+  required?: string[]
+  minProperties?: number
+  maxProperties?: number
+  dependentRequired?: Record<string, string[]>
+  dependentSchemas?: Record<string, Schema>
+  prefixItems?: Schema[]
+  items?: Schema
+  unevaluatedItems?: Schema
+  contains?: Schema
+  minContains?: number
+  maxContains?: number
+  minItems?: number
+  maxItems?: number
+  uniqueItems?: boolean
+  allOf?: Schema[]
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  not?: Schema
+  if?: Schema
+  then?: Schema
+  else?: Schema
+}
+/** A prepared schema. */
+export type Schema = boolean | Keywords
+
+/** The schema cannot be used or nothing can satisfy it: the message says why, `path` (a JSON pointer) where in the schema. */
+export class SchemaError extends Error {
+  override name = 'SchemaError'
+  readonly path: string
+  constructor(message: string, path: string) {
+    super(message)
+    this.path = path
+  }
+}
+
+/** Something is larger than a sample may be. */
+export class TooLarge extends SchemaError {}
+
+/** All the work that is done for one sample is spent. */
+export class Exhausted extends TooLarge {}
+
+/** Names of the JSON types. */
+export const TYPES: InstanceType[] = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null']
+
+const self: ValidatorSchema = { $ref: '#' }
+const one: ValidatorSchema = { type: 'number' }
+const count: ValidatorSchema = { type: 'integer', minimum: 0 }
+const words: ValidatorSchema = { type: 'array', items: { type: 'string' } }
+const many: ValidatorSchema = { type: 'array', items: self, minItems: 1 }
+const map: ValidatorSchema = { type: 'object', additionalProperties: self }
+const limit: ValidatorSchema = { type: ['number', 'boolean'] }
+const each = (names: string, schema: ValidatorSchema) =>
+  Object.fromEntries(names.split(' ').map((name) => [name, schema]))
+/** What a schema of any draft looks like; keywords that are not here may hold anything. */
+const SCHEMA_OF_SCHEMAS: ValidatorSchema = {
+  type: ['object', 'boolean'],
+  properties: {
+    ...each('$schema $id $ref $anchor title pattern format', { type: 'string' }),
+    type: { anyOf: [{ type: 'array', items: { enum: TYPES }, minItems: 1 }, { enum: TYPES }] },
+    enum: { type: 'array', minItems: 1 },
+    required: words,
+    ...each('minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains', count),
+    ...each('minimum maximum', one),
+    ...each('exclusiveMinimum exclusiveMaximum', limit),
+    multipleOf: { type: 'number', exclusiveMinimum: 0 },
+    ...each('uniqueItems nullable', { type: 'boolean' }),
+    ...each('properties patternProperties $defs definitions dependentSchemas', map),
+    ...each('additionalProperties unevaluatedProperties propertyNames contains', self),
+    ...each('additionalItems unevaluatedItems not if then else', self),
+    ...each('allOf anyOf oneOf prefixItems', many),
+    items: { anyOf: [many, self] },
+    dependentRequired: { type: 'object', additionalProperties: words },
+    dependencies: { type: 'object', additionalProperties: { anyOf: [words, self] } },
+  },
+}
+
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+const VALUES = new Set(['const', 'enum', 'default', 'example', 'examples', 'required', 'dependentRequired', 'type'])
+
+type Plain = Record<string, unknown>
+const isPlain = (value: unknown): value is Plain => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** One step of a JSON pointer. */
+export const step = (key: string | number): string => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+/**
+ * A pattern that the unicode mode takes: other engines allow an escape before any sign (`\-`, `\_`).
+ * @throws SchemaError when it is no regular expression.
+ */
+function readPattern(pattern: string, path: string): string {
+  const relaxed = pattern.replace(/\\([\s\S])/g, (escaped, sign: string) =>
+    /[-!"#%&',:;<=>@`~_ ]/.test(sign) ? `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}` : escaped,
+  )
+  try {
+    new RegExp(relaxed, 'u')
+    return relaxed
+  } catch (error) {
+    throw new SchemaError(`${error instanceof Error ? error.message : error}`, path)
+  }
+}
+
+/** Older spellings of one schema object, written as 2020-12 has them. */
+function modernize(schema: Plain, old: boolean): Plain {
+  const {
+    $schema: _,
+    id,
+    nullable,
+    items,
+    additionalItems,
+    dependencies,
+    exclusiveMinimum,
+    exclusiveMaximum,
+    ...rest
+  } = schema
+  const out: Plain = { ...rest }
+  if (old && typeof schema.$ref === 'string') {
+    for (const key of Object.keys(out)) if (!['$ref', '$defs', 'definitions', 'default'].includes(key)) delete out[key]
+  }
+  if (old && typeof id === 'string' && out.$ref === undefined) out.$id = id
+  if (typeof out.$dynamicRef === 'string') out.$ref ??= out.$dynamicRef
+  if (typeof out.$dynamicAnchor === 'string') out.$anchor ??= out.$dynamicAnchor
+  if (Array.isArray(items)) {
+    out.prefixItems = items
+    if (additionalItems !== undefined) out.items = additionalItems
+  } else if (items !== undefined) out.items = items
+  for (const [flag, side, name] of [
+    [exclusiveMinimum, 'minimum', 'exclusiveMinimum'],
+    [exclusiveMaximum, 'maximum', 'exclusiveMaximum'],
+  ] as const) {
+    if (typeof flag === 'number') out[name] = flag
+    if (flag !== true || out[side] === undefined) continue
+    out[name] = out[side]
+    delete out[side]
+  }
+  if (isPlain(dependencies)) {
+    const split = (lists: boolean) => Object.entries(dependencies).filter(([, value]) => Array.isArray(value) === lists)
+    out.dependentRequired = Object.fromEntries(split(true))
+    out.dependentSchemas = Object.fromEntries(split(false))
+  }
+  if (nullable === true && out.type !== undefined) {
+    out.type = [...new Set([out.type, 'null'].flat())]
+    if (Array.isArray(out.enum) && !out.enum.includes(null)) out.enum = [...out.enum, null]
+  }
+  return out
+}
+
+/** A schema to sample or to validate with, and where each of its parts stands in the schema as it was sent. */
+export interface Prepared {
+  schema: Schema
+  origin: WeakMap<object, string>
+}
+
+function rewrite(schema: unknown, path: string, context: { old: boolean; origin: WeakMap<object, string> }): unknown {
+  const inner = (value: unknown, key: string | number) => rewrite(value, path + step(key), context)
+  if (Array.isArray(schema)) return schema.map(inner)
+  if (!isPlain(schema)) return schema
+  const out: Plain = Object.create(null)
+  for (const [key, value] of Object.entries(modernize(schema, context.old))) {
+    if (VALUES.has(key)) out[key] = value
+    else if (key === 'pattern' && typeof value === 'string') out[key] = readPattern(value, `${path}/pattern`)
+    else if (MAPS.has(key) && isPlain(value)) {
+      const all: Plain = Object.create(null)
+      for (const [name, item] of Object.entries(value)) {
+        const at = path + step(key) + step(name)
+        all[key === 'patternProperties' ? readPattern(name, at) : name] = rewrite(item, at, context)
+      }
+      out[key] = all
+    } else out[key] = inner(value, key)
+  }
+  context.origin.set(out, path)
+  return out
+}
+
+/**
+ * Checks a schema and writes it in the terms of 2020-12.
+ * @throws SchemaError when a keyword is malformed.
+ */
+export function prepare(schema: unknown, validator: typeof validate): Prepared {
+  const wrong = validator(schema, SCHEMA_OF_SCHEMAS, '2020-12').errors.at(-1)
+  if (wrong) throw new SchemaError(`malformed schema: ${wrong.error}`, wrong.instanceLocation.slice(1))
+  const marker = isPlain(schema) ? schema.$schema : undefined
+  const context = { old: /draft-0?[34567]/.test(String(marker)), origin: new WeakMap<object, string>() }
+  return { schema: rewrite(schema, '', context) as Schema, origin: context.origin }
+}

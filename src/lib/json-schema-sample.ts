@@ -1,0 +1,251 @@
+// Makes values for a schema: every way through it is tried, likely values first, and each is checked before it is taken.
+import type { InstanceType } from '@cfworker/json-schema'
+import { chance } from './chance.ts'
+import type { Inside } from './json-schema-branches.ts'
+import { typesOf, type Way, waysThrough } from './json-schema-branches.ts'
+import { listsFor, objectsFor } from './json-schema-containers.ts'
+import { numbersIn, rangeOf } from './json-schema-numbers.ts'
+import { Exhausted, type Keywords, type Schema, SchemaError, TooLarge, TYPES } from './json-schema-prepare.ts'
+import { fitted, formatTexts, LONGEST_TEXT, patternTexts, plainText } from './json-schema-strings.ts'
+
+/** One attempt at a sample. */
+export interface Run {
+  /** Schemas by the address of references. */
+  lookup: Record<string, Schema>
+  origin: WeakMap<object, string>
+  key: string
+  /** How often a reference may stand inside itself. */
+  depth: number
+  /** Only what the schema requires. */
+  lean: boolean
+  /** Values that may still be made or checked. */
+  budget: number
+  /** What is wrong with a value, if anything. */
+  check(value: unknown, schema: Schema): SchemaError | undefined
+}
+
+/** Where in the sample a value stands. */
+export interface Place {
+  name: string
+  /** Names from the root on, without the indexes of lists. */
+  path: string
+  /** Index of the list item that this is in. */
+  turn: number
+  inside: Inside | undefined
+}
+
+/** Where the first part that has one of the keywords has it. */
+export function whereIs(run: Run, parts: Keywords[], ...names: (keyof Keywords)[]): string {
+  for (const part of parts) {
+    for (const name of names) if (part[name] !== undefined) return `${run.origin.get(part) ?? ''}/${name}`
+  }
+  return ''
+}
+
+const sizeOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 1)
+    : 1
+
+const weights = new WeakMap<object, number>()
+
+/** How many schemas look at one value. */
+function weightOf(schema: Schema): number {
+  if (typeof schema === 'boolean') return 1
+  const known = weights.get(schema)
+  if (known !== undefined) return known
+  const { allOf = [], anyOf = [], oneOf = [], not = true, if: condition = true } = schema
+  const weight = [...allOf, ...anyOf, ...oneOf, not, condition].reduce((sum, inner) => sum + weightOf(inner), 1)
+  weights.set(schema, weight)
+  return weight
+}
+
+function spend(run: Run, amount: number) {
+  run.budget -= amount
+  if (run.budget < 0) throw new Exhausted('the schema is too large: a sample takes more work than is done for one', '')
+}
+
+type Note = (error: SchemaError) => void
+
+/**
+ * Values that satisfy all of the schemas, the likely ones first.
+ * @throws SchemaError when there is none, with what was wrong first.
+ */
+export function* valuesFor(run: Run, schemas: Schema[], place: Place): Generator<unknown> {
+  let failure: SchemaError | undefined
+  let found = false
+  const note: Note = (error) => {
+    if (!failure || (error instanceof TooLarge && !(failure instanceof TooLarge))) failure = error
+  }
+  const { lookup, origin, depth } = run
+  const weight = schemas.reduce((sum, schema) => sum + weightOf(schema), 0)
+  for (const way of waysThrough(schemas, {
+    lookup,
+    origin,
+    depth,
+    inside: place.inside,
+    note,
+    spend: () => spend(run, 1),
+  })) {
+    for (const value of attempts(run, way, place, note)) {
+      spend(run, sizeOf(value) + weight)
+      const wrong = schemas.map((schema) => run.check(value, schema)).find((error) => error !== undefined)
+      if (wrong) {
+        note(wrong)
+        continue
+      }
+      found = true
+      yield value
+    }
+  }
+  if (!found) throw failure ?? new SchemaError('nothing satisfies the schema', '')
+}
+
+/** The first of `valuesFor`. */
+export function valueFor(run: Run, schemas: Schema[], place: Place): unknown {
+  for (const value of valuesFor(run, schemas, place)) return value
+}
+
+/** Values for one way; what cannot be made is noted, unless the work got too large. */
+function* attempts(run: Run, way: Way, place: Place, note: Note): Generator<unknown> {
+  const values = proposals(run, way, place)
+  for (;;) {
+    try {
+      const next = values.next()
+      if (next.done) return
+      yield next.value
+    } catch (error) {
+      if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
+      // An error costs more than a value.
+      spend(run, 20)
+      return note(error)
+    }
+  }
+}
+
+/** A number in [0, 1), always the same for the same key, place and purpose. */
+export const luckAt = (run: Run, place: Place, purpose: string) => chance(0, run.key, place.path, purpose)
+const rotated = <Value>(values: Value[], by: number): Value[] => {
+  const start = values.length === 0 ? 0 : by % values.length
+  return [...values.slice(start), ...values.slice(0, start)]
+}
+
+function* proposals(run: Run, way: Way, place: Place): Generator<unknown> {
+  const { parts } = way
+  for (const { example, examples, default: standard } of parts) {
+    yield* [example, ...(Array.isArray(examples) ? rotated(examples, place.turn) : []), standard].filter(
+      (value) => value !== undefined && value !== null,
+    )
+  }
+  const lists = parts.flatMap((part) => ('const' in part ? [[part.const]] : ((part.enum && [part.enum]) ?? [])))
+  const [shortest] = lists.sort((a, b) => a.length - b.length)
+  if (shortest) {
+    const likely = shortest.length > 1 ? shortest.filter((value) => value !== null) : shortest
+    yield* rotated(likely, Math.floor(luckAt(run, place, 'choice') * likely.length) + place.turn)
+    if (shortest.includes(null)) yield null
+    return
+  }
+  const types = typesOf(parts) ?? likelyTypes(parts, place)
+  const failures: SchemaError[] = []
+  for (const type of types) {
+    try {
+      yield* valuesOfType(run, type, { parts, place: { ...place, inside: way.inside } })
+    } catch (error) {
+      if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
+      failures.push(error)
+    }
+  }
+  if (failures[0]) throw failures[0]
+}
+
+const HINTS: [InstanceType, (keyof Keywords)[]][] = [
+  ['object', ['properties', 'required', 'patternProperties', 'minProperties', 'propertyNames', 'additionalProperties']],
+  ['array', ['items', 'prefixItems', 'contains', 'minItems', 'maxItems', 'uniqueItems']],
+  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
+]
+
+/** Types to try where the schema names none: what its keywords are about, an object at the root, or else a string. */
+function likelyTypes(parts: Keywords[], place: Place): InstanceType[] {
+  const hinted = HINTS.filter(([, names]) => parts.some((part) => names.some((name) => part[name] !== undefined)))
+  const root: InstanceType[] =
+    place.path === '' && !parts.some((part) => part.pattern ?? part.format ?? part.minLength) ? ['object'] : []
+  return [...new Set([...hinted.map(([type]) => type), ...root, ...TYPES])]
+}
+
+/** What a container is made from. */
+export interface Making {
+  parts: Keywords[]
+  place: Place
+}
+
+function* valuesOfType(run: Run, type: InstanceType, making: Making): Generator<unknown> {
+  const { place } = making
+  switch (type) {
+    case 'object':
+      return yield* objectsFor(run, making)
+    case 'array':
+      return yield* listsFor(run, making)
+    case 'string':
+      return yield* stringsFor(run, making)
+    case 'boolean': {
+      const first = luckAt(run, place, 'boolean') < 0.5 === (place.turn % 2 === 0)
+      return yield* [first, !first]
+    }
+    case 'null':
+      return yield null
+    default:
+      return yield* numbersFor(run, type === 'integer', making)
+  }
+}
+
+function* numbersFor(run: Run, whole: boolean, { parts, place }: Making): Generator<number> {
+  const range = rangeOf(parts, whole)
+  if (range.low > range.high) {
+    const path = whereIs(run, parts, 'minimum', 'exclusiveMinimum')
+    throw new SchemaError(`no number is at least ${range.low} and at most ${range.high}`, path)
+  }
+  let some = false
+  for (const value of numbersIn(range, luckAt(run, place, 'number'), place.turn)) {
+    if (whole && !Number.isInteger(value)) continue
+    some = true
+    yield value
+  }
+  if (some) return
+  const path = whereIs(run, parts, 'multipleOf', 'minimum', 'exclusiveMinimum')
+  throw new SchemaError(`no multiple of ${range.step} is from ${range.low} to ${range.high}`, path)
+}
+
+function* stringsFor(run: Run, { parts, place }: Making): Generator<string> {
+  const shortest = Math.max(0, ...parts.map((part) => part.minLength ?? 0))
+  const longest = Math.min(...parts.map((part) => part.maxLength ?? Number.POSITIVE_INFINITY))
+  if (shortest > LONGEST_TEXT) {
+    const message = `the string is too large: minLength is ${shortest}, a sample has at most ${LONGEST_TEXT} characters`
+    throw new TooLarge(message, whereIs(run, parts, 'minLength'))
+  }
+  if (shortest > longest) {
+    const message = `no string has at least ${shortest} and at most ${longest} characters`
+    throw new SchemaError(message, whereIs(run, parts, 'minLength'))
+  }
+  const title = parts.find((part) => part.title !== undefined)?.title ?? ''
+  const luck = (purpose: string) => luckAt(run, place, purpose)
+  const about = { name: place.name || title, turn: place.turn, luck }
+  for (const { format } of parts) if (format !== undefined) yield* formatTexts(format, about, shortest)
+  const text = plainText(about)
+  yield fitted(text, shortest, longest)
+  const short: string[] = []
+  for (const part of parts) {
+    if (part.pattern === undefined) continue
+    const path = `${run.origin.get(part) ?? ''}/pattern`
+    for (const made of patternTexts(part.pattern, about, { path, shortest })) {
+      if (made.length < shortest) short.push(made)
+      else yield made
+    }
+  }
+  yield* short.flatMap((made) => [made.padEnd(shortest, 'a'), made.padEnd(shortest, '0')])
+  yield* [0, 1, 2].map((more) => fitted(`${place.turn + more + 1} ${text}`, shortest, longest))
+  // Short strings differ in their letters alone.
+  const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
+  for (let more = 0; more < letters.length && longest > 0; more++) {
+    yield (letters[(place.turn + more) % letters.length] ?? 'a').repeat(Math.max(1, shortest))
+  }
+}

@@ -1,0 +1,189 @@
+// Strings for a schema: what a person would write under that name or format, or something that a pattern accepts.
+import type RandExp from 'randexp'
+import { TooLarge } from './json-schema-prepare.ts'
+
+/** Longest string that is made, in characters. */
+export const LONGEST_TEXT = 100_000
+
+/** What a string is for: chooses among likely texts. */
+export interface TextPlace {
+  /** Name of the property, or the title of the schema. */
+  name: string
+  /** Index of the list item that the text is in. */
+  turn: number
+  /** A number in [0, 1), always the same for the same place and purpose. */
+  luck(purpose: string): number
+}
+
+const KNOWN = new Map<string, string[]>(
+  Object.entries({
+    city: ['Paris', 'Oslo', 'Lima', 'Kyoto'],
+    location: ['Paris', 'Oslo', 'Lima', 'Kyoto'],
+    country: ['France', 'Norway', 'Peru', 'Japan'],
+    street: ['12 Main Street', '5 Mill Lane'],
+    address: ['12 Main Street, Paris', '5 Mill Lane, Oslo'],
+    zip: ['75001', '0150'],
+    postcode: ['75001', '0150'],
+    email: ['alex@example.com', 'sam@example.com', 'kim@example.com'],
+    url: ['https://example.com/', 'https://example.org/'],
+    link: ['https://example.com/', 'https://example.org/'],
+    phone: ['+1 555 0100', '+1 555 0101'],
+    firstname: ['Alex', 'Sam', 'Kim', 'Robin'],
+    lastname: ['Smith', 'Garcia', 'Tanaka', 'Novak'],
+    username: ['alex', 'sam', 'kim', 'robin'],
+    person: ['Alex Smith', 'Sam Garcia', 'Kim Tanaka'],
+    author: ['Alex Smith', 'Sam Garcia', 'Kim Tanaka'],
+    currency: ['EUR', 'USD', 'JPY'],
+    language: ['English', 'French', 'Japanese'],
+    color: ['green', 'blue', 'orange'],
+    colour: ['green', 'blue', 'orange'],
+    date: ['2026-01-15', '2026-02-20', '2026-03-25'],
+    timezone: ['Europe/Paris', 'Asia/Tokyo'],
+  }),
+)
+
+const two = (value: number) => String(value).padStart(2, '0')
+const dayOf = (index: number) => `2026-${two((index % 12) + 1)}-${two((index % 28) + 1)}`
+const hex = (place: TextPlace, length: number) =>
+  Array.from({ length }, (_, index) => Math.floor(place.luck(`hex ${place.turn} ${index}`) * 16).toString(16)).join('')
+
+/** A text of each format; `more` are further letters, for a least length. */
+const FORMATS: Record<string, (place: TextPlace, more: string) => string> = {
+  date: ({ turn }) => dayOf(turn),
+  time: ({ turn }) => `${two((9 + turn) % 24)}:30:00Z`,
+  'date-time': ({ turn }) => `${dayOf(turn)}T09:30:00Z`,
+  duration: ({ turn }) => `PT${turn + 1}H`,
+  email: ({ turn }, more) => `alex${turn || ''}@${more && `${more.slice(0, 60)}.`}example.com`,
+  'idn-email': ({ turn }, more) => `alex${turn || ''}@${more && `${more.slice(0, 60)}.`}example.com`,
+  hostname: ({ turn }, more) => `${more && `${more.slice(0, 60)}.`}${turn ? `host${turn}.` : ''}example.com`,
+  'idn-hostname': ({ turn }) => `${turn ? `host${turn}.` : ''}example.com`,
+  uri: ({ turn }, more) => `https://example.com/${turn || ''}${more}`,
+  url: ({ turn }, more) => `https://example.com/${turn || ''}${more}`,
+  iri: ({ turn }, more) => `https://example.com/${turn || ''}${more}`,
+  'uri-reference': ({ turn }, more) => `/page${turn || ''}${more}`,
+  'iri-reference': ({ turn }, more) => `/page${turn || ''}${more}`,
+  'uri-template': ({ turn }, more) => `https://example.com/${turn || ''}${more}{id}`,
+  uuid: (place) => hex(place, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-a$4-'),
+  ipv4: ({ turn }) => `192.0.2.${(turn % 250) + 1}`,
+  ipv6: ({ turn }) => `2001:db8::${(turn + 1).toString(16)}`,
+  cidrv4: ({ turn }) => `192.0.${turn % 250}.0/24`,
+  cidrv6: ({ turn }) => `2001:db8:${(turn + 1).toString(16)}::/48`,
+  byte: ({ turn }) => btoa(`text ${turn}`),
+  base64: ({ turn }) => btoa(`text ${turn}`),
+  regex: ({ turn }, more) => `^[a-z]+${turn || ''}${more}$`,
+  'json-pointer': ({ turn }, more) => `/item/${turn}${more}`,
+  'relative-json-pointer': ({ turn }, more) => `${turn}/item${more}`,
+  'json-pointer-uri-fragment': ({ turn }, more) => `#/item/${turn}${more}`,
+}
+
+/** One of what a list is called: `cities` is a list of `city`. */
+export const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^sui])s$/, '$1')
+
+/** The words of a property's name: `finalAnswer` and `final_answer` are "final answer". */
+const wordsOf = (name: string) =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+    .toLowerCase()
+
+/** A text that a person could write under this name. */
+export function plainText({ name, turn, luck }: TextPlace): string {
+  const words = wordsOf(name) || 'text'
+  const split = words.split(' ')
+  const known = KNOWN.get(split.slice(-2).join('')) ?? KNOWN.get(split.at(-1) ?? '')
+  if (known) return known[(Math.floor(luck('word') * known.length) + turn) % known.length] ?? words
+  return turn > 0 ? `${words} ${turn + 1}` : words
+}
+
+/** The text made as long as a schema wants it: repeated, or cut. */
+export function fitted(text: string, shortest: number, longest: number): string {
+  const long = text.length >= shortest ? text : `${text} `.repeat(Math.ceil(shortest / (text.length + 1)) + 1)
+  const cut = long.slice(0, text.length >= shortest ? longest : shortest)
+  return cut.endsWith(' ') ? `${cut.slice(0, -1)}.` : cut
+}
+
+/** Texts of a format, some long enough for `shortest`; none when the format is not known. */
+export function formatTexts(format: string, place: TextPlace, shortest: number): string[] {
+  const make = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined
+  if (!make) return []
+  const text = make(place, '')
+  const long = make(place, 'a'.repeat(Math.max(0, shortest - text.length)))
+  // Some patterns beside a format want the local time.
+  return [text, long, text.replace(/Z$/, '')]
+}
+
+interface PatternUse {
+  /** Where the schema has the pattern. */
+  path: string
+  /** Least length that is asked for, which repetitions grow to. */
+  shortest: number
+}
+
+interface Token {
+  type: number
+  stack?: Token[]
+  options?: Token[][]
+  value?: Token | number
+  min?: number
+  max?: number
+}
+const REPETITION = 5
+
+/** The most characters that a parsed pattern can give; repetitions are cut to `extra` more than they need. */
+function widthOf(token: Token, extra: number): number {
+  if (token.type === REPETITION && typeof token.value === 'object') {
+    token.max = Math.min(token.max ?? 0, (token.min ?? 0) + extra)
+    return token.max * widthOf(token.value, extra)
+  }
+  const lists = token.options ?? (token.stack ? [token.stack] : [])
+  const widths = lists.map((list) => list.reduce((sum, inner) => sum + widthOf(inner, extra), 0))
+  return lists.length === 0 ? 1 : Math.max(...widths)
+}
+
+/** The generator does not read unicode classes, code points above four digits or look-behinds: near enough in ASCII. */
+function inAscii(pattern: string): string {
+  let inside = false
+  return pattern.replace(/\\[pP]\{([^}]*)\}|\\u\{([^}]*)\}|\(\?<([=!])|\\.|[[\]]/g, (found, property, code, look) => {
+    if (found === '[' || found === ']') inside = found === '['
+    if (look) return `(?${look}`
+    if (code) return String.fromCodePoint(Number.parseInt(code, 16))
+    if (property === undefined) return found
+    const range = property === 'Lu' ? 'A-Z' : property.startsWith('N') ? '0-9' : property.startsWith('P') ? '.,' : 'a-z'
+    return inside ? range : `[${found[1] === 'P' ? '^' : ''}${range}]`
+  })
+}
+
+let generator: typeof RandExp | undefined
+
+/** Loads what `patternTexts` needs, on first use. */
+export async function loadPatterns(): Promise<void> {
+  generator ??= (await import('randexp')).default
+}
+
+/**
+ * Texts made from a pattern (`loadPatterns` first), short ones first; some may not match, since look-aheads are met by luck.
+ * @throws SchemaError when the pattern asks for a text that is too long.
+ */
+export function* patternTexts(pattern: string, place: TextPlace, { path, shortest }: PatternUse): Generator<string> {
+  if (!generator) return
+  for (let attempt = 0; attempt < 40; attempt++) {
+    let random: RandExp
+    try {
+      random = new generator(new RegExp(inAscii(pattern)))
+    } catch {
+      return
+    }
+    const extra = Math.min(attempt < 4 ? 2 : 2 ** (attempt >> 1), Math.max(8, shortest))
+    random.max = extra
+    const width = widthOf(Reflect.get(random, 'tokens'), extra)
+    if (width > LONGEST_TEXT) {
+      if (extra > 2) return
+      throw new TooLarge(`the pattern is too large: it asks for a text of up to ${width} characters`, path)
+    }
+    let draws = 0
+    random.randInt = (from, to) =>
+      from + Math.floor(place.luck(`pattern ${pattern} ${place.turn} ${attempt} ${draws++}`) * (to - from + 1))
+    yield random.gen()
+  }
+}

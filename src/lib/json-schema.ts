@@ -1,0 +1,103 @@
+// JSON Schema of any draft: a plausible value that satisfies a schema, and what is wrong with a value.
+import type { Schema as ValidatorSchema } from '@cfworker/json-schema'
+import { prepare, type Schema, SchemaError, TooLarge } from './json-schema-prepare.ts'
+import { type Run, valueFor } from './json-schema-sample.ts'
+import { loadPatterns } from './json-schema-strings.ts'
+
+export { SchemaError }
+
+/** Values made and checked for one attempt at a sample. */
+const BUDGET = 50_000
+
+/**
+ * Attempts at a sample: one with everything, then only what is required, not recursive and more recursive. A recursive schema
+ * that can end at all mostly ends without a reference inside itself.
+ */
+const ATTEMPTS = [
+  { lean: false, depth: 2 },
+  { lean: true, depth: 1 },
+  { lean: true, depth: 6 },
+]
+
+/** The error as one of the schema; a schema that is nested so deeply that the stack ends is the client's mistake too. */
+function asSchemaError(error: unknown): SchemaError {
+  if (error instanceof SchemaError) return error
+  if (error instanceof RangeError)
+    return new SchemaError('the schema is nested too deeply, or leads back to itself', '')
+  return new SchemaError(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error), '')
+}
+
+async function load() {
+  const { dereference, validate } = await import('@cfworker/json-schema')
+  return { dereference, validate }
+}
+
+type Library = Awaited<ReturnType<typeof load>>
+type Problem = ReturnType<Library['validate']>['errors'][number]
+
+/** The problems that say most: not those that only say that a part has problems, nor that a wrong property is undeclared. */
+const telling = (errors: Problem[]): Problem[] =>
+  errors.filter((error, index) => {
+    const next = errors[index + 1]
+    if (error.keyword === 'false') return index === 0
+    if (next?.keyword === 'false') {
+      const same = (other: Problem) => other.instanceLocation === next.instanceLocation && other.keyword !== 'false'
+      return !errors.some(same)
+    }
+    return !next?.keywordLocation.startsWith(`${error.keywordLocation}/`)
+  })
+
+function preparedWith({ dereference, validate }: Library, schema: unknown) {
+  const prepared = prepare(schema, validate)
+  const lookup = dereference(prepared.schema as ValidatorSchema | boolean)
+  const problemsOf = (value: unknown, part: Schema, location: string): Problem[] =>
+    telling(validate(value, part as ValidatorSchema | boolean, '2020-12', lookup, false, null, '#', location).errors)
+  return { ...prepared, lookup: lookup as Record<string, Schema>, problemsOf }
+}
+
+/**
+ * A value that satisfies the schema, of any draft, always the same for the same schema and key.
+ * @throws SchemaError for an impossible or malformed schema, saying why and where.
+ */
+export async function sampleOf(schema: object | boolean, key: string): Promise<unknown> {
+  const [library] = await Promise.all([load(), loadPatterns()])
+  let failure: unknown
+  try {
+    const { schema: root, lookup, origin, problemsOf } = preparedWith(library, schema)
+    const check: Run['check'] = (value, part) => {
+      const at = typeof part === 'object' ? (origin.get(part) ?? '') : ''
+      const [problem] = problemsOf(value, part, at)
+      return problem && new SchemaError(problem.error, problem.keywordLocation)
+    }
+    for (const attempt of ATTEMPTS) {
+      try {
+        const run: Run = { ...attempt, lookup, origin, key, check, budget: BUDGET }
+        const inside = typeof root === 'object' ? { schema: root, outer: undefined } : undefined
+        const sample = valueFor(run, [root], { name: '', path: '', turn: 0, inside })
+        return JSON.parse(JSON.stringify(sample))
+      } catch (error) {
+        if (failure === undefined || failure instanceof TooLarge) failure = error
+      }
+    }
+  } catch (error) {
+    failure = error
+  }
+  throw asSchemaError(failure)
+}
+
+/**
+ * Problems of a value under a schema of any draft, in words; empty when it is valid.
+ * @throws SchemaError when the schema is malformed.
+ */
+export async function violations(schema: object | boolean, value: unknown): Promise<string[]> {
+  const library = await load()
+  try {
+    const { schema: root, problemsOf } = preparedWith(library, schema)
+    return problemsOf(value, root, '').map(({ instanceLocation, error }) => {
+      const where = instanceLocation.slice(1)
+      return where === '' ? error : `${where}: ${error}`
+    })
+  } catch (error) {
+    throw asSchemaError(error)
+  }
+}

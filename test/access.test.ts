@@ -1,0 +1,119 @@
+// Who may call: tokens, hosts, and pages of other origins.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { createTestApp, send, type TestApp } from './support/app.ts'
+import { errorOf } from './support/errors.ts'
+
+const CHAT = '/v2/router/chat/completions'
+const body = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'hello' }] }
+const apps: TestApp[] = []
+const appWith = (settings: Parameters<typeof createTestApp>[0] = {}) => {
+  const app = createTestApp(settings)
+  apps.push(app)
+  return app
+}
+const app = appWith()
+afterAll(async () => {
+  await Promise.all(apps.map((one) => one.close()))
+})
+
+describe('--token', () => {
+  const closed = appWith({ token: ['secret', 'other'] })
+  const basic = (password: string) => `Basic ${btoa(`anyone:${password}`)}`
+  const paths = [
+    CHAT,
+    '/_understudy/traces',
+    '/_understudy/traces/x',
+    '/swagger',
+    '/swagger/json',
+    '/swagger/assets/swagger-ui.css',
+    '/nothing',
+    '/s/x/_understudy/traces',
+  ]
+  test.each(paths)('%s asks for it', async (path) => {
+    expect((await send(closed, path)).status).toBe(401)
+    const refused = await send(closed, path, { headers: { authorization: 'Bearer wrong' } })
+    expect(errorOf(refused.text, 401).message).toContain('--token')
+    const admitted = await send(closed, path, { headers: { authorization: 'Bearer secret' } })
+    expect(admitted.status).not.toBe(401)
+  })
+
+  test.each(['/_understudy/health', '/s/x/_understudy/health'])('%s does not', async (path) => {
+    expect((await send(closed, path)).status).toBe(200)
+  })
+
+  const rows: [string, number, string | null][] = [
+    ['Bearer secret', 200, 'default'],
+    ['Bearer other', 200, 'default'],
+    ['Bearer secret#mine', 200, 'mine'],
+    ['Bearer secret#session:mine', 200, 'mine'],
+    [basic('secret'), 200, 'default'],
+    [basic('secret#mine'), 200, 'mine'],
+    ['Bearer session:mine', 401, null],
+    ['Bearer wrong#secret', 401, null],
+    ['Bearer secretx', 401, null],
+    ['Bearer', 401, null],
+    ['secret', 401, null],
+    [basic('wrong'), 401, null],
+    ['Basic %%%', 401, null],
+  ]
+  test.each(rows)('authorization %j gives %d in session %s', async (authorization, status, session) => {
+    const answer = await closed.post(CHAT, body, { authorization })
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('x-understudy-session')).toBe(session)
+  })
+})
+
+describe('CORS', () => {
+  const origin = 'http://localhost:3000'
+  const preflight = {
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization, x-mine',
+  }
+  const names = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control-'))
+
+  test('is off unless asked for', async () => {
+    const answer = await app.post(CHAT, body, { origin })
+    expect(answer.status).toBe(200)
+    expect(names(answer.headers)).toEqual([])
+    expect(names((await send(app, CHAT, { method: 'OPTIONS', headers: { origin, ...preflight } })).headers)).toEqual([])
+  })
+
+  test.each([[[origin]], [['*']], [['http://other.example', origin]]])(
+    '%j lets the origin read answers',
+    async (cors) => {
+      const answer = await appWith({ cors }).post(CHAT, body, { origin })
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('access-control-allow-origin')).toBe(origin)
+      expect(answer.headers.get('vary')).toContain('Origin')
+      expect(answer.headers.get('access-control-expose-headers')).toBe('*')
+    },
+  )
+
+  const open = appWith({ cors: [origin], token: ['secret'] })
+  test('answers a preflight, which has no token', async () => {
+    const { status, headers } = await send(open, CHAT, { method: 'OPTIONS', headers: { origin, ...preflight } })
+    expect(status).toBe(204)
+    expect(headers.get('access-control-allow-origin')).toBe(origin)
+    expect(headers.get('access-control-allow-methods')).toContain('POST')
+    expect(headers.get('access-control-allow-headers')).toBe('authorization, x-mine')
+  })
+
+  test('errors can be read by the page too', async () => {
+    const { status, headers } = await send(open, CHAT, { method: 'POST', headers: { origin } })
+    expect(status).toBe(401)
+    expect(headers.get('access-control-allow-origin')).toBe(origin)
+  })
+
+  test('another origin gets nothing', async () => {
+    const headers = { origin: 'http://evil.example', ...preflight }
+    expect(names((await send(open, CHAT, { method: 'OPTIONS', headers })).headers)).toEqual([])
+  })
+})
+
+test('a host listened on may be called by its name, and no other', async () => {
+  const named = appWith({ host: 'Build.Example', token: ['secret'] })
+  const status = async (host: string) => (await send(named, '/_understudy/health', { headers: { host } })).status
+  expect(await status('build.example:4010')).toBe(200)
+  expect(await status('localhost:4010')).toBe(200)
+  expect(await status('other.example:4010')).toBe(403)
+})

@@ -1,0 +1,128 @@
+// Every setting can be given as a flag, a variable and a key of understudy.yaml, in that order of precedence.
+import { afterAll, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, flagOf, isList, readConfig, SETTINGS } from '../src/config.ts'
+import { emptyFolder, run } from './support/server.ts'
+
+const folder = emptyFolder()
+afterAll(folder.remove)
+const file = join(folder.path, 'settings.yaml')
+const withFile = (yaml: string) => {
+  writeFileSync(file, yaml)
+  return { UNDERSTUDY_CONFIG: file }
+}
+
+type Key = keyof Config
+/** What is written in each place (YAML, variable, flag), and what each means. */
+const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string | string[] | true, Config[K]]] } = {
+  port: [
+    ['1', 1],
+    ['2', 2],
+    ['3', 3],
+  ],
+  host: [
+    ['a.example', 'a.example'],
+    ['::1', '::1'],
+    ['127.0.0.1', '127.0.0.1'],
+  ],
+  db: [
+    ['a.db', 'a.db'],
+    [':memory:', ':memory:'],
+    ['c.db', 'c.db'],
+  ],
+  fixtures: [
+    ['[a, b]', ['a', 'b']],
+    ['c, d', ['c', 'd']],
+    [
+      ['e', 'f'],
+      ['e', 'f'],
+    ],
+  ],
+  on_miss: [
+    ['error', 'error'],
+    ['synthesize', 'synthesize'],
+    ['error', 'error'],
+  ],
+  seed: [
+    ['1', 1],
+    ['2', 2],
+    ['3', 3],
+  ],
+  clock: [
+    ['virtual', 'virtual'],
+    ['real', 'real'],
+    ['virtual', 'virtual'],
+  ],
+  namespace: [
+    ['a', 'a'],
+    ['b_2', 'b_2'],
+    ['c', 'c'],
+  ],
+  token: [
+    ['one', ['one']],
+    ['two,three', ['two', 'three']],
+    [['four'], ['four']],
+  ],
+  cors: [
+    ['"*"', ['*']],
+    ['http://localhost:3000', ['http://localhost:3000']],
+    [['http://[::1]:3000'], ['http://[::1]:3000']],
+  ],
+  max_body: [
+    ['1000', 1000],
+    ['2KiB', 2048],
+    ['1.5 MB', 1_500_000],
+  ],
+  json: [
+    ['true', true],
+    ['0', false],
+    [true, true],
+  ],
+  ready_file: [
+    ['a.json', 'a.json'],
+    ['b.json', 'b.json'],
+    ['c.json', 'c.json'],
+  ],
+}
+const keys = Object.keys(SETTINGS) as Key[]
+
+test('the samples cover every setting', () => {
+  expect(Object.keys(samples).sort()).toEqual([...keys].sort())
+})
+
+test.each(keys)('%s: a flag beats the environment, which beats the file', (key) => {
+  const [[yaml, inFile], [variable, inEnvironment], [flag, inFlag]] = samples[key]
+  const name = `UNDERSTUDY_${key.toUpperCase()}`
+  const settings = withFile(`${key}: ${yaml}\n`)
+  expect(readConfig({}, settings)[key]).toEqual(inFile)
+  expect(readConfig({}, { ...settings, [name]: variable })[key]).toEqual(inEnvironment)
+  expect(readConfig({ [key]: flag }, { ...settings, [name]: variable })[key]).toEqual(inFlag)
+  expect(readConfig({}, { ...settings, [name]: '' })[key]).toEqual(inFile)
+})
+
+test('what nobody sets has its default, and nothing can be changed afterwards', () => {
+  const config = readConfig({}, withFile('# nothing\n'))
+  expect(config).toMatchObject({
+    port: 4010,
+    db: 'understudy.db',
+    on_miss: 'synthesize',
+    namespace: 'svc',
+    max_body: 33_554_432,
+  })
+  expect(config).toMatchObject({ host: undefined, token: [], cors: [], fixtures: [], json: false })
+  expect(Object.isFrozen(config)).toBe(true)
+})
+
+test('the help of serve has every setting with its default', async () => {
+  const { stdout } = await run(['help', 'serve'])
+  const help = stdout.replace(/\s+/g, ' ')
+  for (const key of keys) {
+    const { takes, help: text, fallback } = SETTINGS[key]
+    expect(help).toContain(`${flagOf(key)}${takes ? ` <${takes}>` : ''} ${text}`)
+    if (isList(key)) expect(text).toContain('repeatable')
+    else if (typeof fallback === 'string') expect(help).toContain(`(default: ${fallback})`)
+  }
+  expect(help).toContain('(default: 4010)')
+  expect(help).toContain('(default: 32MiB)')
+})

@@ -1,0 +1,178 @@
+// The OpenAPI document: valid, complete, and true.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import Ajv2020 from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { operations } from '../src/endpoints/index.ts'
+import { createTestApp } from './support/app.ts'
+
+type Json = Record<string, unknown>
+interface Described {
+  operationId: string
+  tags: string[]
+  summary: string
+  description: string
+  parameters?: { name: string; in: string; schema: Json; description?: string }[]
+  requestBody?: { content: Record<string, { schema: Json; examples: Record<string, { value: Json }> }> }
+  responses: Record<
+    string,
+    { description: string; headers?: Json; content: Record<string, { schema: Json; example?: Json }> }
+  >
+  security?: Json[]
+}
+interface Document {
+  openapi: string
+  info: { title: string; version: string }
+  security: Json[]
+  tags: { name: string }[]
+  paths: Record<string, Record<string, Described>>
+  components: { securitySchemes: Record<string, Json>; schemas: Record<string, Json> }
+}
+
+const app = createTestApp()
+afterAll(app.close)
+let document: Document
+let ajv: Ajv2020
+beforeAll(async () => {
+  document = (await app.fetch('/swagger/json')).json() as unknown as Document
+  ajv = addFormats(new Ajv2020({ strict: false, validateFormats: true }) as never) as unknown as Ajv2020
+  ajv.addSchema(document as never, 'document')
+})
+const described = () =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+/** What a schema of the document has against a value; references are looked up in the document. */
+function complaints(schema: Json, value: unknown): unknown {
+  const text = JSON.stringify(schema).replaceAll('"#/', '"document#/')
+  const validate = ajv.compile(JSON.parse(text))
+  return validate(value) ? null : validate.errors
+}
+
+test('a public validator finds nothing wrong', async () => {
+  const result = await new Validator().validate(structuredClone(document) as never)
+  expect(result.errors).toBeUndefined()
+  expect(result.valid).toBe(true)
+  expect(document.openapi).toStartWith('3.1')
+})
+
+test('every route that the server has is in it, and nothing else', () => {
+  const routes = described().map(({ path, method }) => `${method} ${path}`)
+  expect(routes.sort()).toEqual(
+    [
+      ...operations.map(({ path }) => `post ${path}`),
+      'get /_understudy/health',
+      'get /_understudy/traces',
+      'get /_understudy/traces/{id}',
+    ].sort(),
+  )
+})
+
+test('every operation has a name of its own, a known tag, a summary and a description', () => {
+  const all = described().map(({ operation }) => operation)
+  expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length)
+  const tags = document.tags.map(({ name }) => name)
+  for (const { operationId, summary, description, tags: own } of all) {
+    expect(operationId).toMatch(/^[a-z][A-Za-z]+$/)
+    expect(summary).not.toBe('')
+    expect(description.length).toBeGreaterThan(20)
+    expect(own.every((tag) => tags.includes(tag))).toBe(true)
+  }
+})
+
+test('the token is a bearer token, asked for everywhere but at health', () => {
+  expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
+  expect(document.security).toEqual([{ bearer: [] }])
+  const open = described().filter(({ operation }) => operation.security?.length === 0)
+  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health'])
+})
+
+test('errors share one schema, and its example fits', () => {
+  for (const { operation } of described()) {
+    const errors = Object.entries(operation.responses).filter(([status]) => status !== '200')
+    expect(errors.length).toBeGreaterThan(0)
+    for (const [status, { content, description }] of errors) {
+      expect(content['application/json']?.schema).toEqual({ $ref: '#/components/schemas/Error' })
+      expect(complaints({ $ref: '#/components/schemas/Error' }, content['application/json']?.example)).toBeNull()
+      expect(content['application/json']?.example?.code).toBe(status)
+      expect(description).not.toBe('Error')
+    }
+  }
+})
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, { path, examples }) => {
+  const at = () => document.paths[path]?.post as Described
+
+  test.each(Object.keys(examples))(
+    'the example %j is valid, answers 200, and its answer is as described',
+    async (name) => {
+      const content = at().requestBody?.content['application/json']
+      const value = content?.examples[name]?.value
+      expect(complaints(content?.schema as Json, value)).toBeNull()
+      const answer = await app.post(path, value)
+      expect(answer.status).toBe(200)
+      const type = answer.headers.get('content-type')?.split(';')[0] as string
+      const schema = at().responses[200]?.content[type]?.schema as Json
+      const values = type === 'application/json' ? [answer.json()] : chunksOf(answer.text)
+      expect(values.length).toBeGreaterThan(0)
+      for (const one of values) expect(complaints(schema, one)).toBeNull()
+    },
+  )
+
+  test('the headers of an answer are those described', async () => {
+    const answer = await app.post(path, Object.values(examples)[0])
+    const sent = [...answer.headers.keys()].filter((name) => name.startsWith('x-understudy-'))
+    expect(sent.sort()).toEqual(Object.keys(at().responses[200]?.headers as Json).sort())
+  })
+})
+const chunksOf = (text: string) =>
+  [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json)
+
+test('what the control API answers is as described', async () => {
+  await app.post('/v2/router/chat/completions', operations[0]?.examples.greeting)
+  const [newest] = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
+  for (const { path, method, operation } of described().filter(({ method }) => method === 'get')) {
+    const answer = await app.fetch(path.replace('{id}', newest?.id ?? ''), { method: method.toUpperCase() })
+    expect(answer.status).toBe(200)
+    expect(complaints(operation.responses[200]?.content['application/json']?.schema as Json, answer.json())).toBeNull()
+  }
+})
+
+describe('the chat request', () => {
+  const properties = () => document.components.schemas.ChatCompletionsRequest?.properties as Record<string, Json>
+
+  test('every field has a description', () => {
+    const bare = Object.entries(properties()).filter(([, schema]) => !schema.description)
+    expect(bare.map(([name]) => name)).toEqual([])
+  })
+
+  const facts: [string, RegExp][] = [
+    ['temperature', /"minimum":0,"maximum":2/],
+    ['top_p', /"minimum":0,"maximum":1/],
+    ['frequency_penalty', /"minimum":-2,"maximum":2/],
+    ['n', /"minimum":1/],
+    ['top_logprobs', /"maximum":20/],
+    ['stop', /"maxItems":4/],
+    ['metadata', /"maxLength":512/],
+    ['stream', /"default":false/],
+    ['retry', /"minimum":1,"maximum":5.*"default":3|"default":3.*"minimum":1,"maximum":5/],
+    ['cache', /"default":1800/],
+    ['load_balancer', /"default":0.5/],
+    ['reasoning_effort', /"enum":\["none","minimal","low","medium","high","xhigh",null\]/],
+    ['max_tokens', /"deprecated":true/],
+    ['model', /openai\/gpt-4o/],
+    ['messages', /"const":"developer"/],
+  ]
+  test.each(facts)('%s shows its limits and defaults', (name, fact) => {
+    expect(JSON.stringify(properties()[name])).toMatch(fact)
+  })
+
+  test('nothing is given by a number that only says what an integer is', () => {
+    expect(JSON.stringify(document)).not.toContain(String(Number.MAX_SAFE_INTEGER))
+  })
+
+  test('only model and messages are required', () => {
+    const { required } = document.components.schemas.ChatCompletionsRequest ?? {}
+    expect(required).toEqual(['messages', 'model'])
+  })
+})

@@ -1,0 +1,99 @@
+// Swagger UI in a real browser, served by the executable, with every other host out of reach.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { operations } from '../src/endpoints/index.ts'
+import { emptyFolder, type Server, startServer } from './support/server.ts'
+
+const BROWSERS = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+const executablePath = process.env.CHROMIUM ?? BROWSERS.find((path) => existsSync(path))
+const folder = emptyFolder()
+let server: Server
+let browser: Browser
+let page: Page
+const strangers: string[] = []
+const complaints: string[] = []
+
+beforeAll(async () => {
+  if (!executablePath) throw new Error('no Chromium found: install it, or name it in the variable CHROMIUM')
+  server = await startServer(['--token', 'secret', '--db', ':memory:'], { cwd: folder.path })
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 1000 },
+    httpCredentials: { username: 'me', password: 'secret' },
+  })
+  page = await context.newPage()
+  const own = new URL(server.url).host
+  await page.route('**/*', (route) => {
+    const { host, protocol } = new URL(route.request().url())
+    if (host === own || protocol === 'data:') return route.continue()
+    strangers.push(route.request().url())
+    return route.abort()
+  })
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.goto(`${server.url}/swagger`)
+  await page.waitForSelector('.opblock')
+}, 30_000)
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+  folder.remove()
+})
+
+test('the page shows every operation by group, and the schemas folded away', async () => {
+  expect(await page.title()).toBe('Understudy')
+  const icon = await page.getAttribute('link[rel=icon]', 'href')
+  expect((await page.request.get(`${server.url}${icon}`)).headers()['content-type']).toBe('image/png')
+  expect(
+    await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.getAttribute('data-tag'))),
+  ).toEqual(['Router', 'Emulator'])
+  const paths = await page
+    .locator('.opblock-summary-path')
+    .evaluateAll((all) => all.map((path) => path.getAttribute('data-path')))
+  expect(paths).toEqual([
+    ...operations.map(({ path }) => path),
+    '/_understudy/health',
+    '/_understudy/traces',
+    '/_understudy/traces/{id}',
+  ])
+  expect(await page.locator('section.models').count()).toBe(1)
+  expect(await page.locator('section.models.is-open').count()).toBe(0)
+  await page.screenshot({ path: '/tmp/st/page.png', fullPage: true })
+})
+
+test('with the token authorized, Execute on chat completions shows 200 and the answer', async () => {
+  await page.click('button.authorize')
+  await page.fill('.auth-container input', 'secret')
+  await page.click('.auth-container button[type=submit]')
+  await page.click('.auth-container button.btn-done')
+  const block = page.locator('#operations-Router-chatCompletions')
+  await block.locator('.opblock-summary').click()
+  const answered = page.waitForResponse((response) => response.url().endsWith('/v2/router/chat/completions'))
+  await block.locator('button.execute').click()
+  const response = await answered
+  expect(response.status()).toBe(200)
+  expect(response.request().headers().authorization).toBe('Bearer secret')
+  const live = block.locator('.live-responses-table .response')
+  await live.waitFor()
+  expect((await live.locator('.response-col_status').textContent())?.trim()).toStartWith('200')
+  expect(await live.locator('.response-col_description').textContent()).toContain('"chat.completion"')
+}, 15_000)
+
+test('the schemas open when asked for', async () => {
+  await page.click('section.models button.models-control')
+  await page.locator('section.models.is-open').waitFor()
+  expect(await page.locator('section.models').textContent()).toContain('ChatCompletionsRequest')
+})
+
+test('no other host was asked for anything, and the console is clean', () => {
+  expect(strangers).toEqual([])
+  expect(complaints).toEqual([])
+})
