@@ -1,10 +1,10 @@
 // Model responses on the wire: the response object of SPEC.md, and the events that build it in a stream (WIRE.md, section 2).
 import { z } from 'zod'
+import { TokenLogprob } from './chat.ts'
 
 const count = z.int().min(0)
 const text = z.string()
-const TopLogprob = z.object({ token: text, logprob: z.number(), bytes: z.array(z.int()) })
-const logprobs = z.array(TopLogprob.extend({ top_logprobs: z.array(TopLogprob) }))
+const logprobs = z.array(TokenLogprob)
 
 const ItemStatus = z.enum(['in_progress', 'completed', 'incomplete'])
 const SummaryText = z.object({ type: z.literal('summary_text'), text })

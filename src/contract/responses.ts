@@ -6,6 +6,7 @@ import {
   Metadata,
   ModelId,
   PromptServiceOptions,
+  ReasoningEffort,
   Routing,
   TemplateEngine,
   Thinking,
@@ -151,7 +152,7 @@ const settings = {
   top_p: z.number().min(0).max(1).nullish(),
   reasoning: z
     .looseObject({
-      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).nullish(),
+      effort: ReasoningEffort.nullish(),
       summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
     })
     .nullish()

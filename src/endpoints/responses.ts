@@ -7,7 +7,7 @@ import { TextScript } from '../contract/script.ts'
 import { compose } from './responses/answer.ts'
 import { assemble } from './responses/assemble.ts'
 import { keep, resolve } from './responses/conversation.ts'
-import { attachments, fillTexts, functionTools, prompt, promptTokens, toolResult } from './responses/reading.ts'
+import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens } from './responses/reading.ts'
 
 export const responses: Operation<ResponsesRequest, TextScript> = {
   name: 'responses',
@@ -45,6 +45,22 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
         { type: 'function_call_output', call_id: 'call_1', output: '17 degrees, light rain' },
       ],
     },
+    structured: {
+      model: 'openai/gpt-4o',
+      input: 'Name a city and its country.',
+      text: {
+        format: {
+          type: 'json_schema',
+          name: 'city',
+          schema: {
+            type: 'object',
+            properties: { city: { type: 'string' }, country: { type: 'string' } },
+            required: ['city', 'country'],
+            additionalProperties: false,
+          },
+        },
+      },
+    },
   },
   body: 'json',
   request: ResponsesRequest,
@@ -53,44 +69,13 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   script: TextScript,
   model: (request) => request.model,
   streams: (request) => request.stream === true,
-  prompt,
+  prompt: promptOf,
   promptTokens,
-  attachments,
+  attachments: attachmentsOf,
   fillTexts,
   resolve,
-  synthesize,
+  synthesize: (request) => synthesizeText(askOf(request)),
   compose,
   assemble,
   keep,
-}
-
-function synthesize(request: ResponsesRequest): Promise<TextScript> {
-  const { user, turn } = prompt(request)
-  const { reasoning, thinking, text } = request
-  const thinks = thinking ? thinking.type !== 'disabled' : reasoning?.effort != null || reasoning?.summary != null
-  return synthesizeText({
-    user,
-    turn,
-    tools: functionTools(request).map(({ name, parameters }) => ({ name, ...(parameters ? { parameters } : {}) })),
-    toolChoice: choiceOf(request),
-    parallel: request.parallel_tool_calls ?? true,
-    toolResult: toolResult(request),
-    format: formatOf(request),
-    reasoning: thinks && reasoning?.effort !== 'none',
-    ...(text?.verbosity ? { verbosity: text.verbosity } : {}),
-  })
-}
-
-// Tools of the provider are never called here, so a call that must use one is answered with text.
-function choiceOf(request: ResponsesRequest): Parameters<typeof synthesizeText>[0]['toolChoice'] {
-  const { tool_choice: choice } = request
-  if (typeof choice === 'object' && choice?.type === 'function') return { name: choice.name }
-  if (choice === 'required') return functionTools(request).length > 0 ? choice : 'auto'
-  return choice === 'none' ? choice : 'auto'
-}
-
-function formatOf({ text }: ResponsesRequest): Parameters<typeof synthesizeText>[0]['format'] {
-  const format = text?.format
-  if (format?.type === 'json_schema') return { kind: 'json_schema', schema: format.schema, param: 'text.format.schema' }
-  return { kind: format?.type ?? 'text' }
 }

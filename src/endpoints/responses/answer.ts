@@ -12,7 +12,14 @@ import { promptTokens } from './reading.ts'
 
 /** The answer to a request, as the script has it and the request's limits allow. */
 export function compose(request: ResponsesRequest, script: TextScript, making: Making & { model: string }): Composed {
-  const answer = cutText(script, { maxTokens: request.max_output_tokens ?? undefined, stop: [] })
+  const { reasoning, thinking } = request
+  const mute = reasoning?.effort === 'none' || thinking?.type === 'disabled'
+  const answer = cutText(script, {
+    maxTokens: request.max_output_tokens ?? undefined,
+    stop: [],
+    reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
+    parallelToolCalls: request.parallel_tool_calls ?? undefined,
+  })
   const drafts = draftsOf(request, answer, making)
   const usage = responseUsage(script, promptTokens(request), answer)
   const reason = incompleteReason(answer)

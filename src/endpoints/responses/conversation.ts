@@ -1,27 +1,53 @@
-// The conversation that a call for a response belongs to: its own input after that of the responses it continues.
+// The conversation that a call for a response belongs to. Each stored response carries what matters of all steps before
+// and in it, so that a call is as quick at the end of a long chain as at its start.
+import { satisfying } from '../../backends/fixture/synthesize.ts'
 import { ApiError } from '../../contract/error.ts'
 import type { Keep, Kept } from '../../contract/kept.ts'
 import type { Making } from '../../contract/operation.ts'
 import type { InputItem, ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse } from '../../contract/responses-answer.ts'
+import { checkEffort } from '../../providers/catalogue.ts'
+import { contentText, isMessage, itemsTokens, ownItems } from './items.ts'
 
-/** What is kept of a response: its own steps, and where those before them are. */
+/** What matters of the steps up to some point. */
+export interface Summary {
+  /** Texts of the system and developer messages. */
+  system: readonly string[]
+  /** Text of the last user message. */
+  user: string
+  /** Number of user messages. */
+  turn: number
+  tokens: number
+}
+
+/** What is kept of a response: its own steps, where those before them are, and the summary of all. */
 interface StoredResponse {
   previous: string | null
   items: InputItem[]
+  summary: Summary
 }
 const KIND = 'response'
+const BEGINNING: Summary = { system: [], user: '', turn: 0, tokens: 0 }
 
-// The steps before the input travel with the request, under a key that no body can have.
-const EARLIER = Symbol('earlier')
-type Resolved = ResponsesRequest & { [EARLIER]?: readonly InputItem[] }
+function continued({ system, user, turn, tokens }: Summary, items: readonly InputItem[]): Summary {
+  const messages = items.filter(isMessage)
+  const users = messages.filter(({ role }) => role === 'user')
+  const told = messages.filter(({ role }) => role === 'system' || role === 'developer')
+  const last = users.at(-1)
+  return {
+    system: [...system, ...told.map(({ content }) => contentText(content))],
+    user: last ? contentText(last.content) : user,
+    turn: turn + users.length,
+    tokens: tokens + itemsTokens(items),
+  }
+}
 
-/** The steps that the body itself holds; a text is one user message. */
-export const ownItems = ({ input }: ResponsesRequest): InputItem[] =>
-  typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input
+// What is known of the conversation travels with the request, under a key that no body can have.
+const SUMMARY = Symbol('summary')
+type Resolved = ResponsesRequest & { [SUMMARY]?: Summary }
 
-/** All steps, from the first response of the chain on. */
-export const conversationOf = (request: Resolved): InputItem[] => [...(request[EARLIER] ?? []), ...ownItems(request)]
+/** The conversation up to and with the input of this call, from the first response of the chain on. */
+export const summaryOf = (request: Resolved): Summary => request[SUMMARY] ?? continued(BEGINNING, ownItems(request))
 
 /** The id of a response's item: it tells the response, so that a reference to the item can be followed. */
 export const itemId = (prefix: 'msg' | 'fc' | 'rs', call: string, index: number): string => `${prefix}_${call}_${index}`
@@ -30,8 +56,17 @@ const ITEM_ID = /^[a-z]+_([0-9A-HJKMNP-TV-Z]{26})_\d+$/
 /** Id of the response that a call makes. */
 export const responseId = (call: string): string => `resp_${call}`
 
-/** The request with the conversation it continues; 404 when that is not stored. References to unknown items stand for nothing. */
-export function resolve(request: ResponsesRequest, { kept, now }: Making): ResponsesRequest {
+/** Where the schema of a structured answer stands in the request. */
+export const SCHEMA_PARAM = 'text.format.schema'
+
+/**
+ * The request with the conversation it continues, 404 when that is not stored; 400 when its schema cannot be satisfied
+ * or its model does not take the effort. References to unknown items stand for nothing.
+ */
+export async function resolve(request: ResponsesRequest, { kept, now }: Making): Promise<ResponsesRequest> {
+  checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
+  const format = request.text?.format
+  if (format?.type === 'json_schema') await satisfying(format.schema, SCHEMA_PARAM)
   const follow = (id: string): InputItem[] => {
     const stored = storedResponse(kept, responseId(ITEM_ID.exec(id)?.[1] ?? ''), now)
     return stored?.items.filter((item) => 'id' in item && item.id === id) ?? []
@@ -40,33 +75,33 @@ export function resolve(request: ResponsesRequest, { kept, now }: Making): Respo
     typeof request.input === 'string'
       ? request.input
       : request.input.flatMap((item) => (item.type === 'item_reference' ? follow(item.id) : [item]))
-  const resolved: Resolved = { ...request, input, [EARLIER]: earlierItems(request.previous_response_id, kept, now) }
+  const earlier = earlierSummary(request.previous_response_id, kept, now)
+  const resolved: Resolved = { ...request, input }
+  resolved[SUMMARY] = continued(earlier, ownItems(resolved))
   return resolved
 }
 
 const storedResponse = (kept: Kept, id: string, now: number) => kept.get(KIND, id, now) as StoredResponse | undefined
 
-function earlierItems(previous: string | null | undefined, kept: Kept, now: number): InputItem[] {
-  const responses: InputItem[][] = []
-  for (let id = previous ?? null; id !== null; ) {
-    const stored = storedResponse(kept, id, now)
-    if (!stored) {
-      const why = 'responses are kept per session, and those made with store: false are not kept'
-      throw new ApiError(404, 'response_not_found', `there is no stored response ${JSON.stringify(id)}; ${why}`, {
-        param: 'previous_response_id',
-      })
-    }
-    responses.push(stored.items)
-    id = stored.previous
-  }
-  return responses.reverse().flat()
+function earlierSummary(previous: string | null | undefined, kept: Kept, now: number): Summary {
+  if (previous == null) return BEGINNING
+  const stored = storedResponse(kept, previous, now)
+  if (stored) return stored.summary
+  const why = 'responses are kept per session, and those made with store: false are not kept'
+  throw new ApiError(404, 'response_not_found', `there is no stored response ${JSON.stringify(previous)}; ${why}`, {
+    param: 'previous_response_id',
+  })
 }
 
 /** What a response leaves for calls that continue it. */
 export function keep(request: ResponsesRequest, answer: object): readonly Keep[] {
   const { id, status, output } = answer as ModelResponse
   if (request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
-  const items = [...ownItems(request), ...(output as InputItem[])]
-  const value: StoredResponse = { previous: request.previous_response_id ?? null, items }
+  const said = output as InputItem[]
+  const value: StoredResponse = {
+    previous: request.previous_response_id ?? null,
+    items: [...ownItems(request), ...said],
+    summary: continued(summaryOf(request), said),
+  }
   return [{ kind: KIND, id, value }]
 }

@@ -1,6 +1,7 @@
 // The items of a response as a script has them, each with the pieces in which its texts are streamed.
-import { logprobsOf, type TokenLogprob } from '../../backends/fixture/logprobs.ts'
+import { logprobsOf } from '../../backends/fixture/logprobs.ts'
 import { type Piece, type TextAnswer, textOf } from '../../backends/fixture/text-answer.ts'
+import type { TokenLogprob } from '../../contract/chat.ts'
 import type { Making } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ContentPart, OutputItem } from '../../contract/responses-answer.ts'
@@ -81,12 +82,8 @@ function messageDraft({ request, answer, making, index }: Place): Draft {
   const content: ContentPart[] = []
   const pieces: OutputPiece[][] = []
   if (answer.content && (answer.content.length > 0 || !answer.refusal)) {
-    const measured = withLogprobs(request)
-    const text = answer.content.map((piece, number) => ({
-      ...piece,
-      logprobs: measured ? logprobsOf([piece], request.top_logprobs ?? 0, `${making.id}:${index}:${number}`) : [],
-    }))
-    const logprobs = text.flatMap((piece) => piece.logprobs)
+    const logprobs = withLogprobs(request) ? logprobsOf(answer.content, request.top_logprobs ?? 0, making.id) : []
+    const text = answer.content.map((piece, number) => ({ ...piece, logprobs: logprobs.slice(number, number + 1) }))
     content.push({ type: 'output_text', text: textOf(text), annotations: [], logprobs })
     pieces.push(text)
   }
