@@ -1,6 +1,7 @@
 // What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
 import type { z } from 'zod'
 import type { StreamEvent } from '../lib/sse.ts'
+import type { ApiError } from './error.ts'
 import type { Keep, Kept } from './kept.ts'
 
 /** The conversation of a call in the form that fixtures match on. */
@@ -79,6 +80,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   compose(request: Request, script: Script, making: Making & { model: string }): Composed | Promise<Composed>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object
+  /** How a stream ends that fails after it has sent these events; one event with the error's envelope when left out. */
+  failed?(error: ApiError, sent: readonly StreamEvent[]): readonly StreamEvent[]
   /** What a complete answer leaves for later calls; committed together with its trace. */
   keep?(request: Request, answer: object, making: Making): readonly Keep[]
 }

@@ -97,6 +97,7 @@ const inItem = { item_id: text, output_index: count }
 const inPart = { ...inItem, content_index: count }
 const inSummary = { ...inItem, summary_index: count }
 const whole = { response: ModelResponse }
+const failure = { code: text, message: text, param: text.nullable() }
 
 /** The data of one event of a stream. */
 export const ResponseEvent = z.discriminatedUnion('type', [
@@ -119,6 +120,6 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   event('response.reasoning_summary_part.done', { ...inSummary, part: SummaryText }),
   event('response.reasoning_summary_text.delta', { ...inSummary, delta: text }),
   event('response.reasoning_summary_text.done', { ...inSummary, text }),
-  event('error', { code: text.nullable(), message: text, param: text.nullable() }),
+  event('error', { ...failure, error: z.object({ type: text, ...failure }) }),
 ])
 export type ResponseEvent = z.infer<typeof ResponseEvent>

@@ -7,6 +7,7 @@ import { TextScript } from '../contract/script.ts'
 import { compose } from './responses/answer.ts'
 import { assemble } from './responses/assemble.ts'
 import { keep, resolve } from './responses/conversation.ts'
+import { failed } from './responses/failure.ts'
 import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens } from './responses/reading.ts'
 
 export const responses: Operation<ResponsesRequest, TextScript> = {
@@ -77,5 +78,6 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   synthesize: (request) => synthesizeText(askOf(request)),
   compose,
   assemble,
+  failed,
   keep,
 }

@@ -16,6 +16,8 @@ export interface Ending {
   answer: string
   /** What it leaves for later calls; only a complete answer leaves anything. */
   keep?: readonly Keep[]
+  /** Why a stream broke off. */
+  error?: ApiError
 }
 
 /** A call being recorded. */
@@ -99,7 +101,7 @@ export function startRecording({ operation, text, session }: Call): Recording {
     contentBegan() {
       firstContent ??= session.clock.now() - started
     },
-    end: (ending) => save(ending, null),
+    end: (ending) => save(ending, ending.error ? envelope(ending.error).error : null),
     refuse(error) {
       const known = error instanceof ApiError ? error : new ApiError(500, 'internal_error', String(error))
       known.headers['x-understudy-trace'] = id

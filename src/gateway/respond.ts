@@ -1,4 +1,5 @@
 // Puts a reply on the wire: whole answers as JSON, streams as server-sent events, each flushed by itself.
+import { ApiError, envelope } from '../contract/error.ts'
 import type { Making } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import { DONE, encodeEvent, type StreamEvent } from '../lib/sse.ts'
@@ -49,29 +50,39 @@ function streamBody(
 ): ReadableStream {
   const { operation, signal } = call
   const sent: StreamEvent[] = []
-  const save = (outcome: 'answered' | 'cancelled') => {
+  const save = (outcome: 'answered' | 'cancelled' | 'refused', error?: ApiError) => {
     const answer = operation.assemble(sent)
     const keep = outcome === 'answered' ? operation.keep?.(request, answer, making) : undefined
     const ending = { outcome, status: reply.status, reply, answer: JSON.stringify(answer) }
-    return recording.end({ ...ending, ...(keep && { keep }) })
+    return recording.end({ ...ending, ...(keep && { keep }), ...(error && { error }) })
   }
   // Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own.
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
+      let failure: ApiError | undefined
+      const write = (event: StreamEvent) => {
+        controller.write(encodeEvent(event))
+        return controller.flush()
+      }
       try {
         for await (const event of events) {
           if (signal.aborted) break
           if (event.tokens) recording.contentBegan()
           sent.push(event)
-          controller.write(encodeEvent(event))
-          await controller.flush()
+          await write(event)
         }
       } catch (error) {
-        if (!signal.aborted) throw error
+        if (!signal.aborted) {
+          if (!(error instanceof ApiError)) throw error
+          failure = error
+          const last = operation.failed?.(error, sent)
+          for (const event of last ?? [{ data: envelope(error) }]) await write(event)
+          sent.push(...(last ?? []))
+        }
       }
-      await save(signal.aborted ? 'cancelled' : 'answered')
-      if (!signal.aborted) controller.write(DONE)
+      await save(signal.aborted ? 'cancelled' : failure ? 'refused' : 'answered', failure)
+      if (!signal.aborted && !failure) controller.write(DONE)
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)

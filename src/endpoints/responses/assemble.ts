@@ -20,7 +20,7 @@ type InsideEvent = Exclude<ResponseEvent, { response: ModelResponse }>
 function add(response: ModelResponse, event: InsideEvent): void {
   if (event.type === 'error') {
     response.status = 'failed'
-    response.error = { code: event.code ?? 'server_error', message: event.message }
+    response.error = { code: event.code, message: event.message }
     return
   }
   const { output } = response
