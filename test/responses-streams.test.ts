@@ -3,9 +3,10 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { type ModelResponse, ResponseEvent } from '../src/contract/responses-answer.ts'
 import { assemble } from '../src/endpoints/responses/assemble.ts'
 import type { StreamEvent } from '../src/lib/sse.ts'
-import { createTestApp } from './support/app.ts'
+import { type Answer, createTestApp, eventsOf } from './support/app.ts'
 import {
   type Body,
+  breakingFetch,
   fixtures,
   lastResponse,
   model,
@@ -99,5 +100,35 @@ describe('streams', () => {
 
   test('what there is after a few events', () => {
     expect(assemble([])).toEqual({})
+  })
+})
+
+describe('a stream that breaks off', () => {
+  const failure = { code: 'overloaded', message: 'the provider is overloaded' }
+  const rows: [string, number, string][] = [
+    ['before its text', 4, ''],
+    ['in its text', 7, 'This is a'],
+  ]
+  test.each(rows)('%s ends with error and response.failed, and no [DONE]', async (_, after, text) => {
+    const body = JSON.stringify({ model, input: 'Whatever', stream: true })
+    const response = await breakingFetch(app, after)(`http://localhost${PATH}`, { method: 'POST', body })
+    const events = eventsOf(await response.text()) as ({ type: string } & Body)[]
+    expect(events.map((event) => event.sequence_number as number)).toEqual(events.map((_, index) => index))
+    for (const event of events) expect(ResponseEvent.parse(event) as unknown).toEqual(event)
+    expect(events.slice(after).map((event) => event.type)).toEqual(['error', 'response.failed'])
+    const [error, failed] = events.slice(after)
+    const said = { ...failure, param: null }
+    expect(error).toMatchObject({ ...said, error: { type: 'server_error', ...said } })
+    expect(failed?.response).toMatchObject({ status: 'failed', error: failure, output_text: text })
+    const trace = await app.traceOf({ headers: response.headers } as Answer)
+    expect(trace).toMatchObject({ outcome: 'refused', error: failure, answer: { status: 'failed', output_text: text } })
+    const id = (failed?.response as ModelResponse | undefined)?.id
+    expect((await ask({ input: 'x', previous_response_id: id })).status).toBe(404)
+  })
+
+  test('before its first event has nothing that could have failed', async () => {
+    const body = JSON.stringify({ model, input: 'Whatever', stream: true })
+    const response = await breakingFetch(app, 0)(`http://localhost${PATH}`, { method: 'POST', body })
+    expect(eventsOf(await response.text())).toMatchObject([{ type: 'error', sequence_number: 0, ...failure }])
   })
 })

@@ -1,8 +1,14 @@
 // What the tests of model responses share: an application with their fixtures, and readers that hold answers to the strict shapes.
 import { expect } from 'bun:test'
 import { join } from 'node:path'
+import { fixtureBackend } from '../../src/backends/fixture/backend.ts'
+import { ApiError } from '../../src/contract/error.ts'
+import type { Operation } from '../../src/contract/operation.ts'
 import { ModelResponse } from '../../src/contract/responses-answer.ts'
-import { type Answer, createTestApp, eventsOf } from './app.ts'
+import { responses } from '../../src/endpoints/responses.ts'
+import { handle } from '../../src/gateway/handle.ts'
+import type { StreamEvent } from '../../src/lib/sse.ts'
+import { type Answer, createTestApp, eventsOf, type TestApp } from './app.ts'
 import { StrictResponse } from './strict/responses.ts'
 
 export const PATH = '/v2/router/responses'
@@ -46,4 +52,33 @@ export function responsesApp() {
   /** The application as the `fetch` of a client library. */
   const fetch = (url: string | URL | Request, init?: RequestInit) => app.understudy.app.fetch(new Request(url, init))
   return { ...app, ask, answerTo, clientFetch: fetch as typeof globalThis.fetch }
+}
+
+/** A `fetch` whose streams break off after some events, with an error that the provider is overloaded. */
+export function breakingFetch({ understudy }: TestApp, after: number): typeof globalThis.fetch {
+  const whole = fixtureBackend([], 'synthesize')
+  async function* broken(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>) {
+    let left = after
+    for await (const event of events) {
+      if (left-- === 0) throw new ApiError(503, 'overloaded', 'the provider is overloaded')
+      yield event
+    }
+  }
+  const backend: typeof whole = {
+    count: 0,
+    async answer(call) {
+      const reply = await whole.answer(call)
+      if (reply.body.kind === 'value') return reply
+      return { ...reply, body: { kind: 'events', events: broken(reply.body.events) } }
+    },
+  }
+  const fetch = async (url: string | URL | Request, init?: RequestInit) => {
+    const request = new Request(url, init)
+    const text = await request.text()
+    const session = understudy.sessions.get('default')
+    const parse = () => responses.request.parse(JSON.parse(text))
+    const operation = responses as Operation
+    return handle({ operation, session, text, url: request.url, signal: request.signal, parse }, { backend })
+  }
+  return fetch as typeof globalThis.fetch
 }
