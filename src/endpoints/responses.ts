@@ -7,7 +7,7 @@ import { TextScript } from '../contract/script.ts'
 import { compose } from './responses/answer.ts'
 import { assemble } from './responses/assemble.ts'
 import { keep, resolve } from './responses/conversation.ts'
-import { failed } from './responses/failure.ts'
+import { addContext, inputTexts, outputTexts, replay, responseEvents, wrongWith } from './responses/provider-answer.ts'
 import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens } from './responses/reading.ts'
 
 export const responses: Operation<ResponsesRequest, TextScript> = {
@@ -78,6 +78,11 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   synthesize: (request) => synthesizeText(askOf(request)),
   compose,
   assemble,
-  failed,
+  wrongWith,
+  events: responseEvents,
+  replay,
+  addContext,
+  inputTexts,
+  outputTexts,
   keep,
 }

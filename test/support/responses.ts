@@ -2,6 +2,7 @@
 import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { fixtureBackend } from '../../src/backends/fixture/backend.ts'
+import type { Backend } from '../../src/contract/backend.ts'
 import { ApiError } from '../../src/contract/error.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import { ModelResponse } from '../../src/contract/responses-answer.ts'
@@ -54,8 +55,26 @@ export function responsesApp() {
   return { ...app, ask, answerTo, clientFetch: fetch as typeof globalThis.fetch }
 }
 
+/** A `fetch` that this backend answers, through the gateway. */
+export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof globalThis.fetch {
+  const gateway = {
+    backend,
+    guardrails: { ids: [], find: () => undefined },
+    knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
+  }
+  const fetch = async (url: string | URL | Request, init?: RequestInit) => {
+    const request = new Request(url, init)
+    const text = await request.text()
+    const session = understudy.sessions.get('default')
+    const parse = () => responses.request.parse(JSON.parse(text))
+    const operation = responses as Operation
+    return handle({ operation, session, text, url: request.url, signal: request.signal, parse }, gateway)
+  }
+  return fetch as typeof globalThis.fetch
+}
+
 /** A `fetch` whose streams break off after some events, with an error that the provider is overloaded. */
-export function breakingFetch({ understudy }: TestApp, after: number): typeof globalThis.fetch {
+export function breakingFetch(app: TestApp, after: number): typeof globalThis.fetch {
   const whole = fixtureBackend([], 'synthesize')
   async function* broken(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>) {
     let left = after
@@ -64,21 +83,10 @@ export function breakingFetch({ understudy }: TestApp, after: number): typeof gl
       yield event
     }
   }
-  const backend: typeof whole = {
-    count: 0,
-    async answer(call) {
-      const reply = await whole.answer(call)
-      if (reply.body.kind === 'value') return reply
-      return { ...reply, body: { kind: 'events', events: broken(reply.body.events) } }
-    },
+  const answer: Backend['answer'] = async (call) => {
+    const reply = await whole.answer(call)
+    if (reply.body.kind !== 'events') return reply
+    return { ...reply, body: { kind: 'events', events: broken(reply.body.events) } }
   }
-  const fetch = async (url: string | URL | Request, init?: RequestInit) => {
-    const request = new Request(url, init)
-    const text = await request.text()
-    const session = understudy.sessions.get('default')
-    const parse = () => responses.request.parse(JSON.parse(text))
-    const operation = responses as Operation
-    return handle({ operation, session, text, url: request.url, signal: request.signal, parse }, { backend })
-  }
-  return fetch as typeof globalThis.fetch
+  return fetchFrom({ answer }, app)
 }

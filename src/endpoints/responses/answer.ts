@@ -5,9 +5,9 @@ import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse, ResponseUsage } from '../../contract/responses-answer.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { responseId } from './conversation.ts'
-import { draftsOf, incompleteReason, outputText } from './drafts.ts'
 import { echoOf } from './echo.ts'
 import { eventsOf } from './events.ts'
+import { incompleteReason, outputOf, outputText } from './output.ts'
 import { promptTokens } from './reading.ts'
 
 /** The answer to a request, as the script has it and the request's limits allow. */
@@ -20,11 +20,10 @@ export function compose(request: ResponsesRequest, script: TextScript, making: M
     reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
     parallelToolCalls: request.parallel_tool_calls ?? undefined,
   })
-  const drafts = draftsOf(request, answer, making)
   const usage = responseUsage(script, promptTokens(request), answer)
   const reason = incompleteReason(answer)
   const response = (): ModelResponse => {
-    const output = drafts.map((draft) => draft.item)
+    const output = outputOf(request, answer, making)
     return {
       id: responseId(making.id),
       object: 'response',
@@ -39,7 +38,7 @@ export function compose(request: ResponsesRequest, script: TextScript, making: M
       usage,
     }
   }
-  return { usage, tokens: answer.tokens, body: response, events: () => eventsOf(response(), drafts) }
+  return { usage, tokens: answer.tokens, body: response, events: () => eventsOf(response()) }
 }
 
 function responseUsage(script: TextScript, tokens: number, answer: TextAnswer): ResponseUsage {

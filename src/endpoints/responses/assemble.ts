@@ -1,7 +1,7 @@
 // Puts a response together from the events of a stream, as far as they went.
 import type { ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
-import { outputText } from './drafts.ts'
+import { outputText } from './output.ts'
 
 /** The response that a client has after these events: the whole one from the last event, else what the deltas add up to. */
 export function assemble(events: readonly StreamEvent[]): object {
@@ -44,7 +44,8 @@ function addToMessage({ content }: Extract<OutputItem, { type: 'message' }>, eve
   const part = 'content_index' in event ? content[event.content_index] : undefined
   if (part?.type === 'output_text' && event.type === 'response.output_text.delta') {
     part.text += event.delta
-    part.logprobs.push(...event.logprobs)
+    // A provider may leave them out.
+    ;(part.logprobs ??= []).push(...(event.logprobs ?? []))
   }
   if (part?.type === 'refusal' && event.type === 'response.refusal.delta') part.refusal += event.delta
 }

@@ -42,15 +42,15 @@ function continued({ system, user, turn, tokens }: Summary, items: readonly Inpu
   }
 }
 
-// What is known of the conversation travels with the request, under a key that no body can have.
-const SUMMARY = Symbol('summary')
-type Resolved = ResponsesRequest & { [SUMMARY]?: Summary }
+// What came before travels with the request, under a key that no body can have.
+const EARLIER = Symbol('earlier')
+type Resolved = ResponsesRequest & { [EARLIER]?: Summary }
 
 /** The conversation up to and with the input of this call, from the first response of the chain on. */
-export const summaryOf = (request: Resolved): Summary => request[SUMMARY] ?? continued(BEGINNING, ownItems(request))
+export const summaryOf = (request: Resolved): Summary => continued(request[EARLIER] ?? BEGINNING, ownItems(request))
 
 /** The id of a response's item: it tells the response, so that a reference to the item can be followed. */
-export const itemId = (prefix: 'msg' | 'fc' | 'rs', call: string, index: number): string => `${prefix}_${call}_${index}`
+export const itemId = (prefix: string, call: string, index: number): string => `${prefix}_${call}_${index}`
 const ITEM_ID = /^[a-z]+_([0-9A-HJKMNP-TV-Z]{26})_\d+$/
 
 /** Id of the response that a call makes. */
@@ -61,23 +61,20 @@ export const SCHEMA_PARAM = 'text.format.schema'
 
 /**
  * The request with the conversation it continues, 404 when that is not stored; 400 when its schema cannot be satisfied
- * or its model does not take the effort. References to unknown items stand for nothing.
+ * or its model does not take the effort. References to unknown items stay, and stand for nothing here.
  */
 export async function resolve(request: ResponsesRequest, { kept, now }: Making): Promise<ResponsesRequest> {
   checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
   const format = request.text?.format
   if (format?.type === 'json_schema') await satisfying(format.schema, SCHEMA_PARAM)
-  const follow = (id: string): InputItem[] => {
+  const follow = (reference: InputItem): InputItem => {
+    if (reference.type !== 'item_reference') return reference
+    const { id } = reference
     const stored = storedResponse(kept, responseId(ITEM_ID.exec(id)?.[1] ?? ''), now)
-    return stored?.items.filter((item) => 'id' in item && item.id === id) ?? []
+    return stored?.items.find((item) => 'id' in item && item.id === id) ?? reference
   }
-  const input =
-    typeof request.input === 'string'
-      ? request.input
-      : request.input.flatMap((item) => (item.type === 'item_reference' ? follow(item.id) : [item]))
-  const earlier = earlierSummary(request.previous_response_id, kept, now)
-  const resolved: Resolved = { ...request, input }
-  resolved[SUMMARY] = continued(earlier, ownItems(resolved))
+  const input = typeof request.input === 'string' ? request.input : request.input.map(follow)
+  const resolved: Resolved = { ...request, input, [EARLIER]: earlierSummary(request.previous_response_id, kept, now) }
   return resolved
 }
 
