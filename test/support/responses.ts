@@ -68,7 +68,10 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     const session = understudy.sessions.get('default')
     const parse = () => responses.request.parse(JSON.parse(text))
     const operation = responses as Operation
-    return handle({ operation, session, text, url: request.url, signal: request.signal, parse }, gateway)
+    return handle(
+      { operation, session, text, retained: true, url: request.url, signal: request.signal, parse },
+      gateway,
+    )
   }
   return fetch as typeof globalThis.fetch
 }
