@@ -68,6 +68,7 @@ test('every route that the server has is in it, and nothing else', () => {
       'get /_understudy/health',
       'get /_understudy/traces',
       'get /_understudy/traces/{id}',
+      'get /files/{name}',
     ].sort(),
   )
 })
@@ -84,11 +85,11 @@ test('every operation has a name of its own, a known tag, a summary and a descri
   }
 })
 
-test('the token is a bearer token, asked for everywhere but at health', () => {
+test('the token is a bearer token, asked for everywhere but at health and by pictures', () => {
   expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   expect(document.security).toEqual([{ bearer: [] }])
   const open = described().filter(({ operation }) => operation.security?.length === 0)
-  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health'])
+  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health', '/files/{name}'])
 })
 
 test('errors share one schema, and its example fits', () => {
@@ -143,7 +144,8 @@ const chunksOf = (text: string) =>
 test('what the control API answers is as described', async () => {
   await app.post('/v2/router/chat/completions', operations[0]?.examples.greeting)
   const [newest] = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
-  for (const { path, method, operation } of described().filter(({ method }) => method === 'get')) {
+  const own = described().filter(({ path }) => path.startsWith('/_understudy/'))
+  for (const { path, method, operation } of own) {
     const answer = await app.fetch(path.replace('{id}', newest?.id ?? ''), { method: method.toUpperCase() })
     expect(answer.status).toBe(200)
     expect(complaints(operation.responses[200]?.content['application/json']?.schema as Json, answer.json())).toBeNull()

@@ -61,6 +61,7 @@ test('the page shows every operation by group, and the schemas folded away', asy
     .evaluateAll((all) => all.map((path) => path.getAttribute('data-path')))
   expect(paths).toEqual([
     ...operations.map(({ path }) => path),
+    '/files/{name}',
     '/_understudy/health',
     '/_understudy/traces',
     '/_understudy/traces/{id}',

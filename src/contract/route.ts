@@ -18,6 +18,8 @@ export interface Route<Query = unknown> {
   description?: string
   query?: z.ZodType<Query>
   response: z.ZodType
+  /** Type of an answer that is not JSON. */
+  contentType?: string
   /** Statuses of the errors it may answer with, besides those that every path may. */
   errors?: readonly number[]
   /** Answered without a token. */

@@ -29,8 +29,8 @@ export interface Model {
   context?: number
   input: readonly Modality[]
   output: readonly Modality[]
-  /** USD: a million tokens in and out, a picture, a minute of audio. */
-  price: { input?: number; output?: number; image?: number; minute?: number }
+  /** USD: a million tokens in and out, a picture by quality and size, a minute of audio. */
+  price: { input?: number; output?: number; image?: Readonly<Record<string, number>>; minute?: number }
   /** Length of an embedding, and whether a call may ask for a shorter one. */
   dimensions?: number
   shortens?: boolean
@@ -90,8 +90,26 @@ export const MODELS: Readonly<Record<string, Model>> = {
   'openai/text-embedding-3-small': embedding(8_192, 0.02, 1_536, true),
   'openai/text-embedding-3-large': embedding(8_192, 0.13, 3_072, true),
   'openai/text-embedding-ada-002': embedding(8_192, 0.1, 1_536),
-  'openai/dall-e-2': { input: text, output: ['image'], price: { image: 0.02 } },
-  'openai/dall-e-3': { input: text, output: ['image'], price: { image: 0.04 } },
+  'openai/dall-e-2': {
+    input: text,
+    output: ['image'],
+    price: { image: { 'standard 256x256': 0.016, 'standard 512x512': 0.018, 'standard 1024x1024': 0.02 } },
+  },
+  'openai/dall-e-3': {
+    input: text,
+    output: ['image'],
+    price: {
+      image: {
+        'standard 1024x1024': 0.04,
+        'standard 1792x1024': 0.08,
+        'standard 1024x1792': 0.08,
+        'hd 1024x1024': 0.08,
+        'hd 1792x1024': 0.12,
+        'hd 1024x1792': 0.12,
+      },
+    },
+  },
+  'openai/gpt-image-1-mini': { input: seeing, output: ['image'], price: { input: 2, output: 8 } },
   'openai/gpt-image-1': { input: seeing, output: ['image'], price: { input: 5, output: 40 } },
   'openai/whisper-1': { input: ['audio'], output: text, price: { minute: 0.006 } },
   'anthropic/claude-opus-4': chat(200_000, 15, 75),
@@ -184,7 +202,7 @@ export function costOf(id: string, usage: Record<string, unknown>): number | nul
     (count('prompt_tokens', 'input_tokens') * (price.input ?? 0) +
       count('completion_tokens', 'output_tokens') * (price.output ?? 0)) /
       1e6 +
-    count('images') * (price.image ?? 0) +
+    count('images') * (price.image?.[`${usage.quality} ${usage.size}`] ?? 0) +
     (count('seconds') / 60) * (price.minute ?? 0)
   // To a tenth of a millionth of a dollar: sums of floats carry more digits than they know.
   return Math.round(cost * 1e10) / 1e10
