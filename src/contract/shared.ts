@@ -138,6 +138,7 @@ export const PromptServiceOptions = z
     ...who,
     prompt: z
       .unknown()
+      .optional()
       .refine((prompt) => prompt == null, {
         error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
       })

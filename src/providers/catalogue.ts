@@ -2,6 +2,7 @@
 // and limits as the providers published them; a model that is not listed works too, without limits and without a cost.
 import { ApiError } from '../contract/error.ts'
 import type { ReasoningEffort } from '../contract/shared.ts'
+import type { Vocabulary } from '../lib/tokens.ts'
 
 /** Names before the slash of `<provider>/<model>`. */
 export const PROVIDERS = [
@@ -34,6 +35,8 @@ export interface Model {
   /** Length of an embedding, and whether a call may ask for a shorter one. */
   dimensions?: number
   shortens?: boolean
+  /** What its token ids mean; o200k when left out. */
+  vocabulary?: Vocabulary
   /** The reasoning efforts it takes; any when left out. */
   efforts?: readonly ReasoningEffort[]
 }
@@ -54,6 +57,7 @@ const embedding = (context: number, input: number, dimensions: number, shortens 
   dimensions,
   shortens,
 })
+const older = (model: Model): Model => ({ ...model, vocabulary: 'cl100k' })
 
 // The families that SPEC.md describes by what their reasoning effort may be.
 const thinking = (model: Model, ...efforts: ReasoningEffort[]): Model => ({ ...model, efforts })
@@ -79,17 +83,17 @@ export const MODELS: Readonly<Record<string, Model>> = {
     output: ['text', 'audio'],
     price: { input: 2.5, output: 10 },
   },
-  'openai/gpt-4-turbo': chat(128_000, 10, 30),
-  'openai/gpt-4': chat(8_192, 30, 60, text),
-  'openai/gpt-3.5-turbo': chat(16_385, 0.5, 1.5, text),
-  'openai/gpt-3.5-turbo-instruct': chat(4_096, 1.5, 2, text),
+  'openai/gpt-4-turbo': older(chat(128_000, 10, 30)),
+  'openai/gpt-4': older(chat(8_192, 30, 60, text)),
+  'openai/gpt-3.5-turbo': older(chat(16_385, 0.5, 1.5, text)),
+  'openai/gpt-3.5-turbo-instruct': older(chat(4_096, 1.5, 2, text)),
   'openai/o1': thinking(chat(200_000, 15, 60), 'low', 'medium', 'high'),
   'openai/o3': thinking(chat(200_000, 2, 8), 'low', 'medium', 'high'),
   'openai/o3-mini': thinking(chat(200_000, 1.1, 4.4, text), 'low', 'medium', 'high'),
   'openai/o4-mini': thinking(chat(200_000, 1.1, 4.4), 'low', 'medium', 'high'),
-  'openai/text-embedding-3-small': embedding(8_192, 0.02, 1_536, true),
-  'openai/text-embedding-3-large': embedding(8_192, 0.13, 3_072, true),
-  'openai/text-embedding-ada-002': embedding(8_192, 0.1, 1_536),
+  'openai/text-embedding-3-small': older(embedding(8_192, 0.02, 1_536, true)),
+  'openai/text-embedding-3-large': older(embedding(8_192, 0.13, 3_072, true)),
+  'openai/text-embedding-ada-002': older(embedding(8_192, 0.1, 1_536)),
   'openai/dall-e-2': {
     input: text,
     output: ['image'],
@@ -169,6 +173,9 @@ export function modelOf(id: string): Model | undefined {
   found.set(id, model)
   return model
 }
+
+/** The vocabulary that a model's token ids belong to. */
+export const vocabularyOf = (id: string): Vocabulary => modelOf(id)?.vocabulary ?? 'o200k'
 
 /** 400 `context_length_exceeded` when an input of that many tokens does not fit the model. */
 export function checkContext(id: string, tokens: number): void {
