@@ -54,12 +54,22 @@ async function* told(
 ): AsyncGenerator<StreamEvent> {
   const { operation, signal, recording } = telling.running
   const sent: StreamEvent[] = []
+  let over = false
   const save = (failure?: Failure) => {
+    over = true
     const value = operation.assemble(sent)
     const text = JSON.stringify(value)
     return recording.end(failure ? { answer, text, failure } : { answer, text, ...leftBy(answer, value, telling) })
   }
-  let failure: Failure | undefined
+  // The operation's own events of a failure belong to the answer that the client has.
+  const failed = (failure: Failure): StreamEvent[] => {
+    if (failure.kind === 'cancelled') return []
+    const error = envelope(errorOf(failure))
+    const own = operation.events?.failed?.(error, sent)
+    sent.push(...(own ?? []))
+    return own ?? [{ data: error }]
+  }
+  let last = [DONE_EVENT]
   try {
     for await (const event of events) {
       signal.throwIfAborted()
@@ -70,18 +80,17 @@ async function* told(
     signal.throwIfAborted()
     await save()
   } catch (error) {
-    failure = failureOf(error, signal)
+    const failure = failureOf(error, signal)
+    last = failed(failure)
     await save(failure)
   } finally {
     // Somebody stopped listening: the client, or a fault that it hears the answer through.
-    answer.attempt?.end(UNHEARD)
-    await save(failureOf(new ConnectionFailure(UNHEARD.message), signal))
+    if (!over) {
+      answer.attempt?.end(UNHEARD)
+      await save(failureOf(new ConnectionFailure(UNHEARD.message), signal))
+    }
   }
-  if (!failure) yield DONE_EVENT
-  else if (failure.kind !== 'cancelled') {
-    const error = envelope(errorOf(failure))
-    yield operation.events?.failed?.(error, sent) ?? { data: error }
-  }
+  yield* last
 }
 
 const UNHEARD: Failure = {
