@@ -15,6 +15,8 @@ export interface Prompt {
   toolResult: boolean
   /** Text of that result. */
   toolText?: string
+  /** What the answer must be: a tool call that is forced, JSON, or, when left out, just text. */
+  answer?: 'text' | 'json' | 'tool'
 }
 
 /** A file or picture in a request, as the trace names it. */
@@ -47,6 +49,9 @@ export interface Composed {
   tokens: number
 }
 
+/** A text with its variables filled in; `param` is where it stands in the request, for the error of a broken template. */
+export type FillText = (text: string, param?: string) => string
+
 /** One router endpoint as data: `Request` is the parsed body, `Script` what a fixture says under `reply`. */
 export interface Operation<Request = unknown, Script = unknown> {
   readonly name: string
@@ -71,7 +76,7 @@ export interface Operation<Request = unknown, Script = unknown> {
   promptTokens(request: Request): number
   attachments?(request: Request): readonly Attachment[]
   /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
-  fillTexts?(request: Request, fill: (text: string) => string): Request
+  fillTexts?(request: Request, fill: FillText): Request
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
   resolve?(request: Request, making: Making): Request | Promise<Request>
   /** The answer when no fixture matches: a function of the request alone. */
