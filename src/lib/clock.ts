@@ -54,7 +54,8 @@ export function virtualClock(start = VIRTUAL_START): Clock {
   }
   return {
     kind: 'virtual',
-    now: () => now,
+    // Waits may be fractions of a millisecond and add up exactly; timestamps are whole, as those of the machine are.
+    now: () => Math.floor(now),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason)
