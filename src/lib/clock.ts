@@ -3,7 +3,7 @@
 /** Where every timestamp and every wait of a session comes from. */
 export interface Clock {
   readonly kind: 'real' | 'virtual'
-  /** Milliseconds since the Unix epoch. */
+  /** Whole milliseconds since the Unix epoch. */
   now(): number
   /** Resolves after `ms` milliseconds of this clock; rejects with the signal's reason when that is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -54,7 +54,7 @@ export function virtualClock(start = VIRTUAL_START): Clock {
   }
   return {
     kind: 'virtual',
-    // Waits may be fractions of a millisecond and add up exactly; timestamps are whole, as those of the machine are.
+    // Waits may last fractions; instants, ids made of them included, are whole as on a real clock.
     now: () => Math.floor(now),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
