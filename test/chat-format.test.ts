@@ -13,6 +13,8 @@ const asked = (schema: unknown, more: object = {}) => ({
   response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, ...more } },
 })
 const isObject = (schema: unknown) => typeof schema === 'object' && schema !== null
+/** The rows that fit into a request: one of them is nested too deeply for any JSON. */
+const sendable = impossible.filter(([name, schema]) => isObject(schema) && name !== 'nesting without end')
 const person = {
   type: 'object',
   properties: { name: { type: 'string' }, age: { type: 'integer', minimum: 0 } },
@@ -69,7 +71,7 @@ describe('json_schema satisfies its schema', () => {
 })
 
 describe('a schema that nothing satisfies is refused with its reason', () => {
-  test.each(impossible.filter(([, schema]) => isObject(schema)))('%s', async (_, schema, { path, message }) => {
+  test.each(sendable)('%s', async (_, schema, { path, message }) => {
     const error = await refused(app, asked(schema))
     expect(error).toMatchObject({ param: PARAM, code: 'invalid_schema', type: 'invalid_request_error' })
     expect(error.message).toBe(
