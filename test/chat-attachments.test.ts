@@ -68,7 +68,14 @@ describe('files', () => {
     ['a text', { file_data: dataUrl('text/plain', 'one two three four'), filename: 'a.txt' }, 4, 'a.txt'],
     ['JSON', { file_data: dataUrl('application/json', '[1]') }, 3, 'application/json'],
     ['a PDF', { file_data: dataUrl('application/pdf', new Uint8Array(160)), filename: 'a.pdf' }, 10, 'a.pdf'],
-    ['bare base64', { file_data: Buffer.alloc(32).toString('base64'), mimeType: 'application/pdf' }, 2, 'unnamed'],
+    [
+      'bare base64',
+      { file_data: Buffer.alloc(32).toString('base64'), mimeType: 'application/pdf' },
+      2,
+      'application/pdf',
+    ],
+    ['bare base64 of no type', { file_data: Buffer.alloc(32).toString('base64') }, 2, 'unnamed'],
+    ['one kept elsewhere', { file_id: 'file-1' }, 0, 'file-1'],
     ['one at an address', { uri: 'https://nowhere.invalid/a.pdf' }, 0, 'https://nowhere.invalid/a.pdf'],
   ]
   test.each(rows)('%s', async (_, value, tokens, name) => {

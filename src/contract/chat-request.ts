@@ -28,12 +28,15 @@ const UserPart = z.discriminatedUnion('type', [
   }),
   z.looseObject({
     type: z.literal('file'),
-    file: z.looseObject({
-      file_data: z.string().nullish(),
-      uri: z.string().nullish(),
-      mimeType: z.string().nullish(),
-      filename: z.string().nullish(),
-    }),
+    file: z
+      .looseObject({
+        file_data: z.string().nullish(),
+        uri: z.string().nullish(),
+        file_id: z.string().nullish(),
+        mimeType: z.string().nullish(),
+        filename: z.string().nullish(),
+      })
+      .refine((file) => file.file_data ?? file.uri ?? file.file_id, { error: "must have 'file_data' or 'uri'" }),
     cache_control: CacheControl,
   }),
 ])

@@ -105,11 +105,18 @@ export function attachmentsOf({ messages }: ChatRequest): Attachment[] {
       case 'input_audio':
         return [{ kind: 'audio', name: `audio/${part.input_audio.format}` }]
       case 'file':
-        return [{ kind: 'file', name: attachmentName(part.file.uri ?? part.file.file_data, part.file.filename) }]
+        return [{ kind: 'file', name: fileName(part.file) }]
       default:
         return []
     }
   })
+}
+
+type FilePart = Extract<UserPart, { type: 'file' }>['file']
+/** The name or address of a file, or the type of one that came as bare data. */
+function fileName({ filename, uri, file_id, file_data, mimeType }: FilePart): string {
+  const data = file_data?.startsWith('data:') ? file_data : mimeType
+  return attachmentName(uri ?? file_id ?? data, filename)
 }
 
 type UserPart = Extract<Extract<Message, { role: 'user' }>['content'], unknown[]>[number]
