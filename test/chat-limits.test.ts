@@ -126,7 +126,7 @@ describe('the trace', () => {
   const rows: [string, number | null][] = [
     ['openai/gpt-4o', 2.5 + 5],
     ['openai/gpt-4o-2024-08-06', 2.5 + 5],
-    ['openai/gpt-4o-mini', 0.15 + 0.3],
+    ['openai/gpt-4o-mini', 0.45],
     ['anthropic/claude-opus-4', 15 + 37.5],
     ['openai/unheard-of', null],
   ]
