@@ -163,7 +163,7 @@ describe('tools', () => {
 test('a picture is named in the trace', async () => {
   const content = [
     { type: 'text' as const, text: 'count' },
-    { type: 'image' as const, image: new Uint8Array([137, 80, 78, 71]), mediaType: 'image/png' },
+    { type: 'file' as const, data: new Uint8Array([137, 80, 78, 71]), mediaType: 'image/png' },
   ]
   const { text, response } = await generateText({ model, messages: [{ role: 'user', content }] })
   expect(text).toBe(COUNT)
