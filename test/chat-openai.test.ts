@@ -1,7 +1,8 @@
 // The openai package: its helpers for streams, tools and structured answers, and the errors it makes of ours.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
-import { BadRequestError, LengthFinishReasonError, NotFoundError } from 'openai'
+import { BadRequestError, NotFoundError } from 'openai'
+import { LengthFinishReasonError } from 'openai/core/error'
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import { createTestApp } from './support/app.ts'

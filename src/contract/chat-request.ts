@@ -36,7 +36,9 @@ const UserPart = z.discriminatedUnion('type', [
         mimeType: z.string().nullish(),
         filename: z.string().nullish(),
       })
-      .refine((file) => file.file_data ?? file.uri ?? file.file_id, { error: "must have 'file_data' or 'uri'" }),
+      .refine((file) => (file.file_data ?? file.uri ?? file.file_id) != null, {
+        error: "must have 'file_data' or 'uri'",
+      }),
     cache_control: CacheControl,
   }),
 ])

@@ -78,8 +78,21 @@ function readJson(bytes: Uint8Array, type: string | null): Body {
     }
     return { text: JSON.stringify(text), value }
   }
-  return { text, value: () => parsed }
+  const value = () => {
+    if (deeperThan(DEEPEST, parsed)) {
+      throw new ApiError(400, 'invalid_json', `the body is nested more than ${DEEPEST} levels deep`)
+    }
+    return parsed
+  }
+  return { text, value }
 }
+
+/** Levels of arrays and objects in a body: far more than anybody needs, far fewer than exhaust the stack. */
+const DEEPEST = 500
+const deeperThan = (levels: number, value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner)))
 
 async function readForm(bytes: Uint8Array, type: string | null): Promise<Body> {
   if (type === null || !/^multipart\/form-data\s*;/i.test(type)) throw unsupported(type, 'multipart/form-data')
