@@ -25,7 +25,7 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
   const app = createApp({
     sessions,
-    gateway: { backend },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] } },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, cors: config.cors },
     maxBody: config.max_body,

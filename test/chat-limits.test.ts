@@ -1,7 +1,7 @@
 // Limits of a chat call: fields that need another, sizes, the model's context, who the model is, and what a call costs.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from './support/app.ts'
-import { both, FIXTURES, refused, user, whole } from './support/chat.ts'
+import { both, FIXTURES, refused, streamed, user, whole } from './support/chat.ts'
 
 const app = createTestApp({ fixtures: [FIXTURES] })
 afterAll(app.close)
@@ -136,10 +136,13 @@ describe('the trace', () => {
     expect((await app.traceOf(answer)).cost).toBe(cost as number)
   })
 
-  test('an everyday call costs what its usage says', async () => {
+  test('an everyday call costs what its usage says, streamed too', async () => {
     const { completion, answer } = await whole(app, { n: 3 })
     const { prompt_tokens: input, completion_tokens: output } = completion.usage
-    expect((await app.traceOf(answer)).cost).toBeCloseTo((input * 2.5 + output * 10) / 1e6, 10)
+    const cost = (input * 2.5 + output * 10) / 1e6
+    for (const one of [answer, (await streamed(app, { n: 3 })).answer]) {
+      expect((await app.traceOf(one)).cost).toBeCloseTo(cost, 10)
+    }
   })
 
   test('keeps name, metadata, identity and thread; top level wins over svc', async () => {

@@ -54,7 +54,6 @@ export function virtualClock(start = VIRTUAL_START): Clock {
   }
   return {
     kind: 'virtual',
-    // Waits may last fractions; instants, ids made of them included, are whole as on a real clock.
     now: () => Math.floor(now),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {

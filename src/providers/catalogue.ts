@@ -123,15 +123,15 @@ export const MODELS: Readonly<Record<string, Model>> = {
 
 const known = new Set<string>(PROVIDERS)
 
-/** The provider of a model id; 404 `model_not_found` when nobody goes by that name. */
-export function providerOf(model: string): string {
+/** The provider of a model id, which the field `param` names; 404 `model_not_found` when nobody goes by that name. */
+export function providerOf(model: string, param = 'model'): string {
   const provider = model.slice(0, model.indexOf('/'))
   if (known.has(provider)) return provider
   throw new ApiError(
     404,
     'model_not_found',
     `model ${JSON.stringify(model)} has no known provider; known: ${PROVIDERS.join(', ')}`,
-    { param: 'model' },
+    { param },
   )
 }
 
