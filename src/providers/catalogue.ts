@@ -200,6 +200,13 @@ export function checkEffort(id: string, effort: ReasoningEffort | null | undefin
   )
 }
 
+/** How hard a model thinks that is not told: medium when it cannot do without thinking and has the choice. */
+export function defaultEffort(id: string): ReasoningEffort | undefined {
+  const efforts = modelOf(id)?.efforts
+  if (!efforts || efforts.includes('none')) return undefined
+  return efforts.includes('medium') ? 'medium' : efforts[0]
+}
+
 /** List price in USD of what a call used; null when the model or its price is not known. */
 export function costOf(id: string, usage: Record<string, unknown>): number | null {
   const price = modelOf(id)?.price
