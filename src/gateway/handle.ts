@@ -1,5 +1,5 @@
 // One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
-import type { FixtureBackend } from '../backends/fixture/backend.ts'
+import type { Backend } from '../contract/backend.ts'
 import type { Making, Operation } from '../contract/operation.ts'
 import { providerOf } from '../providers/catalogue.ts'
 import { DEFAULT_SESSION, type Session } from '../sessions/sessions.ts'
@@ -23,7 +23,7 @@ export interface Call {
 
 /** What the gateway answers with. */
 export interface Gateway {
-  backend: FixtureBackend
+  backend: Backend
 }
 
 /** Answers one call and records it; user mistakes are recorded too and thrown as `ApiError`. */

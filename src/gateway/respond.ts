@@ -37,6 +37,10 @@ export async function respond(reply: Reply, answering: Answering): Promise<Respo
     headers['content-type'] = 'application/json'
     return new Response(answer, { status, headers })
   }
+  if (body.kind === 'bytes') {
+    await recording.end({ outcome: status < 400 ? 'answered' : 'refused', status, reply, answer: 'null' })
+    return new Response(body.bytes as BodyInit, { status, headers })
+  }
   headers['content-type'] = 'text/event-stream; charset=utf-8'
   headers['cache-control'] = 'no-cache'
   return new Response(streamBody(body.events, reply, answering), { status, headers })

@@ -102,13 +102,13 @@ export interface Upstream extends Endpoint {
   /** What stands before the slash of a model id. */
   name: string
   key?: string
-  /** Whether the address is that of the configuration, not the provider's own. */
-  ownAddress: boolean
+  /** Calls are made without a key when there is none. */
+  keyOptional: boolean
 }
 
 /** Why a provider cannot be called as it is configured, as one line that says what to do; undefined when it can. */
-export function lackOf({ name, baseUrl, key, keyVariable, ownAddress }: Upstream): string | undefined {
+export function lackOf({ name, baseUrl, key, keyVariable, keyOptional }: Upstream): string | undefined {
   if (baseUrl === undefined) return `${name} has no address: set providers.${name}.base_url in understudy.yaml`
-  if (key !== undefined || keyVariable === undefined || ownAddress) return undefined
+  if (key !== undefined || keyVariable === undefined || keyOptional) return undefined
   return `${name} needs a key: set ${keyVariable}, or providers.${name}.api_key in understudy.yaml`
 }

@@ -11,7 +11,7 @@ import type { StreamEvent } from '../../lib/sse.ts'
 
 type Answer = ChatCompletion['choices'][number]['message']
 type Delta = ChatChunk['choices'][number]['delta'] & { redacted_reasoning?: string }
-type ToolCall = NonNullable<Answer['tool_calls']>[number] & { thought_signature?: string }
+type ToolCall = NonNullable<Answer['tool_calls']>[number] & { index: number; thought_signature?: string }
 
 /** What an answer is framed with. */
 export interface Framing {
