@@ -35,6 +35,7 @@ const REASONS: Record<string, string> = {
   ECONNREFUSED: 'it was refused',
   ECONNRESET: 'it was closed before the answer was complete',
   ENOTFOUND: 'there is no host of that name',
+  InvalidHTTPResponse: 'what it answered is no HTTP',
 }
 
 const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|(?:x-)?request-id|content-type)$/
