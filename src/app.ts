@@ -16,6 +16,7 @@ import { type ControlDeps, controlRoutes } from './control/index.ts'
 import { mountDocs } from './docs/swagger.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { operations } from './endpoints/index.ts'
+import { toNamespace } from './endpoints/namespace.ts'
 import type { Gateway } from './gateway/handle.ts'
 import type { Sessions } from './sessions/sessions.ts'
 
@@ -50,7 +51,8 @@ export function createApp(deps: AppDeps): App {
     elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })
   }
   for (const route of routes) mountRoute(elysia, route)
-  mountDocs(elysia, { operations, routes, version: deps.about.version })
+  const documented = { operations, routes, version: deps.about.version }
+  mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
 
   // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
   const unrouted = (request: Request): Response => {

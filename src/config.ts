@@ -1,8 +1,8 @@
 // Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
 // file. Each setting is one row of the table below; the command line, its help and the errors are made from it.
 import { z } from 'zod'
-import { ConfigError, type Given, readConfigFile } from './config-file.ts'
-import { BACKENDS, type BackendName, type Forwarding, readForwarding } from './config-providers.ts'
+import { ConfigError, type Given, readConfigFile } from './config/file.ts'
+import { BACKENDS, type BackendName, type Forwarding, readForwarding } from './config/providers.ts'
 import { problemsOf, quote } from './contract/validation.ts'
 import { parseSize } from './lib/units.ts'
 

@@ -5,8 +5,8 @@ import { fixtureBackend } from './backends/fixture/backend.ts'
 import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
 import { forwardBackend } from './backends/forward/backend.ts'
 import { network } from './backends/forward/transport.ts'
+import { describeForwarding } from './config/providers.ts'
 import type { Config } from './config.ts'
-import { describeForwarding } from './config-providers.ts'
 import type { Backend } from './contract/backend.ts'
 import { operations } from './endpoints/index.ts'
 import { addProviders } from './providers/catalogue.ts'
@@ -31,11 +31,12 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const fixtureAnswers = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
+  const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
   addProviders(forwarding.named)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
   const app = createApp({
     sessions,
-    gateway: { backend: mode === 'fixture' ? fixtureAnswers : forwarded(config, fixtureAnswers) },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] } },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, cors: config.cors },
     maxBody: config.max_body,

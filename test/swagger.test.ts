@@ -50,8 +50,8 @@ afterAll(async () => {
 
 test('the page shows every operation by group, and the schemas folded away', async () => {
   expect(await page.title()).toBe('Understudy')
-  const icon = await page.getAttribute('link[rel=icon]', 'href')
-  expect((await page.request.get(`${server.url}${icon}`)).headers()['content-type']).toBe('image/png')
+  const icon = await page.request.get(`${server.url}/favicon.ico`)
+  expect(icon.headers()['content-type']).toBe('image/png')
   expect(
     await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.getAttribute('data-tag'))),
   ).toEqual(['Router', 'Emulator'])
@@ -66,7 +66,6 @@ test('the page shows every operation by group, and the schemas folded away', asy
   ])
   expect(await page.locator('section.models').count()).toBe(1)
   expect(await page.locator('section.models.is-open').count()).toBe(0)
-  await page.screenshot({ path: '/tmp/st/page.png', fullPage: true })
 })
 
 test('with the token authorized, Execute on chat completions shows 200 and the answer', async () => {

@@ -1,4 +1,4 @@
-// What answers attempts: from fixtures, or from a real provider.
+// What answers attempts: fixtures, a real provider, or either with faults around it.
 import type { Clock } from '../lib/clock.ts'
 import type { Making, Operation, Prompt } from './operation.ts'
 import type { Reply } from './reply.ts'
@@ -6,7 +6,7 @@ import type { Reply } from './reply.ts'
 /** One attempt as a backend sees it. */
 export interface BackendCall {
   operation: Operation
-  /** The parsed, rendered request, its model being the target's. */
+  /** The parsed, rendered request; its model is that of the attempt. */
   request: unknown
   /** `<provider>/<model>` of this attempt. */
   model: string
@@ -14,12 +14,17 @@ export interface BackendCall {
   prompt: Prompt
   making: Making
   clock: Clock
-  /** Aborted when the client has gone or the attempt's time is up. */
+  /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */
   signal: AbortSignal
+  /** How many times the sequence of a fixture has been used before; counts this use. */
   uses(fixture: string): number
 }
 
-/** Answers attempts; rejects with `ApiError`, `ConnectionFailure`, or the signal's reason once that is aborted. */
+/** Answers attempts. */
 export interface Backend {
+  /**
+   * A reply, whatever its status.
+   * @throws ConnectionFailure when there is none, the signal's reason when it is aborted, `ApiError` for a user's mistake.
+   */
   answer(call: BackendCall): Promise<Reply>
 }

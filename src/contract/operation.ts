@@ -1,6 +1,7 @@
 // What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
 import type { z } from 'zod'
 import type { StreamEvent } from '../lib/sse.ts'
+import type { envelope } from './error.ts'
 import type { Keep, Kept } from './kept.ts'
 
 /** The conversation of a call in the form that fixtures match on. */
@@ -47,6 +48,20 @@ export interface Composed {
   tokens: number
 }
 
+/** How a provider's stream of an operation is understood. */
+export interface StreamRules {
+  /** Why the data of an event is none of this operation's, undefined when it is. */
+  wrongWith(data: Record<string, unknown>): string | undefined
+  /** Whether it carries a part of the answer that a reader sees. */
+  hasContent(data: Record<string, unknown>): boolean
+  /** Whether the answer is complete with these events: every choice has its finish reason. */
+  complete(events: readonly StreamEvent[]): boolean
+  /** The value that holds a failure told in an event; the data itself, when it has an `error`, unless said otherwise. */
+  failureIn?(data: Record<string, unknown>): unknown
+  /** The event that tells a client of a failure; the error envelope unless said otherwise. */
+  failed?(error: ReturnType<typeof envelope>, sent: readonly StreamEvent[]): StreamEvent
+}
+
 /** One router endpoint as data: `Request` is the parsed body, `Script` what a fixture says under `reply`. */
 export interface Operation<Request = unknown, Script = unknown> {
   readonly name: string
@@ -59,7 +74,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   readonly body: 'json' | 'multipart'
   /** Status of an invalid body, 400 when left out. */
   readonly invalidStatus?: number
-  readonly request: z.ZodType<Request>
+  /** Settings of the gateway that it has no field for do not apply to it. */
+  readonly request: z.ZodObject & z.ZodType<Request>
   readonly response: z.ZodType
   /** Data of one event of a stream; absent when the operation never streams. */
   readonly chunk?: z.ZodType
@@ -79,6 +95,18 @@ export interface Operation<Request = unknown, Script = unknown> {
   compose(request: Request, script: Script, making: Making & { model: string }): Composed | Promise<Composed>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object
+  /** Why a provider's whole answer is none, undefined when it is one. */
+  wrongWith?(answer: Record<string, unknown>): string | undefined
+  /** How a provider's stream is read; absent when the operation never streams. */
+  readonly events?: StreamRules
+  /** A stored answer to an equal call, told again under a new id; as it is when left out, for answers without id and stream. */
+  replay?(request: Request, answer: object, making: Making): Pick<Composed, 'body' | 'events'>
+  /** The request with what was found in knowledge bases before its messages; absent when it has no place for it. */
+  addContext?(request: Request, context: string): Request
+  /** All texts of the user, which input guardrails look at; that of `prompt` when left out. */
+  inputTexts?(request: Request): readonly string[]
+  /** All texts of an answer, which output guardrails look at. */
+  outputTexts?(answer: object): readonly string[]
   /** What a complete answer leaves for later calls; committed together with its trace. */
   keep?(request: Request, answer: object, making: Making): readonly Keep[]
 }

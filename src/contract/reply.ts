@@ -1,23 +1,33 @@
 // What a backend gives for an attempt. It stays a value until something needs its bytes.
 import type { StreamEvent } from '../lib/sse.ts'
 
-/** The body of a reply: a value, events that come in their own time, or the bytes of a provider as they came. */
-export type ReplyBody =
-  | { kind: 'value'; value: unknown }
-  | { kind: 'events'; events: Iterable<StreamEvent> | AsyncIterable<StreamEvent> }
-  | { kind: 'bytes'; contentType: string; bytes: ReadableStream<Uint8Array> | Uint8Array }
-
-/** One answer of a backend. Whatever has a status is a reply, also a provider's error. */
+/** One answer of a backend: whole, as events that come in their own time, or as the bytes a provider sent. */
 export interface Reply {
   status: number
+  /** Of a provider: those that its callers act on, such as `retry-after`. Names in lower case. */
   headers: Record<string, string>
-  /** Reading it fails when the connection breaks, or with the signal's reason once the call is aborted. */
-  body: ReplyBody
-  /** Counts that the body does not show; those of a stream are there once it has ended. */
+  body: ValueBody | EventsBody | BytesBody
+  /** Counts that the body need not show; those of a stream are known once it has ended. */
   usage: Record<string, unknown> | null
   fixture: string | null
   synthesized: boolean
 }
+/** A whole answer of this API. */
+export interface ValueBody {
+  kind: 'value'
+  value: unknown
+}
+/** A stream of this API, known to be complete when it ends. */
+export interface EventsBody {
+  kind: 'events'
+  events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>
+}
+/** Bytes as they are on the wire, which the gateway has to read: JSON, server-sent events or an error of the provider. */
+export interface BytesBody {
+  kind: 'bytes'
+  contentType: string
+  bytes: Uint8Array | ReadableStream<Uint8Array>
+}
 
-/** The connection to a provider was refused, reset or never made: there is no status. */
+/** There is no answer, or no more of it: refused, reset, not found, closed too early. The message says which. */
 export class ConnectionFailure extends Error {}

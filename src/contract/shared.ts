@@ -13,8 +13,12 @@ export const Fallbacks = z
   .describe('Models tried in order when the primary one fails.')
 export const Retry = z
   .looseObject({
-    count: z.int().min(1).max(5).default(3).describe('Extra attempts.'),
-    on_codes: z.array(z.int().min(100).max(599)).optional().describe('Statuses that are retried; [429] when left out.'),
+    count: z.int().min(1).max(5).optional().describe('Extra attempts.').meta({ default: 3 }),
+    on_codes: z
+      .array(z.int().min(100).max(599))
+      .optional()
+      .describe('Statuses that are retried.')
+      .meta({ default: [429] }),
   })
   .describe('When and how often a failed attempt is repeated.')
 export const LoadBalancer = z
@@ -33,7 +37,7 @@ export const LoadBalancer = z
 export const Cache = z
   .looseObject({
     type: z.literal('exact_match'),
-    ttl: z.int().min(1).max(259_200).default(1800).describe('Seconds an answer is kept.'),
+    ttl: z.int().min(1).max(259_200).optional().describe('Seconds an answer is kept.').meta({ default: 1800 }),
   })
   .describe('Answers equal calls from a stored answer.')
 export const Timeout = z

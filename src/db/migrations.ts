@@ -11,6 +11,7 @@ export const migrations: readonly string[] = [
     thread TEXT,
     record TEXT NOT NULL,
     request TEXT NOT NULL,
+    rendered TEXT NOT NULL,
     answer TEXT NOT NULL
   );
   CREATE INDEX traces_thread ON traces (thread) WHERE thread IS NOT NULL;

@@ -16,6 +16,8 @@ export const traces = sqliteTable('traces', {
   record: text('record').notNull(),
   /** The request's JSON text as it came; a text that is no JSON is kept as a JSON string. */
   request: text('request').notNull(),
+  /** The rendered request's JSON text, `null` when rendering changed nothing. */
+  rendered: text('rendered').notNull(),
   /** The answer's JSON text, `null` when there was none. */
   answer: text('answer').notNull(),
 })

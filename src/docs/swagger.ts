@@ -4,23 +4,26 @@ import type { Elysia } from 'elysia'
 import { readAsset } from '../lib/assets.ts'
 import { type Documented, INFO, openapiParts } from './openapi.ts'
 
-const ASSETS: Record<string, string> = {
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
+const SCRIPT = '/swagger/assets/swagger-ui-bundle.js'
+const STYLE = '/swagger/assets/swagger-ui.css'
+/** File of Swagger UI and media type by path; a browser asks for the icon by itself. */
+const ASSETS: Record<string, [file: string, type: string]> = {
+  [SCRIPT]: ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  [STYLE]: ['swagger-ui.css', 'text/css; charset=utf-8'],
+  '/favicon.ico': ['favicon-32x32.png', 'image/png'],
 }
 
-/** Mounts the page, its assets and the document; the document is made at the first request for it. */
-export function mountDocs(app: Elysia, documented: Documented): void {
+/** Mounts the page, its assets and the document, whose text `rename` puts into the words of the deployment. */
+export function mountDocs(app: Elysia, documented: Documented, rename: (text: string) => string): void {
   let made: ReturnType<typeof openapiParts> | undefined
   const parts = () => {
-    made ??= openapiParts(documented)
+    made ??= JSON.parse(rename(JSON.stringify(openapiParts(documented)))) as ReturnType<typeof openapiParts>
     return made
   }
-  for (const [name, type] of Object.entries(ASSETS)) {
+  for (const [path, [file, type]] of Object.entries(ASSETS)) {
     const headers = { 'content-type': type, 'cache-control': 'public, max-age=86400' }
-    const serve = () => new Response(readAsset(`node_modules/swagger-ui-dist/${name}`).slice(), { headers })
-    app.get(`/swagger/assets/${name}`, serve, { detail: { hide: true } })
+    const serve = () => new Response(readAsset(`node_modules/swagger-ui-dist/${file}`).slice(), { headers })
+    app.get(path, serve, { detail: { hide: true } })
   }
   app.use(
     openapi({
@@ -29,8 +32,9 @@ export function mountDocs(app: Elysia, documented: Documented): void {
       provider: 'swagger-ui',
       openapiVersion: '3.1.0',
       swagger: {
-        cdn: '/swagger/assets/swagger-ui-bundle.js',
-        theme: '/swagger/assets/swagger-ui.css',
+        cdn: SCRIPT,
+        theme: STYLE,
+        defaultModelsExpandDepth: 0,
         persistAuthorization: true,
         tryItOutEnabled: true,
       } as never,

@@ -1,81 +1,84 @@
-// Puts a reply on the wire: whole answers as JSON, streams as server-sent events, each flushed by itself.
-import type { Making } from '../contract/operation.ts'
-import type { Reply } from '../contract/reply.ts'
+// Puts an answer on the wire: whole answers as JSON, streams as server-sent events, each flushed by itself.
+import { envelope } from '../contract/error.ts'
 import { DONE, encodeEvent, type StreamEvent } from '../lib/sse.ts'
-import type { Call } from './handle.ts'
-import type { Recording } from './recorder.ts'
+import type { Answer, Running } from './attempt.ts'
+import { storing } from './cache.ts'
+import { errorOf, type Failure, failureOf } from './outcome.ts'
 
-/** What an answer belongs to. */
-export interface Answering {
-  call: Call
-  request: unknown
-  making: Making
-  recording: Recording
+/** The response of an answer; its trace is committed before the answer's last byte is sent. `cacheKey` when it is to be stored. */
+export async function respond(answer: Answer, running: Running, cacheKey: string | undefined): Promise<Response> {
+  const { recording } = running
+  const headers = { ...recording.headers(answer), ...answer.from.headers }
+  const { content } = answer
+  if (content.kind === 'whole') {
+    const { value, text = JSON.stringify(value) } = content
+    await recording.end({ answer, text, ...leftBy(answer, value as object, running, cacheKey) })
+    return new Response(text, { headers: { ...headers, 'content-type': 'application/json' } })
+  }
+  const stream = streamBody(content.events, { answer, running, cacheKey })
+  return new Response(stream, {
+    headers: { ...headers, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
+  })
 }
 
-/** The response of a reply; its trace is committed before the answer's last byte is sent. */
-export async function respond(reply: Reply, answering: Answering): Promise<Response> {
-  const { call, request, making, recording } = answering
-  const { operation, session } = call
-  const headers: Record<string, string> = {
-    'x-understudy-trace': recording.id,
-    'x-understudy-attempts': '1',
-    'x-understudy-fallback': '0',
-    'x-understudy-cache': 'off',
-    'x-understudy-model': operation.model(request),
-    'x-understudy-session': session.name,
-    'x-understudy-faults': '',
-    'x-understudy-fixture': reply.fixture ?? 'synthesized',
-    ...reply.headers,
+type Usage = Record<string, unknown> | null
+
+/** What a complete answer leaves for later calls, and the token counts that it says itself. */
+function leftBy(answer: Answer, value: object, running: Running, cacheKey: string | undefined) {
+  const { operation, request, making } = running
+  const usage = ('usage' in value ? (value.usage as Usage) : null) ?? answer.from.usage
+  const keep = [...(operation.keep?.(request, value, making) ?? [])]
+  const fresh = answer.attempt !== undefined
+  if (cacheKey !== undefined && fresh) {
+    // A streamed answer says its usage only when asked; a whole one always does.
+    const stored = usage && !('usage' in value) ? { ...value, usage } : value
+    keep.push(storing(running, cacheKey, { answer: stored, model: answer.model, usage }))
   }
-  const { status, body } = reply
-  if (body.kind === 'value') {
-    const answer = JSON.stringify(body.value)
-    recording.contentBegan()
-    const keep = operation.keep?.(request, body.value as object, making)
-    await recording.end({ outcome: 'answered', status, reply, answer, ...(keep && { keep }) })
-    headers['content-type'] = 'application/json'
-    return new Response(answer, { status, headers })
-  }
-  if (body.kind === 'bytes') {
-    await recording.end({ outcome: status < 400 ? 'answered' : 'refused', status, reply, answer: 'null' })
-    return new Response(body.bytes as BodyInit, { status, headers })
-  }
-  headers['content-type'] = 'text/event-stream; charset=utf-8'
-  headers['cache-control'] = 'no-cache'
-  return new Response(streamBody(body.events, reply, answering), { status, headers })
+  return { usage: answer.from.usage ?? usage, keep }
+}
+
+interface Streaming {
+  answer: Answer
+  running: Running
+  cacheKey: string | undefined
 }
 
 function streamBody(
   events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>,
-  reply: Reply,
-  { call, request, making, recording }: Answering,
+  { answer, running, cacheKey }: Streaming,
 ): ReadableStream {
-  const { operation, signal } = call
+  const { operation, signal, recording } = running
   const sent: StreamEvent[] = []
-  const save = (outcome: 'answered' | 'cancelled') => {
-    const answer = operation.assemble(sent)
-    const keep = outcome === 'answered' ? operation.keep?.(request, answer, making) : undefined
-    const ending = { outcome, status: reply.status, reply, answer: JSON.stringify(answer) }
-    return recording.end({ ...ending, ...(keep && { keep }) })
+  const save = (failure?: Failure) => {
+    const value = operation.assemble(sent)
+    const text = JSON.stringify(value)
+    if (failure) return recording.end({ answer, text, failure })
+    return recording.end({ answer, text, ...leftBy(answer, value, running, cacheKey) })
+  }
+  const failed = (failure: Failure): StreamEvent => {
+    const error = envelope(errorOf(failure))
+    return operation.events?.failed?.(error, sent) ?? { data: error }
   }
   // Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own.
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
+      let failure: Failure | undefined
       try {
         for await (const event of events) {
-          if (signal.aborted) break
-          if (event.tokens) recording.contentBegan()
+          signal.throwIfAborted()
+          if (event.tokens) answer.attempt?.contentBegan()
           sent.push(event)
           controller.write(encodeEvent(event))
           await controller.flush()
         }
+        signal.throwIfAborted()
       } catch (error) {
-        if (!signal.aborted) throw error
+        failure = failureOf(error, signal)
       }
-      await save(signal.aborted ? 'cancelled' : 'answered')
-      if (!signal.aborted) controller.write(DONE)
+      if (failure && failure.kind !== 'cancelled') controller.write(encodeEvent(failed(failure)))
+      await save(failure)
+      if (!failure) controller.write(DONE)
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)

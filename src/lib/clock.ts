@@ -3,7 +3,7 @@
 /** Where every timestamp and every wait of a session comes from. */
 export interface Clock {
   readonly kind: 'real' | 'virtual'
-  /** Milliseconds since the Unix epoch. */
+  /** Whole milliseconds since the Unix epoch. */
   now(): number
   /** Resolves after `ms` milliseconds of this clock; rejects with the signal's reason when that is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -54,7 +54,7 @@ export function virtualClock(start = VIRTUAL_START): Clock {
   }
   return {
     kind: 'virtual',
-    now: () => now,
+    now: () => Math.floor(now),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason)

@@ -128,15 +128,15 @@ export function addProviders(names: Iterable<string>): void {
   for (const name of names) known.add(name)
 }
 
-/** The provider of a model id; 404 `model_not_found` when nobody goes by that name. */
-export function providerOf(model: string): string {
+/** The provider of a model id, which the field `param` names; 404 `model_not_found` when nobody goes by that name. */
+export function providerOf(model: string, param = 'model'): string {
   const provider = model.slice(0, model.indexOf('/'))
   if (known.has(provider)) return provider
   throw new ApiError(
     404,
     'model_not_found',
     `model ${JSON.stringify(model)} has no known provider; known: ${[...known].join(', ')}`,
-    { param: 'model' },
+    { param },
   )
 }
 

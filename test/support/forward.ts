@@ -2,7 +2,7 @@
 
 import { forwardBackend } from '../../src/backends/forward/backend.ts'
 import { network } from '../../src/backends/forward/transport.ts'
-import { readForwarding } from '../../src/config-providers.ts'
+import { readForwarding } from '../../src/config/providers.ts'
 import type { BackendCall } from '../../src/contract/backend.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import type { Reply } from '../../src/contract/reply.ts'

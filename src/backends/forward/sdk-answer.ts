@@ -102,16 +102,13 @@ export interface Streaming extends Framing {
   includeUsage: boolean
   /** Told the counts when they are known. */
   counted(usage: Usage): void
-  /** The error of an error part, in our words. */
-  errorOf(error: unknown): object
+  /** What to throw for an error part, or when there is none and the answer ended all the same. */
+  failure(error?: unknown): Error
 }
 
-/**
- * The chunks of a stream. An answer that the provider did not complete ends without a finish reason, and one that it broke
- * off with an error ends with that error.
- */
+/** The chunks of a stream; throws when the provider broke it off, or ended it before the answer was complete. */
 export async function* chunksOf(parts: AsyncIterable<StreamPart>, streaming: Streaming): AsyncGenerator<StreamEvent> {
-  const { created, model, includeUsage, counted, errorOf } = streaming
+  const { created, model, includeUsage, counted, failure } = streaming
   let id = streaming.id
   let began = false
   const calls = new CallDeltas()
@@ -125,16 +122,15 @@ export async function* chunksOf(parts: AsyncIterable<StreamPart>, streaming: Str
     chunk([{ index: 0, delta, logprobs: null, finish_reason: finish }])
   for await (const part of parts) {
     if (part.type === 'response-metadata') id = part.id ?? id
-    else if (part.type === 'error') {
-      yield { data: { error: errorOf(part.error) } }
-      return
-    } else if (part.type === 'finish') {
+    else if (part.type === 'error') throw failure(part.error)
+    else if (part.type === 'finish') {
       const finish = finishOf(part.finishReason)
-      if (!finish) return
+      if (!finish) break
       const usage = usageOf(part.usage)
       counted(usage)
       yield choice({}, finish)
       if (includeUsage) yield chunk([], usage)
+      return
     } else {
       const delta = part.type.startsWith('tool-') ? calls.of(part) : textDelta(part)
       if (!delta) continue
@@ -143,6 +139,7 @@ export async function* chunksOf(parts: AsyncIterable<StreamPart>, streaming: Str
       yield { ...choice(delta), tokens: 1 }
     }
   }
+  throw failure()
 }
 
 function textDelta(part: StreamPart): Delta | undefined {

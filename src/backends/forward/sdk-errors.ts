@@ -2,6 +2,7 @@
 import { AISDKError, APICallError } from '@ai-sdk/provider'
 import type { BackendCall } from '../../contract/backend.ts'
 import { ApiError } from '../../contract/error.ts'
+import { ConnectionFailure } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { connected } from './transport.ts'
 
@@ -25,13 +26,11 @@ function networkCause(error: unknown): unknown {
   return undefined
 }
 
-/** The `error` object of an event by which a provider broke its stream off. */
-export function streamError({ name }: Upstream, error: unknown): object {
-  const { message, type, code } = error as { message?: string; type?: string; code?: string | number }
-  return {
-    message: `${name} broke the stream off: ${message ?? 'without a reason'}`,
-    type: type ?? 'server_error',
-    param: null,
-    code: code === undefined ? null : String(code),
-  }
+const BAD_ANSWER = 502
+
+/** The failure of a stream that a provider broke off with an error, or ended before the answer was complete. */
+export function streamFailure({ name }: Upstream, error: unknown): Error {
+  if (error === undefined) return new ConnectionFailure(`${name} ended the stream before the answer was complete`)
+  const { message, type, statusCode } = error as { message?: string; type?: string; statusCode?: number }
+  return new ApiError(statusCode ?? BAD_ANSWER, type ?? 'provider_error', message ?? `${name} broke the stream off`)
 }

@@ -7,7 +7,7 @@ import type { Upstream } from '../../providers/endpoints.ts'
 import { bareModel } from './request.ts'
 import { chunksOf, completionOf } from './sdk-answer.ts'
 import { embed } from './sdk-embeddings.ts'
-import { failureOf, streamError } from './sdk-errors.ts'
+import { failureOf, streamFailure } from './sdk-errors.ts'
 import { callOptions } from './sdk-prompt.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, unusable } from './transport.ts'
 
@@ -83,7 +83,7 @@ async function chat(model: LanguageModelV4, upstream: Upstream, call: BackendCal
     counted(usage) {
       reply.usage = usage
     },
-    errorOf: (error) => streamError(upstream, error),
+    failure: (error) => streamFailure(upstream, error),
   })
   reply.body = { kind: 'events', events: failing(chunks, upstream, call) }
   return reply

@@ -1,7 +1,6 @@
 // The providers of understudy.yaml: which are forwarded to, where they are, and the key of each.
 import { z } from 'zod'
-import { ConfigError, type ProvidersSection } from './config-file.ts'
-import { quote } from './contract/validation.ts'
+import { quote } from '../contract/validation.ts'
 import {
   ENDPOINTS,
   endpointOf,
@@ -9,7 +8,8 @@ import {
   PROVIDER_KINDS,
   type ProviderKind,
   type Upstream,
-} from './providers/endpoints.ts'
+} from '../providers/endpoints.ts'
+import { ConfigError, type ProvidersSection } from './file.ts'
 
 export const BACKENDS = ['fixture', 'forward'] as const
 /** Who answers: files, or a real provider. */

@@ -1,7 +1,7 @@
 // Reads the settings file: each setting with the file and line it came from, for the errors.
 import { readFileSync } from 'node:fs'
 import { LineCounter, parseDocument } from 'yaml'
-import { quote } from './contract/validation.ts'
+import { quote } from '../contract/validation.ts'
 
 /** A setting that cannot be used; the message is one line that names the value and what would be valid. */
 export class ConfigError extends Error {}

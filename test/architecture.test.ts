@@ -1,0 +1,113 @@
+// The shape of the source: which way imports point, and where time, chance, the environment and the console may be used.
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { Glob } from 'bun'
+
+const src = join(import.meta.dir, '..', 'src')
+const files = [...new Glob('**/*.{ts,mjs}').scanSync(src)].sort()
+const lines = (file: string) => readFileSync(join(src, file), 'utf8').split('\n')
+/** Code without comments and without what stands in texts. */
+const codeOf = (file: string) =>
+  lines(file)
+    .join('\n')
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))
+    .replace(/(^|\s)\/\/.*$/gm, '$1')
+    .replace(/'(?:[^'\\\n]|\\.)*'/g, "''")
+
+/** From the top to the bottom: a file may import what stands below its own row, or stands in its own folder. */
+const LAYERS = [
+  ['main'],
+  ['cli'],
+  ['deps'],
+  ['config'],
+  ['app'],
+  ['access'],
+  ['endpoints', 'resources', 'agents', 'control', 'inspector', 'docs'],
+  ['gateway'],
+  ['scenarios'],
+  ['backends', 'faults'],
+  ['sessions'],
+  ['providers', 'db'],
+  ['contract'],
+  ['lib', 'version'],
+]
+const partOf = (file: string) => file.split('/')[0]?.replace(/\.ts$/, '') ?? ''
+const layerOf = (file: string) => LAYERS.findIndex((layer) => layer.includes(partOf(file)))
+// What compiles the program is no part of it.
+const program = files.filter((file) => partOf(file) !== 'build')
+
+interface Import {
+  file: string
+  from: string
+}
+const imports = program.flatMap((file): Import[] =>
+  [
+    ...lines(file)
+      .join('\n')
+      .matchAll(/(?:\bfrom |\bimport\(|^import )'([^']+)'/gm),
+  ].map(([, from = '']) => ({ file, from })),
+)
+const own = imports
+  .filter(({ from }) => from.startsWith('.'))
+  .map(({ file, from }) => ({ file, from: normalize(join(dirname(file), from)) }))
+const packages = imports.filter(({ from }) => !from.startsWith('.'))
+
+describe('imports', () => {
+  test('every part of the source has its place in the order', () => {
+    expect(program.filter((file) => layerOf(file) < 0)).toEqual([])
+    expect(own.length).toBeGreaterThan(100)
+  })
+
+  test('point downwards, or stay in their folder', () => {
+    const upwards = own.filter(
+      ({ file, from }) =>
+        !from.endsWith('package.json') && partOf(file) !== partOf(from) && layerOf(from) <= layerOf(file),
+    )
+    expect(upwards).toEqual([])
+  })
+
+  const homes: [string, RegExp, RegExp][] = [
+    ['the HTTP framework', /^@?elysia/, /^(app|docs\/|endpoints\/)/],
+    ['the database driver', /^better-sqlite3/, /^db\/open\.ts$/],
+    ['the query builder', /^drizzle-orm/, /^db\//],
+    ['the reader of the command line', /^commander/, /^cli\//],
+  ]
+  test.each(homes)('%s is used in its own place alone', (_, name, home) => {
+    const users = packages.filter(({ from }) => name.test(from)).map(({ file }) => file)
+    expect(users).not.toEqual([])
+    expect(users.filter((file) => !home.test(file))).toEqual([])
+  })
+
+  test('are by name: nothing is exported as a default', () => {
+    expect(program.filter((file) => /^export default/m.test(codeOf(file)))).toEqual([])
+  })
+})
+
+/** What may stand only in some files, and an example of it that must be found: the rule can fail. */
+const RULES: [string, RegExp, RegExp, string][] = [
+  [
+    'time',
+    /\bDate\.now\b|\bnew Date\(\)|\bset(?:Timeout|Interval)\b|\bperformance\.now\b|\bBun\.(?:sleep|nanoseconds)|\bprocess\.(?:hrtime|uptime)/,
+    /^(lib|build)\//,
+    'const started = Date.now()',
+  ],
+  [
+    'chance',
+    /\bMath\.random\b|\bcrypto\.(?:random|getRandom)|\brandom(?:UUID|Bytes|Int)\b/i,
+    /^(lib|build)\//,
+    'crypto.randomUUID()',
+  ],
+  ['the console', /\bconsole\./, /^(cli|build)\/|^inspector\/page\//, 'console.log(1)'],
+  ['the environment', /\bprocess\.env\b/, /^config\.ts$|^build\//, 'process.env.HOME'],
+  ['the end of the process', /\bprocess\.exit\b/, /^(cli|build)\//, 'process.exit(1)'],
+]
+test.each(RULES)('%s is used in its own place alone', (_, rule, home, example) => {
+  expect(rule.test(example)).toBe(true)
+  expect(files.filter((file) => !home.test(file) && rule.test(codeOf(file)))).toEqual([])
+  expect(files.some((file) => home.test(file) && rule.test(codeOf(file)))).toBe(true)
+})
+
+test('every file begins by saying what it is for', () => {
+  expect(files.filter((file) => !lines(file)[0]?.startsWith('// '))).toEqual([])
+})
