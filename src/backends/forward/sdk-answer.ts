@@ -29,8 +29,11 @@ const FINISH: Partial<Record<string, FinishReason>> = {
   'tool-calls': 'tool_calls',
   other: 'stop',
 }
-/** Why the answer ended; undefined when it is not complete. */
-const finishOf = ({ unified }: GenerateResult['finishReason']): FinishReason | undefined => FINISH[unified]
+/** Why the answer ended; undefined when it is not complete. An answer with calls ended for them, whatever it was called. */
+const finishOf = ({ unified }: GenerateResult['finishReason'], calls: number): FinishReason | undefined => {
+  const finish = FINISH[unified]
+  return finish === 'stop' && calls > 0 ? 'tool_calls' : finish
+}
 
 /** Token counts in our words; what the provider does not say is 0. */
 export function usageOf({ inputTokens, outputTokens }: ModelUsage): Usage {
@@ -72,8 +75,6 @@ const toolCall = (part: Extract<Content, { type: 'tool-call' }>, index: number):
 
 /** The whole answer; undefined when the provider did not complete it. */
 export function completionOf(result: GenerateResult, { id, ...framing }: Framing): ChatCompletion | undefined {
-  const finish = finishOf(result.finishReason)
-  if (!finish) return undefined
   const message: Answer & { redacted_reasoning?: string } = { role: 'assistant', content: null, refusal: null }
   const calls: ToolCall[] = []
   for (const part of result.content) {
@@ -86,6 +87,8 @@ export function completionOf(result: GenerateResult, { id, ...framing }: Framing
     } else if (part.type === 'tool-call' && !part.providerExecuted) calls.push(toolCall(part, calls.length))
   }
   if (calls.length > 0) message.tool_calls = calls
+  const finish = finishOf(result.finishReason, calls.length)
+  if (!finish) return undefined
   return {
     id: result.response?.id ?? id,
     object: 'chat.completion',
@@ -124,7 +127,7 @@ export async function* chunksOf(parts: AsyncIterable<StreamPart>, streaming: Str
     if (part.type === 'response-metadata') id = part.id ?? id
     else if (part.type === 'error') throw failure(part.error)
     else if (part.type === 'finish') {
-      const finish = finishOf(part.finishReason)
+      const finish = finishOf(part.finishReason, calls.count)
       if (!finish) break
       const usage = usageOf(part.usage)
       counted(usage)
@@ -166,6 +169,10 @@ function textDelta(part: StreamPart): Delta | undefined {
 /** Tool calls in pieces: who began which, and whose arguments have come. */
 class CallDeltas {
   readonly #calls = new Map<string, { index: number; filled: boolean }>()
+
+  get count(): number {
+    return this.#calls.size
+  }
 
   of(part: StreamPart): Delta | undefined {
     switch (part.type) {
