@@ -152,7 +152,7 @@ describe('embeddings of google', () => {
 
   test('come in both encodings', async () => {
     const { data, usage } = await vectorsFor(`${mock.url}/v1beta`, { input: 'a' })
-    expect(data).toEqual([{ object: 'embedding', index: 0, embedding: [0.5, -0.25, 1] }] as typeof data)
+    expect(data).toMatchObject([{ index: 0, embedding: [0.5, -0.25, 1] }])
     expect(usage).toEqual({ prompt_tokens: expect.any(Number), total_tokens: expect.any(Number) })
     const encoded = await vectorsFor(`${mock.url}/v1beta`, { input: 'a', encoding_format: 'base64' })
     const bytes = Uint8Array.fromBase64(encoded.data[0]?.embedding as string)
@@ -196,10 +196,10 @@ describe('what goes wrong at Anthropic and Google', () => {
   const told = async (model: string, text: string) => {
     const { url, stop } = startProvider(() => new Response(text, { headers: { 'content-type': 'text/event-stream' } }))
     const provider = model.slice(0, model.indexOf('/'))
-    const { body } = await backendOf({ [provider]: at(url) }).answer(attempt(model, { ...HELLO, stream: true }))
     const texts: unknown[] = []
     let failure: unknown
     try {
+      const { body } = await backendOf({ [provider]: at(url) }).answer(attempt(model, { ...HELLO, stream: true }))
       for await (const { data } of (body as EventsBody).events) {
         const { choices } = data as { choices: { delta: { content?: string } }[] }
         if (choices[0]?.delta.content) texts.push(choices[0].delta.content)

@@ -30,8 +30,8 @@ const FINISH: Partial<Record<string, FinishReason>> = {
   other: 'stop',
 }
 /** Why the answer ended; undefined when it is not complete. An answer with calls ended for them, whatever it was called. */
-const finishOf = ({ unified }: GenerateResult['finishReason'], calls: number): FinishReason | undefined => {
-  const finish = FINISH[unified]
+const finishOf = ({ unified, raw }: GenerateResult['finishReason'], calls: number): FinishReason | undefined => {
+  const finish = raw === undefined ? undefined : FINISH[unified]
   return finish === 'stop' && calls > 0 ? 'tool_calls' : finish
 }
 

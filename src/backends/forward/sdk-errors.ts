@@ -4,7 +4,7 @@ import type { BackendCall } from '../../contract/backend.ts'
 import { ApiError } from '../../contract/error.ts'
 import { ConnectionFailure } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { connected } from './transport.ts'
+import { connected, withoutKey } from './transport.ts'
 
 /**
  * The error to reject with: the signal's reason, a broken connection, or a 400 for a request that the package cannot put into
@@ -29,8 +29,9 @@ function networkCause(error: unknown): unknown {
 const BAD_ANSWER = 502
 
 /** The failure of a stream that a provider broke off with an error, or ended before the answer was complete. */
-export function streamFailure({ name }: Upstream, error: unknown): Error {
+export function streamFailure({ name, key }: Upstream, error: unknown): Error {
   if (error === undefined) return new ConnectionFailure(`${name} ended the stream before the answer was complete`)
-  const { message, type, statusCode } = error as { message?: string; type?: string; statusCode?: number }
-  return new ApiError(statusCode ?? BAD_ANSWER, type ?? 'provider_error', message ?? `${name} broke the stream off`)
+  const { message = '', type, statusCode } = error as { message?: string; type?: string; statusCode?: number }
+  const told = withoutKey(message, key) || `${name} broke the stream off`
+  return new ApiError(statusCode ?? BAD_ANSWER, type ?? 'provider_error', told)
 }

@@ -36,9 +36,10 @@ export async function answerThroughSdk(upstream: Upstream, call: BackendCall, tr
   } catch (error) {
     if (error instanceof Refused) return error.reply
     const failure = await failureOf(error, upstream, call)
-    if (APICallError.isInstance(failure))
-      return unusable(upstream, `${upstream.name} gave an answer that is none: ${failure.message}`)
-    throw failure
+    if (!APICallError.isInstance(failure)) throw failure
+    // A status here was told inside a stream: that of the response itself is taken care of by our transport.
+    if ((failure.statusCode ?? 0) >= 400) throw streamFailure(upstream, failure)
+    return unusable(upstream, `${upstream.name} gave an answer that is none: ${failure.message}`)
   }
 }
 
@@ -66,7 +67,11 @@ async function chat(model: LanguageModelV4, upstream: Upstream, call: BackendCal
   if (!call.stream) {
     const result = await model.doGenerate(options)
     const value = completionOf(result, framing)
-    if (!value) return unusable(upstream, `${upstream.name} did not complete its answer: ${result.finishReason.raw}`)
+    if (!value)
+      return unusable(
+        upstream,
+        `${upstream.name} did not complete its answer: ${result.finishReason.raw ?? 'it gave no reason'}`,
+      )
     return {
       ...BARE,
       status: 200,

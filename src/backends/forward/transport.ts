@@ -47,7 +47,8 @@ export const keptHeaders = (headers: Iterable<[string, string]>): Record<string,
 const encoder = new TextEncoder()
 
 /** A text without the key, should a provider have repeated it. */
-const withoutKey = (text: string, key: string | undefined): string => (key ? text.replaceAll(key, '[key]') : text)
+export const withoutKey = (text: string, key: string | undefined): string =>
+  key ? text.replaceAll(key, '[key]') : text
 
 /** What every reply of a provider has. */
 export const BARE = { usage: null, fixture: null, synthesized: false } as const
