@@ -31,3 +31,6 @@ export function processSecret(): string {
 /** A name that cannot be guessed without the secret: 32 hexadecimal digits of a keyed hash (HMAC-SHA256). */
 export const unguessable = (secret: string, text: string): string =>
   new Bun.CryptoHasher('sha256', secret).update(text).digest('hex').slice(0, 32)
+
+/** SHA-256 of some bytes, in hexadecimal. */
+export const sha256 = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
