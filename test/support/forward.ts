@@ -101,6 +101,7 @@ export interface Seen {
   method: string
   path: string
   headers: Record<string, string>
+  bytes: Uint8Array<ArrayBuffer>
   text: string
 }
 
@@ -113,8 +114,14 @@ export function startProvider(answer: (request: Request) => Response | Promise<R
     idleTimeout: 0,
     async fetch(request) {
       const { pathname, search } = new URL(request.url)
-      const text = await request.clone().text()
-      seen.push({ method: request.method, path: pathname + search, headers: Object.fromEntries(request.headers), text })
+      const bytes = await request.clone().bytes()
+      seen.push({
+        method: request.method,
+        path: pathname + search,
+        headers: Object.fromEntries(request.headers),
+        bytes,
+        text: new TextDecoder().decode(bytes),
+      })
       return answer(request)
     },
   })

@@ -83,7 +83,9 @@ function formOf(fields: Fields): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) {
     if (value == null || OURS_IN_FORMS.includes(name)) continue
-    if (value instanceof File) form.append(name, value, value.name)
+    // A file that was looked into holds itself as its source.
+    const file = value instanceof File ? value : (value as { source?: unknown }).source
+    if (file instanceof File) form.append(name, file, file.name)
     else form.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
   }
   return form
