@@ -31,7 +31,7 @@ describe('who is forwarded to', () => {
     ],
     [
       'one with an address and a key of its own',
-      'providers:\n  openai:\n    base_url: http://127.0.0.1:1/v1/\n    api_key: ${ANTHROPIC_API_KEY}\n    backend: forward\n',
+      `providers:\n  openai:\n    base_url: http://127.0.0.1:1/v1/\n    api_key: \${ANTHROPIC_API_KEY}\n    backend: forward\n`,
       [['openai', 'openai-compatible', 'http://127.0.0.1:1/v1', 'sk-2']],
     ],
     [
@@ -118,7 +118,7 @@ describe('what is written wrong', () => {
     [
       'a key with a space',
       `providers:\n  x: { api_key: ${secret} }`,
-      [':2: providers.x.api_key is not valid', '${NAME}'],
+      [':2: providers.x.api_key is not valid', `\${NAME}`],
     ],
     ['a key that is a number', 'providers:\n  x: { api_key: 12345 }', ['providers.x.api_key is not valid']],
     ['a backend without an address', 'providers:\n  x: { backend: forward }', [':2: providers.x', 'needs a base_url']],
