@@ -16,6 +16,17 @@ const boolean = z.union([
 const texts = z.array(z.string().min(1))
 const origin = z.string().refine((text) => text === '*' || URL.parse(text)?.origin === text)
 
+/** Where a token works. */
+const TokenPlace = z.strictObject({
+  workspace: z.string().min(1).default('default'),
+  project: z
+    .string()
+    .min(1)
+    .regex(/^[^/]+$/)
+    .optional(),
+})
+export type TokenPlace = z.infer<typeof TokenPlace>
+
 interface Setting<T> {
   /** What the flag takes; absent for a switch. */
   takes?: string
@@ -24,6 +35,8 @@ interface Setting<T> {
   help: string
   /** Ends the sentence "... must be". */
   valid: string
+  /** Only understudy.yaml can say it: it is no one line. */
+  fileOnly?: boolean
 }
 const setting = <T>(row: Setting<T>): Setting<T> => row
 
@@ -71,6 +84,12 @@ export const SETTINGS = {
     help: 'who answers: fixtures, or the real providers, for which providers in understudy.yaml may say otherwise',
     valid: 'fixture or forward',
   }),
+  strict: setting({
+    schema: boolean,
+    fallback: false,
+    help: 'refuse what is otherwise accepted with a warning: feedback on a trace that nobody knows',
+    valid: 'true or false',
+  }),
   seed: setting({
     takes: 'NUMBER',
     schema: integerText.pipe(z.int().min(0)),
@@ -98,6 +117,13 @@ export const SETTINGS = {
     fallback: [],
     help: 'a token that may call; any may when none is given; repeatable',
     valid: 'a text without spaces and #',
+  }),
+  tokens: setting<Record<string, TokenPlace>>({
+    fileOnly: true,
+    schema: z.record(z.string().regex(/^[^\s#]+$/), TokenPlace),
+    fallback: {},
+    help: 'which workspace and project a token works in',
+    valid: "a workspace, and perhaps a project, by token: 'key-1: { workspace: acme, project: support }'",
   }),
   cors: setting<string[]>({
     takes: 'ORIGIN',
@@ -141,6 +167,9 @@ const keys = Object.keys(SETTINGS) as Key[]
 /** Whether a setting is a list, whose flag may be repeated and whose variable is separated by commas. */
 export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Key].fallback)
 
+/** Whether a setting has neither flag nor variable. */
+export const isFileOnly = (key: string): boolean => SETTINGS[key as Key].fileOnly === true
+
 /** The configuration of flags (by key), environment and file; throws `ConfigError` for the first thing that is wrong. */
 export function readConfig(
   flags: Record<string, unknown>,
@@ -162,7 +191,7 @@ const fromFlag = (key: Key, flags: Record<string, unknown>): Given | undefined =
   flags[key] === undefined ? undefined : { value: flags[key], source: flagOf(key) }
 
 function fromEnvironment(key: Key, environment: Record<string, string | undefined>): Given | undefined {
-  const text = environment[variableOf(key)]
+  const text = isFileOnly(key) ? undefined : environment[variableOf(key)]
   if (text === undefined || text === '') return undefined
   return { value: isList(key) ? text.split(',').map((part) => part.trim()) : text, source: variableOf(key) }
 }
@@ -179,7 +208,7 @@ function validated(key: Key, { value, source }: Given): unknown {
 // Variables of ours that are no setting of the server.
 const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL']
 function refuseUnknownVariables(environment: Record<string, string | undefined>): void {
-  const known = [...keys.map(variableOf), ...OTHER_VARIABLES]
+  const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
   if (unknown) throw new ConfigError(`${unknown} is no setting; valid: ${known.join(', ')}`)
 }

@@ -38,8 +38,9 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
     sessions,
     gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] } },
     namespace: config.namespace,
-    access: { host: config.host, token: config.token, cors: config.cors },
+    access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
+    strict: config.strict,
     about: { version: VERSION, mode, db: config.db, fixtures: fixtureAnswers.count },
     report,
   })

@@ -5,6 +5,8 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Operation } from '../src/contract/operation.ts'
 import { operations } from '../src/endpoints/index.ts'
+import { resourceRoutes } from '../src/resources/index.ts'
+import type { ResourceDeps } from '../src/resources/routes.ts'
 import { createTestApp } from './support/app.ts'
 import { fileOf, formOf, speak } from './support/translations.ts'
 
@@ -62,15 +64,41 @@ test('a public validator finds nothing wrong', async () => {
 
 test('every route that the server has is in it, and nothing else', () => {
   const routes = described().map(({ path, method }) => `${method} ${path}`)
+  const ofResources = resourceRoutes({} as ResourceDeps).map(({ path, method }) => `${method} ${braced(path)}`)
   expect(routes.sort()).toEqual(
     [
       ...operations.map(({ path }) => `post ${path}`),
+      ...ofResources,
       'get /_understudy/health',
       'get /_understudy/traces',
       'get /_understudy/traces/{id}',
+      'get /files/{name}',
     ].sort(),
   )
 })
+
+test('an operation that the API does not have is marked as an extension', () => {
+  const shown = described().filter(
+    ({ path, operation }) => path.startsWith('/v2') && !/extension\)/.test(operation.description),
+  )
+  const contract = [
+    'get /v2/datasets/{dataset_id}',
+    'patch /v2/datasets/{dataset_id}',
+    'patch /v2/datasets/{dataset_id}/datapoints/{datapoint_id}',
+    'post /v2/evaluators',
+    'get /v2/evaluators/{id}/versions',
+    'post /v2/human-eval-sets',
+    'get /v2/tools',
+    'get /v2/tools/{tool_id}/versions/{version_id}',
+    'post /v2/contacts',
+    'post /v2/feedback',
+    'post /v2/feedback/remove',
+  ]
+  expect(shown.map(({ path, method }) => `${method} ${path}`).sort()).toEqual(
+    [...contract, ...operations.map(({ path }) => `post ${path}`)].sort(),
+  )
+})
+const braced = (path: string) => path.replace(/:(\w+)/g, '{$1}')
 
 test('every operation has a name of its own, a known tag, a summary and a description', () => {
   const all = described().map(({ operation }) => operation)
@@ -84,11 +112,11 @@ test('every operation has a name of its own, a known tag, a summary and a descri
   }
 })
 
-test('the token is a bearer token, asked for everywhere but at health', () => {
+test('the token is a bearer token, asked for everywhere but at health and by pictures', () => {
   expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   expect(document.security).toEqual([{ bearer: [] }])
   const open = described().filter(({ operation }) => operation.security?.length === 0)
-  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health'])
+  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health', '/files/{name}'])
 })
 
 test('errors share one schema, and its example fits', () => {
@@ -143,7 +171,8 @@ const chunksOf = (text: string) =>
 test('what the control API answers is as described', async () => {
   await app.post('/v2/router/chat/completions', operations[0]?.examples.greeting)
   const [newest] = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
-  for (const { path, method, operation } of described().filter(({ method }) => method === 'get')) {
+  const ours = described().filter(({ method, path }) => method === 'get' && /_understudy.(?:health|traces)/.test(path))
+  for (const { path, method, operation } of ours) {
     const answer = await app.fetch(path.replace('{id}', newest?.id ?? ''), { method: method.toUpperCase() })
     expect(answer.status).toBe(200)
     expect(complaints(operation.responses[200]?.content['application/json']?.schema as Json, answer.json())).toBeNull()

@@ -53,7 +53,10 @@ export interface Making {
 export interface Composed {
   body(): unknown
   events(): StreamEvent[]
-  /** Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images`, `seconds`. */
+  /**
+   * Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images` of a
+   * `quality` and `size`, `seconds`.
+   */
   usage: Record<string, unknown>
   /** Tokens of the answer, for pacing. */
   tokens: number

@@ -4,7 +4,7 @@ import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { type Gateway, handle } from '../gateway/handle.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { describeFields, readFields, typedFields } from './form.ts'
+import { describeFields, type FormOf, readFields, typedFields } from './form.ts'
 import { fromNamespace, toNamespace } from './namespace.ts'
 
 /** What the endpoints are configured with. */
@@ -43,7 +43,7 @@ export async function serveOperation(
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */
-async function readBody(request: Request, maxBody: number): Promise<Uint8Array> {
+export async function readBody(request: Request, maxBody: number): Promise<Uint8Array> {
   const tooLarge = () => new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
   const declared = request.headers.get('content-length')
   if (declared !== null) {
@@ -61,14 +61,15 @@ async function readBody(request: Request, maxBody: number): Promise<Uint8Array> 
 }
 
 /** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
-type Body = { text: string } & ({ value: unknown } | { refused: ApiError })
+export type Body = { text: string } & ({ value: unknown } | { refused: ApiError })
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 const unsupported = (type: string | null, wanted: string) =>
   new ApiError(415, 'unsupported_media_type', `content-type ${JSON.stringify(type)} is not supported; send ${wanted}`)
 
 const decoder = new TextDecoder()
-function readJson(bytes: Uint8Array, type: string | null): Body {
+/** A JSON body; 415 when its content type is another. */
+export function readJson(bytes: Uint8Array, type: string | null): Body {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
   try {
@@ -80,7 +81,8 @@ function readJson(bytes: Uint8Array, type: string | null): Body {
   }
 }
 
-async function readForm(bytes: Uint8Array, type: string | null, operation: Operation): Promise<Body> {
+/** A form, its fields as text or as `File`; 415 when its content type is another. */
+export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<Body> {
   if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
   try {
     const fields = await readFields(bytes, type, operation)

@@ -1,12 +1,16 @@
 // Forms: their fields by name, and each text read as what the operation's schema wants.
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
-import type { Operation } from '../contract/operation.ts'
 
 type Fields = Record<string, string | File>
+/** What a form is read as: the schema of its fields, and the status of what does not fit. */
+export interface FormOf {
+  request: z.ZodType
+  invalidStatus?: number
+}
 
 /** The fields of a form by name, the last one of a name winning; throws when the body is no form. */
-export async function readFields(bytes: Uint8Array, type: string, { request }: Operation): Promise<Fields> {
+export async function readFields(bytes: Uint8Array, type: string, { request }: FormOf): Promise<Fields> {
   const form = await new Response(bytes.slice(), { headers: { 'content-type': type } }).formData()
   const wanted = typesOf(request)
   // Browsers and generated clients give a part of JSON a file name, which makes a file of it.
@@ -23,10 +27,10 @@ export const describeFields = (fields: Fields): string =>
   )
 
 /**
- * The fields as the schema of `operation` wants them: a text where it wants one, and the JSON in the text elsewhere (`true`,
+ * The fields as the schema wants them: a text where it wants one, and the JSON in the text elsewhere (`true`,
  * `0.2`, an object). Refuses what should be an object or a list and is no JSON; other misfits are left to the schema.
  */
-export function typedFields(fields: object, { request, invalidStatus = 400 }: Operation): Record<string, unknown> {
+export function typedFields(fields: object, { request, invalidStatus = 400 }: FormOf): Record<string, unknown> {
   const wanted = typesOf(request)
   const structureOf = (name: string) => wanted.get(name)?.find((type) => type === 'object' || type === 'array')
   const refused = (name: string, problem: string) =>

@@ -32,8 +32,8 @@ function leftBy(answer: Answer, value: unknown, running: Running, cacheKey: stri
   const keep = [...(operation.keep?.(request, value, making) ?? [])]
   const fresh = answer.attempt !== undefined
   if (cacheKey !== undefined && fresh) {
-    // A streamed answer says its usage only when asked; a whole one always does.
-    const stored = usage && !('usage' in value) ? { ...value, usage } : value
+    // A streamed answer says its usage only when asked; a whole one says what it has to.
+    const stored = usage && running.stream && !('usage' in value) ? { ...value, usage } : value
     keep.push(storing(running, cacheKey, { answer: stored, model: answer.model, usage }))
   }
   return { usage: answer.from.usage ?? usage, keep }

@@ -34,3 +34,11 @@ export const unguessable = (secret: string, text: string): string =>
 
 /** SHA-256 of some bytes, in hexadecimal. */
 export const sha256 = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+/** A UUID (version 4 in form) that is a function of a text. */
+export function uuidOf(text: string): string {
+  const half = (part: number) => Bun.hash(text, BigInt(part)).toString(16).padStart(16, '0')
+  const hex = `${half(1)}${half(2)}`
+  const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) & 3]
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
+}
