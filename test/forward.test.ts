@@ -14,6 +14,9 @@ const provider = (answer: (request: Request) => Response | Promise<Response>) =>
 const json = (text = '{ "odd":\n  "spacing" }') =>
   new Response(text, { headers: { 'content-type': 'application/json' } })
 
+/** A body that every operation takes. */
+const ANYTHING = { ...HELLO, input: 'x', prompt: 'x' }
+
 describe('the request', () => {
   const upstream = provider(() => json())
   const azure = { path: '/openai/deployments/m', query: '?api-version=2024-10-21' }
@@ -49,8 +52,7 @@ describe('the request', () => {
   ]
   test.each(rows)('%s at %j: %s calls %s with the key', async (name, base, operation, path) => {
     const backend = backendOf({ [name]: at(upstream.url + base) })
-    const body = operation === 'chat.completions' ? HELLO : { input: 'x' }
-    await backend.answer(attempt(`${name}/m`, body, { operation: operationOf(operation) }))
+    await backend.answer(attempt(`${name}/m`, ANYTHING, { operation: operationOf(operation) }))
     const { headers, method, path: called } = upstream.last()
     expect({ method, called }).toEqual({ method: 'POST', called: path })
     expect(headers['content-type']).toBe('application/json')
@@ -215,7 +217,7 @@ describe('what cannot be forwarded', () => {
   ]
   test.each(rows)('%s is refused with 400', async (_, providers, model, operation, message) => {
     const refused = await backendOf(providers)
-      .answer(attempt(model, operation === 'chat.completions' ? HELLO : {}, { operation: operationOf(operation) }))
+      .answer(attempt(model, ANYTHING, { operation: operationOf(operation) }))
       .catch((error: unknown) => error)
     expect(refused).toMatchObject({ status: 400, message: expect.stringMatching(message) })
     expect(seen).toEqual([])
