@@ -142,7 +142,6 @@ export const PromptServiceOptions = z
       .refine((prompt) => prompt == null, {
         error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
       })
-      .optional()
       .meta({ description: 'Not emulated: refused when given.' }),
     inputs: Inputs.nullish(),
     knowledge_bases: KnowledgeBases.nullish(),
