@@ -13,7 +13,7 @@ const withFile = (yaml: string) => {
   return { UNDERSTUDY_CONFIG: file }
 }
 
-type Key = keyof Config
+type Key = keyof typeof SETTINGS
 /** What is written in each place (YAML, variable, flag), and what each means. */
 const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string | string[] | true, Config[K]]] } = {
   port: [
@@ -43,6 +43,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['error', 'error'],
     ['synthesize', 'synthesize'],
     ['error', 'error'],
+  ],
+  backend: [
+    ['forward', 'forward'],
+    ['fixture', 'fixture'],
+    ['forward', 'forward'],
   ],
   strict: [
     ['true', true],

@@ -145,6 +145,11 @@ export const MODELS: Readonly<Record<string, Model>> = {
 
 const known = new Set<string>(PROVIDERS)
 
+/** Adds providers that the configuration names. */
+export function addProviders(names: Iterable<string>): void {
+  for (const name of names) known.add(name)
+}
+
 /** The provider of a model id, which the field `param` names; 404 `model_not_found` when nobody goes by that name. */
 export function providerOf(model: string, param = 'model'): string {
   const provider = model.slice(0, model.indexOf('/'))
@@ -152,7 +157,7 @@ export function providerOf(model: string, param = 'model'): string {
   throw new ApiError(
     404,
     'model_not_found',
-    `model ${JSON.stringify(model)} has no known provider; known: ${PROVIDERS.join(', ')}`,
+    `model ${JSON.stringify(model)} has no known provider; known: ${[...known].join(', ')}`,
     { param },
   )
 }
