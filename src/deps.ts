@@ -2,15 +2,13 @@
 
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
-import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
-import { forwardBackend } from './backends/forward/backend.ts'
-import { network } from './backends/forward/transport.ts'
+import type { Loaded } from './backends/fixture/load.ts'
+import { shippedFixtures } from './backends/fixture/shipped.ts'
 import { describeForwarding } from './config/providers.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
-import { operations } from './endpoints/index.ts'
+import { allOperations } from './endpoints/index.ts'
 import { addProviders } from './providers/catalogue.ts'
-import { loadScenario } from './scenarios/load.ts'
 import { createRuns } from './scenarios/runs.ts'
 import { createSessions, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
@@ -27,16 +25,23 @@ export interface Understudy {
   about: string
 }
 
+// Loaded when they are needed: a start with nothing but the shipped fixtures checks no file.
+const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
+const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
+const givenFixtures = (paths: readonly string[]): Loaded =>
+  paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
+
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used. */
 export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
-  const { fixtures, warnings } = readFixtures(config.fixtures, operations)
-  const fixtureAnswers = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
+  const { fixtures, warnings } = givenFixtures(config.fixtures)
+  const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
+  const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
   addProviders(forwarding.named)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
-  const runs = createRuns(config.scenario.map(loadScenario))
+  const runs = createRuns(config.scenario.map((name) => scenarioFiles().loadScenario(name)))
   const app = createApp({
     sessions,
     gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] }, runs },
@@ -52,6 +57,8 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
 
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
 function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
+  const { forwardBackend } = require('./backends/forward/backend.ts') as typeof import('./backends/forward/backend.ts')
+  const { network } = require('./backends/forward/transport.ts') as typeof import('./backends/forward/transport.ts')
   const providers = forwardBackend(forwarding.upstreams, network)
   return {
     answer(call) {

@@ -4,10 +4,15 @@ import { ConfigError } from '../config.ts'
 import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
-import { checkCommand } from './check.ts'
-import { schemaCommand } from './schema.ts'
-import { serveCommand } from './serve.ts'
-import { TraceError, traceCommand } from './trace.ts'
+import { TraceError } from './trace-error.ts'
+
+// Each is loaded when it is run, or when the help names them all.
+const COMMANDS: Record<string, () => Command> = {
+  serve: () => (require('./serve.ts') as typeof import('./serve.ts')).serveCommand(),
+  check: () => (require('./check.ts') as typeof import('./check.ts')).checkCommand(),
+  schema: () => (require('./schema.ts') as typeof import('./schema.ts')).schemaCommand(),
+  trace: () => (require('./trace.ts') as typeof import('./trace.ts')).traceCommand(),
+}
 
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
 const USAGE = 2
@@ -22,7 +27,9 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .showSuggestionAfterError(false)
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-  for (const command of [serveCommand(), checkCommand(), schemaCommand(), traceCommand()]) {
+  const named = COMMANDS[args[0] ?? '']
+  for (const load of named ? [named] : Object.values(COMMANDS)) {
+    const command = load()
     program.addCommand(command)
     for (const one of [command, ...command.commands]) {
       one

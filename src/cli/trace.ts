@@ -7,6 +7,7 @@ import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
 import { realClock } from '../lib/clock.ts'
+import { TraceError } from './trace-error.ts'
 
 interface Options {
   url?: string
@@ -27,9 +28,6 @@ interface Source {
   list(options: Options): Promise<TraceRecord[]>
   get(id: string): Promise<StoredTrace>
 }
-
-/** The server or file cannot give what was asked for; the message is one line. */
-export class TraceError extends Error {}
 
 export function traceCommand(): Command {
   const trace = new Command('trace').description('show the calls that were made')

@@ -1,5 +1,5 @@
 // Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
-import { LineCounter, parseDocument } from 'yaml'
+import { type Yaml, yaml } from '../lib/yaml.ts'
 
 /** A file that cannot be used; the message has a line a problem, each with file, line and path. */
 export class FileError extends Error {}
@@ -17,6 +17,7 @@ export interface Source {
  * @throws FileError where it is neither.
  */
 export function parseSource(path: string, text: string): Source {
+  const { LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const place = (offset: number) => {
@@ -35,7 +36,7 @@ export function parseSource(path: string, text: string): Source {
   return { path, value, at: (steps) => place(offsetOf(document, steps)) }
 }
 
-function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly PropertyKey[]): number {
+function offsetOf(document: ReturnType<Yaml['parseDocument']>, path: readonly PropertyKey[]): number {
   for (let depth = path.length; depth > 0; depth--) {
     const node = document.getIn(path.slice(0, depth), true)
     if (node && typeof node === 'object' && 'range' in node) return (node.range as [number] | undefined)?.[0] ?? 0
