@@ -5,6 +5,7 @@ import { fixtureBackend } from './backends/fixture/backend.ts'
 import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
 import type { Config } from './config.ts'
 import { operations } from './endpoints/index.ts'
+import { knowledgeOf } from './resources/search.ts'
 import { createSessions, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
@@ -25,7 +26,7 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
   const app = createApp({
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] } },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: knowledgeOf(async () => {}) },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,

@@ -28,6 +28,8 @@ export interface Route<Query = unknown, Body = unknown> {
   /** Unique name in the OpenAPI document; made of method and path when left out. */
   operationId?: string
   response: z.ZodType
+  /** Type of an answer that is not JSON. */
+  contentType?: string
   /** Statuses of the errors it may answer with, besides those that every path may. */
   errors?: readonly number[]
   /** Answered without a token. */

@@ -1,5 +1,5 @@
 // Workspace records in SQLite: one table for every kind, so that a new resource needs no migration.
-import { and, asc, count, desc, eq, gt, isNotNull, lt, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, isNotNull, lt, or, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Fields, PageFilter, Records } from '../contract/record.ts'
 import type { Database } from './open.ts'
@@ -57,6 +57,15 @@ export function recordStore(connection: Database): Records {
     byKey(kind, workspace, parent, key) {
       const row = byKey.get({ kind, workspace, parent, key })
       return row && fieldsOf(row)
+    },
+    lookUp(kind, name) {
+      const rows = database
+        .select({ body: records.body })
+        .from(records)
+        .where(and(eq(records.kind, kind), or(eq(records.id, name), eq(records.key, name))))
+        .all()
+      const found = rows.map(fieldsOf)
+      return found.find(({ _id }) => _id === name) ?? found[0]
     },
     page(filter) {
       const { kind, workspace, parent, limit, after, before } = filter

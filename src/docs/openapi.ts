@@ -229,7 +229,10 @@ function routeObject(route: Route): Json {
       },
     }),
     responses: {
-      200: { description: 'The answer.', content: json(jsonSchema(route.response, 'output')) },
+      200: {
+        description: 'The answer.',
+        content: { [route.contentType ?? 'application/json']: { schema: jsonSchema(route.response, 'output') } },
+      },
       ...errorResponses([...(open ? [] : [401]), 403, ...(route.errors ?? [])].sort()),
     },
   }

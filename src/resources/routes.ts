@@ -67,7 +67,9 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   /** Runs a change in one transaction and answers with what it gives. */
   const change = async (request: Request, run: (work: Work) => Fields) => {
     const { session, caller } = await deps.callOf(request)
-    return shown(resource, await session.transact(() => run(workOf(session, caller))))
+    const record = await session.transact(() => run(workOf(session, caller)))
+    deps.wake(session)
+    return shown(resource, record)
   }
   switch (verb) {
     case 'create':

@@ -1,7 +1,8 @@
 // A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
 import type { Kept } from '../contract/kept.ts'
-import type { Records } from '../contract/record.ts'
+import type { Contents, Records } from '../contract/record.ts'
+import { contentStore } from '../db/content-store.ts'
 import { keptStore } from '../db/kept-store.ts'
 import { type Database, openClone, openFile, template } from '../db/open.ts'
 import { recordStore } from '../db/record-store.ts'
@@ -19,6 +20,8 @@ export interface Session {
   readonly kept: Kept
   /** The workspace. */
   readonly records: Records
+  /** Files, and the chunks of knowledge bases. */
+  readonly contents: Contents
   /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
   /** Aborted when the session is closed. */
@@ -87,6 +90,7 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
       traces,
       kept: keptStore(database, writer),
       records: recordStore(database),
+      contents: contentStore(database),
       transact: writer.transact,
       ended: ending.signal,
       secret: clock === 'virtual' ? `${seed}:${name}` : processSecret(),
