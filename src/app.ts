@@ -16,6 +16,7 @@ import { parseRequest } from './contract/validation.ts'
 import { type ControlDeps, controlRoutes } from './control/index.ts'
 import { mountDocs } from './docs/swagger.ts'
 import { readBody, readForm, readJson, serveOperation } from './endpoints/define.ts'
+import { typedFields } from './endpoints/form.ts'
 import { operations } from './endpoints/index.ts'
 import { toNamespace } from './endpoints/namespace.ts'
 import type { Gateway } from './gateway/handle.ts'
@@ -147,8 +148,10 @@ function mountRoute(elysia: Elysia, route: Route, maxBody: number): void {
 async function bodyOf(request: Request, route: Route, maxBody: number): Promise<unknown> {
   const bytes = await readBody(request, maxBody)
   const type = request.headers.get('content-type')
-  const { value } = route.bodyType === 'multipart' ? await readForm(bytes, type) : readJson(bytes, type)
-  return value()
+  const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
+  const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)
+  if ('refused' in read) throw read.refused
+  return form ? typedFields(read.value as object, form) : read.value
 }
 
 /** Adds the headers by which a browser lets a page of an allowed origin read the answer; answers its preflight. */

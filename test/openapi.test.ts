@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import type { Operation } from '../src/contract/operation.ts'
 import { operations } from '../src/endpoints/index.ts'
 import { resourceRoutes } from '../src/resources/index.ts'
 import type { ResourceDeps } from '../src/resources/routes.ts'
 import { createTestApp } from './support/app.ts'
+import { fileOf, formOf, speak } from './support/translations.ts'
 
 type Json = Record<string, unknown>
 interface Described {
@@ -70,6 +72,7 @@ test('every route that the server has is in it, and nothing else', () => {
       'get /_understudy/health',
       'get /_understudy/traces',
       'get /_understudy/traces/{id}',
+      'get /files/{name}',
     ].sort(),
   )
 })
@@ -110,11 +113,11 @@ test('every operation has a name of its own, a known tag, a summary and a descri
   }
 })
 
-test('the token is a bearer token, asked for everywhere but at health', () => {
+test('the token is a bearer token, asked for everywhere but at health and by pictures', () => {
   expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   expect(document.security).toEqual([{ bearer: [] }])
   const open = described().filter(({ operation }) => operation.security?.length === 0)
-  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health'])
+  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health', '/files/{name}'])
 })
 
 test('errors share one schema, and its example fits', () => {
@@ -130,16 +133,24 @@ test('errors share one schema, and its example fits', () => {
   }
 })
 
-describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, { path, examples }) => {
+/** Sends an example; in a form the name of a file stands for one. */
+const sendExample = async ({ path, body }: Operation, example: object) => {
+  if (body === 'json') return app.post(path, example)
+  const file = fileOf(await speak('mp3'), (example as { file: string }).file)
+  return app.fetch(path, { method: 'POST', body: formOf({ ...example, file }) })
+}
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
+  const { path, examples, body } = operation
   const at = () => document.paths[path]?.post as Described
 
   test.each(Object.keys(examples))(
     'the example %j is valid, answers 200, and its answer is as described',
     async (name) => {
-      const content = at().requestBody?.content['application/json']
-      const value = content?.examples[name]?.value
+      const content = at().requestBody?.content[body === 'json' ? 'application/json' : 'multipart/form-data']
+      const value = content?.examples[name]?.value ?? {}
       expect(complaints(content?.schema as Json, value)).toBeNull()
-      const answer = await app.post(path, value)
+      const answer = await sendExample(operation, value)
       expect(answer.status).toBe(200)
       const type = answer.headers.get('content-type')?.split(';')[0] as string
       const schema = at().responses[200]?.content[type]?.schema as Json
@@ -150,7 +161,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   )
 
   test('the headers of an answer are those described', async () => {
-    const answer = await app.post(path, Object.values(examples)[0])
+    const answer = await sendExample(operation, Object.values(examples)[0] ?? {})
     const sent = [...answer.headers.keys()].filter((name) => name.startsWith('x-understudy-'))
     expect(sent.sort()).toEqual(Object.keys(at().responses[200]?.headers as Json).sort())
   })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { emptyFolder, type Server, startServer } from './support/server.ts'
+import { speak } from './support/translations.ts'
 
 const BROWSERS = [
   '/usr/bin/chromium',
@@ -78,6 +79,18 @@ test('with the token authorized, Execute on chat completions shows 200 and the a
   await live.waitFor()
   expect((await live.locator('.response-col_status').textContent())?.trim()).toStartWith('200')
   expect(await live.locator('.response-col_description').textContent()).toContain('"chat.completion"')
+}, 15_000)
+
+test('a file chosen in the form of audio translations is translated', async () => {
+  const block = page.locator('#operations-Router-audioTranslations')
+  await block.locator('.opblock-summary').click()
+  const buffer = Buffer.from(await speak('mp3'))
+  await block.locator('input[type=file]').setInputFiles({ name: 'talk.mp3', mimeType: 'audio/mpeg', buffer })
+  const answered = page.waitForResponse((response) => response.url().endsWith('/v2/router/audio/translations'))
+  await block.locator('button.execute').click()
+  const response = await answered
+  expect(response.status()).toBe(200)
+  expect(await response.json()).toEqual({ text: expect.stringMatching(/\w/) })
 }, 15_000)
 
 test('the schemas open when asked for', async () => {

@@ -16,6 +16,17 @@ export interface Prompt {
   toolResult: boolean
   /** Text of that result. */
   toolText?: string
+  /** The file that the operation works on. */
+  file?: PromptFile
+}
+
+/** A file of sound in the form that fixtures match on. */
+export interface PromptFile {
+  name: string
+  /** Hexadecimal. */
+  sha256: string
+  /** Length. */
+  seconds: number
 }
 
 /** A file or picture in a request, as the trace names it. */
@@ -42,7 +53,10 @@ export interface Making {
 export interface Composed {
   body(): unknown
   events(): StreamEvent[]
-  /** Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images`, `seconds`. */
+  /**
+   * Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images` of a
+   * `quality` and `size`, `seconds`.
+   */
   usage: Record<string, unknown>
   /** Tokens of the answer, for pacing. */
   tokens: number
@@ -86,6 +100,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** Tokens of the input, held against the model's context window. */
   promptTokens(request: Request): number
   attachments?(request: Request): readonly Attachment[]
+  /** Whether the trace may keep what the call sent and got, by its body as it came, valid or not; it may when left out. */
+  retains?(body: unknown): boolean
   /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
   fillTexts?(request: Request, fill: (text: string) => string): Request
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */

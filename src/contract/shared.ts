@@ -112,7 +112,11 @@ const routing = {
   load_balancer: LoadBalancer.nullish(),
   timeout: Timeout.nullish(),
 }
-const who = { identity: Identity.nullish(), contact: Identity.nullish().meta({ deprecated: true }) }
+const who = {
+  identity: Identity.nullish(),
+  contact: Identity.nullish().meta({ deprecated: true }),
+  thread: Thread.nullish(),
+}
 
 /** Routing fields at the top level of every router operation. */
 export const Routing = { ...routing, cache: Cache.nullish() }
@@ -134,12 +138,12 @@ export const PromptServiceOptions = z
     ...who,
     prompt: z
       .unknown()
+      .optional()
       .refine((prompt) => prompt == null, {
         error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
       })
       .meta({ description: 'Not emulated: refused when given.' }),
     inputs: Inputs.nullish(),
-    thread: Thread.nullish(),
     knowledge_bases: KnowledgeBases.nullish(),
   })
   .describe('Service options; the same fields at top level win.')

@@ -1,6 +1,7 @@
-// The registry of the control API under /_understudy: one line a route.
+// The registry of the routes beside the router operations, most of them under /_understudy: one line a route.
 import type { Route } from '../contract/route.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
+import { fileRoute } from './files.ts'
 import { healthRoute } from './health.ts'
 import { traceRoutes } from './traces.ts'
 
@@ -13,4 +14,8 @@ export interface ControlDeps {
 }
 
 /** All control routes. */
-export const controlRoutes = (deps: ControlDeps): readonly Route[] => [healthRoute(deps), ...traceRoutes(deps)]
+export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
+  healthRoute(deps),
+  ...traceRoutes(deps),
+  fileRoute(deps),
+]

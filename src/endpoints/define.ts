@@ -4,6 +4,7 @@ import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { type Gateway, handle } from '../gateway/handle.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { describeFields, type FormOf, readFields, typedFields } from './form.ts'
 import { fromNamespace, toNamespace } from './namespace.ts'
 
 /** What the endpoints are configured with. */
@@ -24,15 +25,21 @@ export async function serveOperation(
 ): Promise<Response> {
   const bytes = await readBody(request, maxBody)
   const type = request.headers.get('content-type')
-  const { text, value } = operation.body === 'multipart' ? await readForm(bytes, type) : readJson(bytes, type)
+  const isForm = operation.body === 'multipart'
+  const read = isForm ? await readForm(bytes, type, operation) : readJson(bytes, type)
+  const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
   const parse = () => {
+    if ('refused' in read) throw read.refused
     try {
-      return parseRequest(operation.request, fromNamespace(value(), namespace), { status: operation.invalidStatus })
+      const body = fromNamespace(read.value, namespace)
+      const typed = isForm ? typedFields(body as object, operation) : body
+      return parseRequest(operation.request, typed, { status: operation.invalidStatus })
     } catch (error) {
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }
   }
-  return handle({ operation, session, text, url: request.url, signal: request.signal, parse }, gateway)
+  const { url, signal } = request
+  return handle({ operation, session, text: read.text, retained, url, signal, parse }, gateway)
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */
@@ -53,11 +60,8 @@ export async function readBody(request: Request, maxBody: number): Promise<Uint8
   return Buffer.concat(chunks)
 }
 
-/** A body as the trace keeps it, and as a value once somebody asks: a mistake in it belongs to the recorded call. */
-export interface Body {
-  text: string
-  value(): unknown
-}
+/** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
+export type Body = { text: string } & ({ value: unknown } | { refused: ApiError })
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 const unsupported = (type: string | null, wanted: string) =>
@@ -68,41 +72,25 @@ const decoder = new TextDecoder()
 export function readJson(bytes: Uint8Array, type: string | null): Body {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
-  let parsed: unknown
   try {
-    parsed = JSON.parse(text)
+    return { text, value: JSON.parse(text) }
   } catch (error) {
     const reason = (error as Error).message.replace(/^JSON Parse error: /, '')
     const refused = new ApiError(400, 'invalid_json', `the body is not valid JSON: ${reason}`)
-    const value = () => {
-      throw refused
-    }
-    return { text: JSON.stringify(text), value }
+    return { text: JSON.stringify(text), refused }
   }
-  return { text, value: () => parsed }
 }
 
-/** A form, its files as `File`; 415 when its content type is another. */
-export async function readForm(bytes: Uint8Array, type: string | null): Promise<Body> {
-  if (type === null || !/^multipart\/form-data\s*;/i.test(type)) throw unsupported(type, 'multipart/form-data')
-  let entries: [string, string | File][]
+/** A form, its fields as text or as `File`; 415 when its content type is another. */
+export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<Body> {
+  if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
   try {
-    const form = await new Response(bytes.slice(), { headers: { 'content-type': type } }).formData()
-    entries = [...form.entries()] as [string, string | File][]
-  } catch {
-    const refused = new ApiError(400, 'invalid_form', 'the body is not valid multipart/form-data')
-    const value = () => {
-      throw refused
-    }
-    return { text: 'null', value }
+    const fields = await readFields(bytes, type, operation)
+    return { text: describeFields(fields), value: fields }
+  } catch (error) {
+    const message = `the body is not valid multipart/form-data: ${(error as Error).message}`
+    return { text: 'null', refused: new ApiError(operation.invalidStatus ?? 400, 'invalid_form', message) }
   }
-  const fields: Record<string, unknown> = {}
-  const described: Record<string, unknown> = {}
-  for (const [name, value] of entries) {
-    fields[name] = value
-    described[name] = typeof value === 'string' ? value : { name: value.name, type: value.type, size: value.size }
-  }
-  return { text: JSON.stringify(described), value: () => fields }
 }
 
 /** The error in the words of the deployment. */

@@ -22,6 +22,8 @@ export interface Call {
   session: Session
   /** The body as it came; that of a form as the JSON of its fields. */
   text: string
+  /** Whether the trace may keep the body and the answer. */
+  retained: boolean
   /** The address that was called. */
   url: string
   /** Aborted when the client has gone. */

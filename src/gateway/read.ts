@@ -48,10 +48,14 @@ function readWhole(text: string, { contentType }: BytesBody, reply: Reply, opera
   const value = parsed(text, 'the answer')
   const failed = isObject(value) && value.error ? errorIn(value) : undefined
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
-  const wrong = isObject(value) ? operation.wrongWith?.(value) : 'it is no object'
+  const wrong = isObject(value) ? operation.wrongWith?.(value) : wrongText(value, operation)
   if (wrong) throw new Unreadable(`the provider's answer is none: ${wrong}`)
   return { kind: 'whole', value, text }
 }
+
+/** Some operations answer with a text; none does with a list or a number. */
+const wrongText = (value: unknown, { response }: Operation) =>
+  response.safeParse(value).success ? undefined : 'it is no object'
 
 async function readStream(body: BytesBody, reply: Reply, reading: Reading): Promise<AsyncIterable<StreamEvent>> {
   const { operation } = reading

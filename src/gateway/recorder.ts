@@ -62,7 +62,7 @@ export interface Recording {
 type Saved = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & Partial<Ending>
 
 /** Begins the trace of a call: it gets its number and its id. */
-export function startRecording({ operation, text, session }: Call): Recording {
+export function startRecording({ operation, text, retained, session }: Call): Recording {
   const seq = session.nextCall()
   const { clock } = session
   const started = clock.now()
@@ -109,7 +109,9 @@ export function startRecording({ operation, text, session }: Call): Recording {
       error,
     }
     const texts = { request: text, rendered: JSON.stringify(rendered), answer: answered }
-    const recorded = session.traces.record(seq, record, texts)
+    const recorded = retained
+      ? session.traces.record(seq, record, texts)
+      : session.traces.record(seq, withoutContent(record), { request: 'null', rendered: 'null', answer: 'null' })
     if (keep.length === 0) return recorded
     // Written in the same turn, so in the same transaction: the answer and what it leaves stand or fall together.
     return Promise.all([recorded, ...keep.map(session.kept.put)]).then(() => {})
@@ -194,6 +196,17 @@ export function startRecording({ operation, text, session }: Call): Recording {
 }
 
 const bodyOf = (error: ApiError): TraceRecord['error'] => envelope(error).error
+
+const NOT_KEPT = 'not kept'
+/** A record without what quotes the request or the answer. */
+const withoutContent = (record: TraceRecord): TraceRecord => ({
+  ...record,
+  attempts: record.attempts.map((attempt) => ({ ...attempt, error: attempt.error && NOT_KEPT })),
+  guardrails: record.guardrails.map((verdict) => ({ ...verdict, reason: verdict.reason && NOT_KEPT })),
+  retrievals: record.retrievals.map((search) => ({ ...search, query: NOT_KEPT, chunks: [] })),
+  attachments: [],
+  error: record.error && { ...record.error, message: NOT_KEPT },
+})
 
 const attemptRecord = ({ target, number, why, waited }: Try, started: number): AttemptRecord => ({
   target: target.model,

@@ -12,7 +12,7 @@ export async function respond(answer: Answer, running: Running, cacheKey: string
   const { content } = answer
   if (content.kind === 'whole') {
     const { value, text = JSON.stringify(value) } = content
-    await recording.end({ answer, text, ...leftBy(answer, value as object, running, cacheKey) })
+    await recording.end({ answer, text, ...leftBy(answer, value, running, cacheKey) })
     return new Response(text, { headers: { ...headers, 'content-type': 'application/json' } })
   }
   const stream = streamBody(content.events, { answer, running, cacheKey })
@@ -24,14 +24,16 @@ export async function respond(answer: Answer, running: Running, cacheKey: string
 type Usage = Record<string, unknown> | null
 
 /** What a complete answer leaves for later calls, and the token counts that it says itself. */
-function leftBy(answer: Answer, value: object, running: Running, cacheKey: string | undefined) {
+function leftBy(answer: Answer, value: unknown, running: Running, cacheKey: string | undefined) {
   const { operation, request, making } = running
+  // A text, such as subtitles, leaves nothing.
+  if (typeof value !== 'object' || value === null) return { usage: answer.from.usage }
   const usage = ('usage' in value ? (value.usage as Usage) : null) ?? answer.from.usage
   const keep = [...(operation.keep?.(request, value, making) ?? [])]
   const fresh = answer.attempt !== undefined
   if (cacheKey !== undefined && fresh) {
-    // A streamed answer says its usage only when asked; a whole one always does.
-    const stored = usage && !('usage' in value) ? { ...value, usage } : value
+    // A streamed answer says its usage only when asked; a whole one says what it has to.
+    const stored = usage && running.stream && !('usage' in value) ? { ...value, usage } : value
     keep.push(storing(running, cacheKey, { answer: stored, model: answer.model, usage }))
   }
   return { usage: answer.from.usage ?? usage, keep }

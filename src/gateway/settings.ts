@@ -52,7 +52,7 @@ interface Top extends Routed {
 }
 
 /** The settings of a parsed request; fields that the operation does not have are extras and mean nothing. */
-export function settingsOf(operation: Operation, request: unknown): Settings {
+export function settingsOf(operation: Pick<Operation, 'request' | 'addContext'>, request: unknown): Settings {
   const { shape } = operation.request
   const top = request as Top
   const svc = top.svc ?? {}

@@ -32,6 +32,9 @@ export function processSecret(): string {
 export const unguessable = (secret: string, text: string): string =>
   new Bun.CryptoHasher('sha256', secret).update(text).digest('hex').slice(0, 32)
 
+/** SHA-256 of some bytes, in hexadecimal. */
+export const sha256 = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
 /** A UUID (version 4 in form) that is a function of a text. */
 export function uuidOf(text: string): string {
   const half = (part: number) => Bun.hash(text, BigInt(part)).toString(16).padStart(16, '0')
