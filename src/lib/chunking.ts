@@ -5,11 +5,15 @@ export const CLEAN_UPS: Record<string, (text: string) => string> = {
   delete_emails: (text) => text.replace(/[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu, ''),
   delete_credit_cards: (text) =>
     text.replace(/\b\d(?:[ -]?\d){12,18}\b/g, (digits) => (passesLuhn(digits.replace(/\D/g, '')) ? '' : digits)),
+  // Two groups of digits are a number to call only when they begin like one.
   delete_phone_numbers: (text) =>
-    text.replace(/(?<![\p{L}\p{N}])(?:\+|00)?\(?\d{1,4}\)?(?:[ ./-]\(?\d{2,5}\)?){2,5}(?![\p{L}\p{N}])/gu, (found) => {
-      const digits = found.replace(/\D/g, '').length
-      return digits >= 7 && digits <= 15 && !DATE.test(found) ? '' : found
-    }),
+    text.replace(
+      /(?<![\p{L}\p{N}])(?:(?:\+|0|\()\d{1,5}\)?(?:[ ./-]?\(?\d{2,8}\)?){1,5}|\d{2,4}(?:[ ./-]\d{2,5}){2,5})(?![\p{L}\p{N}])/gu,
+      (found) => {
+        const digits = found.replace(/\D/g, '').length
+        return digits >= 7 && digits <= 15 && !DATE.test(found) ? '' : found
+      },
+    ),
   clean_bullet_points: (text) => text.replace(/^[ \t]*[•‣◦▪●○*+-][ \t]+/gmu, ''),
   clean_numbered_list: (text) => text.replace(/^[ \t]*(?:\d{1,3}|[a-z])[.)][ \t]+/gim, ''),
   clean_unicode: (text) =>

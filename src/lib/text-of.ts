@@ -35,8 +35,8 @@ const READERS: Record<string, Reader> = {
   },
   pdf: async (bytes) => {
     const { extractText, getDocumentProxy } = await import('unpdf')
-    // It takes the bytes for itself.
-    const document = await getDocumentProxy(bytes.slice(), { verbosity: 0 })
+    // It takes the bytes for itself, and no Buffer.
+    const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 })
     return (await extractText(document, { mergePages: true })).text
   },
   docx: async (bytes) => {
