@@ -72,8 +72,8 @@ export interface StreamRules {
   complete(events: readonly StreamEvent[]): boolean
   /** The value that holds a failure told in an event; the data itself, when it has an `error`, unless said otherwise. */
   failureIn?(data: Record<string, unknown>): unknown
-  /** The event that tells a client of a failure; the error envelope unless said otherwise. */
-  failed?(error: ReturnType<typeof envelope>, sent: readonly StreamEvent[]): StreamEvent
+  /** The events that tell a client of a failure; one with the error envelope unless said otherwise. */
+  failed?(error: ReturnType<typeof envelope>, sent: readonly StreamEvent[]): StreamEvent[]
 }
 
 /** One router endpoint as data: `Request` is the parsed body, `Script` what a fixture says under `reply`. */

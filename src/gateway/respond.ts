@@ -57,9 +57,12 @@ function streamBody(
     if (failure) return recording.end({ answer, text, failure })
     return recording.end({ answer, text, ...leftBy(answer, value, running, cacheKey) })
   }
-  const failed = (failure: Failure): StreamEvent => {
+  const failed = (failure: Failure): StreamEvent[] => {
     const error = envelope(errorOf(failure))
-    return operation.events?.failed?.(error, sent) ?? { data: error }
+    const own = operation.events?.failed?.(error, sent)
+    // Those of the operation itself belong to the answer that the client has.
+    sent.push(...(own ?? []))
+    return own ?? [{ data: error }]
   }
   // Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own.
   return new ReadableStream({
@@ -78,7 +81,8 @@ function streamBody(
       } catch (error) {
         failure = failureOf(error, signal)
       }
-      if (failure && failure.kind !== 'cancelled') controller.write(encodeEvent(failed(failure)))
+      if (failure && failure.kind !== 'cancelled')
+        for (const event of failed(failure)) controller.write(encodeEvent(event))
       await save(failure)
       if (!failure) controller.write(DONE)
       controller.close()
