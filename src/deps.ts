@@ -1,11 +1,16 @@
 // The composition root: from the configuration to everything that answers calls.
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { callerOf } from './access.ts'
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
 import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
 import type { Config } from './config.ts'
 import { operations } from './endpoints/index.ts'
 import { knowledgeOf } from './resources/search.ts'
+import { createSeeder } from './resources/seed.ts'
+import { readSeed, type SeedFile, shippedSeed } from './resources/seed-file.ts'
 import { createSessions, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
@@ -24,9 +29,11 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const { fixtures, warnings } = readFixtures(config.fixtures, operations)
   const backend = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
+  const seeder = createSeeder(seedsOf(config), callerOf(undefined, config))
   const app = createApp({
+    prepare: seeder.prepare,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: knowledgeOf(async () => {}) },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: knowledgeOf(seeder.prepare) },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
@@ -35,4 +42,13 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
     report,
   })
   return { app, sessions, fixtures: backend.count, warnings, mode: 'fixture' }
+}
+
+/** What fills new sessions. The user's files are read at once, so that a mistake in them ends the start; ours when needed. */
+function seedsOf({ fixtures, seed_file }: Config): () => readonly SeedFile[] {
+  const beside = fixtures.map((path) => join(path, 'workspace.yaml')).filter((path) => existsSync(path))
+  const named = seed_file.length > 0 ? seed_file : beside
+  if (named.length === 0) return () => [shippedSeed()]
+  const seeds = named.filter((path) => path !== 'none').map(readSeed)
+  return () => seeds
 }

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { FixtureError } from '../backends/fixture/load.ts'
 import { ConfigError } from '../config.ts'
 import { DatabaseError } from '../db/open.ts'
+import { SeedError } from '../resources/seed-file.ts'
 import { VERSION } from '../version.ts'
 import { checkCommand } from './check.ts'
 import { schemaCommand } from './schema.ts'
@@ -47,7 +48,7 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     console.error(`understudy: ${plain(error, program, args)}`)
     process.exit(USAGE)
   }
-  if (error instanceof ConfigError || error instanceof FixtureError) {
+  if (error instanceof ConfigError || error instanceof FixtureError || error instanceof SeedError) {
     for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
     process.exit(USAGE)
   }

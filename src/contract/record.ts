@@ -50,6 +50,10 @@ export interface Records {
   remove(id: string): void
   /** The number of the next record: 1, 2, ...; goes on after a restart and never comes twice. */
   nextNumber(): number
+  /** Whether there has never been a record. */
+  isNew(): boolean
+  /** Counts again from what is stored, after something else has replaced it. */
+  refresh(): void
 }
 
 /** What belongs to records of a session but is no JSON; it goes when its record goes. */

@@ -41,11 +41,27 @@ export function recordStore(connection: Database): Records {
     .orderBy(asc(records.seq))
     .limit(place('limit'))
     .prepare()
+  const insert = database
+    .insert(records)
+    .values({
+      seq: place('seq'),
+      kind: place('kind'),
+      id: place('id'),
+      workspace: place('workspace'),
+      parent: place('parent'),
+      key: place('key'),
+      body: place('body'),
+    })
+    .prepare()
+  const update = database
+    .update(records)
+    .set({ key: sql`${place('key')}`, body: sql`${place('body')}` })
+    .where(eq(records.id, place('id')))
+    .prepare()
   // Numbers of removed records are not given again, so the counter is kept apart from the rows.
-  const last = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").get() as
-    | { seq: number }
-    | undefined
-  let numbers = last?.seq ?? 0
+  const sequence = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
+  const lastNumber = () => Number(sequence.get() ?? 0)
+  let numbers = lastNumber()
 
   const seqOf = ({ kind, workspace, parent }: PageFilter, id: string) =>
     seqById.get({ kind, workspace, parent, id })?.seq
@@ -106,17 +122,10 @@ export function recordStore(connection: Database): Records {
         .limit(1)
         .get() !== undefined,
     insert({ body, ...record }) {
-      database
-        .insert(records)
-        .values({ ...record, body: JSON.stringify(body) })
-        .run()
+      insert.run({ ...record, body: JSON.stringify(body) })
     },
     update(id, { key, body }) {
-      database
-        .update(records)
-        .set({ key, body: JSON.stringify(body) })
-        .where(eq(records.id, id))
-        .run()
+      update.run({ id, key, body: JSON.stringify(body) })
     },
     remove(id) {
       database.run(sql`
@@ -125,5 +134,9 @@ export function recordStore(connection: Database): Records {
         ) DELETE FROM records WHERE id IN (SELECT id FROM doomed)`)
     },
     nextNumber: () => ++numbers,
+    isNew: () => numbers === 0,
+    refresh() {
+      numbers = lastNumber()
+    },
   }
 }
