@@ -60,7 +60,7 @@ export function createApp(deps: AppDeps): App {
   for (const session of sessions.list()) wake(session)
   const routes = [
     ...controlRoutes({ sessions, sessionOf, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict }),
+    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })

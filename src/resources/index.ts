@@ -14,6 +14,7 @@ import { projects } from './projects.ts'
 import { reviewSets } from './review-sets.ts'
 import { type ResourceDeps, routesOf } from './routes.ts'
 import { searchRoute } from './search.ts'
+import { stateRoutes } from './state.ts'
 import { tools, toolVersions } from './tools.ts'
 
 /** All resources, each after the one it lies in. */
@@ -42,6 +43,7 @@ export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
   ...feedbackRoutes(deps),
   ...fileRoutes(deps),
   searchRoute(deps),
+  ...stateRoutes(deps),
 ]
 
 /** What events do, by type. */
