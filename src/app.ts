@@ -59,7 +59,7 @@ export function createApp(deps: AppDeps): App {
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
   const routes = [
-    ...controlRoutes({ sessions, sessionOf, about: deps.about }),
+    ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
     ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))

@@ -1,13 +1,12 @@
 // Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
 // file. Each setting is one row of the table below; the command line, its help and the errors are made from it.
-import { readFileSync } from 'node:fs'
-import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
+import { ConfigError, type Given, readConfigFile } from './config/file.ts'
+import { BACKENDS, type BackendName, type Forwarding, readForwarding } from './config/providers.ts'
 import { problemsOf, quote } from './contract/validation.ts'
 import { parseSize } from './lib/units.ts'
 
-/** A setting that cannot be used; the message is one line that names the value and what would be valid. */
-export class ConfigError extends Error {}
+export { ConfigError }
 
 const integerText = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)])
 const boolean = z.union([
@@ -78,12 +77,26 @@ export const SETTINGS = {
     help: 'what fills the workspace of a new session instead of the shipped example, or none; repeatable',
     valid: 'a file, or none',
   }),
+  scenario: setting<string[]>({
+    takes: 'NAME',
+    schema: texts,
+    fallback: [],
+    help: 'scenario that every session begins with: a shipped name or a file; repeatable, the others are known by name',
+    valid: 'the name of a shipped scenario or a file',
+  }),
   on_miss: setting<'synthesize' | 'error'>({
     takes: 'ACTION',
     schema: z.enum(['synthesize', 'error']),
     fallback: 'synthesize',
     help: 'what a call without a fixture gets',
     valid: 'synthesize or error',
+  }),
+  backend: setting<BackendName>({
+    takes: 'NAME',
+    schema: z.enum(BACKENDS),
+    fallback: 'fixture',
+    help: 'who answers: fixtures, or the real providers, for which providers in understudy.yaml may say otherwise',
+    valid: 'fixture or forward',
   }),
   strict: setting({
     schema: boolean,
@@ -160,19 +173,13 @@ export const SETTINGS = {
 
 type Key = keyof typeof SETTINGS
 /** Everything that is configured, frozen. */
-export type Config = Readonly<{ [K in Key]: (typeof SETTINGS)[K]['fallback'] }>
+export type Config = Readonly<{ [K in Key]: (typeof SETTINGS)[K]['fallback'] } & { forwarding: Forwarding }>
 
 export const flagOf = (key: string): string => `--${key.replaceAll('_', '-')}`
 const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
 const keys = Object.keys(SETTINGS) as Key[]
 /** Whether a setting is a list, whose flag may be repeated and whose variable is separated by commas. */
 export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Key].fallback)
-
-/** What is known of a value besides the value: where it came from, for the error. */
-interface Given {
-  value: unknown
-  source: string
-}
 
 /** Whether a setting has neither flag nor variable. */
 export const isFileOnly = (key: string): boolean => SETTINGS[key as Key].fileOnly === true
@@ -182,13 +189,15 @@ export function readConfig(
   flags: Record<string, unknown>,
   environment: Record<string, string | undefined> = process.env,
 ): Config {
-  const file = readFileSettings((flags.config as string | undefined) ?? (environment.UNDERSTUDY_CONFIG || undefined))
+  const named = (flags.config as string | undefined) ?? (environment.UNDERSTUDY_CONFIG || undefined)
+  const { settings, section } = readConfigFile(named, keys)
   refuseUnknownVariables(environment)
   const config: Record<string, unknown> = {}
   for (const key of keys) {
-    const given = fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? file.get(key)
+    const given = fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
     config[key] = given ? validated(key, given) : SETTINGS[key].fallback
   }
+  config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
   return Object.freeze(config) as Config
 }
 
@@ -229,51 +238,4 @@ export function serverAddress(flags: { url?: string; token?: string }): { url: s
   }
   const token = flags.token ?? process.env.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'
   return { url: url.replace(/\/$/, ''), token, named: named !== undefined }
-}
-
-const DEFAULT_FILE = 'understudy.yaml'
-function readFileSettings(named: string | undefined): Map<string, Given> {
-  const path = named ?? DEFAULT_FILE
-  const text = readText(path)
-  if (text === undefined) {
-    if (named !== undefined) throw new ConfigError(`settings file ${quote(path)} does not exist`)
-    return new Map()
-  }
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const place = (offset: number) => `${path}:${lines.linePos(offset).line}`
-  const [broken] = document.errors
-  if (broken) throw new ConfigError(`${place(broken.pos[0])}: ${broken.message}`)
-  const values = valuesOf(document, path)
-  if (typeof values !== 'object' || Array.isArray(values)) {
-    throw new ConfigError(`${path} is ${quote(values)}, not settings by name; valid: ${keys.join(', ')}`)
-  }
-  return new Map(
-    Object.entries(values as object).map(([key, value]) => {
-      const node = document.get(key, true) as { range?: [number] } | undefined
-      const source = `${place(node?.range?.[0] ?? 0)}: ${key}`
-      if (!keys.includes(key as Key)) throw new ConfigError(`${source} is no setting; valid: ${keys.join(', ')}`)
-      return [key, { value, source }] as const
-    }),
-  )
-}
-
-/** The text of a file, undefined when there is none. */
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string }
-    if (code === 'ENOENT') return undefined
-    throw new ConfigError(`settings file ${quote(path)} cannot be read: ${message}`)
-  }
-}
-
-/** The document as a value; an alias without its anchor is found only here. */
-function valuesOf(document: ReturnType<typeof parseDocument>, path: string): unknown {
-  try {
-    return document.toJS() ?? {}
-  } catch (error) {
-    throw new ConfigError(`${path}: ${(error as Error).message}`)
-  }
 }

@@ -13,7 +13,7 @@ const withFile = (yaml: string) => {
   return { UNDERSTUDY_CONFIG: file }
 }
 
-type Key = keyof Config
+type Key = keyof typeof SETTINGS
 /** What is written in each place (YAML, variable, flag), and what each means. */
 const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string | string[] | true, Config[K]]] } = {
   port: [
@@ -49,6 +49,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['synthesize', 'synthesize'],
     ['error', 'error'],
   ],
+  backend: [
+    ['forward', 'forward'],
+    ['fixture', 'fixture'],
+    ['forward', 'forward'],
+  ],
   strict: [
     ['true', true],
     ['0', false],
@@ -58,6 +63,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['{ key: { workspace: acme, project: support } }', { key: { workspace: 'acme', project: 'support' } }],
     ['only the file can say it', {}],
     ['likewise', {}],
+  ],
+  scenario: [
+    ['[outage]', ['outage']],
+    ['one, two', ['one', 'two']],
+    [['three'], ['three']],
   ],
   seed: [
     ['1', 1],

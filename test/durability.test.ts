@@ -26,6 +26,8 @@ const TRACE: TraceRecord = {
   fixture: null,
   synthesized: true,
   plan: [],
+  scenario: null,
+  faults: [],
   attempts: [],
   cache: null,
   guardrails: [],

@@ -70,6 +70,9 @@ test('every route that the server has is in it, and nothing else', () => {
       ...operations.map(({ path }) => `post ${path}`),
       ...ofResources,
       'get /_understudy/health',
+      'get /_understudy/scenario',
+      'put /_understudy/scenario',
+      'delete /_understudy/scenario',
       'get /_understudy/traces',
       'get /_understudy/traces/{id}',
       'get /files/{name}',
@@ -172,7 +175,9 @@ const chunksOf = (text: string) =>
 test('what the control API answers is as described', async () => {
   await app.post('/v2/router/chat/completions', operations[0]?.examples.greeting)
   const [newest] = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
-  const ours = described().filter(({ method, path }) => method === 'get' && /_understudy.(?:health|traces)/.test(path))
+  const ours = described().filter(
+    ({ method, path }) => method === 'get' && /_understudy.(?:health|traces|scenario)/.test(path),
+  )
   for (const { path, method, operation } of ours) {
     const answer = await app.fetch(path.replace('{id}', newest?.id ?? ''), { method: method.toUpperCase() })
     expect(answer.status).toBe(200)

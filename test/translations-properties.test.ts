@@ -132,7 +132,8 @@ test('whatever a fixture says is laid over the file in order, and none of it is 
   })
   fc.assert(
     fc.property(fc.array(segment), options, fc.double({ min: 0, max: 15, noNaN: true }), (segments, wanted, length) => {
-      const file = { name: 'a.wav', type: '', size: 1, sha256: '', seconds: length, container: 'wav' }
+      const source = new File([], 'a.wav')
+      const file = { name: 'a.wav', type: '', size: 1, sha256: '', seconds: length, container: 'wav', source }
       const laid = segmentsOf(TranslationScript.parse({ segments }), { ...wanted, file })
       const said = segments.flatMap(({ text, event }) => [
         ...text.split(/\s+/).filter((word) => word !== ''),

@@ -16,7 +16,7 @@ const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.
 
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
-    ...new Glob('fixtures/**/*.{yaml,yml,json,md}').scanSync(root),
+    ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
     ...swaggerAssets.map((name) => `node_modules/swagger-ui-dist/${name}`),
     ...Object.keys(tables).map((name) => `dist/${name}`),
   ].sort()

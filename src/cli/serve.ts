@@ -113,12 +113,12 @@ async function listen(config: Config, { app, sessions }: Understudy): Promise<Bu
   }
 }
 
-function readyLines(url: string, db: string, { fixtures, mode }: Understudy, config: Config): string {
+function readyLines(url: string, db: string, { fixtures, about }: Understudy, config: Config): string {
   const token = config.token.length > 0 ? '<your token>' : 'any'
   return [
     `Understudy ${VERSION} answers at ${url}`,
     '',
-    `  mode      ${mode}: cannot reach the network`,
+    `  mode      ${about}`,
     `  database  ${db}`,
     `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
     `  swagger   ${url}/swagger`,

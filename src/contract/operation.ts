@@ -16,6 +16,8 @@ export interface Prompt {
   toolResult: boolean
   /** Text of that result. */
   toolText?: string
+  /** What the answer must be: a tool call that is forced, JSON, or, when left out, just text. */
+  answer?: 'text' | 'json' | 'tool'
   /** The file that the operation works on. */
   file?: PromptFile
 }
@@ -62,6 +64,9 @@ export interface Composed {
   tokens: number
 }
 
+/** A text with its variables filled in; `param` is where it stands in the request, for the error of a broken template. */
+export type FillText = (text: string, param?: string) => string
+
 /** How a provider's stream of an operation is understood. */
 export interface StreamRules {
   /** Why the data of an event is none of this operation's, undefined when it is. */
@@ -103,7 +108,7 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** Whether the trace may keep what the call sent and got, by its body as it came, valid or not; it may when left out. */
   retains?(body: unknown): boolean
   /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
-  fillTexts?(request: Request, fill: (text: string) => string): Request
+  fillTexts?(request: Request, fill: FillText): Request
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
   resolve?(request: Request, making: Making): Request | Promise<Request>
   /** The answer when no fixture matches: a function of the request alone. */

@@ -94,7 +94,7 @@ export const Metadata = z
 const Inputs = z
   .union([
     z.record(z.string(), z.unknown()),
-    z.array(z.looseObject({ key: z.string(), value: z.unknown(), is_pii: z.boolean().optional() })),
+    z.array(z.looseObject({ key: z.string(), value: z.unknown().optional(), is_pii: z.boolean().optional() })),
   ])
   .describe('Values of the prompt variables; deprecated in favour of `variables`.')
 export type Inputs = z.infer<typeof Inputs>
@@ -142,6 +142,7 @@ export const PromptServiceOptions = z
       .refine((prompt) => prompt == null, {
         error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
       })
+      .optional()
       .meta({ description: 'Not emulated: refused when given.' }),
     inputs: Inputs.nullish(),
     knowledge_bases: KnowledgeBases.nullish(),

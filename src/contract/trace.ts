@@ -62,6 +62,8 @@ export const TraceRecord = z.object({
   fixture: z.string().nullable().describe('The fixture that answered; null when none did.'),
   synthesized: z.boolean().describe('No fixture matched, so the answer was made up.'),
   plan: z.array(z.string()).describe('The targets, in the order in which they would be tried.'),
+  scenario: z.string().nullable().describe('The scenario that was played.'),
+  faults: z.array(z.string()).describe('Rules of the scenario that were applied to what the client hears.'),
   attempts: z.array(AttemptRecord),
   cache: CacheRecord.nullable().describe('Null when the call asked for no cache.'),
   guardrails: z.array(GuardrailRecord),

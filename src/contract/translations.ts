@@ -45,6 +45,8 @@ export interface AudioFile extends PromptFile {
   size: number
   /** What the bytes are, whatever the name says: `wav`, `mp3`. */
   container: string
+  /** The file itself, for a provider that the call is forwarded to. */
+  source: File
 }
 
 /** A call whose file has been read. */

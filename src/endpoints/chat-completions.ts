@@ -8,7 +8,7 @@ import { checkEffort } from '../providers/catalogue.ts'
 import { compose } from './chat/answer.ts'
 import { assemble } from './chat/chunks.ts'
 import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens, SCHEMA_PARAM } from './chat/prompt.ts'
-import { keepPrefix } from './chat/prompt-cache.ts'
+import { keepPrefixes } from './chat/prompt-cache.ts'
 import { addContext, chatEvents, inputTexts, outputTexts, replay, wrongWith } from './chat/provider-answer.ts'
 
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
@@ -83,5 +83,5 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   addContext,
   inputTexts,
   outputTexts,
-  keep: keepPrefix,
+  keep: (request, _, making) => keepPrefixes(request, making),
 }

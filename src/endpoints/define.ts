@@ -38,8 +38,8 @@ export async function serveOperation(
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }
   }
-  const { url, signal } = request
-  return handle({ operation, session, text: read.text, retained, url, signal, parse }, gateway)
+  const { url, headers, signal } = request
+  return handle({ operation, session, text: read.text, retained, url, headers, signal, parse }, gateway)
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */
@@ -72,14 +72,25 @@ const decoder = new TextDecoder()
 export function readJson(bytes: Uint8Array, type: string | null): Body {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
+  // What cannot be read as JSON is kept as the text that it is.
+  const refuse = (message: string): Body => ({
+    text: JSON.stringify(text),
+    refused: new ApiError(400, 'invalid_json', message),
+  })
   try {
-    return { text, value: JSON.parse(text) }
+    const value: unknown = JSON.parse(text)
+    return deeperThan(DEEPEST, value) ? refuse(`the body is nested more than ${DEEPEST} levels deep`) : { text, value }
   } catch (error) {
-    const reason = (error as Error).message.replace(/^JSON Parse error: /, '')
-    const refused = new ApiError(400, 'invalid_json', `the body is not valid JSON: ${reason}`)
-    return { text: JSON.stringify(text), refused }
+    return refuse(`the body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
   }
 }
+
+/** Levels of arrays and objects in a body: far more than anybody needs, far fewer than exhaust the stack. */
+const DEEPEST = 500
+const deeperThan = (levels: number, value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner)))
 
 /** A form, its fields as text or as `File`; 415 when its content type is another. */
 export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<Body> {

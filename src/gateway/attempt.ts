@@ -1,5 +1,6 @@
 // One try of one target: a backend's reply, under the deadline, as an outcome. An upstream failure is a value here.
 import type { Backend } from '../contract/backend.ts'
+import type { FaultFacts, Injected, Next, Playing } from '../contract/fault.ts'
 import type { Making, Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import { startDeadline } from '../lib/deadline.ts'
@@ -24,6 +25,9 @@ export interface Running {
   signal: AbortSignal
   recording: Recording
   backend: Backend
+  /** The scenario that is played, and what tells this call apart in it. */
+  playing: Playing | undefined
+  facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread'>
 }
 
 /** Which try of which target, and what led to it. */
@@ -65,7 +69,17 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
     const { prompt, making } = running
     const request = { ...running.request, model }
     const { clock, uses } = session
-    const reply = await backend.answer({ operation, request, model, stream, prompt, making, clock, signal, uses })
+    const about = { operation, request, model, stream, clock, signal }
+    const answer = () => backend.answer({ ...about, prompt, making, uses })
+    const faults = running.playing?.faults({
+      ...running.facts,
+      ...about,
+      at: 'provider',
+      position: tried.target.position,
+      attempt: tried.number,
+      now: clock.now(),
+    })
+    const reply = await (faults ? withFaults(faults, answer, { about, applied: record.fault }) : answer())
     const content = await read(reply, { operation, stream, signal })
     if (content.kind === 'whole') {
       record.contentBegan()
@@ -83,6 +97,22 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
     record.end(failure)
     return failure
   }
+}
+
+/** What is heard through some faults, the first of them outermost. */
+export function withFaults(
+  faults: readonly Injected[],
+  answer: Next,
+  { about, applied }: { about: Parameters<Injected['apply']>[1]; applied: (rule: string) => void },
+): Promise<Reply> {
+  const heard = faults.reduceRight<Next>(
+    (next, fault) => () => {
+      applied(fault.rule)
+      return fault.apply(next, about)
+    },
+    answer,
+  )
+  return heard()
 }
 
 interface Watch {

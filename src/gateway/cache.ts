@@ -33,11 +33,7 @@ export interface Stored {
 }
 
 /** The key under which a call is stored: SHA-256 of operation, model or balanced set, and the rendered request. */
-export function cacheKey({
-  operation,
-  request,
-  settings,
-}: Pick<Running, 'operation' | 'request' | 'settings'>): string {
+export function keyOf({ operation, request, settings }: Pick<Running, 'operation' | 'request' | 'settings'>): string {
   const asked = Object.fromEntries(Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)))
   const model = settings.balance ?? operation.model(request)
   const text = canonicalize([operation.name, model, asked])

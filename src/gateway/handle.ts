@@ -1,19 +1,23 @@
 // One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
 import type { Backend } from '../contract/backend.ts'
+import type { Connection } from '../contract/connection.ts'
+import type { Injected } from '../contract/fault.ts'
 import type { Making, Operation } from '../contract/operation.ts'
 import { chance } from '../lib/chance.ts'
 import { providerOf } from '../providers/catalogue.ts'
+import type { Runs } from '../scenarios/runs.ts'
 import { DEFAULT_SESSION, type Session } from '../sessions/sessions.ts'
 import type { Answer, Running } from './attempt.ts'
-import { cacheKey, findStored } from './cache.ts'
+import { findStored, keyOf } from './cache.ts'
 import { type Guardrails, guard } from './guardrails.ts'
 import { type Knowledge, retrieve } from './knowledge.ts'
 import { errorOf } from './outcome.ts'
-import { planOf } from './plan.ts'
-import { startRecording } from './recorder.ts'
-import { respond } from './respond.ts'
+import { planOf, type Target } from './plan.ts'
+import { type Recording, startRecording } from './recorder.ts'
+import { put, tell } from './respond.ts'
 import { route } from './route.ts'
 import { settingsOf } from './settings.ts'
+import { respondThroughFaults } from './through-faults.ts'
 import { renderVariables } from './variables.ts'
 
 /** One client request to an operation. */
@@ -26,8 +30,11 @@ export interface Call {
   retained: boolean
   /** The address that was called. */
   url: string
+  headers: Headers
   /** Aborted when the client has gone. */
   signal: AbortSignal
+  /** The client's connection, when there is a hold on it. */
+  connection?: Connection | undefined
   /** Parses and validates the body; throws `ApiError`. */
   parse(): unknown
 }
@@ -37,56 +44,94 @@ export interface Gateway {
   backend: Backend
   guardrails: Guardrails
   knowledge: Knowledge
+  runs: Runs
 }
 
 /** Answers one call and records it; user mistakes and the last failure are recorded too and thrown as `ApiError`. */
 export async function handle(call: Call, gateway: Gateway): Promise<Response> {
-  const { operation, session, signal } = call
   const recording = startRecording(call)
   try {
-    const parsed = call.parse() as object
-    const settings = settingsOf(operation, parsed)
-    recording.describe(parsed, settings)
-    const making = makingOf(call, recording)
-    const luck = () => chance(session.seed, session.name, 'balance', recording.seq)
-    const targets = planOf(operation.model(parsed), settings, luck)
-    for (const { model, param } of targets) providerOf(model, param)
-    recording.plan(targets)
-    const primary = targets[0]?.model
-    const rendered = (await renderVariables(operation, parsed)) as object
-    const balanced = settings.balance ? { ...rendered, model: primary } : rendered
-    const resolved = (operation.resolve ? await operation.resolve(balanced, making) : balanced) as object
-    const request = await retrieve(resolved, { operation, settings, session, recording }, gateway.knowledge)
-    if (rendered !== parsed || request !== resolved) recording.rendered(request)
-    const stream = operation.streams(request)
-    const prompt = operation.prompt(request)
-    const running: Running = {
-      operation,
-      session,
-      request,
-      stream,
-      prompt,
-      settings,
-      making,
-      signal,
-      recording,
-      backend: gateway.backend,
-    }
-    await guard(running, 'input', operation.inputTexts?.(request) ?? [prompt.user], gateway.guardrails)
-    const key = settings.cacheTtl === undefined ? undefined : cacheKey(running)
-    const answer = (key === undefined ? undefined : cached(running, key)) ?? (await answered(running, targets))
-    if (answer.content.kind === 'whole') {
-      const texts = operation.outputTexts?.(answer.content.value as object) ?? []
-      await guard(running, 'output', texts, gateway.guardrails)
-    }
-    return await respond(answer, running, key)
+    const { running, targets } = await prepare(call, recording, gateway)
+    const cacheKey = running.settings.cacheTtl === undefined ? undefined : keyOf(running)
+    const answer = async () => tell(await answerOf(running, { targets, cacheKey, gateway }), { running, cacheKey })
+    const faults = faultsHeard(running)
+    if (faults.length === 0) return put(await answer(), call.connection)
+    return await respondThroughFaults(faults, running, { answer, connection: call.connection })
   } catch (error) {
     await recording.refuse(error)
     throw error
   }
 }
 
-async function answered(running: Running, targets: Parameters<typeof route>[1]): Promise<Answer> {
+/** Parses and renders a call and plans where it may go. */
+async function prepare(call: Call, recording: Recording, gateway: Gateway) {
+  const { operation, session, signal } = call
+  const parsed = call.parse() as object
+  const settings = settingsOf(operation, parsed)
+  recording.describe(parsed, settings)
+  const playing = gateway.runs.ofCall(session, call.headers.get('x-understudy-scenario'))
+  recording.playing(playing)
+  const making = makingOf(call, recording)
+  const luck = () => chance(session.seed, session.name, 'balance', recording.seq)
+  const targets = planOf(operation.model(parsed), settings, luck)
+  for (const { model, param } of targets) providerOf(model, param)
+  recording.plan(targets)
+  const rendered = (await renderVariables(operation, parsed)) as object
+  const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
+  const resolved = (operation.resolve ? await operation.resolve(balanced, making) : balanced) as object
+  const request = await retrieve(resolved, { operation, settings, session, recording }, gateway.knowledge)
+  if (rendered !== parsed || request !== resolved) recording.rendered(request)
+  const prompt = operation.prompt(request)
+  const running: Running = {
+    operation,
+    session,
+    request,
+    stream: operation.streams(request),
+    prompt,
+    settings,
+    making,
+    signal,
+    recording,
+    backend: gateway.backend,
+    playing,
+    facts: {
+      headers: call.headers,
+      key: playing?.keyOf(call.text) ?? '',
+      text: prompt.user,
+      identity: settings.identity?.id,
+      thread: settings.thread?.id,
+    },
+  }
+  return { running, targets }
+}
+
+interface Ways {
+  targets: readonly Target[]
+  cacheKey: string | undefined
+  gateway: Gateway
+}
+
+/** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
+async function answerOf(running: Running, { targets, cacheKey, gateway }: Ways): Promise<Answer> {
+  const { operation, request, prompt } = running
+  await guard(running, 'input', operation.inputTexts?.(request) ?? [prompt.user], gateway.guardrails)
+  const stored = cacheKey === undefined ? undefined : cached(running, cacheKey)
+  const answer = stored ?? (await answered(running, targets))
+  if (answer.content.kind === 'whole') {
+    const texts = operation.outputTexts?.(answer.content.value as object) ?? []
+    await guard(running, 'output', texts, gateway.guardrails)
+  }
+  return answer
+}
+
+/** The faults between the gateway and the client. */
+function faultsHeard({ playing, facts, operation, request, stream, session }: Running): readonly Injected[] {
+  if (!playing) return []
+  const place = { at: 'gateway' as const, position: 0, attempt: 1, now: session.clock.now() }
+  return playing.faults({ ...facts, ...place, operation, request, stream, model: operation.model(request) })
+}
+
+async function answered(running: Running, targets: readonly Target[]): Promise<Answer> {
   const outcome = await route(running, targets)
   if (outcome.kind === 'answered') return outcome
   running.recording.failed(outcome)

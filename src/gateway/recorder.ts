@@ -1,5 +1,6 @@
 // The trace of a call, saved exactly once: when a whole answer is made, when a stream ends, or when the call is refused.
 import { ApiError, envelope } from '../contract/error.ts'
+import type { Observed, Playing } from '../contract/fault.ts'
 import type { Keep } from '../contract/kept.ts'
 import type { AttemptRecord, GuardrailRecord, OutcomeKind, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
 import { ulidOf } from '../lib/ids.ts'
@@ -49,10 +50,18 @@ export interface Recording {
   cache(key: string, age: number | undefined): void
   guardrail(verdict: GuardrailRecord): void
   retrieval(found: RetrievalRecord): void
+  /** Notes the scenario that is played. */
+  playing(scenario: Playing | undefined): void
+  /** Names a rule of the scenario that was applied to what the client hears. */
+  fault(rule: string): void
+  /** Notes the answer that is told. */
+  answered(answer: Answer): void
+  /** Saves the trace of a call that a fault answered; does nothing when the answer behind it was told to its end. */
+  heard(status: number): Promise<void>
   /** Notes the failure that the call will be refused with. */
   failed(failure: Failure): void
   /** Headers by which a client finds the trace and sees what happened. */
-  headers(answer?: Answer): Record<string, string>
+  headers(): Record<string, string>
   /** Saves the trace; resolves when it, and what the answer leaves, is committed. */
   end(ending: Ending): Promise<void>
   /** Saves the trace of a call that is refused with an error, whose answer then has the headers. */
@@ -67,19 +76,27 @@ export function startRecording({ operation, text, retained, session }: Call): Re
   const { clock } = session
   const started = clock.now()
   const id = ulidOf(session.seed, started, `${session.name}:trace`, seq)
-  const steps: Pick<TraceRecord, 'plan' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'> = {
-    plan: [],
-    attempts: [],
-    cache: null,
-    guardrails: [],
-    retrievals: [],
-  }
+  const steps: Pick<TraceRecord, 'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'> =
+    {
+      plan: [],
+      scenario: null,
+      faults: [],
+      attempts: [],
+      cache: null,
+      guardrails: [],
+      retrievals: [],
+    }
   let request: { metadata?: TraceRecord['metadata'] } | undefined
   let settings: Settings | undefined
   let rendered: object | null = null
   let failure: Failure | undefined
+  let playing: Playing | undefined
+  let current: Answer | undefined
   let saved = false
 
+  const stream = () => request !== undefined && operation.streams(request)
+  const observe = (seen: Omit<Observed, 'trace' | 'operation' | 'stream'>) =>
+    playing?.observe({ trace: id, operation: operation.name, stream: stream(), ...seen })
   const save = ({ outcome, status, error, answer, text: answered = 'null', usage, keep = [] }: Saved) => {
     if (saved) return Promise.resolve()
     saved = true
@@ -91,7 +108,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
       operation: operation.name,
       name: settings?.name ?? operation.name,
       model,
-      stream: request !== undefined && operation.streams(request),
+      stream: stream(),
       status,
       outcome,
       started_at: new Date(started).toISOString(),
@@ -108,6 +125,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
       thread: settings?.thread ?? null,
       error,
     }
+    observe({ at: 'gateway', model: model ?? '', outcome, status, position: 0, attempt: 1 })
     const texts = { request: text, rendered: JSON.stringify(rendered), answer: answered }
     const recorded = retained
       ? session.traces.record(seq, record, texts)
@@ -116,9 +134,10 @@ export function startRecording({ operation, text, retained, session }: Call): Re
     // Written in the same turn, so in the same transaction: the answer and what it leaves stand or fall together.
     return Promise.all([recorded, ...keep.map(session.kept.put)]).then(() => {})
   }
-  const headers = (answer?: Answer): Record<string, string> => {
+  const headers = (): Record<string, string> => {
     const { attempts, cache } = steps
-    const faults = [...new Set(attempts.flatMap((attempt) => attempt.faults))]
+    const faults = [...new Set([...steps.faults, ...attempts.flatMap((attempt) => attempt.faults)])]
+    const answer = current
     const model = answer?.model ?? attempts.at(-1)?.target ?? steps.plan[0]
     return {
       'x-understudy-trace': id,
@@ -128,6 +147,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
       'x-understudy-cache': cache?.status ?? 'off',
       'x-understudy-faults': faults.join(', '),
       ...(model && { 'x-understudy-model': model }),
+      ...(steps.scenario && { 'x-understudy-scenario': steps.scenario }),
       ...(answer?.attempt && {
         'x-understudy-fixture': answer.from.fixture ?? (answer.from.synthesized ? 'synthesized' : ''),
       }),
@@ -164,6 +184,8 @@ export function startRecording({ operation, text, retained, session }: Call): Re
           over = true
           record.duration_ms = clock.now() - started - record.started_ms
           if (ended) Object.assign(record, { outcome: ended.kind, status: ended.status, error: ended.message })
+          const { target: model, position, number, outcome, status } = record
+          observe({ at: 'provider', model, outcome, status, position, attempt: number })
         },
       }
     },
@@ -172,6 +194,22 @@ export function startRecording({ operation, text, retained, session }: Call): Re
     },
     guardrail: (verdict) => void steps.guardrails.push(verdict),
     retrieval: (found) => void steps.retrievals.push(found),
+    playing(scenario) {
+      playing = scenario
+      steps.scenario = scenario?.name ?? null
+    },
+    answered(answer) {
+      current = answer
+    },
+    fault: (rule) => void steps.faults.push(rule),
+    heard(status) {
+      if (saved) return Promise.resolve()
+      const outcome = failure?.kind ?? (status < 400 ? 'answered' : 'refused')
+      const message = failure?.message ?? `answered by a fault: ${steps.faults.join(', ')}`
+      const error = outcome === 'answered' ? null : bodyOf(new ApiError(status, 'injected_fault', message))
+      current?.attempt?.end()
+      return save({ outcome, status, error, ...(current && { answer: current }) })
+    },
     failed(last) {
       failure = last
     },

@@ -14,4 +14,4 @@ export const encodeEvent = ({ event, data, text = JSON.stringify(data) }: Stream
   `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`
 
 /** The end mark of a router stream. */
-export const DONE = 'data: [DONE]\n\n'
+export const DONE_EVENT: StreamEvent = { data: undefined, text: '[DONE]' }

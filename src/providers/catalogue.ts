@@ -145,6 +145,11 @@ export const MODELS: Readonly<Record<string, Model>> = {
 
 const known = new Set<string>(PROVIDERS)
 
+/** Adds providers that the configuration names. */
+export function addProviders(names: Iterable<string>): void {
+  for (const name of names) known.add(name)
+}
+
 /** The provider of a model id, which the field `param` names; 404 `model_not_found` when nobody goes by that name. */
 export function providerOf(model: string, param = 'model'): string {
   const provider = model.slice(0, model.indexOf('/'))
@@ -152,7 +157,7 @@ export function providerOf(model: string, param = 'model'): string {
   throw new ApiError(
     404,
     'model_not_found',
-    `model ${JSON.stringify(model)} has no known provider; known: ${PROVIDERS.join(', ')}`,
+    `model ${JSON.stringify(model)} has no known provider; known: ${[...known].join(', ')}`,
     { param },
   )
 }
@@ -198,6 +203,13 @@ export function checkEffort(id: string, effort: ReasoningEffort | null | undefin
     `'${param}' must be one of ${efforts.map((one) => JSON.stringify(one)).join(', ')} with ${id}, got ${JSON.stringify(effort)}`,
     { param },
   )
+}
+
+/** How hard a model thinks that is not told: medium when it cannot do without thinking and has the choice. */
+export function defaultEffort(id: string): ReasoningEffort | undefined {
+  const efforts = modelOf(id)?.efforts
+  if (!efforts || efforts.includes('none')) return undefined
+  return efforts.includes('medium') ? 'medium' : efforts[0]
 }
 
 /** List price in USD of what a call used; null when the model or its price is not known. */

@@ -9,6 +9,7 @@ import { ModelResponse } from '../../src/contract/responses-answer.ts'
 import { responses } from '../../src/endpoints/responses.ts'
 import { handle } from '../../src/gateway/handle.ts'
 import type { StreamEvent } from '../../src/lib/sse.ts'
+import { createRuns } from '../../src/scenarios/runs.ts'
 import { type Answer, createTestApp, eventsOf, type TestApp } from './app.ts'
 import { StrictResponse } from './strict/responses.ts'
 
@@ -61,6 +62,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     backend,
     guardrails: { ids: [], find: () => undefined },
     knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
+    runs: createRuns([]),
   }
   const fetch = async (url: string | URL | Request, init?: RequestInit) => {
     const request = new Request(url, init)
@@ -68,10 +70,8 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     const session = understudy.sessions.get('default')
     const parse = () => responses.request.parse(JSON.parse(text))
     const operation = responses as Operation
-    return handle(
-      { operation, session, text, retained: true, url: request.url, signal: request.signal, parse },
-      gateway,
-    )
+    const { url: address, headers, signal } = request
+    return handle({ operation, session, text, retained: true, url: address, headers, signal, parse }, gateway)
   }
   return fetch as typeof globalThis.fetch
 }

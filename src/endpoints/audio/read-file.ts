@@ -36,5 +36,6 @@ export async function readAudioFile(file: File): Promise<AudioFile> {
     // Never rounded up, so that no timing of an answer lies behind the end of the file.
     seconds: Math.floor(info.seconds * 1000 + 1e-6) / 1000,
     container: info.container,
+    source: file,
   }
 }
