@@ -133,6 +133,7 @@ export const PromptServiceOptions = z
       .refine((prompt) => prompt == null, {
         error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
       })
+      .optional()
       .meta({ description: 'Not emulated: refused when given.' }),
     inputs: Inputs.nullish(),
     thread: Thread.nullish(),
