@@ -1,6 +1,6 @@
 // The one file that runs before anything is installed, so it is plain Node: it installs what the lockfile says when that
 // has changed, builds what is out of date, and hands over to the pinned Bun. `npm start` and `npm test` are this file.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +20,25 @@ function run(command, args, options = {}) {
   if (signal) process.exit(130)
   if (status !== 0) process.exit(status ?? 1)
 }
+
+/**
+ * Runs a server in the caller's folder until it ends or is told to. Ctrl-C reaches the whole foreground group, so it is not
+ * passed on; a process manager stops npm alone, whose shell then dies without a word, so losing the parent counts as well.
+ */
+function serve(command, args) {
+  const child = spawn(command, args, { stdio: 'inherit' })
+  const stop = () => child.kill('SIGTERM')
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', stop)
+  const parent = process.ppid
+  setInterval(() => process.ppid === parent || stop(), PARENT_CHECK_MS)
+  child.on('error', ({ message }) => {
+    console.error(`understudy: could not run ${command}: ${message}`)
+    process.exit(1)
+  })
+  child.on('exit', (status) => process.exit(status ?? 1))
+}
+const PARENT_CHECK_MS = 500
 
 /** Newest modification time, in ms, of a file or of everything below a folder; 0 when there is none. */
 function newest(path) {
@@ -72,9 +91,7 @@ const bun = bunPath()
 const tasks = {
   start() {
     build(bun)
-    // Signals reach the whole foreground group: the server stops by itself, and this process waits for it.
-    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
-    run(executable, ['serve', ...rest], { cwd: process.cwd() })
+    serve(executable, ['serve', ...rest])
   },
   test() {
     check()
@@ -85,7 +102,7 @@ const tasks = {
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
   build: () => run(bun, ['src/build/build.ts', ...rest]),
   'build:all': () => run(bun, ['src/build/build.ts', '--all']),
-  dev: () => run(bun, ['--watch', 'src/main.ts', 'serve', ...rest], { cwd: process.cwd() }),
+  dev: () => serve(bun, ['--watch', join(root, 'src', 'main.ts'), 'serve', ...rest]),
   bench() {
     build(bun)
     run(bun, [`bench/${rest[0] ?? 'start'}.ts`, ...rest.slice(1)])
