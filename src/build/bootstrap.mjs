@@ -1,7 +1,7 @@
 // The one file that runs before anything is installed, so it is plain Node: it installs what the lockfile says when that
 // has changed, builds what is out of date, and hands over to the pinned Bun. `npm start` and `npm test` are this file.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -48,17 +48,17 @@ function newest(path) {
   return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
 }
 
+/** Installs when the lockfile is newer than the last installation, npm's own or ours. */
 function install() {
-  const stamp = join(root, 'node_modules', '.package-lock.json')
+  const [byNpm, byUs] = ['.package-lock.json', '.installed'].map((name) => join(root, 'node_modules', name))
   const wanted = Math.max(newest(join(root, 'package.json')), newest(join(root, 'package-lock.json')))
-  if (existsSync(stamp) && newest(stamp) >= wanted) return
+  if (Math.max(newest(byNpm), newest(byUs)) >= wanted) return
   console.error('understudy: installing dependencies ...')
   const npm = spawnSync(windows ? 'npm.cmd' : 'npm', ['--version'], { stdio: 'ignore', shell: windows })
   if (npm.status === 0)
     run(windows ? 'npm.cmd' : 'npm', ['install', '--no-save', '--loglevel=error'], { shell: windows })
   else run('bun', ['install', '--no-save'])
-  const now = new Date()
-  if (existsSync(stamp)) utimesSync(stamp, now, now)
+  writeFileSync(byUs, '')
 }
 
 /** The pinned Bun, straight from its platform package: install scripts stay switched off (.npmrc). */
@@ -102,7 +102,11 @@ const tasks = {
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
   build: () => run(bun, ['src/build/build.ts', ...rest]),
   'build:all': () => run(bun, ['src/build/build.ts', '--all']),
-  dev: () => serve(bun, ['--watch', join(root, 'src', 'main.ts'), 'serve', ...rest]),
+  dev() {
+    // Source is run as it is, but for the table of tokens that the build makes.
+    if (!existsSync(join(root, 'dist', 'o200k.bin'))) build(bun)
+    serve(bun, ['--watch', join(root, 'src', 'main.ts'), 'serve', ...rest])
+  },
   bench() {
     build(bun)
     run(bun, [`bench/${rest[0] ?? 'start'}.ts`, ...rest.slice(1)])
