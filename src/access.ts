@@ -1,12 +1,16 @@
 // Who may call, and as which session: the rules that every path shares (DESIGN.md section 5).
 import { ApiError } from './contract/error.ts'
+import type { Caller } from './contract/record.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
+import { uuidOf } from './lib/ids.ts'
 import { DEFAULT_SESSION } from './sessions/sessions.ts'
 
 /** What the rules are configured with. */
 export interface AccessOptions {
   host: string | undefined
   token: readonly string[]
+  /** Where tokens work, by token; those that are not named work in the default workspace. */
+  tokens: Readonly<Record<string, { workspace: string; project?: string | undefined }>>
 }
 
 /** 403 when the `Host` header is neither loopback nor the host listened on: a page of another site that points here. */
@@ -39,9 +43,10 @@ export function tokenOf(request: Request): string | undefined {
 }
 
 /** 401 unless the token, less what it says of the session, is one of those configured. */
-export function checkToken(token: string | undefined, { token: allowed }: AccessOptions): void {
+export function checkToken(token: string | undefined, { token: allowed, tokens }: AccessOptions): void {
   if (allowed.length === 0) return
-  if (token !== undefined && allowed.includes(token.replace(/#.*$/s, ''))) return
+  const name = token?.replace(/#.*$/s, '')
+  if (name !== undefined && (allowed.includes(name) || Object.hasOwn(tokens, name))) return
   throw unauthorized(
     token === undefined
       ? "send a token: 'Authorization: Bearer <token>'"
@@ -59,6 +64,19 @@ export function requireToken(token: string | undefined): void {
 const CHALLENGE = 'Basic realm="understudy", Bearer realm="understudy"'
 const unauthorized = (message: string) =>
   new ApiError(401, 'invalid_token', message, { headers: { 'www-authenticate': CHALLENGE } })
+
+/** Name of the workspace of every token that is not mapped to another. */
+const DEFAULT_WORKSPACE = 'default'
+/** The caller of a workspace, from the token; ids are functions of the names, so they are the same everywhere. */
+export function callerOf(token: string | undefined, { tokens }: Pick<AccessOptions, 'tokens'>): Caller {
+  const name = token?.replace(/#.*$/s, '') ?? ''
+  const place = Object.hasOwn(tokens, name) ? tokens[name] : undefined
+  return {
+    workspace: uuidOf(`workspace:${place?.workspace ?? DEFAULT_WORKSPACE}`),
+    user: uuidOf(`user:${place ? name : DEFAULT_WORKSPACE}`),
+    project: place?.project,
+  }
+}
 
 /** The name of the session that a request means: header, then token, else the default one. */
 export const sessionName = (request: Request, token: string | undefined): string =>

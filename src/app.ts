@@ -2,6 +2,7 @@
 import { Elysia } from 'elysia'
 import {
   type AccessOptions,
+  callerOf,
   checkHost,
   checkToken,
   requireToken,
@@ -14,10 +15,13 @@ import type { Route } from './contract/route.ts'
 import { parseRequest } from './contract/validation.ts'
 import { type ControlDeps, controlRoutes } from './control/index.ts'
 import { mountDocs } from './docs/swagger.ts'
-import { serveOperation } from './endpoints/define.ts'
+import { readBody, readForm, readJson, serveOperation } from './endpoints/define.ts'
+import { typedFields } from './endpoints/form.ts'
 import { operations } from './endpoints/index.ts'
 import { toNamespace } from './endpoints/namespace.ts'
 import type { Gateway } from './gateway/handle.ts'
+import { createEventQueue } from './resources/events.ts'
+import { eventHandlers, resourceRoutes } from './resources/index.ts'
 import type { Sessions } from './sessions/sessions.ts'
 
 /** What the routes work on. */
@@ -28,6 +32,8 @@ export interface AppDeps {
   namespace: string
   access: AccessOptions & { cors: readonly string[] }
   maxBody: number
+  /** Whether what looks like a mistake is refused instead of noted. */
+  strict: boolean
   about: ControlDeps['about']
   /** Told of every error that is not a user's mistake. */
   report(error: unknown): void
@@ -40,9 +46,19 @@ export interface App {
 
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
-  const { access, sessions } = deps
+  const { access, sessions, strict } = deps
   const sessionOf = (request: Request) => sessions.get(sessionName(request, tokenOf(request)))
-  const routes = controlRoutes({ sessions, sessionOf, about: deps.about })
+  const callOf = async (request: Request) => ({
+    session: sessionOf(request),
+    caller: callerOf(tokenOf(request), access),
+  })
+  const { wake } = createEventQueue(eventHandlers, deps.report)
+  // Those that an earlier process left.
+  for (const session of sessions.list()) wake(session)
+  const routes = [
+    ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
+    ...resourceRoutes({ callOf, wake, strict }),
+  ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
@@ -50,7 +66,7 @@ export function createApp(deps: AppDeps): App {
     const serve = ({ request }: { request: Request }) => serveOperation(operation, request, sessionOf(request), deps)
     elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })
   }
-  for (const route of routes) mountRoute(elysia, route)
+  for (const route of routes) mountRoute(elysia, route, deps.maxBody)
   const documented = { operations, routes, version: deps.about.version }
   mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
 
@@ -118,14 +134,24 @@ const pathRegex = (path: string) =>
       .join('[^/]+')}$`,
   )
 
-function mountRoute(elysia: Elysia, route: Route): void {
+function mountRoute(elysia: Elysia, route: Route, maxBody: number): void {
   const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
     const given = Object.fromEntries(new URL(request.url).searchParams)
     const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
-    const answer = await route.handle({ request, params, query })
+    const body = route.body && parseRequest(route.body, await bodyOf(request, route, maxBody))
+    const answer = await route.handle({ request, params, query, body })
     return answer instanceof Response ? answer : Response.json(answer)
   }
   elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
+}
+
+async function bodyOf(request: Request, route: Route, maxBody: number): Promise<unknown> {
+  const bytes = await readBody(request, maxBody)
+  const type = request.headers.get('content-type')
+  const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
+  const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)
+  if ('refused' in read) throw read.refused
+  return form ? typedFields(read.value as object, form) : read.value
 }
 
 /** Adds the headers by which a browser lets a page of an allowed origin read the answer; answers its preflight. */

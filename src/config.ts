@@ -1,13 +1,12 @@
 // Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
 // file. Each setting is one row of the table below; the command line, its help and the errors are made from it.
-import { readFileSync } from 'node:fs'
-import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
+import { ConfigError, type Given, readConfigFile } from './config/file.ts'
+import { BACKENDS, type BackendName, type Forwarding, readForwarding } from './config/providers.ts'
 import { problemsOf, quote } from './contract/validation.ts'
 import { parseSize } from './lib/units.ts'
 
-/** A setting that cannot be used; the message is one line that names the value and what would be valid. */
-export class ConfigError extends Error {}
+export { ConfigError }
 
 const integerText = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)])
 const boolean = z.union([
@@ -17,6 +16,17 @@ const boolean = z.union([
 const texts = z.array(z.string().min(1))
 const origin = z.string().refine((text) => text === '*' || URL.parse(text)?.origin === text)
 
+/** Where a token works. */
+const TokenPlace = z.strictObject({
+  workspace: z.string().min(1).default('default'),
+  project: z
+    .string()
+    .min(1)
+    .regex(/^[^/]+$/)
+    .optional(),
+})
+export type TokenPlace = z.infer<typeof TokenPlace>
+
 interface Setting<T> {
   /** What the flag takes; absent for a switch. */
   takes?: string
@@ -25,6 +35,8 @@ interface Setting<T> {
   help: string
   /** Ends the sentence "... must be". */
   valid: string
+  /** Only understudy.yaml can say it: it is no one line. */
+  fileOnly?: boolean
 }
 const setting = <T>(row: Setting<T>): Setting<T> => row
 
@@ -58,12 +70,32 @@ export const SETTINGS = {
     help: 'fixture file or folder, tried before the embedded ones; repeatable',
     valid: 'a file or folder',
   }),
+  scenario: setting<string[]>({
+    takes: 'NAME',
+    schema: texts,
+    fallback: [],
+    help: 'scenario that every session begins with: a shipped name or a file; repeatable, the others are known by name',
+    valid: 'the name of a shipped scenario or a file',
+  }),
   on_miss: setting<'synthesize' | 'error'>({
     takes: 'ACTION',
     schema: z.enum(['synthesize', 'error']),
     fallback: 'synthesize',
     help: 'what a call without a fixture gets',
     valid: 'synthesize or error',
+  }),
+  backend: setting<BackendName>({
+    takes: 'NAME',
+    schema: z.enum(BACKENDS),
+    fallback: 'fixture',
+    help: 'who answers: fixtures, or the real providers, for which providers in understudy.yaml may say otherwise',
+    valid: 'fixture or forward',
+  }),
+  strict: setting({
+    schema: boolean,
+    fallback: false,
+    help: 'refuse what is otherwise accepted with a warning: feedback on a trace that nobody knows',
+    valid: 'true or false',
   }),
   seed: setting({
     takes: 'NUMBER',
@@ -92,6 +124,13 @@ export const SETTINGS = {
     fallback: [],
     help: 'a token that may call; any may when none is given; repeatable',
     valid: 'a text without spaces and #',
+  }),
+  tokens: setting<Record<string, TokenPlace>>({
+    fileOnly: true,
+    schema: z.record(z.string().regex(/^[^\s#]+$/), TokenPlace),
+    fallback: {},
+    help: 'which workspace and project a token works in',
+    valid: "a workspace, and perhaps a project, by token: 'key-1: { workspace: acme, project: support }'",
   }),
   cors: setting<string[]>({
     takes: 'ORIGIN',
@@ -127,7 +166,7 @@ export const SETTINGS = {
 
 type Key = keyof typeof SETTINGS
 /** Everything that is configured, frozen. */
-export type Config = Readonly<{ [K in Key]: (typeof SETTINGS)[K]['fallback'] }>
+export type Config = Readonly<{ [K in Key]: (typeof SETTINGS)[K]['fallback'] } & { forwarding: Forwarding }>
 
 export const flagOf = (key: string): string => `--${key.replaceAll('_', '-')}`
 const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
@@ -135,24 +174,23 @@ const keys = Object.keys(SETTINGS) as Key[]
 /** Whether a setting is a list, whose flag may be repeated and whose variable is separated by commas. */
 export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Key].fallback)
 
-/** What is known of a value besides the value: where it came from, for the error. */
-interface Given {
-  value: unknown
-  source: string
-}
+/** Whether a setting has neither flag nor variable. */
+export const isFileOnly = (key: string): boolean => SETTINGS[key as Key].fileOnly === true
 
 /** The configuration of flags (by key), environment and file; throws `ConfigError` for the first thing that is wrong. */
 export function readConfig(
   flags: Record<string, unknown>,
   environment: Record<string, string | undefined> = process.env,
 ): Config {
-  const file = readFileSettings((flags.config as string | undefined) ?? (environment.UNDERSTUDY_CONFIG || undefined))
+  const named = (flags.config as string | undefined) ?? (environment.UNDERSTUDY_CONFIG || undefined)
+  const { settings, section } = readConfigFile(named, keys)
   refuseUnknownVariables(environment)
   const config: Record<string, unknown> = {}
   for (const key of keys) {
-    const given = fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? file.get(key)
+    const given = fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
     config[key] = given ? validated(key, given) : SETTINGS[key].fallback
   }
+  config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
   return Object.freeze(config) as Config
 }
 
@@ -160,7 +198,7 @@ const fromFlag = (key: Key, flags: Record<string, unknown>): Given | undefined =
   flags[key] === undefined ? undefined : { value: flags[key], source: flagOf(key) }
 
 function fromEnvironment(key: Key, environment: Record<string, string | undefined>): Given | undefined {
-  const text = environment[variableOf(key)]
+  const text = isFileOnly(key) ? undefined : environment[variableOf(key)]
   if (text === undefined || text === '') return undefined
   return { value: isList(key) ? text.split(',').map((part) => part.trim()) : text, source: variableOf(key) }
 }
@@ -177,7 +215,7 @@ function validated(key: Key, { value, source }: Given): unknown {
 // Variables of ours that are no setting of the server.
 const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL']
 function refuseUnknownVariables(environment: Record<string, string | undefined>): void {
-  const known = [...keys.map(variableOf), ...OTHER_VARIABLES]
+  const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
   if (unknown) throw new ConfigError(`${unknown} is no setting; valid: ${known.join(', ')}`)
 }
@@ -193,51 +231,4 @@ export function serverAddress(flags: { url?: string; token?: string }): { url: s
   }
   const token = flags.token ?? process.env.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'
   return { url: url.replace(/\/$/, ''), token, named: named !== undefined }
-}
-
-const DEFAULT_FILE = 'understudy.yaml'
-function readFileSettings(named: string | undefined): Map<string, Given> {
-  const path = named ?? DEFAULT_FILE
-  const text = readText(path)
-  if (text === undefined) {
-    if (named !== undefined) throw new ConfigError(`settings file ${quote(path)} does not exist`)
-    return new Map()
-  }
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const place = (offset: number) => `${path}:${lines.linePos(offset).line}`
-  const [broken] = document.errors
-  if (broken) throw new ConfigError(`${place(broken.pos[0])}: ${broken.message}`)
-  const values = valuesOf(document, path)
-  if (typeof values !== 'object' || Array.isArray(values)) {
-    throw new ConfigError(`${path} is ${quote(values)}, not settings by name; valid: ${keys.join(', ')}`)
-  }
-  return new Map(
-    Object.entries(values as object).map(([key, value]) => {
-      const node = document.get(key, true) as { range?: [number] } | undefined
-      const source = `${place(node?.range?.[0] ?? 0)}: ${key}`
-      if (!keys.includes(key as Key)) throw new ConfigError(`${source} is no setting; valid: ${keys.join(', ')}`)
-      return [key, { value, source }] as const
-    }),
-  )
-}
-
-/** The text of a file, undefined when there is none. */
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string }
-    if (code === 'ENOENT') return undefined
-    throw new ConfigError(`settings file ${quote(path)} cannot be read: ${message}`)
-  }
-}
-
-/** The document as a value; an alias without its anchor is found only here. */
-function valuesOf(document: ReturnType<typeof parseDocument>, path: string): unknown {
-  try {
-    return document.toJS() ?? {}
-  } catch (error) {
-    throw new ConfigError(`${path}: ${(error as Error).message}`)
-  }
 }

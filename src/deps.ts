@@ -3,8 +3,15 @@
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
 import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
+import { forwardBackend } from './backends/forward/backend.ts'
+import { network } from './backends/forward/transport.ts'
+import { describeForwarding } from './config/providers.ts'
 import type { Config } from './config.ts'
+import type { Backend } from './contract/backend.ts'
 import { operations } from './endpoints/index.ts'
+import { addProviders } from './providers/catalogue.ts'
+import { loadScenario } from './scenarios/load.ts'
+import { createRuns } from './scenarios/runs.ts'
 import { createSessions, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
@@ -15,22 +22,41 @@ export interface Understudy {
   fixtures: number
   /** A line for each fixture that can never answer. */
   warnings: readonly string[]
-  mode: 'fixture'
+  mode: 'fixture' | 'forward'
+  /** The mode in one line: whether real calls are made, and to whom. */
+  about: string
 }
 
-/** Builds the program; throws `FixtureError` or `DatabaseError` when a file cannot be used. */
+/** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used. */
 export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
   const { fixtures, warnings } = readFixtures(config.fixtures, operations)
-  const backend = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
+  const fixtureAnswers = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
+  const { forwarding } = config
+  const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
+  const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
+  addProviders(forwarding.named)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
+  const runs = createRuns(config.scenario.map(loadScenario))
   const app = createApp({
     sessions,
-    gateway: { backend },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] }, runs },
     namespace: config.namespace,
-    access: { host: config.host, token: config.token, cors: config.cors },
+    access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
-    about: { version: VERSION, mode: 'fixture', db: config.db, fixtures: backend.count },
+    strict: config.strict,
+    about: { version: VERSION, mode, db: config.db, fixtures: fixtureAnswers.count },
     report,
   })
-  return { app, sessions, fixtures: backend.count, warnings, mode: 'fixture' }
+  return { app, sessions, fixtures: fixtureAnswers.count, warnings, mode, about: describeForwarding(forwarding) }
+}
+
+/** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
+function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
+  const providers = forwardBackend(forwarding.upstreams, network)
+  return {
+    answer(call) {
+      const provider = call.model.slice(0, call.model.indexOf('/'))
+      return (forwarding.forwards(provider) ? providers : fixtureAnswers).answer(call)
+    },
+  }
 }

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, flagOf, isList, readConfig, SETTINGS } from '../src/config.ts'
+import { type Config, flagOf, isFileOnly, isList, readConfig, SETTINGS } from '../src/config.ts'
 import { emptyFolder, run } from './support/server.ts'
 
 const folder = emptyFolder()
@@ -13,7 +13,7 @@ const withFile = (yaml: string) => {
   return { UNDERSTUDY_CONFIG: file }
 }
 
-type Key = keyof Config
+type Key = keyof typeof SETTINGS
 /** What is written in each place (YAML, variable, flag), and what each means. */
 const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string | string[] | true, Config[K]]] } = {
   port: [
@@ -43,6 +43,26 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['error', 'error'],
     ['synthesize', 'synthesize'],
     ['error', 'error'],
+  ],
+  backend: [
+    ['forward', 'forward'],
+    ['fixture', 'fixture'],
+    ['forward', 'forward'],
+  ],
+  strict: [
+    ['true', true],
+    ['0', false],
+    [true, true],
+  ],
+  tokens: [
+    ['{ key: { workspace: acme, project: support } }', { key: { workspace: 'acme', project: 'support' } }],
+    ['only the file can say it', {}],
+    ['likewise', {}],
+  ],
+  scenario: [
+    ['[outage]', ['outage']],
+    ['one, two', ['one', 'two']],
+    [['three'], ['three']],
   ],
   seed: [
     ['1', 1],
@@ -91,7 +111,8 @@ test('the samples cover every setting', () => {
   expect(Object.keys(samples).sort()).toEqual([...keys].sort())
 })
 
-test.each(keys)('%s: a flag beats the environment, which beats the file', (key) => {
+const everywhere = keys.filter((key) => !isFileOnly(key))
+test.each(everywhere)('%s: a flag beats the environment, which beats the file', (key) => {
   const [[yaml, inFile], [variable, inEnvironment], [flag, inFlag]] = samples[key]
   const name = `UNDERSTUDY_${key.toUpperCase()}`
   const settings = withFile(`${key}: ${yaml}\n`)
@@ -99,6 +120,16 @@ test.each(keys)('%s: a flag beats the environment, which beats the file', (key) 
   expect(readConfig({}, { ...settings, [name]: variable })[key]).toEqual(inEnvironment)
   expect(readConfig({ [key]: flag }, { ...settings, [name]: variable })[key]).toEqual(inFlag)
   expect(readConfig({}, { ...settings, [name]: '' })[key]).toEqual(inFile)
+})
+
+test('which workspace a token works in is said in the file alone', () => {
+  const [[yaml, value]] = samples.tokens
+  expect(readConfig({}, withFile(`tokens: ${yaml}\n`)).tokens).toEqual(value)
+  expect(readConfig({}, withFile('tokens: { key: { project: support } }\n')).tokens).toEqual({
+    key: { workspace: 'default', project: 'support' },
+  })
+  expect(() => readConfig({}, { UNDERSTUDY_TOKENS: yaml })).toThrow('UNDERSTUDY_TOKENS is no setting')
+  expect(() => readConfig({}, withFile('tokens: { key: { project: a/b } }\n'))).toThrow('by token')
 })
 
 test('what nobody sets has its default, and nothing can be changed afterwards', () => {
@@ -117,7 +148,7 @@ test('what nobody sets has its default, and nothing can be changed afterwards', 
 test('the help of serve has every setting with its default', async () => {
   const { stdout } = await run(['help', 'serve'])
   const help = stdout.replace(/\s+/g, ' ')
-  for (const key of keys) {
+  for (const key of everywhere) {
     const { takes, help: text, fallback } = SETTINGS[key]
     expect(help).toContain(`${flagOf(key)}${takes ? ` <${takes}>` : ''} ${text}`)
     if (isList(key)) expect(text).toContain('repeatable')

@@ -1,5 +1,6 @@
 // The same seed on a virtual clock: two processes give the same bytes, ids and traces to the same calls. Another seed does not.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { operations } from '../src/endpoints/index.ts'
 import { folderWith } from './support/fixtures.ts'
 import { startServer } from './support/server.ts'
 
@@ -26,8 +27,8 @@ const schema = {
   properties: { name: { type: 'string' }, age: { type: 'integer' }, when: { type: 'string', format: 'date-time' } },
   required: ['name', 'age', 'when'],
 }
-/** The body of each call, and the session it is made in. */
-const calls: [unknown, string][] = [
+/** The body of each chat call, and the session it is made in. */
+const chats: [unknown, string][] = [
   [say('Hello!'), 'default'],
   [say('Hello!', { stream: true, n: 2, stream_options: { include_usage: true } }), 'default'],
   [say('slow'), 'default'],
@@ -42,6 +43,14 @@ const calls: [unknown, string][] = [
   ['{ broken', 'default'],
 ]
 
+/** Every call: the chat calls, then the examples of every operation that takes JSON. */
+const calls = [
+  ...chats.map(([body, session]) => ({ path: CHAT, body, session })),
+  ...operations
+    .filter(({ body }) => body === 'json')
+    .flatMap(({ path, examples }) => Object.values(examples).map((body) => ({ path, body, session: 'examples' }))),
+]
+
 /** Everything that a client can see of these calls on a fresh server, in order. */
 async function transcript(seed: number) {
   const args = ['--seed', String(seed), '--clock', 'virtual', '--db', ':memory:', '--fixtures', 'fixtures']
@@ -53,12 +62,14 @@ async function transcript(seed: number) {
     const init = body === undefined ? { headers } : { method: 'POST', headers, body: text }
     const response = await fetch(`${server.url}${path}`, init)
     const kept = [...response.headers].filter(([name]) => name !== 'date')
-    seen.push({ status: response.status, headers: kept, text: await response.text() })
+    // The port is the one thing that is the machine's.
+    const answer = (await response.text()).replaceAll(server.url, 'http://server')
+    seen.push({ status: response.status, headers: kept, text: answer })
     return response.headers.get('x-understudy-trace')
   }
   const ids: [string | null, string][] = []
-  for (const [body, session] of calls) ids.push([await see(CHAT, session, body), session])
-  for (const session of ['default', 'other']) await see('/_understudy/traces', session)
+  for (const { path, body, session } of calls) ids.push([await see(path, session, body), session])
+  for (const session of ['default', 'other', 'examples']) await see('/_understudy/traces', session)
   for (const [id, session] of ids) await see(`/_understudy/traces/${id}`, session)
   await server.stop()
   return seen
@@ -72,12 +83,10 @@ beforeAll(async () => {
 }, 30_000)
 
 test('what is compared are answers, refusals and traces', () => {
-  expect(first.map(({ status }) => status)).toEqual([
-    ...Array(10).fill(200),
-    400,
-    400,
-    ...Array(2 + calls.length).fill(200),
-  ])
+  const statuses = first.map(({ status }) => status)
+  expect(statuses.slice(0, chats.length)).toEqual([...Array(10).fill(200), 400, 400])
+  expect(statuses.slice(chats.length)).toEqual(Array(calls.length - chats.length + 3 + calls.length).fill(200))
+  expect(calls.length).toBeGreaterThan(chats.length + 10)
 })
 
 test('two processes with the same seed give the same bytes', () => {

@@ -25,7 +25,13 @@ const TRACE: TraceRecord = {
   duration_ms: 1,
   fixture: null,
   synthesized: true,
+  plan: [],
+  scenario: null,
+  faults: [],
   attempts: [],
+  cache: null,
+  guardrails: [],
+  retrievals: [],
   usage: null,
   metadata: null,
   identity: null,
@@ -100,7 +106,11 @@ test('the write-ahead log stays bounded while traces come in', async () => {
   const answer = JSON.stringify('x'.repeat(2_000))
   for (let turn = 0; turn < 600; turn++) {
     const batch = Array.from({ length: 32 }, (_, index) => turn * 32 + index + 1)
-    await Promise.all(batch.map((seq) => traces.record(seq, { ...TRACE, id: `trace-${seq}` }, 'null', answer)))
+    await Promise.all(
+      batch.map((seq) =>
+        traces.record(seq, { ...TRACE, id: `trace-${seq}` }, { request: 'null', rendered: 'null', answer }),
+      ),
+    )
   }
   expect(traces.count()).toBe(19_200)
   const log = Bun.file(`${path}-wal`).size

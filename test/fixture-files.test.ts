@@ -1,5 +1,6 @@
 // What is wrong with fixture files, each mistake with its place and what would be valid; and fixtures that can never answer.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { operations } from '../src/endpoints/index.ts'
 import { createTestApp } from './support/app.ts'
 import { folderWith } from './support/fixtures.ts'
 import { run } from './support/server.ts'
@@ -156,8 +157,9 @@ describe('mistakes', () => {
     }
   })
   test('a folder that is no operation', () => {
+    const valid = operations.map(({ name }) => name).join(', ')
     expect(lines.find((line) => line.includes('stray.yaml'))).toEndWith(
-      'stray.yaml:1:1: the fixture is in the folder "chats", which is no operation; valid: chat.completions; or give match.operation',
+      `stray.yaml:1:1: the fixture is in the folder "chats", which is no operation; valid: ${valid}; or give match.operation`,
     )
   })
   test('serve says the same and does not start', async () => {

@@ -1,33 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { Ajv, type Options } from 'ajv'
-import { Ajv2019 } from 'ajv/dist/2019'
-import { Ajv2020 } from 'ajv/dist/2020'
-import draft6 from 'ajv/dist/refs/json-schema-draft-06.json'
-import Ajv4 from 'ajv-draft-04'
-import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { SchemaError, sampleOf, violations } from '../src/lib/json-schema.ts'
+import { judgement } from './support/ajv.ts'
 import { impossible, randomSchema, satisfiable } from './support/schemas.ts'
-
-const options: Options = { strict: false, logger: false, allErrors: true }
-const validators = {
-  '2020-12': new Ajv2020(options),
-  '2019-09': new Ajv2019(options),
-  'draft-07': new Ajv(options),
-  'draft-06': new Ajv(options).addMetaSchema(draft6),
-  'draft-04': new Ajv4(options),
-}
-for (const validator of Object.values(validators)) addFormats(validator)
-
-/** What another validator says, in the draft that the schema names. */
-function judgement(schema: object | boolean, value: unknown) {
-  const marker = typeof schema === 'object' && '$schema' in schema ? String(schema.$schema) : ''
-  const [, ajv = validators['2020-12']] = Object.entries(validators).find(([draft]) => marker.includes(draft)) ?? []
-  const validate = ajv.compile(schema)
-  if (typeof schema === 'object') ajv.removeSchema(schema)
-  validate(value)
-  return validate.errors ?? []
-}
 
 const failureOf = async (schema: unknown) => {
   try {

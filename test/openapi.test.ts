@@ -3,8 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import type { Operation } from '../src/contract/operation.ts'
 import { operations } from '../src/endpoints/index.ts'
+import { resourceRoutes } from '../src/resources/index.ts'
+import type { ResourceDeps } from '../src/resources/routes.ts'
 import { createTestApp } from './support/app.ts'
+import { fileOf, formOf, speak } from './support/translations.ts'
 
 type Json = Record<string, unknown>
 interface Described {
@@ -60,15 +64,44 @@ test('a public validator finds nothing wrong', async () => {
 
 test('every route that the server has is in it, and nothing else', () => {
   const routes = described().map(({ path, method }) => `${method} ${path}`)
+  const ofResources = resourceRoutes({} as ResourceDeps).map(({ path, method }) => `${method} ${braced(path)}`)
   expect(routes.sort()).toEqual(
     [
       ...operations.map(({ path }) => `post ${path}`),
+      ...ofResources,
       'get /_understudy/health',
+      'get /_understudy/scenario',
+      'put /_understudy/scenario',
+      'delete /_understudy/scenario',
       'get /_understudy/traces',
       'get /_understudy/traces/{id}',
+      'get /files/{name}',
     ].sort(),
   )
 })
+
+test('an operation that the API does not have is marked as an extension', () => {
+  const shown = described().filter(
+    ({ path, operation }) => path.startsWith('/v2') && !/extension\)/.test(operation.description),
+  )
+  const contract = [
+    'get /v2/datasets/{dataset_id}',
+    'patch /v2/datasets/{dataset_id}',
+    'patch /v2/datasets/{dataset_id}/datapoints/{datapoint_id}',
+    'post /v2/evaluators',
+    'get /v2/evaluators/{id}/versions',
+    'post /v2/human-eval-sets',
+    'get /v2/tools',
+    'get /v2/tools/{tool_id}/versions/{version_id}',
+    'post /v2/contacts',
+    'post /v2/feedback',
+    'post /v2/feedback/remove',
+  ]
+  expect(shown.map(({ path, method }) => `${method} ${path}`).sort()).toEqual(
+    [...contract, ...operations.map(({ path }) => `post ${path}`)].sort(),
+  )
+})
+const braced = (path: string) => path.replace(/:(\w+)/g, '{$1}')
 
 test('every operation has a name of its own, a known tag, a summary and a description', () => {
   const all = described().map(({ operation }) => operation)
@@ -82,11 +115,11 @@ test('every operation has a name of its own, a known tag, a summary and a descri
   }
 })
 
-test('the token is a bearer token, asked for everywhere but at health', () => {
+test('the token is a bearer token, asked for everywhere but at health and by pictures', () => {
   expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   expect(document.security).toEqual([{ bearer: [] }])
   const open = described().filter(({ operation }) => operation.security?.length === 0)
-  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health'])
+  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health', '/files/{name}'])
 })
 
 test('errors share one schema, and its example fits', () => {
@@ -102,16 +135,24 @@ test('errors share one schema, and its example fits', () => {
   }
 })
 
-describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, { path, examples }) => {
+/** Sends an example; in a form the name of a file stands for one. */
+const sendExample = async ({ path, body }: Operation, example: object) => {
+  if (body === 'json') return app.post(path, example)
+  const file = fileOf(await speak('mp3'), (example as { file: string }).file)
+  return app.fetch(path, { method: 'POST', body: formOf({ ...example, file }) })
+}
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
+  const { path, examples, body } = operation
   const at = () => document.paths[path]?.post as Described
 
   test.each(Object.keys(examples))(
     'the example %j is valid, answers 200, and its answer is as described',
     async (name) => {
-      const content = at().requestBody?.content['application/json']
-      const value = content?.examples[name]?.value
+      const content = at().requestBody?.content[body === 'json' ? 'application/json' : 'multipart/form-data']
+      const value = content?.examples[name]?.value ?? {}
       expect(complaints(content?.schema as Json, value)).toBeNull()
-      const answer = await app.post(path, value)
+      const answer = await sendExample(operation, value)
       expect(answer.status).toBe(200)
       const type = answer.headers.get('content-type')?.split(';')[0] as string
       const schema = at().responses[200]?.content[type]?.schema as Json
@@ -122,7 +163,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   )
 
   test('the headers of an answer are those described', async () => {
-    const answer = await app.post(path, Object.values(examples)[0])
+    const answer = await sendExample(operation, Object.values(examples)[0] ?? {})
     const sent = [...answer.headers.keys()].filter((name) => name.startsWith('x-understudy-'))
     expect(sent.sort()).toEqual(Object.keys(at().responses[200]?.headers as Json).sort())
   })
@@ -133,7 +174,10 @@ const chunksOf = (text: string) =>
 test('what the control API answers is as described', async () => {
   await app.post('/v2/router/chat/completions', operations[0]?.examples.greeting)
   const [newest] = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
-  for (const { path, method, operation } of described().filter(({ method }) => method === 'get')) {
+  const ours = described().filter(
+    ({ method, path }) => method === 'get' && /_understudy.(?:health|traces|scenario)/.test(path),
+  )
+  for (const { path, method, operation } of ours) {
     const answer = await app.fetch(path.replace('{id}', newest?.id ?? ''), { method: method.toUpperCase() })
     expect(answer.status).toBe(200)
     expect(complaints(operation.responses[200]?.content['application/json']?.schema as Json, answer.json())).toBeNull()

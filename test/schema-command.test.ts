@@ -15,7 +15,9 @@ beforeAll(async () => {
   const { code, stdout, stderr } = await run(['schema', 'fixture'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   schema = JSON.parse(stdout)
-  validate = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true }).compile(schema)
+  validate = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, formats: { base64: true } }).compile(
+    schema,
+  )
 })
 
 test('says what it is, and describes the fields that need it', () => {

@@ -34,6 +34,7 @@ const rows: [string, Typed, string[]][] = [
   ['fixtures that are not there', flag('--fixtures', 'nowhere'), ['nowhere', 'no such file or folder']],
   ['a fixture with a wrong key', flag('--fixtures', 'wrong.yaml'), ['wrong.yaml:1', 'operation']],
   ['an action on a miss', flag('--on-miss', 'explode'), ['--on-miss "explode"', 'synthesize or error']],
+  ['a backend', flag('--backend', 'real'), ['--backend "real"', 'fixture or forward']],
   ['a seed that is a word', flag('--seed', 'lucky'), ['--seed "lucky"', 'a whole number from 0']],
   ['a seed that is too large', flag('--seed', '99999999999999999999'), ['--seed', 'a whole number from 0']],
   ['a clock', flag('--clock', 'sundial'), ['--clock "sundial"', 'real or virtual']],
@@ -77,6 +78,11 @@ const rows: [string, Typed, string[]][] = [
   ['a file that is a list', file('[port]'), ['understudy.yaml', '["port"]', 'port, host, db']],
   ['a file that is a text', file('port'), ['"port"', 'port, host, db']],
   ['a file that is no YAML', file('port: "1'), ['understudy.yaml:', 'quote']],
+  [
+    'a provider in the file',
+    file('seed: 1\nproviders:\n  x:\n    kind: y'),
+    ['understudy.yaml:4: providers.x.kind "y"'],
+  ],
   ['an alias of nothing', file('db: *other'), ['understudy.yaml', 'other']],
 ]
 

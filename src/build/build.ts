@@ -4,21 +4,22 @@ import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { $, Glob } from 'bun'
 import { withoutSignature } from './mach-o.ts'
-import { tokenTable } from './token-table.ts'
+import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const dist = join(root, 'dist')
 const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'] as const
 const here = `${process.platform}-${process.arch}`
 
+const tables = tokenTables()
 /** Swagger UI's own files; everything the page loads comes from the executable. */
 const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']
 
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
-    ...new Glob('fixtures/**/*.{yaml,yml,json}').scanSync(root),
+    ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json}').scanSync(root),
     ...swaggerAssets.map((name) => `node_modules/swagger-ui-dist/${name}`),
-    'dist/o200k.bin',
+    ...Object.keys(tables).map((name) => `dist/${name}`),
   ].sort()
   const result = await Bun.build({
     root,
@@ -58,7 +59,7 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
 })
 
 mkdirSync(dist, { recursive: true })
-await Bun.write(join(dist, 'o200k.bin'), tokenTable())
+for (const [name, bytes] of Object.entries(tables)) await Bun.write(join(dist, name), bytes)
 if (!process.argv.includes('--all')) {
   const name = process.platform === 'win32' ? 'understudy.exe' : 'understudy'
   await compile(here, join(dist, `${name}.new`))

@@ -1,7 +1,8 @@
 // understudy check: what serve says of fixture files, for CI.
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
-import { FixtureError, readFixtures } from '../backends/fixture/load.ts'
+import { readFixtures } from '../backends/fixture/load.ts'
+import { FileError } from '../contract/source.ts'
 import { operations } from '../endpoints/index.ts'
 
 const DEFAULT_FOLDER = 'fixtures'
@@ -13,7 +14,7 @@ export function checkCommand(): Command {
     .action((given: string[]) => {
       const paths = given.length > 0 ? given : [DEFAULT_FOLDER]
       if (given.length === 0 && !existsSync(DEFAULT_FOLDER)) {
-        throw new FixtureError(`there is no folder ${DEFAULT_FOLDER} here: name the files or folders to check`)
+        throw new FileError(`there is no folder ${DEFAULT_FOLDER} here: name the files or folders to check`)
       }
       const { fixtures, warnings } = readFixtures(paths, operations)
       for (const warning of warnings) console.error(`understudy: warning: ${warning}`)

@@ -1,7 +1,7 @@
 // The command line: one file a command, and the one place that turns an error into a line and an exit code.
 import { Command, CommanderError } from 'commander'
-import { FixtureError } from '../backends/fixture/load.ts'
 import { ConfigError } from '../config.ts'
+import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
 import { checkCommand } from './check.ts'
@@ -47,7 +47,7 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     console.error(`understudy: ${plain(error, program, args)}`)
     process.exit(USAGE)
   }
-  if (error instanceof ConfigError || error instanceof FixtureError) {
+  if (error instanceof ConfigError || error instanceof FileError) {
     for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
     process.exit(USAGE)
   }

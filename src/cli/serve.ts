@@ -2,7 +2,7 @@
 import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
-import { type Config, ConfigError, flagOf, isList, readConfig, SETTINGS } from '../config.ts'
+import { type Config, ConfigError, flagOf, isFileOnly, isList, readConfig, SETTINGS } from '../config.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
 import { isLoopback } from '../lib/hosts.ts'
@@ -14,6 +14,7 @@ const GRACE_MS = 5_000
 export function serveCommand(): Command {
   const command = new Command('serve').description('answer calls until stopped')
   for (const [key, { takes, help, fallback }] of Object.entries(SETTINGS)) {
+    if (isFileOnly(key)) continue
     const flag = takes ? `${flagOf(key)} <${takes}>` : flagOf(key)
     const standard = fallback === undefined || fallback === false || (Array.isArray(fallback) && fallback.length === 0)
     const text = standard ? help : `${help} (default: ${key === 'max_body' ? '32MiB' : fallback})`
@@ -112,12 +113,12 @@ async function listen(config: Config, { app, sessions }: Understudy): Promise<Bu
   }
 }
 
-function readyLines(url: string, db: string, { fixtures, mode }: Understudy, config: Config): string {
+function readyLines(url: string, db: string, { fixtures, about }: Understudy, config: Config): string {
   const token = config.token.length > 0 ? '<your token>' : 'any'
   return [
     `Understudy ${VERSION} answers at ${url}`,
     '',
-    `  mode      ${mode}: cannot reach the network`,
+    `  mode      ${about}`,
     `  database  ${db}`,
     `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
     `  swagger   ${url}/swagger`,

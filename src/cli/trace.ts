@@ -120,8 +120,8 @@ function show(trace: StoredTrace, options: Options): void {
     console.log(JSON.stringify(trace))
     return
   }
-  const { request, answer, attempts, ...record } = trace
-  print(record as TraceRecord, options)
+  const { request, rendered, answer, attempts, error, usage } = trace
+  print(trace, options)
   const block = (title: string, value: unknown) => {
     console.log(`\n${colour('bold', title)}`)
     console.log(JSON.stringify(value, null, 2))
@@ -130,9 +130,10 @@ function show(trace: StoredTrace, options: Options): void {
     const first = first_content_ms === null ? '' : `, first content after ${first_content_ms} ms`
     console.log(`  attempt ${number}: ${target} ${outcome} (${status}) in ${duration_ms} ms${first}`)
   }
-  if (record.error) block('error', record.error)
-  if (record.usage) block('usage', record.usage)
+  if (error) block('error', error)
+  if (usage) block('usage', usage)
   block('request', request)
+  if (rendered !== null) block('rendered request', rendered)
   if (answer !== null) block('answer', answer)
 }
 

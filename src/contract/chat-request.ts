@@ -28,12 +28,17 @@ const UserPart = z.discriminatedUnion('type', [
   }),
   z.looseObject({
     type: z.literal('file'),
-    file: z.looseObject({
-      file_data: z.string().nullish(),
-      uri: z.string().nullish(),
-      mimeType: z.string().nullish(),
-      filename: z.string().nullish(),
-    }),
+    file: z
+      .looseObject({
+        file_data: z.string().nullish(),
+        uri: z.string().nullish(),
+        file_id: z.string().nullish(),
+        mimeType: z.string().nullish(),
+        filename: z.string().nullish(),
+      })
+      .refine((file) => (file.file_data ?? file.uri ?? file.file_id) != null, {
+        error: "must have 'file_data' or 'uri'",
+      }),
     cache_control: CacheControl,
   }),
 ])
@@ -75,7 +80,10 @@ const Tool = z.looseObject({
   function: z.looseObject({
     name: Identifier.describe('At most 64 letters, digits, _ and -.'),
     description: z.string().nullish(),
-    parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
+    parameters: z
+      .looseObject({ type: z.literal('object').optional() })
+      .nullish()
+      .describe('JSON Schema of the arguments, which are an object.'),
     strict: z.boolean().nullish(),
   }),
 })
@@ -134,7 +142,7 @@ export const ChatRequest = z
     thinking: Thinking.nullish(),
     temperature: z.number().min(0).max(2).nullish().describe('Higher is more varied, lower more focused.'),
     top_p: z.number().min(0).max(1).nullish().describe('Total probability of the tokens considered.'),
-    top_k: z.number().min(0).nullish().describe('Number of tokens considered.'),
+    top_k: z.int().min(0).nullish().describe('Number of tokens considered.'),
     tools: z.array(Tool).nullish().describe('Functions that the model may call.'),
     tool_choice: z
       .union([z.enum(['none', 'auto', 'required']), z.looseObject({ function: z.looseObject({ name: z.string() }) })])

@@ -1,6 +1,7 @@
 // What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
 import type { z } from 'zod'
 import type { StreamEvent } from '../lib/sse.ts'
+import type { envelope } from './error.ts'
 import type { Keep, Kept } from './kept.ts'
 
 /** The conversation of a call in the form that fixtures match on. */
@@ -15,6 +16,19 @@ export interface Prompt {
   toolResult: boolean
   /** Text of that result. */
   toolText?: string
+  /** What the answer must be: a tool call that is forced, JSON, or, when left out, just text. */
+  answer?: 'text' | 'json' | 'tool'
+  /** The file that the operation works on. */
+  file?: PromptFile
+}
+
+/** A file of sound in the form that fixtures match on. */
+export interface PromptFile {
+  name: string
+  /** Hexadecimal. */
+  sha256: string
+  /** Length. */
+  seconds: number
 }
 
 /** A file or picture in a request, as the trace names it. */
@@ -41,10 +55,30 @@ export interface Making {
 export interface Composed {
   body(): unknown
   events(): StreamEvent[]
-  /** Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images`, `seconds`. */
+  /**
+   * Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images` of a
+   * `quality` and `size`, `seconds`.
+   */
   usage: Record<string, unknown>
   /** Tokens of the answer, for pacing. */
   tokens: number
+}
+
+/** A text with its variables filled in; `param` is where it stands in the request, for the error of a broken template. */
+export type FillText = (text: string, param?: string) => string
+
+/** How a provider's stream of an operation is understood. */
+export interface StreamRules {
+  /** Why the data of an event is none of this operation's, undefined when it is. */
+  wrongWith(data: Record<string, unknown>): string | undefined
+  /** Whether it carries a part of the answer that a reader sees. */
+  hasContent(data: Record<string, unknown>): boolean
+  /** Whether the answer is complete with these events: every choice has its finish reason. */
+  complete(events: readonly StreamEvent[]): boolean
+  /** The value that holds a failure told in an event; the data itself, when it has an `error`, unless said otherwise. */
+  failureIn?(data: Record<string, unknown>): unknown
+  /** The events that tell a client of a failure; one with the error envelope unless said otherwise. */
+  failed?(error: ReturnType<typeof envelope>, sent: readonly StreamEvent[]): StreamEvent[]
 }
 
 /** One router endpoint as data: `Request` is the parsed body, `Script` what a fixture says under `reply`. */
@@ -59,7 +93,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   readonly body: 'json' | 'multipart'
   /** Status of an invalid body, 400 when left out. */
   readonly invalidStatus?: number
-  readonly request: z.ZodType<Request>
+  /** Settings of the gateway that it has no field for do not apply to it. */
+  readonly request: z.ZodObject & z.ZodType<Request>
   readonly response: z.ZodType
   /** Data of one event of a stream; absent when the operation never streams. */
   readonly chunk?: z.ZodType
@@ -70,8 +105,10 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** Tokens of the input, held against the model's context window. */
   promptTokens(request: Request): number
   attachments?(request: Request): readonly Attachment[]
+  /** Whether the trace may keep what the call sent and got, by its body as it came, valid or not; it may when left out. */
+  retains?(body: unknown): boolean
   /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
-  fillTexts?(request: Request, fill: (text: string) => string): Request
+  fillTexts?(request: Request, fill: FillText): Request
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
   resolve?(request: Request, making: Making): Request | Promise<Request>
   /** The answer when no fixture matches: a function of the request alone. */
@@ -79,6 +116,18 @@ export interface Operation<Request = unknown, Script = unknown> {
   compose(request: Request, script: Script, making: Making & { model: string }): Composed | Promise<Composed>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object
+  /** Why a provider's whole answer is none, undefined when it is one. */
+  wrongWith?(answer: Record<string, unknown>): string | undefined
+  /** How a provider's stream is read; absent when the operation never streams. */
+  readonly events?: StreamRules
+  /** A stored answer to an equal call, told again under a new id; as it is when left out, for answers without id and stream. */
+  replay?(request: Request, answer: object, making: Making): Pick<Composed, 'body' | 'events'>
+  /** The request with what was found in knowledge bases before its messages; absent when it has no place for it. */
+  addContext?(request: Request, context: string): Request
+  /** All texts of the user, which input guardrails look at; that of `prompt` when left out. */
+  inputTexts?(request: Request): readonly string[]
+  /** All texts of an answer, which output guardrails look at. */
+  outputTexts?(answer: object): readonly string[]
   /** What a complete answer leaves for later calls; committed together with its trace. */
   keep?(request: Request, answer: object, making: Making): readonly Keep[]
 }

@@ -1,14 +1,44 @@
 // What a backend gives for an attempt. It stays a value until something needs its bytes.
 import type { StreamEvent } from '../lib/sse.ts'
 
-/** One answer of a backend: whole, or as events that come in their own time. */
+/** One answer of a backend: whole, as events that come in their own time, or as the bytes a provider sent. */
 export interface Reply {
   status: number
+  /** Of a provider: those that its callers act on, such as `retry-after`. Names in lower case. */
   headers: Record<string, string>
-  body:
-    | { kind: 'value'; value: unknown }
-    | { kind: 'events'; events: Iterable<StreamEvent> | AsyncIterable<StreamEvent> }
+  body: ValueBody | EventsBody | BytesBody
+  /** Counts that the body need not show; those of a stream are known once it has ended. */
   usage: Record<string, unknown> | null
   fixture: string | null
   synthesized: boolean
+}
+/** A whole answer of this API. */
+export interface ValueBody {
+  kind: 'value'
+  value: unknown
+  /** The value as it came, so that nothing changes on its way through. */
+  text?: string
+}
+/** A stream of this API, known to be complete when it ends. */
+export interface EventsBody {
+  kind: 'events'
+  events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>
+  /** Whether the end mark is among them. */
+  marked?: boolean
+}
+/** Bytes as they are on the wire, which the gateway has to read: JSON, server-sent events or an error of the provider. */
+export interface BytesBody {
+  kind: 'bytes'
+  contentType: string
+  bytes: Uint8Array | ReadableStream<Uint8Array>
+}
+
+/** There is no answer, or no more of it; the message says what happened. */
+export class ConnectionFailure extends Error {
+  /** How a client would see it on its own connection. */
+  readonly how: 'reset' | 'closed'
+  constructor(message: string, how: 'reset' | 'closed' = 'reset') {
+    super(message)
+    this.how = how
+  }
 }

@@ -2,14 +2,15 @@
 import type { z } from 'zod'
 
 /** What a route's handler reads of a request, validated. */
-export interface RouteInput<Query = unknown> {
+export interface RouteInput<Query = unknown, Body = unknown> {
   request: Request
   params: Record<string, string>
   query: Query
+  body: Body
 }
 
 /** One route beside the router operations. */
-export interface Route<Query = unknown> {
+export interface Route<Query = unknown, Body = unknown> {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** With `:name` for parameters. */
   path: string
@@ -17,11 +18,25 @@ export interface Route<Query = unknown> {
   summary: string
   description?: string
   query?: z.ZodType<Query>
+  body?: z.ZodType<Body>
+  /** How the body comes, JSON when left out; `multipart` fields are given by name, a file as a `File`. */
+  bodyType?: 'json' | 'multipart'
+  /** A body, by name, for the page that documents it. */
+  examples?: Record<string, object>
+  /** Whether it belongs to the API that is emulated; everything else is marked as an extension. */
+  contract?: boolean
+  /** Unique name in the OpenAPI document; made of method and path when left out. */
+  operationId?: string
   response: z.ZodType
+  /** Type of an answer that is not JSON. */
+  contentType?: string
   /** Statuses of the errors it may answer with, besides those that every path may. */
   errors?: readonly number[]
   /** Answered without a token. */
   public?: boolean
   /** The JSON value of the answer, or a response of its own; a user's mistake is thrown as `ApiError`. */
-  handle(input: RouteInput<Query>): object | Promise<object>
+  handle(input: RouteInput<Query, Body>): object | Promise<object>
 }
+
+/** A route among others: what it reads of a request is validated by its own schemas. */
+export const asRoute = <Query, Body>(route: Route<Query, Body>): Route => route as unknown as Route

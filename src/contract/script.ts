@@ -1,12 +1,7 @@
 // What a fixture says under `reply` for operations that answer with text.
 import { z } from 'zod'
-import { parseDuration } from '../lib/units.ts'
 import { FinishReason } from './chat.ts'
-
-const Duration = z
-  .union([z.number().min(0), z.string()])
-  .refine((value) => parseDuration(value) !== undefined, { error: 'must be a duration such as 300ms or 2s' })
-  .transform((value) => parseDuration(value) ?? 0)
+import { Duration } from './duration.ts'
 
 /** How fast a reply comes, on the session's clock. */
 export const Timing = z.strictObject({

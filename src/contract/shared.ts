@@ -13,8 +13,12 @@ export const Fallbacks = z
   .describe('Models tried in order when the primary one fails.')
 export const Retry = z
   .looseObject({
-    count: z.int().min(1).max(5).default(3).describe('Extra attempts.'),
-    on_codes: z.array(z.int().min(100).max(599)).optional().describe('Statuses that are retried; [429] when left out.'),
+    count: z.int().min(1).max(5).optional().describe('Extra attempts.').meta({ default: 3 }),
+    on_codes: z
+      .array(z.int().min(100).max(599))
+      .optional()
+      .describe('Statuses that are retried.')
+      .meta({ default: [429] }),
   })
   .describe('When and how often a failed attempt is repeated.')
 export const LoadBalancer = z
@@ -33,7 +37,7 @@ export const LoadBalancer = z
 export const Cache = z
   .looseObject({
     type: z.literal('exact_match'),
-    ttl: z.int().min(1).max(259_200).default(1800).describe('Seconds an answer is kept.'),
+    ttl: z.int().min(1).max(259_200).optional().describe('Seconds an answer is kept.').meta({ default: 1800 }),
   })
   .describe('Answers equal calls from a stored answer.')
 export const Timeout = z
@@ -90,7 +94,7 @@ export const Metadata = z
 const Inputs = z
   .union([
     z.record(z.string(), z.unknown()),
-    z.array(z.looseObject({ key: z.string(), value: z.unknown(), is_pii: z.boolean().optional() })),
+    z.array(z.looseObject({ key: z.string(), value: z.unknown().optional(), is_pii: z.boolean().optional() })),
   ])
   .describe('Values of the prompt variables; deprecated in favour of `variables`.')
 export type Inputs = z.infer<typeof Inputs>
@@ -108,7 +112,11 @@ const routing = {
   load_balancer: LoadBalancer.nullish(),
   timeout: Timeout.nullish(),
 }
-const who = { identity: Identity.nullish(), contact: Identity.nullish().meta({ deprecated: true }) }
+const who = {
+  identity: Identity.nullish(),
+  contact: Identity.nullish().meta({ deprecated: true }),
+  thread: Thread.nullish(),
+}
 
 /** Routing fields at the top level of every router operation. */
 export const Routing = { ...routing, cache: Cache.nullish() }
@@ -130,13 +138,13 @@ export const PromptServiceOptions = z
     ...who,
     prompt: z
       .unknown()
+      .optional()
       .refine((prompt) => prompt == null, {
         error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
       })
       .optional()
       .meta({ description: 'Not emulated: refused when given.' }),
     inputs: Inputs.nullish(),
-    thread: Thread.nullish(),
     knowledge_bases: KnowledgeBases.nullish(),
   })
   .describe('Service options; the same fields at top level win.')

@@ -10,13 +10,42 @@ const milliseconds = z.number().describe("Milliseconds of the session's clock.")
 /** One try of one target. */
 export const AttemptRecord = z.object({
   target: z.string(),
-  number: z.int().min(1),
+  position: z.int().min(0).describe('0 is the primary target, 1 the first fallback.'),
+  number: z.int().min(1).describe('1, 2, ... of this target.'),
+  why: z.enum(['first', 'retry', 'fallback']),
+  faults: z.array(z.string()).describe('Rules of the scenario that were applied.'),
+  wait_ms: milliseconds.describe('Wait before it.'),
+  started_ms: milliseconds.describe('From the start of the call.'),
+  first_content_ms: milliseconds.nullable().describe('From the start of the call to the first content.'),
+  duration_ms: milliseconds,
   outcome: OutcomeKind,
   status: z.int(),
-  first_content_ms: milliseconds.nullable(),
-  duration_ms: milliseconds,
+  error: z.string().nullable(),
 })
 export type AttemptRecord = z.infer<typeof AttemptRecord>
+
+/** What the cache did for a call. */
+export const CacheRecord = z.object({
+  status: z.enum(['hit', 'miss']),
+  key: z.string(),
+  age_ms: milliseconds.nullable().describe('Age of the stored answer.'),
+})
+/** One guardrail's verdict. */
+export const GuardrailRecord = z.object({
+  id: z.string(),
+  stage: z.enum(['input', 'output']),
+  passed: z.boolean(),
+  reason: z.string().nullable(),
+})
+export type GuardrailRecord = z.infer<typeof GuardrailRecord>
+/** One search of a knowledge base. */
+export const RetrievalRecord = z.object({
+  knowledge_id: z.string(),
+  search_type: z.string(),
+  query: z.string(),
+  chunks: z.array(z.object({ id: z.string(), score: z.number(), text: z.string() })),
+})
+export type RetrievalRecord = z.infer<typeof RetrievalRecord>
 
 /** Everything about a call but its request and answer, which are kept as the texts they were on the wire. */
 export const TraceRecord = z.object({
@@ -32,7 +61,13 @@ export const TraceRecord = z.object({
   duration_ms: milliseconds,
   fixture: z.string().nullable().describe('The fixture that answered; null when none did.'),
   synthesized: z.boolean().describe('No fixture matched, so the answer was made up.'),
+  plan: z.array(z.string()).describe('The targets, in the order in which they would be tried.'),
+  scenario: z.string().nullable().describe('The scenario that was played.'),
+  faults: z.array(z.string()).describe('Rules of the scenario that were applied to what the client hears.'),
   attempts: z.array(AttemptRecord),
+  cache: CacheRecord.nullable().describe('Null when the call asked for no cache.'),
+  guardrails: z.array(GuardrailRecord),
+  retrievals: z.array(RetrievalRecord),
   usage: z.looseObject({}).nullable(),
   cost: z
     .number()
@@ -49,5 +84,9 @@ export const TraceRecord = z.object({
 export type TraceRecord = z.infer<typeof TraceRecord>
 
 /** A trace with what is stored beside it. */
-export const StoredTrace = TraceRecord.extend({ request: z.unknown(), answer: z.unknown() })
+export const StoredTrace = TraceRecord.extend({
+  request: z.unknown().describe('The body as it came.'),
+  rendered: z.unknown().describe('The request with variables and knowledge filled in; null when that changed nothing.'),
+  answer: z.unknown().describe('The whole answer; a stream put together again.'),
+})
 export type StoredTrace = z.infer<typeof StoredTrace>

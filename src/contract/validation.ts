@@ -26,7 +26,9 @@ export function quote(value: unknown): string {
 const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((value, step) => (value as Record<PropertyKey, unknown> | null | undefined)?.[step], root)
 
-const list = (values: readonly unknown[]) => values.map((value) => JSON.stringify(value)).join(', ')
+// A choice that may also be left out lists undefined, which nobody can write.
+const list = (values: readonly unknown[]) =>
+  values.flatMap((value) => (value === undefined ? [] : [JSON.stringify(value)])).join(', ')
 const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`)
 const UNITS: Record<string, string> = { string: ' characters', array: ' items', object: ' keys' }
 

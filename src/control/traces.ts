@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
 import { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import { warningsOf } from '../sessions/warnings.ts'
 import type { ControlDeps } from './index.ts'
 
 const Instant = z
@@ -36,13 +37,20 @@ export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
     summary: 'List traces',
     description: 'Traces of a session, newest first; `starting_after` pages on.',
     query: ListQuery,
-    response: z.object({ object: z.literal('list'), data: z.array(TraceRecord), has_more: z.boolean() }),
+    response: z.object({
+      object: z.literal('list'),
+      data: z.array(TraceRecord),
+      has_more: z.boolean(),
+      warnings: z
+        .array(z.string())
+        .describe('What was accepted although it looks like a mistake, such as feedback on an unknown trace.'),
+    }),
     errors: [400, 404],
     handle({ request, query }) {
-      const { traces } = query.session === undefined ? sessionOf(request) : existing(query.session)
+      const { traces, records } = query.session === undefined ? sessionOf(request) : existing(query.session)
       if (query.starting_after !== undefined && !traces.has(query.starting_after)) throw unknown(query.starting_after)
       const { data, hasMore } = traces.list({ ...query, after: query.starting_after })
-      return { object: 'list', data, has_more: hasMore }
+      return { object: 'list', data, has_more: hasMore, warnings: warningsOf(records) }
     },
   }
   const get: Route = {

@@ -11,6 +11,7 @@ export const migrations: readonly string[] = [
     thread TEXT,
     record TEXT NOT NULL,
     request TEXT NOT NULL,
+    rendered TEXT NOT NULL,
     answer TEXT NOT NULL
   );
   CREATE INDEX traces_thread ON traces (thread) WHERE thread IS NOT NULL;
@@ -21,4 +22,25 @@ export const migrations: readonly string[] = [
     expires INTEGER,
     PRIMARY KEY (kind, id)
   ) WITHOUT ROWID;`,
+  `CREATE TABLE records (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    workspace TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    key TEXT,
+    body TEXT NOT NULL
+  );
+  CREATE INDEX records_list ON records (kind, workspace, parent, seq);
+  CREATE INDEX records_inside ON records (parent, kind) WHERE parent <> '';
+  CREATE UNIQUE INDEX records_key ON records (kind, workspace, parent, key) WHERE key IS NOT NULL;
+  CREATE TABLE blobs (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+  CREATE TABLE vectors (seq INTEGER PRIMARY KEY, knowledge TEXT NOT NULL, vector BLOB NOT NULL);
+  CREATE INDEX vectors_knowledge ON vectors (knowledge);
+  CREATE VIRTUAL TABLE chunk_texts USING fts5(text, tokenize = 'porter unicode61');
+  CREATE TRIGGER records_removed AFTER DELETE ON records BEGIN
+    DELETE FROM blobs WHERE seq = old.seq;
+    DELETE FROM vectors WHERE seq = old.seq;
+    DELETE FROM chunk_texts WHERE rowid = old.seq AND old.kind = 'chunk';
+  END;`,
 ]

@@ -1,5 +1,5 @@
 // The tables as drizzle sees them; db/migrations.ts makes them.
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Traces by call number, which is also the order in which calls came in. */
 export const traces = sqliteTable('traces', {
@@ -16,6 +16,8 @@ export const traces = sqliteTable('traces', {
   record: text('record').notNull(),
   /** The request's JSON text as it came; a text that is no JSON is kept as a JSON string. */
   request: text('request').notNull(),
+  /** The rendered request's JSON text, `null` when rendering changed nothing. */
+  rendered: text('rendered').notNull(),
   /** The answer's JSON text, `null` when there was none. */
   answer: text('answer').notNull(),
 })
@@ -32,3 +34,31 @@ export const kept = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.kind, table.id] })],
 )
+
+/** Records of the workspace, of every kind, by number; lists show them in that order, newest first. */
+export const records = sqliteTable('records', {
+  seq: integer('seq').primaryKey({ autoIncrement: true }),
+  kind: text('kind').notNull(),
+  id: text('id').notNull().unique(),
+  workspace: text('workspace').notNull(),
+  /** Id of the record it lies in; empty at the top. */
+  parent: text('parent').notNull(),
+  /** Unique in kind, workspace and parent. */
+  key: text('key'),
+  /** The record as it is answered, as JSON. */
+  body: text('body').notNull(),
+})
+
+/** Contents of files, by the number of the record; a trigger removes them with it, as everything below. */
+export const blobs = sqliteTable('blobs', {
+  seq: integer('seq').primaryKey(),
+  bytes: blob('bytes', { mode: 'buffer' }).notNull(),
+})
+
+/** Embeddings of chunks: float32, little-endian, unit length. */
+export const vectors = sqliteTable('vectors', {
+  seq: integer('seq').primaryKey(),
+  /** Id of the knowledge base. */
+  knowledge: text('knowledge').notNull(),
+  vector: blob('vector', { mode: 'buffer' }).notNull(),
+})

@@ -19,10 +19,17 @@ export interface TraceFilter {
   limit: number
 }
 
+/** What is stored beside a trace, as JSON texts. */
+export interface TraceTexts {
+  request: string
+  rendered: string
+  answer: string
+}
+
 /** The traces of one session. */
 export interface TraceStore {
-  /** Resolves when the trace is committed. `request` and `answer` are JSON texts. */
-  record(seq: number, trace: TraceRecord, request: string, answer: string): Promise<void>
+  /** Resolves when the trace is committed. */
+  record(seq: number, trace: TraceRecord, texts: TraceTexts): Promise<void>
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
   get(id: string): StoredTrace | undefined
   has(id: string): boolean
@@ -45,12 +52,13 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
       thread: place('thread'),
       record: place('record'),
       request: place('request'),
+      rendered: place('rendered'),
       answer: place('answer'),
     })
     .prepare()
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   return {
-    record: (seq, trace, request, answer) =>
+    record: (seq, trace, texts) =>
       writer.write(() => {
         insert.run({
           seq,
@@ -60,8 +68,7 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
           status: trace.status,
           thread: (trace.thread?.id as string | undefined) ?? null,
           record: JSON.stringify(trace),
-          request,
-          answer,
+          ...texts,
         })
       }),
     list({ model, status, thread, since, until, after, limit }) {
@@ -84,7 +91,14 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
     },
     get(id) {
       const row = database.select().from(traces).where(eq(traces.id, id)).get()
-      return row && { ...JSON.parse(row.record), request: JSON.parse(row.request), answer: JSON.parse(row.answer) }
+      if (!row) return undefined
+      const { record, request, rendered, answer } = row
+      return {
+        ...JSON.parse(record),
+        request: JSON.parse(request),
+        rendered: JSON.parse(rendered),
+        answer: JSON.parse(answer),
+      }
     },
     has: (id) => seqOf(id) !== undefined,
     count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,

@@ -5,6 +5,8 @@ import type { Database } from './open.ts'
 export interface Writer {
   /** Resolves when the write is committed; rejects when its transaction failed. */
   write(run: () => void): Promise<void>
+  /** Like `write`, for changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
+  transact<T>(run: () => T): Promise<T>
   /** Commits what is waiting, and closes. */
   close(): void
 }
@@ -33,11 +35,31 @@ export function createWriter(database: Database): Writer {
       for (const { reject } of batch) reject(error)
     }
   }
+  const write = (run: () => void) =>
+    new Promise<void>((resolve, reject) => {
+      if (pending.push({ run, resolve, reject }) === 1) setImmediate(flush)
+    })
+  // A transaction inside the batch's is a savepoint.
+  const undoable = database.transaction((run: () => void) => run())
   return {
-    write: (run) =>
-      new Promise((resolve, reject) => {
-        if (pending.push({ run, resolve, reject }) === 1) setImmediate(flush)
-      }),
+    write,
+    async transact<T>(run: () => T): Promise<T> {
+      let settle: (() => T) | undefined
+      await write(() => {
+        try {
+          let value: T
+          undoable(() => {
+            value = run()
+          })
+          settle = () => value
+        } catch (error) {
+          settle = () => {
+            throw error
+          }
+        }
+      })
+      return (settle as () => T)()
+    },
     close() {
       flush()
       database.close()

@@ -55,6 +55,12 @@ const ERRORS: Record<number, ErrorKind> = {
     code: 'method_not_allowed',
     message: 'the path takes POST, got GET',
   },
+  409: {
+    description: 'It would clash with what is there.',
+    code: 'key_taken',
+    message: '\'key\' must be unique: there is a tool with key "example" already',
+    param: 'key',
+  },
   413: {
     description: 'The body is larger than `--max-body`.',
     code: 'request_too_large',
@@ -201,15 +207,32 @@ function routeObject(route: Route): Json {
     ...(description ? { description } : {}),
     schema,
   }))
+  const examples = Object.fromEntries(Object.entries(route.examples ?? {}).map(([key, value]) => [key, { value }]))
   return {
-    operationId: `${route.method}${pascal(route.path.replace(/\/_understudy|:/g, '').replace(/^\//, ''))}${inPath.length > 0 ? 'One' : ''}`,
+    operationId:
+      route.operationId ??
+      `${route.method}${pascal(route.path.replace(/\/_understudy|:/g, '').replace(/^\//, ''))}${inPath.length > 0 ? 'One' : ''}`,
     tags: [route.tag],
     summary: route.summary,
     ...(open ? { security: [] } : {}),
-    description: `${route.description ?? ''} (emulator extension)`.trim(),
+    description: route.contract ? route.description : `${route.description ?? ''} (emulator extension)`.trim(),
     ...(inPath.length + inQuery.length > 0 ? { parameters: [...inPath, ...inQuery] } : {}),
+    ...(route.body && {
+      requestBody: {
+        required: true,
+        content: {
+          [BODY_TYPES[route.bodyType ?? 'json']]: {
+            schema: jsonSchema(route.body, 'input'),
+            ...(route.examples && { examples }),
+          },
+        },
+      },
+    }),
     responses: {
-      200: { description: 'The answer.', content: json(jsonSchema(route.response, 'output')) },
+      200: {
+        description: 'The answer.',
+        content: { [route.contentType ?? 'application/json']: { schema: jsonSchema(route.response, 'output') } },
+      },
       ...errorResponses([...(open ? [] : [401]), 403, ...(route.errors ?? [])].sort()),
     },
   }

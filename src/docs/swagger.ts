@@ -43,6 +43,13 @@ export function mountDocs(app: Elysia, documented: Documented, rename: (text: st
         security: [{ bearer: [] }],
         tags: [
           { name: 'Router', description: 'The model gateway.' },
+          { name: 'Projects', description: 'What the first name of a path stands for.' },
+          { name: 'Datasets', description: 'Datasets and their datapoints.' },
+          { name: 'Evaluators', description: 'Questions about a text that a model or a schema answers.' },
+          { name: 'Human review sets', description: 'Which spans people review.' },
+          { name: 'Tools', description: 'Functions that models may call.' },
+          { name: 'Contacts', description: 'The end users of whoever calls.' },
+          { name: 'Feedback', description: 'Ratings of generations, dispatched as events.' },
           { name: 'Emulator', description: 'What only the emulator has: traces and health.' },
         ],
         // Read by the plugin when the document is asked for, so nothing of it is made at start.

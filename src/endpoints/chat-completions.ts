@@ -8,7 +8,8 @@ import { checkEffort } from '../providers/catalogue.ts'
 import { compose } from './chat/answer.ts'
 import { assemble } from './chat/chunks.ts'
 import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens, SCHEMA_PARAM } from './chat/prompt.ts'
-import { keepPrefix } from './chat/prompt-cache.ts'
+import { keepPrefixes } from './chat/prompt-cache.ts'
+import { addContext, chatEvents, inputTexts, outputTexts, replay, wrongWith } from './chat/provider-answer.ts'
 
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
   name: 'chat.completions',
@@ -76,5 +77,11 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   synthesize: (request) => synthesizeText(askOf(request)),
   compose,
   assemble,
-  keep: keepPrefix,
+  wrongWith,
+  events: chatEvents,
+  replay,
+  addContext,
+  inputTexts,
+  outputTexts,
+  keep: (request, _, making) => keepPrefixes(request, making),
 }

@@ -4,6 +4,7 @@ import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { type Gateway, handle } from '../gateway/handle.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { describeFields, type FormOf, readFields, typedFields } from './form.ts'
 import { fromNamespace, toNamespace } from './namespace.ts'
 
 /** What the endpoints are configured with. */
@@ -24,19 +25,25 @@ export async function serveOperation(
 ): Promise<Response> {
   const bytes = await readBody(request, maxBody)
   const type = request.headers.get('content-type')
-  const { text, value } = operation.body === 'multipart' ? await readForm(bytes, type) : readJson(bytes, type)
+  const isForm = operation.body === 'multipart'
+  const read = isForm ? await readForm(bytes, type, operation) : readJson(bytes, type)
+  const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
   const parse = () => {
+    if ('refused' in read) throw read.refused
     try {
-      return parseRequest(operation.request, fromNamespace(value(), namespace), { status: operation.invalidStatus })
+      const body = fromNamespace(read.value, namespace)
+      const typed = isForm ? typedFields(body as object, operation) : body
+      return parseRequest(operation.request, typed, { status: operation.invalidStatus })
     } catch (error) {
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }
   }
-  return handle({ operation, session, text, url: request.url, signal: request.signal, parse }, gateway)
+  const { url, headers, signal } = request
+  return handle({ operation, session, text: read.text, retained, url, headers, signal, parse }, gateway)
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */
-async function readBody(request: Request, maxBody: number): Promise<Uint8Array> {
+export async function readBody(request: Request, maxBody: number): Promise<Uint8Array> {
   const tooLarge = () => new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
   const declared = request.headers.get('content-length')
   if (declared !== null) {
@@ -53,54 +60,48 @@ async function readBody(request: Request, maxBody: number): Promise<Uint8Array> 
   return Buffer.concat(chunks)
 }
 
-/** A body as the trace keeps it, and as a value once somebody asks: a mistake in it belongs to the recorded call. */
-interface Body {
-  text: string
-  value(): unknown
-}
+/** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
+export type Body = { text: string } & ({ value: unknown } | { refused: ApiError })
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 const unsupported = (type: string | null, wanted: string) =>
   new ApiError(415, 'unsupported_media_type', `content-type ${JSON.stringify(type)} is not supported; send ${wanted}`)
 
 const decoder = new TextDecoder()
-function readJson(bytes: Uint8Array, type: string | null): Body {
+/** A JSON body; 415 when its content type is another. */
+export function readJson(bytes: Uint8Array, type: string | null): Body {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
-  let parsed: unknown
+  // What cannot be read as JSON is kept as the text that it is.
+  const refuse = (message: string): Body => ({
+    text: JSON.stringify(text),
+    refused: new ApiError(400, 'invalid_json', message),
+  })
   try {
-    parsed = JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return deeperThan(DEEPEST, value) ? refuse(`the body is nested more than ${DEEPEST} levels deep`) : { text, value }
   } catch (error) {
-    const reason = (error as Error).message.replace(/^JSON Parse error: /, '')
-    const refused = new ApiError(400, 'invalid_json', `the body is not valid JSON: ${reason}`)
-    const value = () => {
-      throw refused
-    }
-    return { text: JSON.stringify(text), value }
+    return refuse(`the body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
   }
-  return { text, value: () => parsed }
 }
 
-async function readForm(bytes: Uint8Array, type: string | null): Promise<Body> {
-  if (type === null || !/^multipart\/form-data\s*;/i.test(type)) throw unsupported(type, 'multipart/form-data')
-  let entries: [string, string | File][]
+/** Levels of arrays and objects in a body: far more than anybody needs, far fewer than exhaust the stack. */
+const DEEPEST = 500
+const deeperThan = (levels: number, value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner)))
+
+/** A form, its fields as text or as `File`; 415 when its content type is another. */
+export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<Body> {
+  if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
   try {
-    const form = await new Response(bytes.slice(), { headers: { 'content-type': type } }).formData()
-    entries = [...form.entries()] as [string, string | File][]
-  } catch {
-    const refused = new ApiError(400, 'invalid_form', 'the body is not valid multipart/form-data')
-    const value = () => {
-      throw refused
-    }
-    return { text: 'null', value }
+    const fields = await readFields(bytes, type, operation)
+    return { text: describeFields(fields), value: fields }
+  } catch (error) {
+    const message = `the body is not valid multipart/form-data: ${(error as Error).message}`
+    return { text: 'null', refused: new ApiError(operation.invalidStatus ?? 400, 'invalid_form', message) }
   }
-  const fields: Record<string, unknown> = {}
-  const described: Record<string, unknown> = {}
-  for (const [name, value] of entries) {
-    fields[name] = value
-    described[name] = typeof value === 'string' ? value : { name: value.name, type: value.type, size: value.size }
-  }
-  return { text: JSON.stringify(described), value: () => fields }
 }
 
 /** The error in the words of the deployment. */

@@ -1,110 +1,262 @@
 // The trace of a call, saved exactly once: when a whole answer is made, when a stream ends, or when the call is refused.
 import { ApiError, envelope } from '../contract/error.ts'
+import type { Observed, Playing } from '../contract/fault.ts'
 import type { Keep } from '../contract/kept.ts'
-import type { Reply } from '../contract/reply.ts'
-import type { OutcomeKind, TraceRecord } from '../contract/trace.ts'
+import type { AttemptRecord, GuardrailRecord, OutcomeKind, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { costOf } from '../providers/catalogue.ts'
+import type { Answer, Try } from './attempt.ts'
 import type { Call } from './handle.ts'
+import { errorOf, type Failure } from './outcome.ts'
+import type { Target } from './plan.ts'
+import type { Settings } from './settings.ts'
 
 /** How a call that was answered, at least in part, has ended. */
 export interface Ending {
-  outcome: OutcomeKind
-  status: number
-  reply: Reply
+  answer: Answer
   /** The answer as JSON text. */
-  answer: string
+  text: string
+  /** The token counts, when the answer itself says them. */
+  usage?: Record<string, unknown> | null
+  /** What cut it short. */
+  failure?: Failure
   /** What it leaves for later calls; only a complete answer leaves anything. */
   keep?: readonly Keep[]
+}
+
+/** An attempt being recorded. */
+export interface AttemptRecording {
+  contentBegan(): void
+  /** Names a rule of the scenario that was applied. */
+  fault(name: string): void
+  /** Notes how it ended; an answer when there is no failure. */
+  end(failure?: Failure): void
 }
 
 /** A call being recorded. */
 export interface Recording {
   readonly id: string
+  /** The number of the call in its session. */
+  readonly seq: number
   /** Milliseconds since the epoch at which the call began. */
   readonly started: number
   /** Notes what the body says, once it is parsed. */
-  describe(request: unknown): void
-  /** Notes that content has begun to reach the client. */
-  contentBegan(): void
+  describe(request: object, settings: Settings): void
+  /** Notes the request as it is sent on. */
+  rendered(request: object): void
+  plan(targets: readonly Target[]): void
+  attempt(tried: Try): AttemptRecording
+  /** Notes that the cache was asked, and the age in ms of what it had. */
+  cache(key: string, age: number | undefined): void
+  guardrail(verdict: GuardrailRecord): void
+  retrieval(found: RetrievalRecord): void
+  /** Notes the scenario that is played. */
+  playing(scenario: Playing | undefined): void
+  /** Names a rule of the scenario that was applied to what the client hears. */
+  fault(rule: string): void
+  /** Notes the answer that is told. */
+  answered(answer: Answer): void
+  /** Saves the trace of a call that a fault answered; does nothing when the answer behind it was told to its end. */
+  heard(status: number): Promise<void>
+  /** Notes the failure that the call will be refused with. */
+  failed(failure: Failure): void
+  /** Headers by which a client finds the trace and sees what happened. */
+  headers(): Record<string, string>
   /** Saves the trace; resolves when it, and what the answer leaves, is committed. */
   end(ending: Ending): Promise<void>
-  /** Saves the trace of a call that was refused with an error, whose answer then names the trace. */
+  /** Saves the trace of a call that is refused with an error, whose answer then has the headers. */
   refuse(error: unknown): Promise<void>
 }
 
-type Fields = Record<string, unknown>
-/** What any operation's body may say for the trace, at top level or in the service options. */
-interface TraceFields {
-  name?: string | null
-  metadata?: Fields | null
-  svc?: { name?: string | null; identity?: Fields | null; contact?: Fields | null; thread?: Fields | null } | null
-  identity?: Fields | null
-  thread?: Fields | null
-}
+type Saved = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & Partial<Ending>
 
 /** Begins the trace of a call: it gets its number and its id. */
-export function startRecording({ operation, text, session }: Call): Recording {
+export function startRecording({ operation, text, retained, session }: Call): Recording {
   const seq = session.nextCall()
-  const started = session.clock.now()
+  const { clock } = session
+  const started = clock.now()
   const id = ulidOf(session.seed, started, `${session.name}:trace`, seq)
-  let request: unknown
-  let firstContent: number | null = null
+  const steps: Pick<TraceRecord, 'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'> =
+    {
+      plan: [],
+      scenario: null,
+      faults: [],
+      attempts: [],
+      cache: null,
+      guardrails: [],
+      retrievals: [],
+    }
+  let request: { metadata?: TraceRecord['metadata'] } | undefined
+  let settings: Settings | undefined
+  let rendered: object | null = null
+  let failure: Failure | undefined
+  let playing: Playing | undefined
+  let current: Answer | undefined
   let saved = false
 
-  const save = (ended: Partial<Ending> & Pick<Ending, 'outcome' | 'status'>, error: TraceRecord['error']) => {
+  const stream = () => request !== undefined && operation.streams(request)
+  const observe = (seen: Omit<Observed, 'trace' | 'operation' | 'stream'>) =>
+    playing?.observe({ trace: id, operation: operation.name, stream: stream(), ...seen })
+  const save = ({ outcome, status, error, answer, text: answered = 'null', usage, keep = [] }: Saved) => {
     if (saved) return Promise.resolve()
     saved = true
-    const { outcome, status, reply, answer = 'null', keep = [] } = ended
-    const duration = session.clock.now() - started
-    const model = request === undefined ? null : operation.model(request)
-    const fields = (request ?? {}) as TraceFields
-    const { svc } = fields
+    const model = answer?.model ?? steps.attempts.at(-1)?.target ?? (request ? operation.model(request) : null)
+    const used = usage ?? answer?.from.usage ?? null
     const record: TraceRecord = {
       id,
       session: session.name,
       operation: operation.name,
-      name: fields.name ?? svc?.name ?? operation.name,
+      name: settings?.name ?? operation.name,
       model,
-      stream: request !== undefined && operation.streams(request),
+      stream: stream(),
       status,
       outcome,
       started_at: new Date(started).toISOString(),
-      duration_ms: duration,
-      fixture: reply?.fixture ?? null,
-      synthesized: reply?.synthesized ?? false,
-      attempts:
-        reply && model
-          ? [{ target: model, number: 1, outcome, status, first_content_ms: firstContent, duration_ms: duration }]
-          : [],
-      usage: reply?.usage ?? null,
-      cost: reply?.usage && model ? costOf(model, reply.usage) : null,
+      duration_ms: clock.now() - started,
+      fixture: answer?.from.fixture ?? null,
+      synthesized: answer?.from.synthesized ?? false,
+      ...steps,
+      usage: used,
+      // An answer from the cache costs nothing.
+      cost: used && model ? (answer?.attempt ? costOf(model, used) : 0) : null,
       attachments: request === undefined ? [] : [...(operation.attachments?.(request) ?? [])],
-      metadata: fields.metadata ?? null,
-      identity: fields.identity ?? svc?.identity ?? svc?.contact ?? null,
-      thread: fields.thread ?? svc?.thread ?? null,
+      metadata: request?.metadata ?? null,
+      identity: settings?.identity ?? null,
+      thread: settings?.thread ?? null,
       error,
     }
-    const recorded = session.traces.record(seq, record, text, answer)
+    observe({ at: 'gateway', model: model ?? '', outcome, status, position: 0, attempt: 1 })
+    const texts = { request: text, rendered: JSON.stringify(rendered), answer: answered }
+    const recorded = retained
+      ? session.traces.record(seq, record, texts)
+      : session.traces.record(seq, withoutContent(record), { request: 'null', rendered: 'null', answer: 'null' })
     if (keep.length === 0) return recorded
     // Written in the same turn, so in the same transaction: the answer and what it leaves stand or fall together.
     return Promise.all([recorded, ...keep.map(session.kept.put)]).then(() => {})
   }
+  const headers = (): Record<string, string> => {
+    const { attempts, cache } = steps
+    const faults = [...new Set([...steps.faults, ...attempts.flatMap((attempt) => attempt.faults)])]
+    const answer = current
+    const model = answer?.model ?? attempts.at(-1)?.target ?? steps.plan[0]
+    return {
+      'x-understudy-trace': id,
+      'x-understudy-session': session.name,
+      'x-understudy-attempts': String(attempts.length),
+      'x-understudy-fallback': String(attempts.at(-1)?.position ?? 0),
+      'x-understudy-cache': cache?.status ?? 'off',
+      'x-understudy-faults': faults.join(', '),
+      ...(model && { 'x-understudy-model': model }),
+      ...(steps.scenario && { 'x-understudy-scenario': steps.scenario }),
+      ...(answer?.attempt && {
+        'x-understudy-fixture': answer.from.fixture ?? (answer.from.synthesized ? 'synthesized' : ''),
+      }),
+      ...(cache?.age_ms != null && { age: String(Math.floor(cache.age_ms / 1000)) }),
+    }
+  }
   return {
     id,
+    seq,
     started,
-    describe(parsed) {
+    describe(parsed, known) {
       request = parsed
+      settings = known
     },
-    contentBegan() {
-      firstContent ??= session.clock.now() - started
+    rendered(sent) {
+      rendered = sent
     },
-    end: (ending) => save(ending, null),
+    plan(targets) {
+      steps.plan = targets.map(({ model }) => model)
+    },
+    attempt(tried) {
+      const record = attemptRecord(tried, clock.now() - started)
+      steps.attempts.push(record)
+      let over = false
+      return {
+        contentBegan() {
+          record.first_content_ms ??= clock.now() - started
+        },
+        fault(name) {
+          record.faults.push(name)
+        },
+        end(ended) {
+          if (over) return
+          over = true
+          record.duration_ms = clock.now() - started - record.started_ms
+          if (ended) Object.assign(record, { outcome: ended.kind, status: ended.status, error: ended.message })
+          const { target: model, position, number, outcome, status } = record
+          observe({ at: 'provider', model, outcome, status, position, attempt: number })
+        },
+      }
+    },
+    cache(key, age) {
+      steps.cache = { status: age === undefined ? 'miss' : 'hit', key, age_ms: age ?? null }
+    },
+    guardrail: (verdict) => void steps.guardrails.push(verdict),
+    retrieval: (found) => void steps.retrievals.push(found),
+    playing(scenario) {
+      playing = scenario
+      steps.scenario = scenario?.name ?? null
+    },
+    answered(answer) {
+      current = answer
+    },
+    fault: (rule) => void steps.faults.push(rule),
+    heard(status) {
+      if (saved) return Promise.resolve()
+      const outcome = failure?.kind ?? (status < 400 ? 'answered' : 'refused')
+      const message = failure?.message ?? `answered by a fault: ${steps.faults.join(', ')}`
+      const error = outcome === 'answered' ? null : bodyOf(new ApiError(status, 'injected_fault', message))
+      current?.attempt?.end()
+      return save({ outcome, status, error, ...(current && { answer: current }) })
+    },
+    failed(last) {
+      failure = last
+    },
+    headers,
+    end(ending) {
+      const { answer, failure: cut } = ending
+      answer.attempt?.end(cut)
+      return save({
+        ...ending,
+        outcome: cut?.kind ?? 'answered',
+        status: 200,
+        error: cut ? bodyOf(errorOf(cut)) : null,
+      })
+    },
     refuse(error) {
       const known = error instanceof ApiError ? error : new ApiError(500, 'internal_error', String(error))
-      known.headers['x-understudy-trace'] = id
-      const outcome = (error as { name?: string }).name === 'AbortError' ? 'cancelled' : 'refused'
-      return save({ outcome, status: known.status }, envelope(known).error)
+      Object.assign(known.headers, headers())
+      const outcome: OutcomeKind = failure?.kind ?? 'refused'
+      return save({ outcome, status: known.status, error: bodyOf(known) })
     },
   }
 }
+
+const bodyOf = (error: ApiError): TraceRecord['error'] => envelope(error).error
+
+const NOT_KEPT = 'not kept'
+/** A record without what quotes the request or the answer. */
+const withoutContent = (record: TraceRecord): TraceRecord => ({
+  ...record,
+  attempts: record.attempts.map((attempt) => ({ ...attempt, error: attempt.error && NOT_KEPT })),
+  guardrails: record.guardrails.map((verdict) => ({ ...verdict, reason: verdict.reason && NOT_KEPT })),
+  retrievals: record.retrievals.map((search) => ({ ...search, query: NOT_KEPT, chunks: [] })),
+  attachments: [],
+  error: record.error && { ...record.error, message: NOT_KEPT },
+})
+
+const attemptRecord = ({ target, number, why, waited }: Try, started: number): AttemptRecord => ({
+  target: target.model,
+  position: target.position,
+  number,
+  why,
+  faults: [],
+  wait_ms: waited,
+  started_ms: started,
+  first_content_ms: null,
+  duration_ms: 0,
+  outcome: 'answered',
+  status: 200,
+  error: null,
+})

@@ -1,78 +1,154 @@
-// Puts a reply on the wire: whole answers as JSON, streams as server-sent events, each flushed by itself.
-import type { Making } from '../contract/operation.ts'
-import type { Reply } from '../contract/reply.ts'
-import { DONE, encodeEvent, type StreamEvent } from '../lib/sse.ts'
-import type { Call } from './handle.ts'
-import type { Recording } from './recorder.ts'
+// Tells the client: an answer as a reply that records its own end, and a reply put on the wire.
+import type { Connection } from '../contract/connection.ts'
+import { envelope } from '../contract/error.ts'
+import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import type { Answer, Running } from './attempt.ts'
+import { storing } from './cache.ts'
+import { CLIENT_GONE, errorOf, type Failure, failureOf } from './outcome.ts'
 
-/** What an answer belongs to. */
-export interface Answering {
-  call: Call
-  request: unknown
-  making: Making
-  recording: Recording
+/** What goes with an answer: where it is stored when it is to be. */
+export interface Telling {
+  running: Running
+  cacheKey: string | undefined
 }
 
-/** The response of a reply; its trace is committed before the answer's last byte is sent. */
-export async function respond(reply: Reply, answering: Answering): Promise<Response> {
-  const { call, request, making, recording } = answering
-  const { operation, session } = call
-  const headers: Record<string, string> = {
-    'x-understudy-trace': recording.id,
-    'x-understudy-attempts': '1',
-    'x-understudy-fallback': '0',
-    'x-understudy-cache': 'off',
-    'x-understudy-model': operation.model(request),
-    'x-understudy-session': session.name,
-    'x-understudy-faults': '',
-    'x-understudy-fixture': reply.fixture ?? 'synthesized',
-    ...reply.headers,
+/** The reply that a client gets; its trace is committed before the answer's last byte is given out. */
+export async function tell(answer: Answer, telling: Telling): Promise<Reply> {
+  const { recording } = telling.running
+  const { content, from } = answer
+  recording.answered(answer)
+  const headers = { ...recording.headers(), ...from.headers }
+  const reply = { ...from, headers, status: 200 }
+  if (content.kind === 'stream') {
+    return { ...reply, body: { kind: 'events', events: told(content.events, answer, telling), marked: true } }
   }
-  const { status, body } = reply
-  if (body.kind === 'value') {
-    const answer = JSON.stringify(body.value)
-    recording.contentBegan()
-    const keep = operation.keep?.(request, body.value as object, making)
-    await recording.end({ outcome: 'answered', status, reply, answer, ...(keep && { keep }) })
-    headers['content-type'] = 'application/json'
-    return new Response(answer, { status, headers })
-  }
-  headers['content-type'] = 'text/event-stream; charset=utf-8'
-  headers['cache-control'] = 'no-cache'
-  return new Response(streamBody(body.events, reply, answering), { status, headers })
+  const { value, text = JSON.stringify(value) } = content
+  await recording.end({ answer, text, ...leftBy(answer, value, telling) })
+  return { ...reply, body: { kind: 'value', value, text } }
 }
 
-function streamBody(
+type Usage = Record<string, unknown> | null
+
+/** What a complete answer leaves for later calls, and the token counts that it says itself. */
+function leftBy(answer: Answer, value: unknown, { running, cacheKey }: Telling) {
+  const { operation, request, making } = running
+  // A text, such as subtitles, leaves nothing.
+  if (typeof value !== 'object' || value === null) return { usage: answer.from.usage }
+  const usage = ('usage' in value ? (value.usage as Usage) : null) ?? answer.from.usage
+  const keep = [...(operation.keep?.(request, value, making) ?? [])]
+  const fresh = answer.attempt !== undefined
+  if (cacheKey !== undefined && fresh) {
+    // A streamed answer says its usage only when asked; a whole one says what it has to.
+    const stored = usage && running.stream && !('usage' in value) ? { ...value, usage } : value
+    keep.push(storing(running, cacheKey, { answer: stored, model: answer.model, usage }))
+  }
+  return { usage: answer.from.usage ?? usage, keep }
+}
+
+/** The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. */
+async function* told(
   events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>,
-  reply: Reply,
-  { call, request, making, recording }: Answering,
-): ReadableStream {
-  const { operation, signal } = call
+  answer: Answer,
+  telling: Telling,
+): AsyncGenerator<StreamEvent> {
+  const { operation, signal, recording } = telling.running
   const sent: StreamEvent[] = []
-  const save = (outcome: 'answered' | 'cancelled') => {
-    const answer = operation.assemble(sent)
-    const keep = outcome === 'answered' ? operation.keep?.(request, answer, making) : undefined
-    const ending = { outcome, status: reply.status, reply, answer: JSON.stringify(answer) }
-    return recording.end({ ...ending, ...(keep && { keep }) })
+  let over = false
+  const save = (failure?: Failure) => {
+    over = true
+    const value = operation.assemble(sent)
+    const text = JSON.stringify(value)
+    return recording.end(failure ? { answer, text, failure } : { answer, text, ...leftBy(answer, value, telling) })
   }
-  // Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own.
+  // The operation's own events of a failure belong to the answer that the client has.
+  const failed = (failure: Failure): StreamEvent[] => {
+    if (failure.kind === 'cancelled') return []
+    const error = envelope(errorOf(failure))
+    const own = operation.events?.failed?.(error, sent)
+    sent.push(...(own ?? []))
+    return own ?? [{ data: error }]
+  }
+  let last = [DONE_EVENT]
+  try {
+    for await (const event of events) {
+      signal.throwIfAborted()
+      if (event.tokens) answer.attempt?.contentBegan()
+      sent.push(event)
+      yield event
+    }
+    signal.throwIfAborted()
+    await save()
+  } catch (error) {
+    const failure = failureOf(error, signal)
+    last = failed(failure)
+    await save(failure)
+  } finally {
+    // Somebody stopped listening: the client, or a fault that it hears the answer through.
+    if (!over) {
+      answer.attempt?.end(UNHEARD)
+      await save(failureOf(new ConnectionFailure(UNHEARD.message), signal))
+    }
+  }
+  yield* last
+}
+
+const UNHEARD: Failure = {
+  kind: 'cancelled',
+  status: CLIENT_GONE,
+  code: 'unheard',
+  message: 'the answer was not heard to its end',
+  param: null,
+  headers: {},
+}
+const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+
+/** A reply as a response; what breaks in it breaks the client's connection. */
+export function put({ status, headers, body }: Reply, connection: Connection | undefined): Response {
+  switch (body.kind) {
+    case 'value': {
+      const { value, text = JSON.stringify(value) } = body
+      return new Response(text, { status, headers: { ...headers, 'content-type': 'application/json' } })
+    }
+    case 'events': {
+      const texts = encoded(body.events)
+      return new Response(directStream(texts, connection), { status, headers: { ...headers, ...EVENT_STREAM } })
+    }
+    case 'bytes': {
+      const { bytes, contentType } = body
+      const content = bytes instanceof Uint8Array ? (bytes as Uint8Array<ArrayBuffer>) : directStream(bytes, connection)
+      return new Response(content, { status, headers: { ...headers, 'content-type': contentType } })
+    }
+    default:
+      return body satisfies never
+  }
+}
+
+async function* encoded(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>): AsyncGenerator<string> {
+  for await (const event of events) yield encodeEvent(event)
+}
+
+/** Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own. */
+function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Connection | undefined): ReadableStream {
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
       try {
-        for await (const event of events) {
-          if (signal.aborted) break
-          if (event.tokens) recording.contentBegan()
-          sent.push(event)
-          controller.write(encodeEvent(event))
+        for await (const piece of pieces) {
+          controller.write(piece)
           await controller.flush()
         }
       } catch (error) {
-        if (!signal.aborted) throw error
+        breakOff(error, connection)
       }
-      await save(signal.aborted ? 'cancelled' : 'answered')
-      if (!signal.aborted) controller.write(DONE)
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)
+}
+
+/** Ends the client's connection as the failure says; without a hold on it, an error of the stream resets it. */
+export function breakOff(error: unknown, connection: Connection | undefined): void {
+  if (!(error instanceof ConnectionFailure) || !connection) throw error
+  if (error.how === 'closed') connection.close()
+  else connection.reset()
 }

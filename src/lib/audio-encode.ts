@@ -24,10 +24,13 @@ export function wavOf(pcm: Int16Array, rate: number): Uint8Array {
   return file
 }
 
+const loadEncoder = async () => (await import('wasm-media-encoders')).createMp3Encoder()
+// Compiling it costs more than encoding a sentence. One serves all: nothing waits between its first call and its last.
+let loading: ReturnType<typeof loadEncoder> | undefined
+
 /** An MP3 file of a constant 48 kbit/s. */
 export async function mp3Of(pcm: Int16Array, rate: number): Promise<Uint8Array> {
-  const { createMp3Encoder } = await import('wasm-media-encoders')
-  const encoder = await createMp3Encoder()
+  const encoder = await (loading ??= loadEncoder())
   encoder.configure({ channels: 1, sampleRate: rate, bitrate: 48 })
   // Each call gives a view of the encoder's own memory, which the next one overwrites.
   const body = encoder.encode([Float32Array.from(pcm, (sample) => sample / 32768)]).slice()

@@ -31,3 +31,14 @@ export function processSecret(): string {
 /** A name that cannot be guessed without the secret: 32 hexadecimal digits of a keyed hash (HMAC-SHA256). */
 export const unguessable = (secret: string, text: string): string =>
   new Bun.CryptoHasher('sha256', secret).update(text).digest('hex').slice(0, 32)
+
+/** SHA-256 of some bytes, in hexadecimal. */
+export const sha256 = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+/** A UUID (version 4 in form) that is a function of a text. */
+export function uuidOf(text: string): string {
+  const half = (part: number) => Bun.hash(text, BigInt(part)).toString(16).padStart(16, '0')
+  const hex = `${half(1)}${half(2)}`
+  const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) & 3]
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
+}

@@ -4,12 +4,14 @@
 export interface StreamEvent {
   event?: string
   data: unknown
+  /** The data as it came, so that nothing changes on its way through. */
+  text?: string
   tokens?: number
 }
 
 /** The event as text, ready for the wire. */
-export const encodeEvent = ({ event, data }: StreamEvent): string =>
-  `${event ? `event: ${event}\n` : ''}data: ${JSON.stringify(data)}\n\n`
+export const encodeEvent = ({ event, data, text = JSON.stringify(data) }: StreamEvent): string =>
+  `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`
 
 /** The end mark of a router stream. */
-export const DONE = 'data: [DONE]\n\n'
+export const DONE_EVENT: StreamEvent = { data: undefined, text: '[DONE]' }

@@ -1,8 +1,13 @@
-// Byte-pair tokens of the o200k vocabulary, over a flat table made by build/token-table.ts: nothing is parsed at start, and
-// the table is read when the first text is counted. test/tokens.test.ts holds it equal to the tokenizer package.
+// Byte-pair tokens, over flat tables made by build/token-table.ts: nothing is parsed at start, and a table is read when it
+// is first needed. Texts are encoded in the o200k vocabulary alone; tokens are decoded from the older one too.
+// test/tokens.test.ts holds both equal to the tokenizer package.
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { readAsset } from './assets.ts'
 import { hashBytes, TABLE_SLOTS } from './token-hash.ts'
+
+/** Number of tokens in each vocabulary: ids are below it. */
+export const VOCABULARIES = { o200k: 199_998, cl100k: 100_256 } as const
+export type Vocabulary = keyof typeof VOCABULARIES
 
 interface Table {
   /** End offset in `bytes` of every token, by rank. */
@@ -12,15 +17,17 @@ interface Table {
   bytes: Uint8Array
 }
 
-let table: Table | undefined
-function load(): Table {
-  const file = readAsset('dist/o200k.bin')
+const tables: Partial<Record<Vocabulary, Table>> = {}
+const tableOf = (vocabulary: Vocabulary): Table => (tables[vocabulary] ??= load(vocabulary))
+
+function load(vocabulary: Vocabulary): Table {
+  const file = readAsset(`dist/${vocabulary}.bin`)
   const aligned = file.byteOffset % 4 === 0 ? file : file.slice()
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, 2)
-  const count = words[0] ?? 0
+  const [count = 0, slotCount = 0] = words
   const ends = new Uint32Array(aligned.buffer, aligned.byteOffset + 8, count)
-  const slots = new Uint32Array(aligned.buffer, aligned.byteOffset + 8 + count * 4, TABLE_SLOTS)
-  return { ends, slots, bytes: aligned.subarray(8 + (count + TABLE_SLOTS) * 4) }
+  const slots = new Uint32Array(aligned.buffer, aligned.byteOffset + 8 + count * 4, slotCount)
+  return { ends, slots, bytes: aligned.subarray(8 + (count + slotCount) * 4) }
 }
 
 /** Rank of the token whose bytes are `bytes[start, end)`, or -1. */
@@ -69,7 +76,7 @@ const LONGEST_PIECE = 256
 
 /** Token ids of a text, in the o200k vocabulary; special-token texts are plain text here. */
 export function encodeTokens(text: string): number[] {
-  const tokens = (table ??= load())
+  const tokens = tableOf('o200k')
   const ids: number[] = []
   for (const [piece] of text.matchAll(O200K_TOKEN_SPLIT_REGEX)) {
     let found = pieces.get(piece)
@@ -90,18 +97,31 @@ export function encodeTokens(text: string): number[] {
 /** Number of tokens of a text. */
 export const countTokens = (text: string): number => (text === '' ? 0 : encodeTokens(text).length)
 
+// A byte order mark is a character of the text like any other.
+const textDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** Bytes of one token. */
+const bytesOf = ({ bytes, ends }: Table, id: number): Uint8Array =>
+  bytes.subarray(id === 0 ? 0 : ends[id - 1], ends[id])
+
+/** The text of token ids, each below the size of the vocabulary; bytes that are no UTF-8 become replacement characters. */
+export function decodeTokens(ids: readonly number[], vocabulary: Vocabulary = 'o200k'): string {
+  const tokens = tableOf(vocabulary)
+  const decoder = textDecoder()
+  return ids.map((id) => decoder.decode(bytesOf(tokens, id), { stream: true })).join('') + decoder.decode()
+}
+
 /**
  * The text cut at token boundaries, with the number of tokens of each piece: tokens that share one character stay together,
  * so that every piece can be sent by itself.
  */
 export function splitTokens(text: string): { text: string; tokens: number }[] {
-  const tokens = (table ??= load())
-  const decoder = new TextDecoder()
+  const tokens = tableOf('o200k')
+  const decoder = textDecoder()
   const split: { text: string; tokens: number }[] = []
   let waiting = 0
   for (const id of encodeTokens(text)) {
-    const piece = tokens.bytes.subarray(id === 0 ? 0 : tokens.ends[id - 1], tokens.ends[id])
-    const decoded = decoder.decode(piece, { stream: true })
+    const decoded = decoder.decode(bytesOf(tokens, id), { stream: true })
     waiting++
     if (decoded === '') continue
     split.push({ text: decoded, tokens: waiting })

@@ -2,6 +2,7 @@
 // and limits as the providers published them; a model that is not listed works too, without limits and without a cost.
 import { ApiError } from '../contract/error.ts'
 import type { ReasoningEffort } from '../contract/shared.ts'
+import type { Vocabulary } from '../lib/tokens.ts'
 
 /** Names before the slash of `<provider>/<model>`. */
 export const PROVIDERS = [
@@ -29,11 +30,13 @@ export interface Model {
   context?: number
   input: readonly Modality[]
   output: readonly Modality[]
-  /** USD: a million tokens in and out, a picture, a minute of audio. */
-  price: { input?: number; output?: number; image?: number; minute?: number }
+  /** USD: a million tokens in and out, a picture by quality and size, a minute of audio. */
+  price: { input?: number; output?: number; image?: Readonly<Record<string, number>>; minute?: number }
   /** Length of an embedding, and whether a call may ask for a shorter one. */
   dimensions?: number
   shortens?: boolean
+  /** What its token ids mean; o200k when left out. */
+  vocabulary?: Vocabulary
   /** The reasoning efforts it takes; any when left out. */
   efforts?: readonly ReasoningEffort[]
 }
@@ -54,6 +57,7 @@ const embedding = (context: number, input: number, dimensions: number, shortens 
   dimensions,
   shortens,
 })
+const older = (model: Model): Model => ({ ...model, vocabulary: 'cl100k' })
 
 // The families that SPEC.md describes by what their reasoning effort may be.
 const thinking = (model: Model, ...efforts: ReasoningEffort[]): Model => ({ ...model, efforts })
@@ -79,19 +83,37 @@ export const MODELS: Readonly<Record<string, Model>> = {
     output: ['text', 'audio'],
     price: { input: 2.5, output: 10 },
   },
-  'openai/gpt-4-turbo': chat(128_000, 10, 30),
-  'openai/gpt-4': chat(8_192, 30, 60, text),
-  'openai/gpt-3.5-turbo': chat(16_385, 0.5, 1.5, text),
-  'openai/gpt-3.5-turbo-instruct': chat(4_096, 1.5, 2, text),
+  'openai/gpt-4-turbo': older(chat(128_000, 10, 30)),
+  'openai/gpt-4': older(chat(8_192, 30, 60, text)),
+  'openai/gpt-3.5-turbo': older(chat(16_385, 0.5, 1.5, text)),
+  'openai/gpt-3.5-turbo-instruct': older(chat(4_096, 1.5, 2, text)),
   'openai/o1': thinking(chat(200_000, 15, 60), 'low', 'medium', 'high'),
   'openai/o3': thinking(chat(200_000, 2, 8), 'low', 'medium', 'high'),
   'openai/o3-mini': thinking(chat(200_000, 1.1, 4.4, text), 'low', 'medium', 'high'),
   'openai/o4-mini': thinking(chat(200_000, 1.1, 4.4), 'low', 'medium', 'high'),
-  'openai/text-embedding-3-small': embedding(8_192, 0.02, 1_536, true),
-  'openai/text-embedding-3-large': embedding(8_192, 0.13, 3_072, true),
-  'openai/text-embedding-ada-002': embedding(8_192, 0.1, 1_536),
-  'openai/dall-e-2': { input: text, output: ['image'], price: { image: 0.02 } },
-  'openai/dall-e-3': { input: text, output: ['image'], price: { image: 0.04 } },
+  'openai/text-embedding-3-small': older(embedding(8_192, 0.02, 1_536, true)),
+  'openai/text-embedding-3-large': older(embedding(8_192, 0.13, 3_072, true)),
+  'openai/text-embedding-ada-002': older(embedding(8_192, 0.1, 1_536)),
+  'openai/dall-e-2': {
+    input: text,
+    output: ['image'],
+    price: { image: { 'standard 256x256': 0.016, 'standard 512x512': 0.018, 'standard 1024x1024': 0.02 } },
+  },
+  'openai/dall-e-3': {
+    input: text,
+    output: ['image'],
+    price: {
+      image: {
+        'standard 1024x1024': 0.04,
+        'standard 1792x1024': 0.08,
+        'standard 1024x1792': 0.08,
+        'hd 1024x1024': 0.08,
+        'hd 1792x1024': 0.12,
+        'hd 1024x1792': 0.12,
+      },
+    },
+  },
+  'openai/gpt-image-1-mini': { input: seeing, output: ['image'], price: { input: 2, output: 8 } },
   'openai/gpt-image-1': { input: seeing, output: ['image'], price: { input: 5, output: 40 } },
   'openai/whisper-1': { input: ['audio'], output: text, price: { minute: 0.006 } },
   'anthropic/claude-opus-4': chat(200_000, 15, 75),
@@ -123,15 +145,20 @@ export const MODELS: Readonly<Record<string, Model>> = {
 
 const known = new Set<string>(PROVIDERS)
 
-/** The provider of a model id; 404 `model_not_found` when nobody goes by that name. */
-export function providerOf(model: string): string {
+/** Adds providers that the configuration names. */
+export function addProviders(names: Iterable<string>): void {
+  for (const name of names) known.add(name)
+}
+
+/** The provider of a model id, which the field `param` names; 404 `model_not_found` when nobody goes by that name. */
+export function providerOf(model: string, param = 'model'): string {
   const provider = model.slice(0, model.indexOf('/'))
   if (known.has(provider)) return provider
   throw new ApiError(
     404,
     'model_not_found',
-    `model ${JSON.stringify(model)} has no known provider; known: ${PROVIDERS.join(', ')}`,
-    { param: 'model' },
+    `model ${JSON.stringify(model)} has no known provider; known: ${[...known].join(', ')}`,
+    { param },
   )
 }
 
@@ -151,6 +178,9 @@ export function modelOf(id: string): Model | undefined {
   found.set(id, model)
   return model
 }
+
+/** The vocabulary that a model's token ids belong to. */
+export const vocabularyOf = (id: string): Vocabulary => modelOf(id)?.vocabulary ?? 'o200k'
 
 /** 400 `context_length_exceeded` when an input of that many tokens does not fit the model. */
 export function checkContext(id: string, tokens: number): void {
@@ -175,6 +205,13 @@ export function checkEffort(id: string, effort: ReasoningEffort | null | undefin
   )
 }
 
+/** How hard a model thinks that is not told: medium when it cannot do without thinking and has the choice. */
+export function defaultEffort(id: string): ReasoningEffort | undefined {
+  const efforts = modelOf(id)?.efforts
+  if (!efforts || efforts.includes('none')) return undefined
+  return efforts.includes('medium') ? 'medium' : efforts[0]
+}
+
 /** List price in USD of what a call used; null when the model or its price is not known. */
 export function costOf(id: string, usage: Record<string, unknown>): number | null {
   const price = modelOf(id)?.price
@@ -184,7 +221,7 @@ export function costOf(id: string, usage: Record<string, unknown>): number | nul
     (count('prompt_tokens', 'input_tokens') * (price.input ?? 0) +
       count('completion_tokens', 'output_tokens') * (price.output ?? 0)) /
       1e6 +
-    count('images') * (price.image ?? 0) +
+    count('images') * (price.image?.[`${usage.quality} ${usage.size}`] ?? 0) +
     (count('seconds') / 60) * (price.minute ?? 0)
   // To a tenth of a millionth of a dollar: sums of floats carry more digits than they know.
   return Math.round(cost * 1e10) / 1e10

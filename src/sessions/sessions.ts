@@ -1,8 +1,10 @@
 // A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
 import type { Kept } from '../contract/kept.ts'
+import type { Records } from '../contract/record.ts'
 import { keptStore } from '../db/kept-store.ts'
 import { type Database, openClone, openFile, template } from '../db/open.ts'
+import { recordStore } from '../db/record-store.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
 import { type Clock, realClock, virtualClock } from '../lib/clock.ts'
@@ -15,6 +17,12 @@ export interface Session {
   readonly clock: Clock
   readonly traces: TraceStore
   readonly kept: Kept
+  /** The workspace. */
+  readonly records: Records
+  /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
+  transact<T>(run: () => T): Promise<T>
+  /** Aborted when the session is closed. */
+  readonly ended: AbortSignal
   /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
   readonly secret: string
   /** The number of the next call: 1, 2, ...; goes on after a restart. */
@@ -45,6 +53,7 @@ export interface SessionsOptions {
 export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>()
   const closers: (() => void)[] = []
+  const ending = new AbortController()
   let empty: Buffer | undefined
 
   const open = (name: string): { database: Database; writer: Writer } => {
@@ -77,6 +86,9 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
       clock: clock === 'virtual' ? virtualClock() : realClock,
       traces,
       kept: keptStore(database, writer),
+      records: recordStore(database),
+      transact: writer.transact,
+      ended: ending.signal,
       secret: clock === 'virtual' ? `${seed}:${name}` : processSecret(),
       nextCall: () => ++calls,
       uses(place) {
@@ -106,6 +118,7 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
     get,
     list: () => [...sessions.values()],
     close() {
+      ending.abort()
       for (const close of closers) close()
     },
   }

@@ -91,7 +91,9 @@ function composed(
       answer,
       callIds: answer.toolCalls.map(({ id }, call) => id ?? `call_${fingerprint(`${making.id}:${index}:${call}`)}`),
       signature: answer.reasoning.length > 0 && effortOf(request) ? fingerprint(textOf(answer.reasoning)) : undefined,
-      logprobs: request.logprobs ? (pieces) => logprobsOf(pieces, request.top_logprobs ?? 0, making.id) : undefined,
+      logprobs: request.logprobs
+        ? (pieces) => logprobsOf(pieces, request.top_logprobs ?? 0, `${making.model}:${textOf(pieces)}`)
+        : undefined,
       sound,
     }),
   )
@@ -151,7 +153,9 @@ function wholeChoice(parts: ChoiceParts, index: number): ChatCompletion['choices
           }
         : {}),
     },
-    logprobs: logprobs ? { content: content && logprobs(content), refusal: refusal && logprobs(refusal) } : null,
+    logprobs: logprobs
+      ? { content: content && !sound ? logprobs(content) : null, refusal: refusal && logprobs(refusal) }
+      : null,
     finish_reason: answer.finish,
   }
 }

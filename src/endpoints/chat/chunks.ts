@@ -35,17 +35,24 @@ export function chunksOf(frame: Frame, choices: readonly ChoiceParts[], usage: U
 /** The steps of one streamed choice: role, reasoning, text or sound, tool calls, finish reason. */
 function stepsOf({ answer, callIds, signature, logprobs, sound }: ChoiceParts): Step[] {
   const steps: Step[] = [{ delta: { role: 'assistant', content: answer.content && !sound ? '' : null, refusal: null } }]
-  const likely = (field: 'content' | 'refusal', piece: Piece) =>
-    logprobs ? { logprobs: { content: null, refusal: null, [field]: logprobs([piece]) } } : {}
+  const said = (field: 'content' | 'refusal', pieces: readonly Piece[]): Step[] => {
+    const likely = logprobs?.(pieces)
+    return pieces.map(({ text, tokens }, place) => {
+      const own = likely?.slice(place, place + 1)
+      return {
+        delta: { [field]: text },
+        tokens,
+        ...(own ? { logprobs: { content: null, refusal: null, [field]: own } } : {}),
+      }
+    })
+  }
   for (const { text, tokens } of answer.reasoning) steps.push({ delta: { reasoning: text }, tokens })
   if (signature) steps.push({ delta: { reasoning_signature: signature } })
-  if (sound) steps.push(...soundSteps(sound, answer.content ?? []))
-  else {
-    for (const piece of answer.content ?? [])
-      steps.push({ delta: { content: piece.text }, tokens: piece.tokens, ...likely('content', piece) })
-  }
-  for (const piece of answer.refusal ?? [])
-    steps.push({ delta: { refusal: piece.text }, tokens: piece.tokens, ...likely('refusal', piece) })
+  const content = answer.content ?? []
+  steps.push(
+    ...(sound ? soundSteps(sound, content) : said('content', content)),
+    ...said('refusal', answer.refusal ?? []),
+  )
   for (const [index, call] of answer.toolCalls.entries()) {
     const head = { index, id: callIds[index] ?? '', type: 'function' as const }
     steps.push({ delta: { tool_calls: [{ ...head, function: { name: call.name, arguments: '' } }] }, tokens: 1 })

@@ -1,5 +1,5 @@
-// Prompt caching: messages up to a part marked with `cache_control` are written at their first call, and read at the next
-// one within the time that the mark gives. It changes what usage says, never the answer.
+// Prompt caching: the prompt up to a message with a part marked with `cache_control` is written at its first call, and read
+// by any later prompt that begins with it, within the time that the mark gives. It changes what usage says, never the answer.
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import type { Keep } from '../../contract/kept.ts'
 import type { Making } from '../../contract/operation.ts'
@@ -9,42 +9,44 @@ import { messagesTokens } from './prompt.ts'
 const KIND = 'prompt-cache'
 const LIFETIME_MS = { '5m': 300_000, '1h': 3_600_000 }
 
-interface Prefix {
-  id: string
-  tokens: number
-  lifetime: number
-}
-
 interface Marked {
   cache_control?: { ttl: keyof typeof LIFETIME_MS } | null
 }
 
-/** The messages up to the last mark, undefined when there is none. */
-function prefixOf({ messages, model }: ChatRequest): Prefix | undefined {
-  const markOf = ({ content }: Message) =>
-    Array.isArray(content) ? (content as Marked[]).findLast((part) => part.cache_control)?.cache_control : undefined
+/** The prompt up to one message. */
+interface Prefix {
+  id: string
+  tokens: number
+  /** Milliseconds it is kept; undefined when the message has no mark. */
+  lifetime: number | undefined
+}
+
+const markOf = ({ content }: Message) =>
+  Array.isArray(content) ? (content as Marked[]).findLast((part) => part.cache_control)?.cache_control : undefined
+
+/** The prefixes of a prompt up to its last mark, each longer than the one before; marks are no part of what is the same. */
+function prefixesOf({ messages, model, tools }: ChatRequest): Prefix[] {
   const end = messages.findLastIndex(markOf)
-  const last = messages[end]
-  if (!last) return undefined
-  const prefix = messages.slice(0, end + 1)
-  return {
-    id: fingerprint(JSON.stringify([model, prefix])),
-    tokens: messagesTokens(prefix),
-    lifetime: LIFETIME_MS[markOf(last)?.ttl ?? '5m'],
-  }
+  if (end < 0) return []
+  let id = JSON.stringify([model, tools])
+  let tokens = 0
+  return messages.slice(0, end + 1).map((message) => {
+    id = fingerprint(id + JSON.stringify(message, (key, value) => (key === 'cache_control' ? undefined : value)))
+    tokens += messagesTokens([message])
+    const mark = markOf(message)
+    return { id, tokens, lifetime: mark ? LIFETIME_MS[mark.ttl] : undefined }
+  })
 }
 
 /** How many tokens of the prompt were read from the cache, and how many were written to it. */
 export function cachedTokens(request: ChatRequest, { kept, now }: Making): { cached: number; cacheCreation: number } {
-  const prefix = prefixOf(request)
-  if (!prefix) return { cached: 0, cacheCreation: 0 }
-  return kept.get(KIND, prefix.id, now) === undefined
-    ? { cached: 0, cacheCreation: prefix.tokens }
-    : { cached: prefix.tokens, cacheCreation: 0 }
+  const prefixes = prefixesOf(request)
+  const cached = prefixes.findLast(({ id }) => kept.get(KIND, id, now) !== undefined)?.tokens ?? 0
+  return { cached, cacheCreation: (prefixes.at(-1)?.tokens ?? 0) - cached }
 }
 
-/** The mark of a written prefix; reading it makes it live on. */
-export function keepPrefix(request: ChatRequest, { now }: Making): Keep[] {
-  const prefix = prefixOf(request)
-  return prefix ? [{ kind: KIND, id: prefix.id, value: prefix.tokens, expires: now + prefix.lifetime }] : []
-}
+/** The marked prefixes; writing one again makes it live on. */
+export const keepPrefixes = (request: ChatRequest, { now }: Making): Keep[] =>
+  prefixesOf(request).flatMap(({ id, tokens, lifetime }) =>
+    lifetime === undefined ? [] : [{ kind: KIND, id, value: tokens, expires: now + lifetime }],
+  )

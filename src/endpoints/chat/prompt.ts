@@ -3,7 +3,8 @@ import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../back
 import type { Ask } from '../../backends/fixture/synthesize.ts'
 import { countCached } from '../../backends/fixture/text-answer.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
-import type { Attachment, Prompt } from '../../contract/operation.ts'
+import type { Attachment, FillText, Prompt } from '../../contract/operation.ts'
+import { defaultEffort } from '../../providers/catalogue.ts'
 
 /** All text of a message's content; parts that are not text have none. */
 export function contentText(content: Message['content']): string {
@@ -21,6 +22,13 @@ function offered({ tools, tool_choice: choice }: ChatRequest): NonNullable<ChatR
     : all
 }
 
+/** What the answer must be; after the result of a tool no further call is forced. */
+function demanded({ messages, tool_choice: choice, response_format: format }: ChatRequest): Prompt['answer'] {
+  const forced = choice != null && choice !== 'auto' && choice !== 'none'
+  if (forced && messages.at(-1)?.role !== 'tool') return 'tool'
+  return format && format.type !== 'text' ? 'json' : 'text'
+}
+
 export function promptOf(request: ChatRequest): Prompt {
   const { messages } = request
   const users = messages.filter((message) => message.role === 'user')
@@ -33,15 +41,16 @@ export function promptOf(request: ChatRequest): Prompt {
     tools: offered(request).map((tool) => tool.function.name),
     toolResult: last?.role === 'tool',
     ...(last?.role === 'tool' ? { toolText: contentText(last.content) } : {}),
+    answer: demanded(request),
   }
 }
 
-/** How hard the call asks to think; undefined is not at all. */
-export function effortOf({ reasoning_effort: effort, thinking }: ChatRequest): string | undefined {
+/** How hard the call asks to think, or the model does when it is not told; undefined is not at all. */
+export function effortOf({ model, reasoning_effort: effort, thinking }: ChatRequest): string | undefined {
   if (effort === 'none' || thinking?.type === 'disabled') return undefined
   if (effort) return effort
   if (thinking?.type === 'enabled') return thinking.thinking_level ?? 'medium'
-  return thinking ? 'medium' : undefined
+  return thinking ? 'medium' : defaultEffort(model)
 }
 
 /** What the synthesizer has to satisfy. */
@@ -73,12 +82,15 @@ export function askOf(request: ChatRequest): Ask {
 export const SCHEMA_PARAM = 'response_format.json_schema.schema'
 
 /** The request with the variables in its messages filled in. */
-export function fillTexts(request: ChatRequest, fill: (text: string) => string): ChatRequest {
-  const messages = request.messages.map((message) => {
+export function fillTexts(request: ChatRequest, fill: FillText): ChatRequest {
+  const messages = request.messages.map((message, index) => {
     const { content } = message
-    if (typeof content === 'string') return { ...message, content: fill(content) }
+    const param = `messages[${index}].content`
+    if (typeof content === 'string') return { ...message, content: fill(content, param) }
     if (!Array.isArray(content)) return message
-    const parts = content.map((part) => (part.type === 'text' ? { ...part, text: fill(part.text as string) } : part))
+    const parts = content.map((part, place) =>
+      part.type === 'text' ? { ...part, text: fill(part.text as string, `${param}[${place}].text`) } : part,
+    )
     return { ...message, content: parts } as Message
   })
   return { ...request, messages }
@@ -93,11 +105,18 @@ export function attachmentsOf({ messages }: ChatRequest): Attachment[] {
       case 'input_audio':
         return [{ kind: 'audio', name: `audio/${part.input_audio.format}` }]
       case 'file':
-        return [{ kind: 'file', name: attachmentName(part.file.uri ?? part.file.file_data, part.file.filename) }]
+        return [{ kind: 'file', name: fileName(part.file) }]
       default:
         return []
     }
   })
+}
+
+type FilePart = Extract<UserPart, { type: 'file' }>['file']
+/** The name or address of a file, or the type of one that came as bare data. */
+function fileName({ filename, uri, file_id, file_data, mimeType }: FilePart): string {
+  const data = file_data?.startsWith('data:') ? file_data : mimeType
+  return attachmentName(uri ?? file_id ?? data, filename)
 }
 
 type UserPart = Extract<Extract<Message, { role: 'user' }>['content'], unknown[]>[number]

@@ -1,0 +1,44 @@
+// Answers attempts by calling real providers. It is only made when a provider is set to be forwarded to.
+import type { Backend, BackendCall } from '../../contract/backend.ts'
+import { ApiError } from '../../contract/error.ts'
+import { lackOf, type Upstream } from '../../providers/endpoints.ts'
+import { answerCompatible } from './openai-compatible.ts'
+import type { Transport } from './transport.ts'
+
+/** A backend over the providers that are forwarded to; any other model is refused with 400. */
+export function forwardBackend(providers: readonly Upstream[], transport: Transport): Backend {
+  const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
+  return {
+    async answer(call) {
+      call.signal.throwIfAborted()
+      const upstream = byName.get(call.model.slice(0, call.model.indexOf('/')))
+      if (!upstream) throw notForwarded(call.model, byName)
+      const lack = lackOf(upstream)
+      if (lack) throw new ApiError(400, 'provider_not_configured', lack)
+      if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
+        throw unsupported(upstream, call, providers)
+      }
+      if (upstream.kind === 'openai-compatible') return answerCompatible(upstream, call, transport)
+      const { answerThroughSdk } = await import('./sdk.ts')
+      return answerThroughSdk(upstream, call, transport)
+    },
+  }
+}
+
+const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>
+  new ApiError(
+    400,
+    'provider_not_forwarded',
+    `calls to ${JSON.stringify(model)} are not forwarded: its provider is none of ${[...byName.keys()].join(', ')}`,
+    { param: 'model' },
+  )
+
+function unsupported({ name }: Upstream, { operation }: BackendCall, providers: readonly Upstream[]): ApiError {
+  const able = providers
+    .filter((one) => !lackOf(one) && (one.operations?.includes(operation.name) ?? true))
+    .map((one) => one.name)
+  const who = able.length > 0 ? `of those forwarded to, ${able.join(', ')} can` : 'none of those forwarded to can'
+  return new ApiError(400, 'unsupported_operation', `${name} does not answer ${operation.name}; ${who}`, {
+    param: 'model',
+  })
+}

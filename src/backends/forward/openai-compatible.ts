@@ -1,0 +1,34 @@
+// Providers of the OpenAI family: they speak our own format, so their bytes are passed on as they come.
+import type { BackendCall } from '../../contract/backend.ts'
+import type { Reply } from '../../contract/reply.ts'
+import type { Upstream } from '../../providers/endpoints.ts'
+import { outgoing } from './request.ts'
+import { BARE, connected, errorReply, keptHeaders, type Transport } from './transport.ts'
+import { withoutUsage } from './usage-filter.ts'
+
+/** Forwards one attempt. */
+export async function answerCompatible(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
+  const { url, headers, body, countsForUs } = outgoing(upstream, call)
+  const { signal } = call
+  const response = await connected(upstream, signal, () => transport(url, { method: 'POST', headers, body, signal }))
+  if (!response.ok) return errorReply(upstream, response, signal)
+  const contentType = response.headers.get('content-type') ?? ''
+  const reply: Reply = {
+    ...BARE,
+    status: response.status,
+    headers: keptHeaders(response.headers),
+    body: { kind: 'bytes', contentType, bytes: response.body ?? new Uint8Array() },
+  }
+  if (countsForUs && response.body && contentType.startsWith('text/event-stream')) {
+    const found = (usage: Record<string, unknown>) => {
+      reply.usage = usage
+    }
+    reply.body = { kind: 'bytes', contentType, bytes: response.body.pipeThrough(withoutUsage(found)) }
+  }
+  // Subtitles and plain text: this API gives them as one JSON string.
+  if (call.operation.body === 'multipart' && !contentType.includes('json')) {
+    reply.body = { kind: 'value', value: await connected(upstream, signal, () => response.text()) }
+    delete reply.headers['content-type']
+  }
+  return reply
+}

@@ -1,0 +1,92 @@
+// A call as a provider of the OpenAI family takes it: our own fields left out, everything else as the client wrote it.
+import type { BackendCall } from '../../contract/backend.ts'
+import type { Upstream } from '../../providers/endpoints.ts'
+
+// What this API adds to the provider's: it is acted on before an attempt is made.
+const OURS = [
+  'svc',
+  'name',
+  'fallbacks',
+  'retry',
+  'cache',
+  'load_balancer',
+  'timeout',
+  'identity',
+  'thread',
+  'variables',
+  'template_engine',
+  'guardrails',
+  'knowledge',
+]
+const OURS_IN_FORMS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_speakers', 'timestamps_granularity']
+// Providers keep metadata with a stored response; elsewhere it belongs to the trace, and some of them refuse it.
+const KEEPS_METADATA = 'responses'
+
+type Fields = Record<string, unknown>
+
+/** What to send: where to, with which headers and body. */
+export interface Outgoing {
+  url: string
+  headers: Record<string, string>
+  body: string | FormData
+  /** Usage was asked of the stream for the trace, and the client did not ask for it. */
+  countsForUs: boolean
+}
+
+/** The model as its provider calls it: all that comes after the first slash. */
+export const bareModel = (model: string): string => model.slice(model.indexOf('/') + 1)
+
+/** The request of a call to a provider of the OpenAI family. */
+export function outgoing(upstream: Upstream, call: BackendCall): Outgoing {
+  const { operation, model, stream } = call
+  const fields: Fields = { ...(call.request as Fields), model: bareModel(model) }
+  for (const key of OURS) delete fields[key]
+  if (operation.name !== KEEPS_METADATA) delete fields.metadata
+  const countsForUs = stream && takesUsageOption(upstream, operation.name) && !asksUsage(fields)
+  if (countsForUs) fields.stream_options = { ...(fields.stream_options as Fields | null), include_usage: true }
+  const form = operation.body === 'multipart'
+  return {
+    url: addressOf(upstream, operation, bareModel(model)),
+    headers: { ...keyHeaders(upstream), ...(form ? {} : { 'content-type': 'application/json' }) },
+    body: form ? formOf(fields) : JSON.stringify(fields),
+    countsForUs,
+  }
+}
+
+const takesUsageOption = ({ countsUnasked }: Upstream, operation: string) => !countsUnasked && operation !== 'responses'
+const asksUsage = ({ stream_options: options }: Fields) =>
+  (options as Fields | null | undefined)?.include_usage === true
+
+const keyHeaders = ({ key, keyHeader }: Upstream): Record<string, string> => {
+  if (key === undefined) return {}
+  return keyHeader ? { [keyHeader]: key } : { authorization: `Bearer ${key}` }
+}
+
+const ROUTER = '/v2/router'
+const AZURE_VERSION = '2024-10-21'
+
+/** The address of an operation: the path after the base address, whose query stays. */
+function addressOf({ baseUrl = '', deployments }: Upstream, { path, name }: BackendCall['operation'], model: string) {
+  const url = new URL(baseUrl)
+  const base = url.pathname.replace(/\/$/, '')
+  const rest = path.slice(ROUTER.length)
+  if (!deployments || base.endsWith('/v1')) url.pathname = base + rest
+  else if (name === 'responses') url.pathname = `${base}/openai/v1${rest}`
+  else {
+    url.pathname = `${base}/openai/deployments/${encodeURIComponent(model)}${rest}`
+    if (!url.searchParams.has('api-version')) url.searchParams.set('api-version', AZURE_VERSION)
+  }
+  return url.href
+}
+
+function formOf(fields: Fields): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) {
+    if (value == null || OURS_IN_FORMS.includes(name)) continue
+    // A file that was looked into holds itself as its source.
+    const file = value instanceof File ? value : (value as { source?: unknown }).source
+    if (file instanceof File) form.append(name, file, file.name)
+    else form.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
+  }
+  return form
+}

@@ -1,0 +1,209 @@
+// What the model packages give, as a chat completion and as its chunks.
+import type {
+  LanguageModelV4Content as Content,
+  LanguageModelV4GenerateResult as GenerateResult,
+  LanguageModelV4Usage as ModelUsage,
+  SharedV4ProviderMetadata as ProviderMetadata,
+  LanguageModelV4StreamPart as StreamPart,
+} from '@ai-sdk/provider'
+import type { ChatChunk, ChatCompletion, FinishReason, Usage } from '../../contract/chat.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
+
+type Answer = ChatCompletion['choices'][number]['message']
+type Delta = ChatChunk['choices'][number]['delta'] & { redacted_reasoning?: string }
+type ToolCall = NonNullable<Answer['tool_calls']>[number] & { index: number; thought_signature?: string }
+
+/** What an answer is framed with. */
+export interface Framing {
+  /** Id where the provider gives none. */
+  id: string
+  /** Unix time in seconds. */
+  created: number
+  model: string
+}
+
+const FINISH: Partial<Record<string, FinishReason>> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+  other: 'stop',
+}
+/** Why the answer ended; undefined when it is not complete. An answer with calls ended for them, whatever it was called. */
+const finishOf = ({ unified, raw }: GenerateResult['finishReason'], calls: number): FinishReason | undefined => {
+  const finish = raw === undefined ? undefined : FINISH[unified]
+  return finish === 'stop' && calls > 0 ? 'tool_calls' : finish
+}
+
+/** Token counts in our words; what the provider does not say is 0. */
+export function usageOf({ inputTokens, outputTokens }: ModelUsage): Usage {
+  const prompt = inputTokens.total ?? 0
+  const completion = outputTokens.total ?? 0
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: inputTokens.cacheRead ?? 0,
+      cache_creation_tokens: inputTokens.cacheWrite ?? 0,
+      audio_tokens: 0,
+    },
+    completion_tokens_details: {
+      reasoning_tokens: outputTokens.reasoning ?? 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+      audio_tokens: 0,
+    },
+  }
+}
+
+const mark = (metadata: ProviderMetadata | undefined, provider: string, name: string): string | undefined => {
+  const value = metadata?.[provider]?.[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+const toolCall = (part: Extract<Content, { type: 'tool-call' }>, index: number): ToolCall => {
+  const signature = mark(part.providerMetadata, 'google', 'thoughtSignature')
+  return {
+    index,
+    id: part.toolCallId,
+    type: 'function',
+    function: { name: part.toolName, arguments: part.input },
+    ...(signature ? { thought_signature: signature } : {}),
+  }
+}
+
+/** The whole answer; undefined when the provider did not complete it. */
+export function completionOf(result: GenerateResult, { id, ...framing }: Framing): ChatCompletion | undefined {
+  const message: Answer & { redacted_reasoning?: string } = { role: 'assistant', content: null, refusal: null }
+  const calls: ToolCall[] = []
+  for (const part of result.content) {
+    if (part.type === 'text') message.content = (message.content ?? '') + part.text
+    else if (part.type === 'reasoning') {
+      const { anthropic } = part.providerMetadata ?? {}
+      if (part.text) message.reasoning = (message.reasoning ?? '') + part.text
+      if (typeof anthropic?.signature === 'string') message.reasoning_signature = anthropic.signature
+      if (typeof anthropic?.redactedData === 'string') message.redacted_reasoning = anthropic.redactedData
+    } else if (part.type === 'tool-call' && !part.providerExecuted) calls.push(toolCall(part, calls.length))
+  }
+  if (calls.length > 0) message.tool_calls = calls
+  const finish = finishOf(result.finishReason, calls.length)
+  if (!finish) return undefined
+  return {
+    id: result.response?.id ?? id,
+    object: 'chat.completion',
+    ...framing,
+    system_fingerprint: '',
+    choices: [{ index: 0, finish_reason: finish, message, logprobs: null }],
+    usage: usageOf(result.usage),
+  }
+}
+
+/** How a stream is told. */
+export interface Streaming extends Framing {
+  /** Whether the client asked for usage. */
+  includeUsage: boolean
+  /** Told the counts when they are known. */
+  counted(usage: Usage): void
+  /** What to throw for an error part, or when there is none and the answer ended all the same. */
+  failure(error?: unknown): Error
+}
+
+/** The chunks of a stream; throws when the provider broke it off, or ended it before the answer was complete. */
+export async function* chunksOf(parts: AsyncIterable<StreamPart>, streaming: Streaming): AsyncGenerator<StreamEvent> {
+  const { created, model, includeUsage, counted, failure } = streaming
+  let id = streaming.id
+  let began = false
+  const calls = new CallDeltas()
+  const chunk = (choices: ChatChunk['choices'], usage: Usage | null = null): StreamEvent => ({
+    data: {
+      ...{ id, object: 'chat.completion.chunk', created, model, system_fingerprint: '', choices },
+      ...(includeUsage ? { usage } : {}),
+    },
+  })
+  const choice = (delta: Delta, finish: FinishReason | null = null) =>
+    chunk([{ index: 0, delta, logprobs: null, finish_reason: finish }])
+  for await (const part of parts) {
+    if (part.type === 'response-metadata') id = part.id ?? id
+    else if (part.type === 'error') throw failure(part.error)
+    else if (part.type === 'finish') {
+      const finish = finishOf(part.finishReason, calls.count)
+      if (!finish) break
+      const usage = usageOf(part.usage)
+      counted(usage)
+      yield choice({}, finish)
+      if (includeUsage) yield chunk([], usage)
+      return
+    } else {
+      const delta = part.type.startsWith('tool-') ? calls.of(part) : textDelta(part)
+      if (!delta) continue
+      if (!began) yield choice({ role: 'assistant', content: delta.content === undefined ? null : '', refusal: null })
+      began = true
+      yield { ...choice(delta), tokens: 1 }
+    }
+  }
+  throw failure()
+}
+
+function textDelta(part: StreamPart): Delta | undefined {
+  switch (part.type) {
+    case 'text-delta':
+      return part.delta ? { content: part.delta } : undefined
+    case 'reasoning-start': {
+      const data = mark(part.providerMetadata, 'anthropic', 'redactedData')
+      return data ? { redacted_reasoning: data } : undefined
+    }
+    case 'reasoning-delta': {
+      const signature = mark(part.providerMetadata, 'anthropic', 'signature')
+      if (!part.delta && !signature) return undefined
+      return {
+        ...(part.delta ? { reasoning: part.delta } : {}),
+        ...(signature ? { reasoning_signature: signature } : {}),
+      }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Tool calls in pieces: who began which, and whose arguments have come. */
+class CallDeltas {
+  readonly #calls = new Map<string, { index: number; filled: boolean }>()
+
+  get count(): number {
+    return this.#calls.size
+  }
+
+  of(part: StreamPart): Delta | undefined {
+    switch (part.type) {
+      case 'tool-input-start':
+        return part.providerExecuted ? undefined : this.#begin(part.id, part.toolName)
+      case 'tool-input-delta': {
+        const call = this.#calls.get(part.id)
+        if (!call || !part.delta) return undefined
+        call.filled = true
+        return { tool_calls: [{ index: call.index, function: { arguments: part.delta } }] }
+      }
+      case 'tool-call': {
+        if (part.providerExecuted) return undefined
+        const begun = this.#calls.get(part.toolCallId)
+        const whole = toolCall(part, begun?.index ?? this.#calls.size)
+        if (!begun) this.#begin(part.toolCallId, part.toolName)
+        const { thought_signature } = whole
+        if (!begun) return { tool_calls: [whole] }
+        if (begun.filled && !thought_signature) return undefined
+        const rest = begun.filled ? '' : part.input
+        const signed = thought_signature ? { thought_signature } : {}
+        return { tool_calls: [{ index: begun.index, function: { arguments: rest }, ...signed }] }
+      }
+      default:
+        return undefined
+    }
+  }
+
+  #begin(id: string, name: string): Delta {
+    const index = this.#calls.size
+    this.#calls.set(id, { index, filled: false })
+    return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }
+  }
+}

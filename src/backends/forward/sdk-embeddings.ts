@@ -1,0 +1,47 @@
+// Embeddings of Google through its model package.
+import type { EmbeddingModelV4 } from '@ai-sdk/provider'
+import type { BackendCall } from '../../contract/backend.ts'
+import { ApiError } from '../../contract/error.ts'
+import type { Reply } from '../../contract/reply.ts'
+import { BARE } from './transport.ts'
+
+interface EmbeddingsRequest {
+  input: string | string[] | number[] | number[][]
+  dimensions?: number | null
+  encoding_format?: 'float' | 'base64' | null
+}
+
+/** Vectors of all inputs, in as many calls as the provider needs. Google does not count tokens, so they are counted here. */
+export async function embed(model: EmbeddingModelV4, call: BackendCall): Promise<Reply> {
+  const { input, dimensions, encoding_format: format } = call.request as EmbeddingsRequest
+  const texts = typeof input === 'string' ? [input] : input
+  if (!texts.every((text) => typeof text === 'string')) {
+    throw new ApiError(400, 'unsupported_value', "'input' must be a text or texts, not tokens, with this provider", {
+      param: 'input',
+    })
+  }
+  const most = (await model.maxEmbeddingsPerCall) ?? texts.length
+  const vectors: number[][] = []
+  for (let at = 0; at < texts.length; at += most) {
+    const { embeddings } = await model.doEmbed({
+      values: texts.slice(at, at + most),
+      abortSignal: call.signal,
+      ...(dimensions == null ? {} : { dimensions }),
+    })
+    vectors.push(...embeddings)
+  }
+  const tokens = call.operation.promptTokens(call.request)
+  const usage = { prompt_tokens: tokens, total_tokens: tokens }
+  const data = vectors.map((vector, index) => ({
+    object: 'embedding',
+    index,
+    embedding: format === 'base64' ? Buffer.from(new Float32Array(vector).buffer).toString('base64') : vector,
+  }))
+  return {
+    ...BARE,
+    status: 200,
+    headers: {},
+    body: { kind: 'value', value: { object: 'list', data, model: call.model, usage } },
+    usage,
+  }
+}

@@ -1,0 +1,233 @@
+// A chat request as the model packages take it.
+import type {
+  LanguageModelV4CallOptions as CallOptions,
+  LanguageModelV4FilePart as FilePart,
+  JSONSchema7,
+  LanguageModelV4Message as ModelMessage,
+  SharedV4ProviderOptions as ProviderOptions,
+  LanguageModelV4TextPart as TextPart,
+} from '@ai-sdk/provider'
+import type { ChatRequest, Message } from '../../contract/chat-request.ts'
+import { ApiError } from '../../contract/error.ts'
+import { quote } from '../../contract/validation.ts'
+
+type Cached = { cache_control?: { type: 'ephemeral'; ttl: '5m' | '1h' } | null }
+type Assistant = Extract<Message, { role: 'assistant' }>
+type UserPart = Exclude<Extract<Message, { role: 'user' }>['content'], string>[number]
+
+/** The call of a chat request; 400 for what neither Anthropic nor Google can do. */
+export function callOptions(request: ChatRequest): CallOptions {
+  refuseUnsupported(request)
+  const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
+  return given({
+    prompt: promptOf(request.messages),
+    maxOutputTokens: request.max_completion_tokens ?? request.max_tokens,
+    temperature: request.temperature,
+    topP: request.top_p,
+    topK: request.top_k,
+    presencePenalty: request.presence_penalty,
+    frequencyPenalty: request.frequency_penalty,
+    stopSequences: stop,
+    seed: request.seed,
+    responseFormat: formatOf(request),
+    ...toolsOf(request),
+    ...reasoningOf(request),
+  })
+}
+
+/** The object less what nobody gave. */
+const given = (options: { [K in keyof CallOptions]: CallOptions[K] | null }): CallOptions =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)) as CallOptions
+
+function refuseUnsupported({ n, logprobs, modalities }: ChatRequest): void {
+  const refuse = (param: string, why: string) => {
+    throw new ApiError(400, 'unsupported_value', `'${param}' ${why} with this provider`, { param })
+  }
+  if (n != null && n > 1) refuse('n', 'must be 1')
+  if (logprobs) refuse('logprobs', 'must be false')
+  if (modalities?.includes('audio')) refuse('modalities', 'must be ["text"]')
+}
+
+function formatOf({ response_format: format }: ChatRequest): CallOptions['responseFormat'] {
+  if (format?.type === 'json_object') return { type: 'json' }
+  if (format?.type !== 'json_schema') return undefined
+  const { name, description, schema } = format.json_schema
+  return { type: 'json', name, ...(description ? { description } : {}), ...(schema ? { schema } : {}) }
+}
+
+function toolsOf({ tools, tool_choice: choice }: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'> {
+  if (!tools?.length) return {}
+  return {
+    tools: tools.map(({ function: { name, description, parameters, strict } }) => ({
+      type: 'function',
+      name,
+      inputSchema: (parameters ?? { type: 'object', properties: {} }) as JSONSchema7,
+      ...(description ? { description } : {}),
+      ...(strict == null ? {} : { strict }),
+    })),
+    toolChoice:
+      typeof choice === 'object' && choice !== null
+        ? { type: 'tool', toolName: choice.function.name }
+        : { type: choice ?? 'auto' },
+  }
+}
+
+/** How hard to think. Anthropic and Google each read their own options only. */
+function reasoningOf({
+  reasoning_effort: effort,
+  thinking,
+  parallel_tool_calls: parallel,
+}: ChatRequest): Pick<CallOptions, 'reasoning' | 'providerOptions'> {
+  const serial = parallel === false ? { disableParallelToolUse: true } : {}
+  if (effort === 'none' || thinking?.type === 'disabled') {
+    return { reasoning: 'none', providerOptions: { anthropic: serial } }
+  }
+  const shown = { thinkingConfig: { includeThoughts: true } }
+  if (thinking?.type === 'enabled') {
+    const { budget_tokens: budget, thinking_level: level } = thinking
+    const amount = level ? { thinkingLevel: level } : { thinkingBudget: budget }
+    return {
+      providerOptions: {
+        anthropic: { ...serial, thinking: { type: 'enabled', budgetTokens: budget } },
+        google: { thinkingConfig: { includeThoughts: true, ...amount } },
+      },
+    }
+  }
+  if (effort) return { reasoning: effort, providerOptions: { anthropic: serial, google: shown } }
+  if (!thinking) return { providerOptions: { anthropic: serial } }
+  return { providerOptions: { anthropic: { ...serial, thinking: { type: 'adaptive' } }, google: shown } }
+}
+
+/** Marks the end of a prefix that the provider shall keep. */
+function cacheOptions({ cache_control: cache }: Cached): { providerOptions?: ProviderOptions } {
+  return cache ? { providerOptions: { anthropic: { cacheControl: { type: cache.type, ttl: cache.ttl } } } } : {}
+}
+
+function promptOf(messages: readonly Message[]): ModelMessage[] {
+  const toolNames = new Map<string, string>()
+  const prompt: ModelMessage[] = []
+  for (const [index, message] of messages.entries()) {
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        for (const part of textParts(message.content)) {
+          prompt.push({ role: 'system', content: part.text, ...cacheOptions(part) })
+        }
+        break
+      case 'user':
+        prompt.push({ role: 'user', content: userParts(message.content) })
+        break
+      case 'assistant':
+        for (const call of message.tool_calls ?? []) toolNames.set(call.id, call.function.name ?? '')
+        prompt.push({ role: 'assistant', content: assistantParts(message, index) })
+        break
+      case 'tool':
+        addToolResult(prompt, message, toolNames)
+        break
+      default:
+        message satisfies never
+    }
+  }
+  return prompt
+}
+
+const textParts = (content: string | readonly ({ text: string } & Cached)[]) =>
+  typeof content === 'string' ? [{ text: content }] : content
+
+/** Results of one round of calls belong into one message. */
+function addToolResult(
+  prompt: ModelMessage[],
+  { content, tool_call_id: id }: Extract<Message, { role: 'tool' }>,
+  toolNames: ReadonlyMap<string, string>,
+): void {
+  const toolCallId = id ?? ''
+  const value = textParts(content)
+    .map((part) => part.text)
+    .join('')
+  const result = {
+    type: 'tool-result' as const,
+    toolCallId,
+    toolName: toolNames.get(toolCallId) ?? '',
+    output: { type: 'text' as const, value },
+  }
+  const last = prompt.at(-1)
+  if (last?.role === 'tool') last.content.push(result)
+  else prompt.push({ role: 'tool', content: [result] })
+}
+
+function assistantParts(message: Assistant, index: number): Extract<ModelMessage, { role: 'assistant' }>['content'] {
+  const parts: Extract<ModelMessage, { role: 'assistant' }>['content'] = []
+  const reason = (text: string, marks: Record<string, string>) =>
+    parts.push({ type: 'reasoning', text, providerOptions: { anthropic: marks } })
+  const { reasoning, reasoning_signature: signature } = message
+  if (typeof reasoning === 'string') reason(reasoning, typeof signature === 'string' ? { signature } : {})
+  const { content } = message
+  for (const part of typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? [])) {
+    if (part.type === 'reasoning') reason(part.reasoning, part.signature ? { signature: part.signature } : {})
+    else if (part.type === 'redacted_reasoning') reason('', { redactedData: part.data })
+    else if (part.type === 'refusal') parts.push({ type: 'text', text: part.refusal })
+    else if (part.text) parts.push({ type: 'text', text: part.text, ...cacheOptions(part as Cached) })
+  }
+  for (const [number, call] of (message.tool_calls ?? []).entries()) {
+    const signed = call.thought_signature
+    parts.push({
+      type: 'tool-call',
+      toolCallId: call.id,
+      toolName: call.function.name ?? '',
+      input: argumentsOf(call.function.arguments, `messages[${index}].tool_calls[${number}].function.arguments`),
+      ...(signed ? { providerOptions: { google: { thoughtSignature: signed } } } : {}),
+    })
+  }
+  return parts
+}
+
+function argumentsOf(text: string | undefined, param: string): unknown {
+  try {
+    return JSON.parse(text || '{}')
+  } catch {
+    throw new ApiError(400, 'invalid_value', `'${param}' must be JSON, got ${quote(text)}`, { param })
+  }
+}
+
+const userParts = (content: string | readonly UserPart[]): (TextPart | FilePart)[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(userPart)
+
+function userPart(part: UserPart): TextPart | FilePart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text, ...cacheOptions(part) }
+    case 'image_url':
+      return { ...filePart(part.image_url.url, 'image/jpeg'), ...cacheOptions(part) }
+    case 'input_audio': {
+      const mediaType = part.input_audio.format === 'wav' ? 'audio/wav' : 'audio/mpeg'
+      return { type: 'file', mediaType, data: { type: 'data', data: part.input_audio.data } }
+    }
+    case 'file': {
+      const { file_data: data, uri, mimeType, filename } = part.file
+      const file = filePart(data ?? uri ?? '', mimeType ?? typeOfName(filename ?? '') ?? 'application/pdf')
+      return { ...file, ...(filename ? { filename } : {}), ...cacheOptions(part) }
+    }
+    default:
+      return part satisfies never
+  }
+}
+
+const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?,/
+
+/** A file from a data URL, an address or plain base64; `mediaType` where it does not say itself. */
+function filePart(source: string, mediaType: string): FilePart {
+  const inline = DATA_URL.exec(source)
+  if (inline) {
+    const data = source.slice(inline[0].length)
+    return { type: 'file', mediaType: inline[1] || mediaType, data: { type: 'data', data } }
+  }
+  const url = URL.parse(source)
+  if (!url) return { type: 'file', mediaType, data: { type: 'data', data: source } }
+  return { type: 'file', mediaType: typeOfName(url.pathname) ?? mediaType, data: { type: 'url', url } }
+}
+
+/** The media type that a file name's ending stands for. */
+function typeOfName(name: string): string | undefined {
+  const [type = ''] = Bun.file(name).type.split(';')
+  return type === 'application/octet-stream' ? undefined : type
+}

@@ -1,0 +1,109 @@
+// Anthropic and Google through their model packages, over our transport.
+import { APICallError, type EmbeddingModelV4, type LanguageModelV4 } from '@ai-sdk/provider'
+import type { BackendCall } from '../../contract/backend.ts'
+import type { ChatRequest } from '../../contract/chat-request.ts'
+import type { Reply } from '../../contract/reply.ts'
+import type { Upstream } from '../../providers/endpoints.ts'
+import { bareModel } from './request.ts'
+import { chunksOf, completionOf } from './sdk-answer.ts'
+import { embed } from './sdk-embeddings.ts'
+import { failureOf, streamFailure } from './sdk-errors.ts'
+import { callOptions } from './sdk-prompt.ts'
+import { BARE, connected, errorReply, keptHeaders, type Transport, unusable } from './transport.ts'
+
+/** What the packages make of a provider. */
+interface Models {
+  languageModel(id: string): LanguageModelV4
+  embeddingModel(id: string): EmbeddingModelV4
+}
+
+/** A provider's answer that is no success, on its way through a package. */
+class Refused extends Error {
+  readonly reply: Reply
+  constructor(reply: Reply) {
+    super('refused')
+    this.reply = reply
+  }
+}
+
+/** Forwards one attempt; the operation is one that the provider has. */
+export async function answerThroughSdk(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
+  try {
+    const models = await modelsOf(upstream, call, transport)
+    const id = bareModel(call.model)
+    if (call.operation.name === 'embeddings') return await embed(models.embeddingModel(id), call)
+    return await chat(models.languageModel(id), upstream, call)
+  } catch (error) {
+    if (error instanceof Refused) return error.reply
+    const failure = await failureOf(error, upstream, call)
+    if (!APICallError.isInstance(failure)) throw failure
+    // A status here was told inside a stream: that of the response itself is taken care of by our transport.
+    if ((failure.statusCode ?? 0) >= 400) throw streamFailure(upstream, failure)
+    return unusable(upstream, `${upstream.name} gave an answer that is none: ${failure.message}`)
+  }
+}
+
+async function modelsOf(upstream: Upstream, { making, signal }: BackendCall, transport: Transport): Promise<Models> {
+  let ids = 0
+  const settings = {
+    baseURL: upstream.baseUrl ?? '',
+    apiKey: upstream.key ?? '',
+    generateId: () => `call_${making.id}_${ids++}`,
+    fetch: (async (url: string | URL | Request, init: RequestInit = {}) => {
+      const response = await connected(upstream, signal, () => transport(String(url), init))
+      if (!response.ok) throw new Refused(await errorReply(upstream, response, signal))
+      return response
+    }) as typeof fetch,
+  }
+  if (upstream.kind === 'anthropic') return (await import('@ai-sdk/anthropic')).createAnthropic(settings)
+  return (await import('@ai-sdk/google')).createGoogle(settings)
+}
+
+async function chat(model: LanguageModelV4, upstream: Upstream, call: BackendCall): Promise<Reply> {
+  const request = call.request as ChatRequest
+  const { making, signal } = call
+  const framing = { id: `chatcmpl-${making.id}`, created: Math.floor(making.now / 1000), model: call.model }
+  const options = { ...callOptions(request), abortSignal: signal }
+  if (!call.stream) {
+    const result = await model.doGenerate(options)
+    const value = completionOf(result, framing)
+    if (!value)
+      return unusable(
+        upstream,
+        `${upstream.name} did not complete its answer: ${result.finishReason.raw ?? 'it gave no reason'}`,
+      )
+    return {
+      ...BARE,
+      status: 200,
+      headers: headersOf(result.response),
+      body: { kind: 'value', value },
+      usage: value.usage,
+    }
+  }
+  const { stream, response } = await model.doStream(options)
+  const reply: Reply = { ...BARE, status: 200, headers: headersOf(response), body: { kind: 'events', events: [] } }
+  const chunks = chunksOf(stream, {
+    ...framing,
+    includeUsage: request.stream_options?.include_usage === true,
+    counted(usage) {
+      reply.usage = usage
+    },
+    failure: (error) => streamFailure(upstream, error),
+  })
+  reply.body = { kind: 'events', events: failing(chunks, upstream, call) }
+  return reply
+}
+
+/** The items, with what goes wrong between them in our words. */
+async function* failing<T>(items: AsyncIterable<T>, upstream: Upstream, call: BackendCall): AsyncGenerator<T> {
+  try {
+    yield* items
+  } catch (error) {
+    throw await failureOf(error, upstream, call)
+  }
+}
+
+function headersOf(response: { headers?: Record<string, string> } | undefined): Record<string, string> {
+  const { 'content-type': _, ...headers } = keptHeaders(Object.entries(response?.headers ?? {}))
+  return headers
+}

@@ -1,0 +1,78 @@
+// The way to a provider and back: what is common to every wire format. Keys never leave this folder in another direction.
+import { ConnectionFailure, type Reply } from '../../contract/reply.ts'
+import type { Upstream } from '../../providers/endpoints.ts'
+
+/** Sends one request; `fetch`, or what a test puts in its place. */
+export type Transport = (url: string, init: RequestInit) => Promise<Response>
+
+/**
+ * The network. No time limit of its own, since the gateway keeps the time; redirects are not followed, since the key would
+ * go with them; answers come unpacked, so that each event of a stream is passed on when it comes.
+ */
+export const network: Transport = (url, init) => {
+  const headers = new Headers(init.headers)
+  headers.set('accept-encoding', 'identity')
+  return fetch(url, { ...init, headers, redirect: 'manual', timeout: false })
+}
+
+/** What `work` gives; its failure is a `ConnectionFailure`, or the signal's reason once that is aborted. */
+export async function connected<T>(
+  { name, key, baseUrl = '' }: Upstream,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    signal.throwIfAborted()
+    const { code, message } = error as { code?: string; message: string }
+    const why = (code && REASONS[code]) || message
+    throw new ConnectionFailure(withoutKey(`no connection to ${name} at ${new URL(baseUrl).origin}: ${why}`, key))
+  }
+}
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'it was refused',
+  ECONNRESET: 'it was closed before the answer was complete',
+  ENOTFOUND: 'there is no host of that name',
+  InvalidHTTPResponse: 'what it answered is no HTTP',
+}
+
+const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|(?:x-)?request-id|content-type)$/
+
+/** The headers of an answer that say something about the call: limits, when to come again, the provider's request id. */
+export const keptHeaders = (headers: Iterable<[string, string]>): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => KEPT.test(name)))
+
+const encoder = new TextEncoder()
+
+/** A text without the key, should a provider have repeated it. */
+export const withoutKey = (text: string, key: string | undefined): string =>
+  key ? text.replaceAll(key, '[key]') : text
+
+/** What every reply of a provider has. */
+export const BARE = { usage: null, fixture: null, synthesized: false } as const
+
+/** The reply of an answer that is no success: its status and body as they came, less the key. */
+export async function errorReply(upstream: Upstream, response: Response, signal: AbortSignal): Promise<Reply> {
+  const { status } = response
+  if (status < 400) return unusable(upstream, await strayMessage(upstream, response))
+  const headers = keptHeaders(response.headers)
+  const text = await connected(upstream, signal, () => response.text())
+  const contentType = headers['content-type'] ?? 'text/plain'
+  const bytes = encoder.encode(withoutKey(text, upstream.key))
+  return { ...BARE, status, headers, body: { kind: 'bytes', contentType, bytes } }
+}
+
+async function strayMessage({ name }: Upstream, { status, headers, body }: Response): Promise<string> {
+  await body?.cancel()
+  const target = headers.get('location')
+  if (target === null) return `${name} answered with status ${status}, which is no answer to a call`
+  return `${name} sent the call on to ${URL.parse(target)?.origin ?? 'another path'}, which is not followed, since the key would go with it: set that address as base_url`
+}
+
+/** The reply for an answer that came, and that nobody can use: 502 with the reason. */
+export function unusable({ key }: Upstream, reason: string): Reply {
+  const bytes = encoder.encode(JSON.stringify({ error: { message: withoutKey(reason, key), code: 'bad_gateway' } }))
+  return { ...BARE, status: 502, headers: {}, body: { kind: 'bytes', contentType: 'application/json', bytes } }
+}

@@ -1,0 +1,83 @@
+// Reads the settings file: each setting with the file and line it came from, for the errors.
+import { readFileSync } from 'node:fs'
+import { LineCounter, parseDocument } from 'yaml'
+import { quote } from '../contract/validation.ts'
+
+/** A setting that cannot be used; the message is one line that names the value and what would be valid. */
+export class ConfigError extends Error {}
+
+/** A value, and where it came from. */
+export interface Given {
+  value: unknown
+  source: string
+}
+
+/** The section `providers`: its value, and the place (file and line) of each key in it. */
+export interface ProvidersSection {
+  value: unknown
+  placeOf(path: readonly string[]): string
+}
+
+const DEFAULT_FILE = 'understudy.yaml'
+const PROVIDERS = 'providers'
+/** What a settings file holds. */
+export interface FileSettings {
+  settings: Map<string, Given>
+  /** The providers have no flag and no variable: they are a section of the file alone. */
+  section?: ProvidersSection
+}
+
+/** What the settings file says; the one called `understudy.yaml` need not be there. Throws `ConfigError` when it cannot be used. */
+export function readConfigFile(named: string | undefined, keys: readonly string[]): FileSettings {
+  const path = named ?? DEFAULT_FILE
+  const text = readText(path)
+  if (text === undefined) {
+    if (named !== undefined) throw new ConfigError(`settings file ${quote(path)} does not exist`)
+    return { settings: new Map() }
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const place = (offset: number) => `${path}:${lines.linePos(offset).line}`
+  const [broken] = document.errors
+  if (broken) throw new ConfigError(`${place(broken.pos[0])}: ${broken.message}`)
+  const values = valuesOf(document, path)
+  if (typeof values !== 'object' || Array.isArray(values)) {
+    throw new ConfigError(`${path} is ${quote(values)}, not settings by name; valid: ${keys.join(', ')}`)
+  }
+  const placeOf = (keyPath: readonly string[]) => {
+    const node = document.getIn(keyPath, true) as { range?: [number] } | undefined
+    return place(node?.range?.[0] ?? 0)
+  }
+  const { [PROVIDERS]: providers, ...rest } = values as Record<string, unknown>
+  const settings = new Map(
+    Object.entries(rest).map(([key, value]) => {
+      const source = `${placeOf([key])}: ${key}`
+      if (!keys.includes(key)) {
+        throw new ConfigError(`${source} is no setting; valid: ${[...keys, PROVIDERS].join(', ')}`)
+      }
+      return [key, { value, source }] as const
+    }),
+  )
+  if (providers === undefined) return { settings }
+  return { settings, section: { value: providers, placeOf: (keyPath) => placeOf([PROVIDERS, ...keyPath]) } }
+}
+
+/** The text of a file, undefined when there is none. */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    if (code === 'ENOENT') return undefined
+    throw new ConfigError(`settings file ${quote(path)} cannot be read: ${message}`)
+  }
+}
+
+/** The document as a value; an alias without its anchor is found only here. */
+function valuesOf(document: ReturnType<typeof parseDocument>, path: string): unknown {
+  try {
+    return document.toJS() ?? {}
+  } catch (error) {
+    throw new ConfigError(`${path}: ${(error as Error).message}`)
+  }
+}

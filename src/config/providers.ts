@@ -1,0 +1,137 @@
+// The providers of understudy.yaml: which are forwarded to, where they are, and the key of each.
+import { z } from 'zod'
+import { quote } from '../contract/validation.ts'
+import {
+  ENDPOINTS,
+  endpointOf,
+  lackOf,
+  PROVIDER_KINDS,
+  type ProviderKind,
+  type Upstream,
+} from '../providers/endpoints.ts'
+import { ConfigError, type ProvidersSection } from './file.ts'
+
+export const BACKENDS = ['fixture', 'forward'] as const
+/** Who answers: files, or a real provider. */
+export type BackendName = (typeof BACKENDS)[number]
+
+/** Which providers are forwarded to. */
+export interface Forwarding {
+  /** All that calls may be forwarded to; empty when nothing is. */
+  readonly upstreams: readonly Upstream[]
+  /** Names that the settings file adds to the known ones. */
+  readonly named: readonly string[]
+  /** Whether the calls of a provider are forwarded. */
+  forwards(provider: string): boolean
+}
+
+/** Where keys and the choice of backend come from. */
+export interface ForwardingSources {
+  section: ProvidersSection | undefined
+  /** For providers that do not say themselves. */
+  backend: BackendName
+  environment: Record<string, string | undefined>
+}
+
+interface Entry {
+  kind?: ProviderKind
+  base_url?: string
+  api_key?: string
+  backend?: BackendName
+}
+
+const isAddress = (text: string) => {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === ''
+}
+const KEY = /^[\x21-\x7e]+$/
+const VARIABLE = /^\$\{(\w+)\}$/
+
+// A key is never quoted in an error.
+const FIELDS: Record<keyof Entry, { schema: z.ZodType; valid: string; secret?: boolean }> = {
+  kind: { schema: z.enum(PROVIDER_KINDS), valid: 'openai-compatible, anthropic or google' },
+  base_url: {
+    schema: z.string().refine(isAddress),
+    valid: 'an http or https address without a user name, such as http://127.0.0.1:8000/v1',
+  },
+  api_key: {
+    schema: z.string().regex(KEY),
+    valid: `a text without spaces, or \${NAME} for a variable of the environment`,
+    secret: true,
+  },
+  backend: { schema: z.enum(BACKENDS), valid: 'fixture or forward' },
+}
+const fields = Object.keys(FIELDS)
+
+/** What is forwarded to whom; throws `ConfigError` for the first thing in the section that is wrong. */
+export function readForwarding({ section, backend, environment }: ForwardingSources): Forwarding {
+  const entries = section ? readEntries(section) : new Map<string, Entry>()
+  const forwarded = (name: string) => (entries.get(name)?.backend ?? backend) === 'forward'
+  const candidates = [...new Set([...(backend === 'forward' ? Object.keys(ENDPOINTS) : []), ...entries.keys()])]
+  const upstreams = candidates.filter(forwarded).map((name) => {
+    const upstream = upstreamOf(name, entries.get(name) ?? {}, environment)
+    if (upstream.baseUrl === undefined && section && entries.has(name)) {
+      throw new ConfigError(`${section.placeOf([name])}: providers.${name} is forwarded to, so it needs a base_url`)
+    }
+    return upstream
+  })
+  return { upstreams, named: [...entries.keys()], forwards: forwarded }
+}
+
+function readEntries({ value, placeOf }: ProvidersSection): Map<string, Entry> {
+  if (!isMapping(value)) {
+    throw new ConfigError(`${placeOf([])}: providers ${quote(value)} is not valid: it must be providers by name`)
+  }
+  for (const [name, entry] of Object.entries(value)) {
+    const at = `${placeOf([name])}: providers.${name}`
+    if (!/^[\w.-]+$/.test(name)) {
+      throw new ConfigError(`${at} is not valid: a provider's name must be letters, digits, '.', '_' and '-'`)
+    }
+    if (!isMapping(entry))
+      throw new ConfigError(`${at} is not valid: it must be settings by name (${fields.join(', ')})`)
+    for (const [key, setting] of Object.entries(entry)) checkField([name, key], setting, placeOf)
+  }
+  return new Map(Object.entries(value as Record<string, Entry>))
+}
+
+const isMapping = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function checkField([name, key]: [string, string], value: unknown, placeOf: ProvidersSection['placeOf']): void {
+  const at = `${placeOf([name, key])}: providers.${name}.${key}`
+  const field = Object.hasOwn(FIELDS, key) ? FIELDS[key as keyof Entry] : undefined
+  if (!field) throw new ConfigError(`${at} is no setting; valid: ${fields.join(', ')}`)
+  if (field.schema.safeParse(value).success) return
+  const shown = field.secret ? '' : ` ${quote(value)}`
+  throw new ConfigError(`${at}${shown} is not valid: it must be ${field.valid}`)
+}
+
+function upstreamOf(name: string, entry: Entry, environment: Record<string, string | undefined>): Upstream {
+  const { keyVariable: usual, operations, ...endpoint } = endpointOf(name, entry.kind)
+  const { base_url: address, api_key: given } = entry
+  const named = given && VARIABLE.exec(given)?.[1]
+  const keyVariable = named ?? usual
+  const key = given && !named ? given : (keyVariable && environment[keyVariable]?.trim()) || undefined
+  if (key && !KEY.test(key)) throw new ConfigError(`${keyVariable} is not valid: it must be ${FIELDS.api_key.valid}`)
+  // What stands at an address of one's own may have more operations than the provider; a translated one has not.
+  const limited = operations && (!address || endpoint.kind !== 'openai-compatible')
+  return {
+    ...endpoint,
+    ...(limited ? { operations } : {}),
+    ...(address ? { baseUrl: address.replace(/\/$/, '') } : {}),
+    ...(keyVariable ? { keyVariable } : {}),
+    ...(key ? { key } : {}),
+    name,
+    // At an address of one's own there may be nobody who wants a key, unless one was named.
+    keyOptional: address !== undefined && !named,
+  }
+}
+
+/** In one line, whether real calls are made and to whom. */
+export function describeForwarding({ upstreams, forwards }: Forwarding): string {
+  if (upstreams.length === 0) return 'fixture: cannot reach the network'
+  const ready = upstreams.filter((upstream) => !lackOf(upstream)).map(({ name }) => name)
+  // No provider has this name: what holds for it holds for all that are not named.
+  const rest = forwards('') ? 'providers without a key are refused' : 'the rest is answered from fixtures'
+  return `forward: calls go to ${ready.join(', ') || 'nobody, since no provider has its key'} (${rest})`
+}

@@ -1,0 +1,30 @@
+// What answers attempts: fixtures, a real provider, or either with faults around it.
+import type { Clock } from '../lib/clock.ts'
+import type { Making, Operation, Prompt } from './operation.ts'
+import type { Reply } from './reply.ts'
+
+/** One attempt as a backend sees it. */
+export interface BackendCall {
+  operation: Operation
+  /** The parsed, rendered request; its model is that of the attempt. */
+  request: unknown
+  /** `<provider>/<model>` of this attempt. */
+  model: string
+  stream: boolean
+  prompt: Prompt
+  making: Making
+  clock: Clock
+  /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */
+  signal: AbortSignal
+  /** How many times the sequence of the fixture at a place has been used before; counts this use. */
+  uses(place: string): number
+}
+
+/** Answers attempts. */
+export interface Backend {
+  /**
+   * A reply, whatever its status.
+   * @throws ConnectionFailure when there is none, the signal's reason when it is aborted, `ApiError` for a user's mistake.
+   */
+  answer(call: BackendCall): Promise<Reply>
+}

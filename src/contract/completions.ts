@@ -1,0 +1,94 @@
+// Legacy completions on the wire, and what a fixture says of them.
+import { z } from 'zod'
+import { Usage } from './chat.ts'
+import { TextScript } from './script.ts'
+import {
+  Identity,
+  Metadata,
+  ModelId,
+  PromptServiceOptions,
+  Routing,
+  TemplateEngine,
+  Thinking,
+  Thread,
+} from './shared.ts'
+import { textsSchema } from './texts.ts'
+
+const penalty = z.number().min(-2).max(2).nullish()
+/** Most choices that one call may ask for, over all of its prompts. */
+export const MOST_CHOICES = 2048
+
+/** The body of `POST /v2/router/completions`; unknown fields are kept. */
+export const CompletionRequest = z
+  .looseObject({
+    model: ModelId.meta({ examples: ['openai/gpt-3.5-turbo-instruct'] }),
+    prompt: textsSchema(0).describe(
+      'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
+    ),
+    echo: z.boolean().nullish().describe('Whether each choice begins with its prompt.'),
+    frequency_penalty: penalty,
+    presence_penalty: penalty,
+    max_tokens: z.int().min(0).nullish().describe('Most tokens generated for each choice; 16 when left out.'),
+    seed: z.int().nullish(),
+    stop: z
+      .union([z.string(), z.array(z.string()).max(4)])
+      .nullish()
+      .describe('Up to 4 sequences that end the text; they are not part of it.'),
+    temperature: z.number().min(0).max(2).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    n: z.int().min(1).max(128).nullish().describe('Choices for each prompt.'),
+    user: z.string().nullish().describe('The end user, by any name.'),
+    thinking: Thinking.nullish(),
+    metadata: Metadata.nullish(),
+    identity: Identity.nullish(),
+    thread: Thread.nullish(),
+    variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the prompt.'),
+    template_engine: TemplateEngine.nullish(),
+    ...Routing,
+    svc: PromptServiceOptions.nullish(),
+    stream: z.boolean().nullish().default(false),
+    stream_options: z
+      .looseObject({ include_usage: z.boolean().nullish() })
+      .nullish()
+      .describe('Only with `stream: true`.'),
+  })
+  .superRefine((body, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    if (body.stream_options != null && body.stream !== true) refuse('stream_options', "needs 'stream' to be true")
+    const choices = promptCount(body.prompt) * (body.n ?? 1)
+    if (choices > MOST_CHOICES) refuse('n', `must give at most ${MOST_CHOICES} choices over all prompts`)
+  })
+export type CompletionRequest = z.infer<typeof CompletionRequest>
+
+const promptCount = (prompt: unknown): number =>
+  Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
+
+/** Why a text ended; strict clients take no other value, and never null. */
+const FinishReason = z.enum(['stop', 'length', 'content_filter', 'tool_calls'])
+
+/** The answer, and one chunk of it when it is streamed: choices are ordered by prompt, then by number. */
+export const Completion = z.object({
+  id: z.string(),
+  object: z.literal('text_completion'),
+  created: z.int(),
+  model: z.string(),
+  system_fingerprint: z.string(),
+  choices: z.array(
+    z.object({ index: z.int().min(0), text: z.string(), logprobs: z.null(), finish_reason: FinishReason }),
+  ),
+  usage: Usage.optional(),
+})
+export type Completion = z.infer<typeof Completion>
+
+const { content, usage, timing } = TextScript.shape
+
+/** A completion as a fixture writes it. */
+export const CompletionScript = z.strictObject({
+  content: z
+    .union([content.unwrap(), z.array(z.string()).min(1)])
+    .describe('The text; a list has one for each prompt, the last one repeats.'),
+  finish_reason: FinishReason.optional().describe('Worked out from the reply when left out.'),
+  usage,
+  timing,
+})
+export type CompletionScript = z.infer<typeof CompletionScript>

@@ -1,0 +1,57 @@
+// Evaluators: questions about a text that a model or a schema answers.
+import { z } from 'zod'
+import { ModelId } from './shared.ts'
+import { common, Key, Path, Ulid, Uuid } from './workspace.ts'
+
+const operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'])
+const guardrail = { enabled: z.boolean(), alert_on_failure: z.boolean().default(false) }
+const GuardrailConfig = z
+  .discriminatedUnion('type', [
+    z.object({ ...guardrail, type: z.literal('boolean'), value: z.boolean() }),
+    z.object({ ...guardrail, type: z.literal('categorical'), values: z.array(z.string()).min(1) }),
+    z.object({ ...guardrail, type: z.literal('number'), value: z.number(), operator }),
+  ])
+  .describe('Which results pass when it is used as a guardrail.')
+
+const shared = {
+  path: Path,
+  key: Key.describe('Unique in the workspace.'),
+  description: z.string(),
+  guardrail_config: GuardrailConfig.nullish(),
+}
+const llm = {
+  prompt: z.string().describe('The question; `{{log.output}}` and `{{log.input}}` stand for what is judged.'),
+  mode: z.literal('single', { error: "must be 'single': a jury is not emulated" }),
+  model: ModelId,
+  output_type: z.enum(['boolean', 'categorical', 'number', 'string']).optional(),
+  repetitions: z.int().min(1).max(3).optional(),
+  categories: z.array(z.string()).optional(),
+  categorical_labels: z.array(z.object({ value: z.string(), description: z.string().optional() })).optional(),
+}
+const schema = { schema: z.looseObject({}).describe('JSON Schema that the text must satisfy.') }
+const TYPES = "must be 'llm_eval' or 'json_schema': evaluators that run code or call a server are not emulated"
+const withDefaults = { ...shared, path: Path.default('Default'), description: z.string().default('') }
+
+/** What makes an evaluator. */
+export const EvaluatorBody = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ type: z.literal('llm_eval'), ...withDefaults, ...llm, mode: llm.mode.default('single') }),
+    z.object({ type: z.literal('json_schema'), ...withDefaults, ...schema }),
+  ],
+  { error: TYPES },
+)
+/** What changes one; its type stays. */
+export const EvaluatorPatch = z.object({ ...shared, ...llm, ...schema }).partial()
+/** An evaluator as it is answered. */
+export const Evaluator = z.object({
+  _id: Ulid,
+  type: z.enum(['llm_eval', 'json_schema']),
+  ...shared,
+  ...z
+    .object({ ...llm, ...schema })
+    .partial()
+    .omit({ output_type: true }).shape,
+  project_id: Uuid,
+  ...common,
+})

@@ -1,0 +1,104 @@
+// What a fault is and what it may know. A kind is one file in faults/; the gateway calls it without asking which it is.
+import type { z } from 'zod'
+import type { Clock } from '../lib/clock.ts'
+import type { Operation } from './operation.ts'
+import type { Reply } from './reply.ts'
+
+/** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, or on the workspace. */
+export type FaultPoint = 'provider' | 'gateway' | 'workspace'
+
+/** What a fault may know of the attempt or call that it acts on. */
+export interface FaultContext {
+  at: FaultPoint
+  operation: Operation
+  request: unknown
+  provider: string
+  /** `<provider>/<model>` */
+  model: string
+  stream: boolean
+  /** Time of the session. */
+  clock: Clock
+  /** Aborted when nobody waits any more; whatever waits, waits with it. */
+  signal: AbortSignal
+  /** A number in [0, 1) for a purpose: a function of seed, session, rule and call. */
+  luck(purpose: string): number
+  /** What the rule remembers from one attempt of the session to the next, such as what is left of a quota. */
+  memory: Map<string, unknown>
+  /** Notes why the fault has no effect here, for the report; without it, it counts as applied. */
+  skip(reason: string): void
+}
+
+/** Goes on to what the fault is wrapped around: another fault, or the backend. */
+export type Next = () => Promise<Reply>
+
+/** One kind of fault. */
+export interface FaultKind<Options = never> {
+  /** Its name in scenario files. */
+  readonly type: string
+  /** One sentence for people: what goes wrong. */
+  readonly summary: string
+  /** Where it may act, the usual place first. */
+  readonly points: readonly FaultPoint[]
+  /** The fields beside `type`. */
+  readonly options: z.ZodObject & z.ZodType<Options>
+  /** Options that show it well, for schemas, docs and the tests of all kinds. */
+  readonly example: z.input<z.ZodObject> & Record<string, unknown>
+  /** Whether what the client sees needs the bare socket (a response that is no HTTP). */
+  readonly socket?: boolean
+  /** Gives the reply that is heard; throws `ConnectionFailure` when there is none. */
+  apply(options: Options, next: Next, context: FaultContext): Promise<Reply>
+}
+
+/** A fault of a rule, ready to act on one attempt or call. */
+export interface Injected {
+  /** The rule's name. */
+  rule: string
+  apply(
+    next: Next,
+    context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream'>,
+  ): Promise<Reply>
+}
+
+/** What a scenario knows of an attempt (at `provider`) or a call (at `gateway`) when it decides. */
+export interface FaultFacts {
+  at: 'provider' | 'gateway'
+  operation: Operation
+  request: unknown
+  model: string
+  /** 0 is the primary target. */
+  position: number
+  /** 1, 2, ... of this target. */
+  attempt: number
+  stream: boolean
+  headers: Headers
+  identity: string | undefined
+  thread: string | undefined
+  /** The last user message. */
+  text: string
+  /** Tells calls apart independently of the order in which they come: a function of the body and how often it came before. */
+  key: string
+  now: number
+}
+
+/** What has become of an attempt (at `provider`) or a call (at `gateway`), for expectations. */
+export interface Observed {
+  /** The trace of the call. */
+  trace: string
+  at: 'provider' | 'gateway'
+  operation: string
+  model: string
+  outcome: string
+  status: number
+  stream: boolean
+  position: number
+  attempt: number
+}
+
+/** A scenario being played in a session. */
+export interface Playing {
+  readonly name: string
+  /** A key for a call with this body. */
+  keyOf(text: string): string
+  faults(facts: FaultFacts): readonly Injected[]
+  observe(seen: Observed): void
+}

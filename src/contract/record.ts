@@ -1,0 +1,60 @@
+// Workspace records as they are stored, whatever their kind.
+
+/** The fields of a record, or of a body that makes or changes one. */
+export type Fields = Record<string, unknown>
+
+/** A record with what it is found by. */
+export interface NewRecord {
+  /** Its number in the session, of `Records.nextNumber`; also its place in lists. */
+  seq: number
+  /** Which resource it belongs to, such as `dataset`. */
+  kind: string
+  id: string
+  workspace: string
+  /** Id of the record it lies in, such as a datapoint's dataset; empty at the top. */
+  parent: string
+  /** Unique in workspace, kind and parent; null when the kind has none. */
+  key: string | null
+  body: Fields
+}
+
+/** What a page of a list is narrowed by; the cursors are ids of records in the same list. */
+export interface PageFilter {
+  kind: string
+  workspace: string
+  parent: string
+  /** Most records; all when left out. */
+  limit?: number | undefined
+  after?: string | undefined
+  before?: string | undefined
+}
+
+/** The records of one session. Every method works at once; changes belong inside `Session.transact`. */
+export interface Records {
+  get(kind: string, workspace: string, id: string): { parent: string; body: Fields } | undefined
+  byKey(kind: string, workspace: string, parent: string, key: string): Fields | undefined
+  /** Newest first. `hasMore` says whether the list goes on in the direction of paging. */
+  page(filter: PageFilter): { data: Fields[]; hasMore: boolean }
+  /** Whether a page can begin at this id. */
+  inList(filter: Omit<PageFilter, 'limit'>, id: string): boolean
+  count(kind: string, parent: string): number
+  /** Every record of a kind that has a key, in all workspaces, oldest first. */
+  keyed(kind: string): { workspace: string; body: Fields }[]
+  /** Whether any record of a workspace has this value in a field. A look at each of them. */
+  mentions(workspace: string, field: string, value: string): boolean
+  insert(record: NewRecord): void
+  update(id: string, change: { key: string | null; body: Fields }): void
+  /** Removes a record and everything that lies in it. */
+  remove(id: string): void
+  /** The number of the next record: 1, 2, ...; goes on after a restart and never comes twice. */
+  nextNumber(): number
+}
+
+/** Who makes a call, and where the records it makes belong. */
+export interface Caller {
+  /** UUIDs. */
+  workspace: string
+  user: string
+  /** Name of the project that the token is bound to, if it is. */
+  project?: string | undefined
+}

@@ -1,0 +1,225 @@
+// Requests for a model response on the wire: the body of SPEC.md with what real clients add (WIRE.md, sections 2 and 3).
+import { z } from 'zod'
+import {
+  Guardrails,
+  Identity,
+  Metadata,
+  ModelId,
+  PromptServiceOptions,
+  ReasoningEffort,
+  Routing,
+  TemplateEngine,
+  Thinking,
+  Thread,
+} from './shared.ts'
+
+const optionalText = z.string().nullish()
+const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string() })
+/** The part must have one of these fields. */
+const oneOf = <Shape extends z.ZodRawShape>(part: z.ZodObject<Shape, z.core.$loose>, ...fields: string[]) =>
+  part.refine((value) => fields.some((field) => (value as Record<string, unknown>)[field] != null), {
+    error: `must have one of ${fields.join(', ')}`,
+  })
+const InputPart = z.discriminatedUnion('type', [
+  InputText,
+  oneOf(
+    z.looseObject({
+      type: z.literal('input_image'),
+      image_url: optionalText.describe('An address, or the picture itself as a data URL.'),
+      file_id: optionalText,
+      detail: z.enum(['low', 'high', 'auto']).nullish().describe('auto when left out.'),
+    }),
+    'image_url',
+    'file_id',
+  ),
+  oneOf(
+    z.looseObject({
+      type: z.literal('input_file'),
+      file_data: optionalText,
+      file_id: optionalText,
+      file_url: optionalText,
+      filename: optionalText,
+    }),
+    'file_data',
+    'file_id',
+    'file_url',
+  ),
+])
+const AssistantPart = z.discriminatedUnion('type', [
+  InputText,
+  z.looseObject({ type: z.literal('output_text'), text: z.string() }),
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
+])
+
+const message = { type: z.literal('message').optional(), id: optionalText, status: optionalText }
+const InputMessage = z.discriminatedUnion('role', [
+  z.looseObject({ ...message, role: z.literal('user'), content: z.union([z.string(), z.array(InputPart)]) }),
+  z.looseObject({ ...message, role: z.literal('system'), content: z.union([z.string(), z.array(InputPart)]) }),
+  z.looseObject({ ...message, role: z.literal('developer'), content: z.union([z.string(), z.array(InputPart)]) }),
+  z.looseObject({ ...message, role: z.literal('assistant'), content: z.union([z.string(), z.array(AssistantPart)]) }),
+])
+export type InputMessage = z.infer<typeof InputMessage>
+/** One part of a message's content. */
+export type MessagePart = Exclude<InputMessage['content'], string>[number]
+
+/** One step of the conversation; a message may come without its `type`. */
+export const InputItem = z.discriminatedUnion('type', [
+  InputMessage,
+  z.looseObject({
+    type: z.literal('function_call'),
+    call_id: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+    id: optionalText,
+    status: optionalText,
+  }),
+  z.looseObject({
+    type: z.literal('function_call_output'),
+    call_id: z.string().min(1),
+    output: z.union([z.string(), z.array(InputPart)]),
+    id: optionalText,
+    status: optionalText,
+  }),
+  z.looseObject({
+    type: z.literal('reasoning'),
+    id: optionalText,
+    summary: z.array(z.looseObject({ type: z.literal('summary_text'), text: z.string() })).nullish(),
+    encrypted_content: optionalText,
+  }),
+  z
+    .looseObject({ type: z.literal('item_reference'), id: z.string().min(1) })
+    .describe('Stands for an item of an earlier, stored response.'),
+  z
+    .looseObject({
+      type: z.enum([
+        'web_search_call',
+        'file_search_call',
+        'code_interpreter_call',
+        'computer_call',
+        'computer_call_output',
+        'image_generation_call',
+        'mcp_approval_request',
+        'mcp_approval_response',
+        'mcp_call',
+        'mcp_list_tools',
+      ]),
+    })
+    .describe('Steps of tools that run at the provider: accepted as part of the conversation.'),
+])
+export type InputItem = z.infer<typeof InputItem>
+
+const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
+const HostedTool = z.enum([
+  'web_search',
+  'web_search_preview',
+  'file_search',
+  'code_interpreter',
+  'computer_use_preview',
+  'image_generation',
+  'mcp',
+])
+const Tool = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.literal('function'),
+    name: Identifier.describe('At most 64 letters, digits, _ and -.'),
+    description: optionalText,
+    parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
+    strict: z.boolean().nullish(),
+  }),
+  z.looseObject({ type: HostedTool }).describe('Accepted and echoed; tools of the provider are never called here.'),
+])
+const ToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.discriminatedUnion('type', [
+    z.looseObject({ type: z.literal('function'), name: z.string() }),
+    z.looseObject({ type: HostedTool }),
+  ]),
+])
+const Format = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text') }),
+  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({
+    type: z.literal('json_schema'),
+    name: Identifier,
+    description: optionalText,
+    schema: z.looseObject({}),
+    strict: z.boolean().nullish(),
+  }),
+])
+
+const settings = {
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  reasoning: z
+    .looseObject({
+      effort: ReasoningEffort.nullish(),
+      summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+    })
+    .nullish()
+    .describe('How long the model thinks, and whether the answer tells what it thought.'),
+  thinking: Thinking.nullish(),
+  max_output_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
+  text: z
+    .looseObject({ format: Format.nullish(), verbosity: optionalText })
+    .nullish()
+    .describe('Form of the text: free, any JSON object, or JSON that satisfies a schema.'),
+  include: z
+    .array(
+      z.enum([
+        'code_interpreter_call.outputs',
+        'computer_call_output.output.image_url',
+        'file_search_call.results',
+        'message.input_image.image_url',
+        'message.output_text.logprobs',
+        'reasoning.encrypted_content',
+        'web_search_call.results',
+        'web_search_call.action.sources',
+      ]),
+    )
+    .nullish()
+    .describe('What the answer shall hold besides.'),
+  top_logprobs: z.int().min(0).max(20).nullish().describe('Likeliest tokens shown at each position.'),
+  tools: z.array(Tool).nullish(),
+  tool_choice: ToolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish().describe('auto drops what does not fit the model.'),
+  service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
+}
+
+/** The body of `POST /v2/router/responses`; unknown fields are kept. */
+export const ResponsesRequest = z
+  .looseObject({
+    model: ModelId,
+    input: z.union([z.string(), z.array(InputItem).min(1)]).describe('A text, or the steps of a conversation.'),
+    instructions: optionalText.describe('The system message of this call alone.'),
+    previous_response_id: optionalText.describe('Continues the conversation of a stored response.'),
+    metadata: Metadata.nullish(),
+    ...settings,
+    store: z.boolean().nullish().describe('Whether later calls may refer to the response; true when left out.'),
+    background: z.boolean().nullish().describe('Echoed; the answer is ready at once.'),
+    user: optionalText,
+    guardrails: Guardrails.nullish(),
+    ...Routing,
+    identity: Identity.nullish(),
+    thread: Thread.nullish(),
+    variables: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe('Values of `{{name}}` in the instructions and the input.'),
+    template_engine: TemplateEngine.nullish(),
+    svc: PromptServiceOptions.nullish(),
+    stream: z.boolean().nullish().default(false),
+  })
+  .superRefine(({ tools, tool_choice: choice }, context) => {
+    const refuse = (path: string[], text: string) => context.addIssue({ code: 'custom', path, message: text })
+    const names = (tools ?? []).flatMap((tool) => (tool.type === 'function' ? [tool.name] : []))
+    if (choice === 'required' && !tools?.length) refuse(['tool_choice'], "must be none or auto without 'tools'")
+    if (
+      choice != null &&
+      typeof choice === 'object' &&
+      choice.type === 'function' &&
+      !names.includes(choice.name as string)
+    )
+      refuse(['tool_choice', 'name'], `must be the name of one of the tools (${names.join(', ') || 'there are none'})`)
+  })
+export type ResponsesRequest = z.infer<typeof ResponsesRequest>

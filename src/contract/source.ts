@@ -1,0 +1,48 @@
+// Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+
+/** A file that cannot be used; the message has a line a problem, each with file, line and path. */
+export class FileError extends Error {}
+
+/** A parsed file. */
+export interface Source {
+  path: string
+  value: unknown
+  /** `file:line:column` of the key or item at a path, or of the nearest one above it. */
+  at(path: readonly PropertyKey[]): string
+}
+
+/**
+ * Parses a file of YAML or JSON.
+ * @throws FileError where it is neither.
+ */
+export function parseSource(path: string, text: string): Source {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const place = (offset: number) => {
+    const { line, col } = lines.linePos(offset)
+    return `${path}:${line}:${col}`
+  }
+  const [broken] = [...document.errors, ...document.warnings]
+  if (broken) throw new FileError(`${place(broken.pos[0])}: ${broken.message}`)
+  let value: unknown
+  try {
+    value = document.toJS()
+  } catch (error) {
+    // An alias without its anchor is found only here.
+    throw new FileError(`${path}: ${(error as Error).message}`)
+  }
+  return { path, value, at: (steps) => place(offsetOf(document, steps)) }
+}
+
+function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly PropertyKey[]): number {
+  for (let depth = path.length; depth > 0; depth--) {
+    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true)
+    const step = path[depth - 1]
+    const node = isMap(parent)
+      ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === step)?.key
+      : isSeq(parent) && parent.items[step as number]
+    if (isNode(node)) return node.range?.[0] ?? 0
+  }
+  return document.contents?.range?.[0] ?? 0
+}

@@ -1,0 +1,114 @@
+// What the workspace resources share: the forms of ids, paths, pages, and the fields that every record has.
+import { z } from 'zod'
+
+/** How the ids of a resource look, and how they are made. */
+export interface IdForm {
+  readonly pattern: RegExp
+  /** Ends the sentence "... must be". */
+  readonly says: string
+  readonly schema: z.ZodString
+  /** The id of a new record, from a fresh ULID or a fresh UUID. */
+  make(fresh: { ulid(): string; uuid(): string }): string
+}
+
+const ULID = '[0-9A-HJKMNP-TV-Z]{26}'
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+const form = (pattern: string, says: string, make: IdForm['make']): IdForm => {
+  const whole = new RegExp(`^${pattern}$`)
+  return { pattern: whole, says, make, schema: z.string().regex(whole, { error: `must be ${says}` }) }
+}
+
+export const ulidForm = form(ULID, 'a ULID (26 digits and capital letters)', ({ ulid }) => ulid())
+export const uuidForm = form(UUID, 'a UUID in lower case', ({ uuid }) => uuid())
+/** Ids such as `tool_01J...`. */
+export const prefixedForm = (prefix: string): IdForm =>
+  form(
+    `${prefix}_${ULID}`,
+    `'${prefix}_' and a ULID (26 digits and capital letters)`,
+    ({ ulid }) => `${prefix}_${ulid()}`,
+  )
+
+export const Ulid = ulidForm.schema
+export const Uuid = uuidForm.schema
+
+/** `project/folder/subfolder`. */
+export const Path = z
+  .string()
+  .min(1)
+  .regex(/^[^/]+(?:\/[^/]+)*$/, { error: "must be names with '/' between them, such as 'Default/support'" })
+  .describe(
+    'Storage path `project/folder/...`; project and folders are made on the way. With a project token the first name is a folder.',
+  )
+  .meta({ examples: ['Default'] })
+
+/** A key: letters and digits, with `_` and `-` inside. */
+export const Key = z
+  .string()
+  .min(1)
+  .regex(/^[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?$/, {
+    error: "must be letters and digits, with '_' and '-' only between them",
+  })
+
+const timestamp = z.iso.datetime().describe('ISO 8601, UTC, with milliseconds.')
+
+/** Fields of every record. */
+export const common = {
+  workspace_id: Uuid,
+  created_by_id: Uuid,
+  updated_by_id: Uuid,
+  created: timestamp,
+  updated: timestamp,
+}
+
+const MOST = 200
+/** `limit`, `starting_after` and `ending_before`, as every list takes them; `size` is the limit when none is given, null for all. */
+export function pageQuery(size: number | null, described?: string) {
+  const limit = z
+    .string()
+    .regex(/^\d+$/, { error: 'must be a whole number' })
+    .transform(Number)
+    .pipe(z.int().min(1).max(MOST))
+    .optional()
+    .describe(described ?? `1 to ${MOST}; ${size === null ? 'all records when left out' : `default ${size}`}.`)
+  return z
+    .strictObject({
+      limit,
+      starting_after: z.string().optional().describe('Cursor, the id of a record: the page goes on after it.'),
+      ending_before: z.string().optional().describe('Cursor, the id of a record: the page ends before it.'),
+    })
+    .refine((query) => query.starting_after === undefined || query.ending_before === undefined, {
+      error: "must not be given together with 'starting_after'",
+      path: ['ending_before'],
+    })
+}
+export type PageQuery = z.infer<ReturnType<typeof pageQuery>>
+
+/** A page of a list. */
+export const listOf = (record: z.ZodType) =>
+  z.object({
+    object: z.literal('list'),
+    data: z.array(record),
+    has_more: z.boolean().describe('Whether the list goes on in the direction of paging.'),
+  })
+
+/** The answer to a delete. */
+export const Deleted = z.object({ _id: z.string(), deleted: z.literal(true) })
+
+/** What an evaluator or a tool was after one change. */
+export const VersionRecord = z.object({
+  _id: Ulid,
+  created_at: timestamp,
+  updated_at: timestamp,
+  version: z
+    .string()
+    .describe('Semantic version: 1.0.0, 1.0.1, ...')
+    .meta({ examples: ['1.0.0'] }),
+  checksum: z.string().describe('SHA-256 of the canonical JSON of `data`, in hexadecimal.'),
+  entityType: z.string(),
+  entityId: z.string(),
+  workspace_id: Uuid,
+  created_by_id: Uuid,
+  updated_by_id: Uuid,
+  description: z.string(),
+  data: z.looseObject({}).describe('The record as it was.'),
+})

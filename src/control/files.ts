@@ -1,0 +1,40 @@
+// GET /files/:name: the pictures that answers point at. A browser fetches them, so the address alone gives the right to.
+import { z } from 'zod'
+import { ApiError } from '../contract/error.ts'
+import { FILE_KIND, type KeptFile } from '../contract/images.ts'
+import type { Route } from '../contract/route.ts'
+import { imageFile } from '../lib/image-files.ts'
+import { DEFAULT_SESSION } from '../sessions/sessions.ts'
+import type { ControlDeps } from './index.ts'
+
+export const fileRoute = ({ sessions }: ControlDeps): Route => ({
+  method: 'get',
+  path: '/files/:name',
+  tag: 'Router',
+  summary: 'Get a picture',
+  description: 'The file behind a `url` of an image answer. It is there for an hour and needs no token.',
+  public: true,
+  response: z.unknown(),
+  contentType: 'image/png',
+  errors: [404],
+  async handle({ request, params: { name = '' } }) {
+    // No session is made for a caller without a token, and whoever has another session's token still gets the file.
+    const wanted = request.headers.get('x-understudy-session') ?? DEFAULT_SESSION
+    const session = sessions.list().find((one) => one.name === wanted)
+    const now = session?.clock.now() ?? 0
+    const file = session?.kept.get(FILE_KIND, name, now) as KeptFile | undefined
+    if (!file) {
+      const message = `there is no file ${JSON.stringify(name)}; a file is there for an hour after its answer`
+      throw new ApiError(404, 'file_not_found', message)
+    }
+    const { source, expires } = file
+    const bytes = await imageFile(source)
+    return new Response(bytes.slice(), {
+      headers: {
+        'content-type': `image/${source.format}`,
+        'content-length': String(bytes.length),
+        'cache-control': `public, max-age=${Math.floor((expires - now) / 1000)}, immutable`,
+      },
+    })
+  },
+})

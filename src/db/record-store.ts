@@ -1,0 +1,120 @@
+// Workspace records in SQLite: one table for every kind, so that a new resource needs no migration.
+import { and, asc, count, desc, eq, gt, isNotNull, lt, sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/better-sqlite3'
+import type { Fields, PageFilter, Records } from '../contract/record.ts'
+import type { Database } from './open.ts'
+import { records } from './schema.ts'
+
+const fieldsOf = (row: { body: string }): Fields => JSON.parse(row.body)
+
+export function recordStore(connection: Database): Records {
+  const database = drizzle(connection)
+  const place = sql.placeholder
+  const inKind = and(eq(records.kind, place('kind')), eq(records.workspace, place('workspace')))
+  const inParent = and(inKind, eq(records.parent, place('parent')))
+  const byId = database
+    .select({ parent: records.parent, body: records.body })
+    .from(records)
+    .where(and(eq(records.id, place('id')), inKind))
+    .prepare()
+  const byKey = database
+    .select({ body: records.body })
+    .from(records)
+    .where(and(inParent, eq(records.key, place('key'))))
+    .prepare()
+  const seqById = database
+    .select({ seq: records.seq })
+    .from(records)
+    .where(and(eq(records.id, place('id')), inParent))
+    .prepare()
+  const older = database
+    .select({ body: records.body })
+    .from(records)
+    .where(and(inParent, lt(records.seq, place('from'))))
+    .orderBy(desc(records.seq))
+    .limit(place('limit'))
+    .prepare()
+  const newer = database
+    .select({ body: records.body })
+    .from(records)
+    .where(and(inParent, gt(records.seq, place('from'))))
+    .orderBy(asc(records.seq))
+    .limit(place('limit'))
+    .prepare()
+  // Numbers of removed records are not given again, so the counter is kept apart from the rows.
+  const last = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").get() as
+    | { seq: number }
+    | undefined
+  let numbers = last?.seq ?? 0
+
+  const seqOf = ({ kind, workspace, parent }: PageFilter, id: string) =>
+    seqById.get({ kind, workspace, parent, id })?.seq
+  return {
+    get(kind, workspace, id) {
+      const row = byId.get({ kind, workspace, id })
+      return row && { parent: row.parent, body: fieldsOf(row) }
+    },
+    byKey(kind, workspace, parent, key) {
+      const row = byKey.get({ kind, workspace, parent, key })
+      return row && fieldsOf(row)
+    },
+    page(filter) {
+      const { kind, workspace, parent, limit, after, before } = filter
+      const backwards = before !== undefined
+      const from = backwards ? seqOf(filter, before) : after === undefined ? undefined : seqOf(filter, after)
+      const most = limit === undefined ? -1 : limit + 1
+      const found = (backwards ? newer : older).all({
+        kind,
+        workspace,
+        parent,
+        from: from ?? Number.MAX_SAFE_INTEGER,
+        limit: most,
+      })
+      const rows = limit === undefined ? found : found.slice(0, limit)
+      const data = (backwards ? rows.reverse() : rows).map(fieldsOf)
+      return { data, hasMore: found.length > rows.length }
+    },
+    inList: (filter, id) => seqOf(filter, id) !== undefined,
+    count: (kind, parent) =>
+      database
+        .select({ total: count() })
+        .from(records)
+        .where(and(eq(records.kind, kind), eq(records.parent, parent)))
+        .get()?.total ?? 0,
+    keyed: (kind) =>
+      database
+        .select({ workspace: records.workspace, body: records.body })
+        .from(records)
+        .where(and(eq(records.kind, kind), isNotNull(records.key)))
+        .orderBy(asc(records.seq))
+        .all()
+        .map((row) => ({ workspace: row.workspace, body: fieldsOf(row) })),
+    mentions: (workspace, field, value) =>
+      database
+        .select({ seq: records.seq })
+        .from(records)
+        .where(and(eq(records.workspace, workspace), sql`json_extract(${records.body}, ${`$.${field}`}) = ${value}`))
+        .limit(1)
+        .get() !== undefined,
+    insert({ body, ...record }) {
+      database
+        .insert(records)
+        .values({ ...record, body: JSON.stringify(body) })
+        .run()
+    },
+    update(id, { key, body }) {
+      database
+        .update(records)
+        .set({ key, body: JSON.stringify(body) })
+        .where(eq(records.id, id))
+        .run()
+    },
+    remove(id) {
+      database.run(sql`
+        WITH RECURSIVE doomed(id) AS (
+          VALUES (${id}) UNION ALL SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id
+        ) DELETE FROM records WHERE id IN (SELECT id FROM doomed)`)
+    },
+    nextNumber: () => ++numbers,
+  }
+}

@@ -1,0 +1,66 @@
+// POST /v2/router/audio/translations (SPEC.md, "Translate audio to English"; WIRE.md, section 2).
+import { countCached } from '../backends/fixture/text-answer.ts'
+import type { Composed, Operation } from '../contract/operation.ts'
+import { Translation, TranslationForm, type TranslationRequest, TranslationScript } from '../contract/translations.ts'
+import { answerOf, textOf } from './audio/answer.ts'
+import { readAudioFile } from './audio/read-file.ts'
+import { synthesize } from './audio/synthesize.ts'
+import { segmentsOf } from './audio/timeline.ts'
+
+/** A call before and after its file is read; all that makes an answer comes after. */
+type Request = TranslationForm | TranslationRequest
+
+export const audioTranslations: Operation<Request, TranslationScript> = {
+  name: 'audio.translations',
+  path: '/v2/router/audio/translations',
+  tag: 'Router',
+  summary: 'Translate audio to English',
+  description:
+    'Answers an audio file with English text. The file is really read: the timings of the answer fit its length. Objects are sent as JSON in their form field.',
+  examples: {
+    text: { file: 'talk.mp3', model: 'openai/whisper-1', prompt: 'A talk about the weather.' },
+    conversation: {
+      file: 'interview.mp3',
+      model: 'openai/whisper-1',
+      response_format: 'verbose_json',
+      diarize: true,
+      num_speakers: 2,
+      retry: { count: 2, on_codes: [429, 503] },
+    },
+  },
+  body: 'multipart',
+  invalidStatus: 422,
+  request: TranslationForm,
+  response: Translation,
+  script: TranslationScript,
+  model: (request) => request.model,
+  streams: () => false,
+  prompt: ({ prompt = '', file }: TranslationRequest) => ({
+    system: '',
+    user: prompt,
+    turn: 1,
+    tools: [],
+    toolResult: false,
+    file,
+  }),
+  promptTokens: ({ prompt = '' }) => countCached(prompt),
+  attachments: ({ file }) => [{ kind: 'audio', name: file.name ?? '' }],
+  retains: (body) => String((body as { enable_logging?: unknown }).enable_logging).trim() !== 'false',
+  resolve: async (request: TranslationForm): Promise<TranslationRequest> => ({
+    ...request,
+    file: await readAudioFile(request.file),
+  }),
+  synthesize: (request: TranslationRequest) => synthesize(request),
+  compose,
+  assemble: () => ({}),
+}
+
+function compose(request: TranslationRequest, script: TranslationScript): Composed {
+  const heard = { request, script, segments: segmentsOf(script, request) }
+  return {
+    body: () => answerOf(heard),
+    events: () => [],
+    usage: { seconds: request.file.seconds },
+    tokens: countCached(textOf(heard)),
+  }
+}

@@ -1,0 +1,88 @@
+// Lays what was said over the length of the file: every segment, word and character gets its time, in order, none past the end.
+import type { ScriptSegment, TranslationRequest, TranslationScript } from '../../contract/translations.ts'
+
+/** A piece of the text with its time in milliseconds from the start of the file. */
+export interface Timed {
+  text: string
+  start: number
+  end: number
+}
+
+/** What one speaker says in one go. */
+export interface Segment extends Timed {
+  /** There when the call asked who speaks. */
+  speaker?: string
+  words: Timed[]
+}
+
+type Options = Pick<TranslationRequest, 'diarize' | 'num_speakers' | 'tag_audio_events' | 'file'>
+type Part = Pick<ScriptSegment, 'speaker' | 'start' | 'end'> & { words: string[] }
+
+const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+const split = (segmenter: Intl.Segmenter, text: string) => [...segmenter.segment(text)].map(({ segment }) => segment)
+const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== '')
+
+/** The segments of a script, as long as the file and with what the call asks for. */
+export function segmentsOf(script: TranslationScript, options: Options): Segment[] {
+  const said = script.segments ?? split(sentences, script.text ?? '').map((text): ScriptSegment => ({ text }))
+  const parts = said
+    .map(({ text, event, ...part }): Part => {
+      const tags = event !== undefined && options.tag_audio_events ? [`(${event})`] : []
+      return { ...part, words: [...wordsOf(text), ...tags] }
+    })
+    .filter((part) => part.words.length > 0)
+  const names = [...new Set(parts.map((part) => part.speaker))]
+  const most = options.num_speakers ?? 32
+  const times = timesOf(parts, Math.round(options.file.seconds * 1000))
+  return parts.map(({ words, speaker }, index) => {
+    const { start = 0, end = 0 } = times[index] ?? {}
+    return {
+      text: words.join(' '),
+      start,
+      end,
+      ...(options.diarize ? { speaker: `speaker_${names.indexOf(speaker) % most}` } : {}),
+      words: spread(words, start, end),
+    }
+  })
+}
+
+/** The characters of a word, over its time. */
+export const charactersOf = ({ text, start, end }: Timed): Timed[] => spread(split(graphemes, text), start, end)
+
+const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high)
+const weightOf = ({ words }: Part) => words.join(' ').length
+
+/** Given times where there are some; the others share what lies between by the length of their text. */
+function timesOf(parts: readonly Part[], total: number): { start: number; end: number }[] {
+  const milliseconds = (seconds: number) => clamp(Math.round(seconds * 1000), 0, total)
+  // From the back: where the run of parts without a start of their own ends, and how much text is left until there.
+  const runs: { limit: number; weight: number }[] = []
+  let run = { limit: total, weight: 0 }
+  for (let index = parts.length - 1; index >= 0; index--) {
+    const part = parts[index] as Part
+    runs[index] = { limit: run.limit, weight: run.weight + weightOf(part) }
+    run = part.start === undefined ? (runs[index] as typeof run) : { limit: milliseconds(part.start), weight: 0 }
+  }
+  let cursor = 0
+  return parts.map((part, index) => {
+    const { limit, weight } = runs[index] as typeof run
+    const start = part.start === undefined ? cursor : Math.max(cursor, milliseconds(part.start))
+    const share = Math.round((Math.max(0, limit - start) * weightOf(part)) / weight)
+    cursor = part.end === undefined ? start + share : Math.max(start, milliseconds(part.end))
+    return { start, end: cursor }
+  })
+}
+
+/** Pieces one after the other from `start` to `end`, each as long as its share of the text. */
+function spread(pieces: readonly string[], start: number, end: number): Timed[] {
+  const total = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  let length = 0
+  let from = start
+  return pieces.map((text) => {
+    length += text.length
+    const piece = { text, start: from, end: start + Math.round(((end - start) * length) / total) }
+    from = piece.end
+    return piece
+  })
+}

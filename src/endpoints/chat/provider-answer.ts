@@ -1,0 +1,105 @@
+// How an answer of a chat model is read when a provider made it, and told again when the cache has it.
+import type { Piece, TextAnswer } from '../../backends/fixture/text-answer.ts'
+import { pieces } from '../../backends/fixture/text-answer.ts'
+import type { ChatCompletion, TokenLogprob } from '../../contract/chat.ts'
+import type { ChatRequest, Message } from '../../contract/chat-request.ts'
+import type { Composed, Making, StreamRules } from '../../contract/operation.ts'
+import type { ChoiceParts } from './answer.ts'
+import { chunksOf } from './chunks.ts'
+import { contentText } from './prompt.ts'
+
+type Fields = Record<string, unknown>
+const choicesOf = (data: Fields): Fields[] => (Array.isArray(data.choices) ? data.choices : [])
+/** Whether a part of a message has something in it: a text, or a list that is not empty. */
+const filled = (value: unknown): boolean =>
+  typeof value === 'string' || Array.isArray(value) ? value.length > 0 : value != null
+
+const VISIBLE = ['content', 'refusal', 'reasoning', 'reasoning_content', 'tool_calls', 'audio', 'function_call']
+
+/** What a stream of chat chunks must be like. */
+export const chatEvents: StreamRules = {
+  wrongWith: (data) => (Array.isArray(data.choices) ? undefined : "it has no 'choices'"),
+  hasContent: (data) =>
+    choicesOf(data).some(({ delta }) => VISIBLE.some((field) => filled((delta as Fields | undefined)?.[field]))),
+  complete(events) {
+    const finished = new Map<unknown, boolean>()
+    for (const { index, finish_reason: reason } of events.flatMap(({ data }) => choicesOf(data as Fields)))
+      finished.set(index, finished.get(index) === true || reason != null)
+    return finished.size > 0 && [...finished.values()].every(Boolean)
+  },
+}
+
+/** Why a whole answer is none: without choices, or with one that never finished. */
+export function wrongWith(answer: Fields): string | undefined {
+  const choices = choicesOf(answer)
+  if (choices.length === 0) return "it has no 'choices'"
+  const open = choices.findIndex(({ finish_reason: reason }) => reason == null)
+  return open < 0 ? undefined : `choices[${open}] has no finish reason`
+}
+
+/** A stored answer under a new id, whole or as chunks. */
+export function replay(request: ChatRequest, stored: object, making: Making): Pick<Composed, 'body' | 'events'> {
+  const answer = {
+    ...(stored as ChatCompletion),
+    id: `chatcmpl-${making.id}`,
+    created: Math.floor(making.now / 1000),
+  }
+  const { choices, usage, object: _, ...frame } = answer
+  return {
+    body: () => answer,
+    events: () => chunksOf(frame, choices.map(partsOf), request.stream_options?.include_usage ? usage : undefined),
+  }
+}
+
+function partsOf({ message, finish_reason: finish, logprobs }: ChatCompletion['choices'][number]): ChoiceParts {
+  const { content, refusal, reasoning, reasoning_signature: signature, tool_calls: calls = [], audio } = message
+  const split = (text: string | null | undefined) => (text == null ? null : pieces(text))
+  const answer: TextAnswer = {
+    content: split(audio ? audio.transcript : content),
+    refusal: split(refusal),
+    reasoning: split(reasoning) ?? [],
+    toolCalls: calls.map(({ id, function: called }) => ({
+      name: called.name,
+      id,
+      arguments: pieces(called.arguments),
+    })),
+    finish,
+    tokens: 0,
+    reasoningTokens: 0,
+  }
+  return {
+    answer,
+    callIds: calls.map(({ id }) => id),
+    signature,
+    logprobs: logprobs ? inOrder([...(logprobs.content ?? []), ...(logprobs.refusal ?? [])]) : undefined,
+    sound: audio && { id: audio.id, expiresAt: audio.expires_at, bytes: Buffer.from(audio.data, 'base64') },
+  }
+}
+
+/** Gives out stored log probabilities as their pieces come: text first, then a refusal. */
+function inOrder(stored: readonly TokenLogprob[]): (pieces: readonly Piece[]) => TokenLogprob[] {
+  const left = [...stored]
+  return (asked) =>
+    left.splice(
+      0,
+      asked.reduce((total, piece) => total + piece.tokens, 0),
+    )
+}
+
+/** What the user says anywhere in the conversation. */
+export const inputTexts = ({ messages }: ChatRequest): string[] =>
+  messages.filter(({ role }) => role === 'user' || role === 'tool').map(({ content }) => contentText(content))
+
+/** What the model says in any choice, its tools' arguments included. */
+export const outputTexts = (answer: object): string[] =>
+  (answer as ChatCompletion).choices.flatMap(({ message }) =>
+    [message.content, message.refusal, ...(message.tool_calls ?? []).map((call) => call.function.arguments)].filter(
+      (text) => text != null,
+    ),
+  )
+
+/** The request with a system message of what was found before all others. */
+export const addContext = (request: ChatRequest, context: string): ChatRequest => ({
+  ...request,
+  messages: [{ role: 'system', content: `Use this context to answer:\n\n${context}` } as Message, ...request.messages],
+})

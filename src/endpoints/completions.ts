@@ -1,0 +1,118 @@
+// POST /v2/router/completions (SPEC.md, "Create a legacy completion"; WIRE.md, section 2).
+import { cutText, type TextAnswer, textOf, usageOf } from '../backends/fixture/text-answer.ts'
+import { Completion, CompletionRequest, CompletionScript } from '../contract/completions.ts'
+import type { Composed, Making, Operation } from '../contract/operation.ts'
+import {
+  assemble,
+  type Choice,
+  choiceOf,
+  chunksOf,
+  type Frame,
+  systemFingerprint,
+  type Written,
+} from './completions/chunks.ts'
+import { completionEvents, replay, wrongWith } from './completions/provider-answer.ts'
+import { longestOf, promptOf, type Text, textsOf, tokensOf } from './texts.ts'
+
+export const completions: Operation<CompletionRequest, CompletionScript> = {
+  name: 'completions',
+  path: '/v2/router/completions',
+  tag: 'Router',
+  summary: 'Create a legacy completion',
+  description:
+    'Continues one or more prompts, whole or as a stream of chunks that ends with `[DONE]`. Without `max_tokens` a text ends after 16 tokens.',
+  examples: {
+    prompt: { model: 'openai/gpt-3.5-turbo-instruct', prompt: 'Once upon a time', max_tokens: 64 },
+    stream: {
+      model: 'openai/gpt-3.5-turbo-instruct',
+      prompt: ['Once upon a time', 'In a land far away'],
+      echo: true,
+      stream: true,
+    },
+  },
+  body: 'json',
+  request: CompletionRequest,
+  response: Completion,
+  chunk: Completion,
+  script: CompletionScript,
+  model: (request) => request.model,
+  streams: (request) => request.stream === true,
+  prompt: (request) => promptOf(readTexts(request)),
+  promptTokens: (request) => longestOf(readTexts(request)),
+  fillTexts,
+  synthesize,
+  compose,
+  assemble,
+  wrongWith,
+  events: completionEvents,
+  replay,
+  addContext: (request, context) => ({
+    ...request,
+    prompt: readTexts(request).map(({ text }) => `Use this context:\n\n${context}\n\n${text}`),
+  }),
+}
+
+const readTexts = ({ prompt, model }: CompletionRequest): Text[] => textsOf({ input: prompt, field: 'prompt', model })
+
+/** Only texts have variables: tokens stand for a text that is final. */
+function fillTexts(request: CompletionRequest, fill: (text: string) => string): CompletionRequest {
+  const { prompt } = request
+  if (typeof prompt === 'string') return { ...request, prompt: fill(prompt) }
+  if (typeof prompt[0] !== 'string') return request
+  return { ...request, prompt: (prompt as string[]).map(fill) }
+}
+
+function synthesize(request: CompletionRequest): CompletionScript {
+  const continued = ({ text }: Text) => {
+    const end = text.length > 200 ? `...${text.slice(-200)}` : text
+    return ` This is a synthesized continuation of the prompt, which ends with: ${JSON.stringify(end)}`
+  }
+  return { content: readTexts(request).map(continued) }
+}
+
+const DEFAULT_MAX_TOKENS = 16
+
+function compose(request: CompletionRequest, script: CompletionScript, making: Making & { model: string }): Composed {
+  const prompts = readTexts(request)
+  const n = request.n ?? 1
+  const answers = answersOf(request, script, prompts.length)
+  const usage = usageOf(
+    { usage: script.usage },
+    tokensOf(prompts),
+    answers.flatMap((answer) => Array<TextAnswer>(n).fill(answer)),
+  )
+  const choices = answers.flatMap((answer, index) => {
+    const prompt = prompts[index]?.text
+    const echoed = request.echo && prompt ? [{ text: prompt, tokens: 0 }] : []
+    const pieces = [...echoed, ...(answer.content ?? [])]
+    // The script's schema allows no other reason.
+    return Array<Written>(n).fill({ pieces, finish: answer.finish as Choice['finish_reason'] })
+  })
+  const frame: Frame = {
+    id: `cmpl-${making.id}`,
+    object: 'text_completion',
+    created: Math.floor(making.now / 1000),
+    model: making.model,
+    system_fingerprint: systemFingerprint(making.model),
+  }
+  return {
+    usage,
+    tokens: Math.max(0, ...answers.map((answer) => answer.tokens)),
+    body: (): Completion => ({
+      ...frame,
+      choices: choices.map(({ pieces, finish }, index) => choiceOf(index, textOf(pieces), finish)),
+      usage,
+    }),
+    events: () => chunksOf(frame, choices, request.stream_options?.include_usage ? usage : undefined),
+  }
+}
+
+/** One answer for each prompt, all cut to the limits of the request. */
+function answersOf(request: CompletionRequest, script: CompletionScript, prompts: number): TextAnswer[] {
+  const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? [])
+  const limits = { maxTokens: request.max_tokens ?? DEFAULT_MAX_TOKENS, stop }
+  const contents = typeof script.content === 'string' ? [script.content] : script.content
+  const { finish_reason } = script
+  const answers = contents.map((content) => cutText({ content, finish_reason }, limits))
+  return Array.from({ length: prompts }, (_, index) => answers[Math.min(index, answers.length - 1)] as TextAnswer)
+}

@@ -1,0 +1,68 @@
+// A legacy completion as chunks, and the whole one that a client has put together from some.
+import type { Piece } from '../../backends/fixture/text-answer.ts'
+import type { Usage } from '../../contract/chat.ts'
+import type { Completion } from '../../contract/completions.ts'
+import { fingerprint } from '../../lib/ids.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
+
+export type Choice = Completion['choices'][number]
+/** Fields that the answer and each of its chunks begin with. */
+export type Frame = Omit<Completion, 'choices' | 'usage'>
+
+/** One choice before it is put on the wire. */
+export interface Written {
+  pieces: readonly Piece[]
+  finish: Choice['finish_reason']
+}
+
+/** What `system_fingerprint` is in answers that were made here. */
+export const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
+
+export const choiceOf = (index: number, text: string, finish: Choice['finish_reason']): Choice => ({
+  index,
+  text,
+  logprobs: null,
+  finish_reason: finish,
+})
+
+/**
+ * The chunks of all choices in turn; each choice is closed by a chunk without text. Every chunk carries the reason with which
+ * its choice will end: a strict client throws on null and on a missing key, while the others keep the reason that came last
+ * and go on reading until `[DONE]`. With the true reason throughout, no client ever reads a wrong one.
+ */
+export function chunksOf(frame: Frame, choices: readonly Written[], usage: Usage | undefined): StreamEvent[] {
+  const queues = choices.map(({ pieces, finish }, index) =>
+    [...pieces, { text: '', tokens: 0 }].map(({ text, tokens }): StreamEvent => {
+      const data: Completion = { ...frame, choices: [choiceOf(index, text, finish)] }
+      return { data, ...(tokens ? { tokens } : {}) }
+    }),
+  )
+  const longest = Math.max(...queues.map((queue) => queue.length))
+  const events = Array.from({ length: longest }, (_, step) => queues.flatMap((queue) => queue[step] ?? [])).flat()
+  if (usage) events.push({ data: { ...frame, choices: [], usage } satisfies Completion })
+  return events
+}
+
+type Partial = Omit<Choice, 'finish_reason'> & { finish_reason: Choice['finish_reason'] | null }
+
+/** Whether a chunk ends its choice: providers give the reason at the end alone, chunks made here end with an empty one. */
+const ends = ({ model, system_fingerprint: own }: Completion, { text, finish_reason: reason }: Choice): boolean =>
+  reason != null && (text === '' || own !== systemFingerprint(model))
+
+/** The completion that a client has put together after these chunks; a choice that did not end has no reason. */
+export function assemble(events: readonly StreamEvent[]): object {
+  const chunks = events.map((event) => event.data as Completion)
+  const first = chunks[0]
+  if (!first) return {}
+  const choices: Partial[] = []
+  for (const chunk of chunks) {
+    for (const part of chunk.choices) {
+      const choice = (choices[part.index] ??= { index: part.index, text: '', logprobs: null, finish_reason: null })
+      choice.text += part.text
+      if (ends(chunk, part)) choice.finish_reason = part.finish_reason
+    }
+  }
+  const { usage: _, ...frame } = first
+  const usage = chunks.findLast((chunk) => chunk.usage)?.usage
+  return { ...frame, choices, ...(usage ? { usage } : {}) }
+}

@@ -1,0 +1,163 @@
+// POST /v2/router/images/generations (SPEC.md, "Generate images"; WIRE.md, section 2).
+import { countCached } from '../backends/fixture/text-answer.ts'
+import { ApiError } from '../contract/error.ts'
+import { choicesOf, IMAGE_MODELS, imageProblems, imageRules, sidesOf } from '../contract/image-models.ts'
+import {
+  FILE_KIND,
+  FILE_LIFE,
+  ImageRequest,
+  ImageResult,
+  ImageScript,
+  type ImageUsage,
+  type KeptFile,
+} from '../contract/images.ts'
+import type { Composed, Making, Operation } from '../contract/operation.ts'
+import { quote } from '../contract/validation.ts'
+import { settingsOf } from '../gateway/settings.ts'
+import { fingerprint, unguessable } from '../lib/ids.ts'
+import type { ImageFormat } from '../lib/image.ts'
+import { type ImageSource, imageFile, imageFormatOf } from '../lib/image-files.ts'
+import { modelOf, providerOf } from '../providers/catalogue.ts'
+
+export const images: Operation<ImageRequest, ImageScript> = {
+  name: 'images.generations',
+  path: '/v2/router/images/generations',
+  tag: 'Router',
+  summary: 'Generate images',
+  description:
+    'Draws pictures, the same ones for the same call: real files of the size and format asked, given as base64 or as an address of this server.',
+  examples: {
+    'dall-e-2': { model: 'openai/dall-e-2', prompt: 'A lighthouse at dusk', n: 2, size: '256x256' },
+    'dall-e-3': {
+      model: 'openai/dall-e-3',
+      prompt: 'A lighthouse at dusk',
+      size: '1792x1024',
+      quality: 'hd',
+      style: 'natural',
+    },
+    'gpt-image-1': {
+      model: 'openai/gpt-image-1',
+      prompt: 'A lighthouse at dusk',
+      size: '1024x1024',
+      quality: 'low',
+      background: 'transparent',
+      output_format: 'png',
+    },
+  },
+  body: 'json',
+  request: ImageRequest,
+  response: ImageResult,
+  script: ImageScript,
+  model: (request) => request.model,
+  streams: () => false,
+  prompt: ({ prompt }) => ({ system: '', user: prompt, turn: 1, tools: [], toolResult: false }),
+  promptTokens: ({ prompt }) => countCached(prompt),
+  resolve(request) {
+    providerOf(request.model)
+    checkModel(request, request.model)
+    return request
+  },
+  synthesize: () => ({}),
+  compose,
+  assemble: () => ({}),
+}
+
+/** 400 when a model draws nothing, or not what the request asks for. */
+function checkModel(request: ImageRequest, model: string): void {
+  if (modelOf(model)?.output.includes('image') === false) {
+    const message = `'model' must be a model that makes images, such as ${Object.keys(IMAGE_MODELS).join(', ')}, got ${quote(model)}`
+    throw new ApiError(400, 'invalid_value', message, { param: 'model' })
+  }
+  const [problem] = imageProblems(request, model)
+  if (!problem) return
+  const field = String(problem.path[0])
+  const message = `'${field}' ${problem.message}, got ${quote(request[field])}`
+  throw new ApiError(400, 'invalid_value', message, { param: field })
+}
+
+async function compose(
+  request: ImageRequest,
+  script: ImageScript,
+  making: Making & { model: string },
+): Promise<Composed> {
+  const { model } = making
+  // A fallback may be drawing, which does not take everything that the first model does.
+  checkModel(request, model)
+  const chosen = choicesOf(request, model)
+  const n = request.n ?? 1
+  const prompt = script.prompt ?? request.prompt
+  const sources = Array.from({ length: n }, (_, index) =>
+    script.images ? given(script.images, index) : drawn({ ...request, prompt }, model, index),
+  )
+  const pictures =
+    chosen.response_format === 'url' ? await addresses(sources, making, lifeOf(request)) : await encoded(sources)
+  const revised = imageRules(model).revises && {
+    revised_prompt: script.revised_prompt ?? revise(prompt, chosen.style),
+  }
+  const usage = usageOf(request, script, model)
+  return {
+    usage: usage ?? { images: n, size: chosen.size, quality: chosen.quality },
+    tokens: usage?.output_tokens ?? 0,
+    body: (): ImageResult => ({
+      created: Math.floor(making.now / 1000),
+      data: pictures.map((picture) => ({ ...revised, ...picture })),
+      ...(usage && { usage }),
+    }),
+    events: () => [],
+  }
+}
+
+function given(images: readonly string[], index: number): ImageSource {
+  const base64 = images[index % images.length] ?? ''
+  return { base64, format: imageFormatOf(base64) ?? 'png' }
+}
+
+function drawn(request: ImageRequest, model: string, index: number): ImageSource {
+  const { size = '', quality, style, background, output_format: format = 'png' } = choicesOf(request, model)
+  const [width, height] = sidesOf(size)
+  return {
+    width,
+    height,
+    format: format as ImageFormat,
+    ...(request.output_compression != null && { compression: request.output_compression }),
+    transparent: background === 'transparent',
+    key: fingerprint(JSON.stringify([request.prompt, model, size, index, quality, style, background])),
+  }
+}
+
+/** Keeps what the pictures are made from, so that they are drawn when somebody fetches them. */
+function addresses(sources: readonly ImageSource[], { id, now, secret, kept, publicUrl }: Making, life: number) {
+  const expires = now + life
+  return Promise.all(
+    sources.map(async (source, index) => {
+      const name = `${unguessable(secret, `${id}:${index}`)}.${source.format}`
+      await kept.put({ kind: FILE_KIND, id: name, value: { source, expires } satisfies KeptFile, expires })
+      return { url: publicUrl(`/files/${name}`) }
+    }),
+  )
+}
+
+/** An answer from the cache gives the address out again, up to the last moment that it is stored. */
+const lifeOf = (request: ImageRequest): number =>
+  FILE_LIFE + (settingsOf({ request: ImageRequest }, request).cacheTtl ?? 0) * 1_000
+
+const encoded = (sources: readonly ImageSource[]) =>
+  Promise.all(sources.map(async (source) => ({ b64_json: Buffer.from(await imageFile(source)).toString('base64') })))
+
+/** The prompt as a model that writes it anew would have it. */
+const revise = (prompt: string, style: string | undefined) =>
+  `A ${style === 'natural' ? 'natural, calm' : 'vivid, dramatic'} picture of the following: ${prompt}`
+
+function usageOf(request: ImageRequest, script: ImageScript, model: string): ImageUsage | undefined {
+  const { tokens } = imageRules(model)
+  if (!tokens) return undefined
+  const { quality = '', size = '' } = choicesOf(request, model)
+  const input = script.usage?.input_tokens ?? countCached(request.prompt)
+  const output = script.usage?.output_tokens ?? (tokens[quality]?.[size] ?? 0) * (request.n ?? 1)
+  return {
+    input_tokens: input,
+    input_tokens_details: { image_tokens: 0, text_tokens: input },
+    output_tokens: output,
+    total_tokens: input + output,
+  }
+}

@@ -1,0 +1,88 @@
+// POST /v2/router/responses (SPEC.md, "Create a model response"; WIRE.md, section 2).
+import { synthesizeText } from '../backends/fixture/synthesize.ts'
+import type { Operation } from '../contract/operation.ts'
+import { ResponsesRequest } from '../contract/responses.ts'
+import { ModelResponse, ResponseEvent } from '../contract/responses-answer.ts'
+import { TextScript } from '../contract/script.ts'
+import { compose } from './responses/answer.ts'
+import { assemble } from './responses/assemble.ts'
+import { keep, resolve } from './responses/conversation.ts'
+import { addContext, inputTexts, outputTexts, replay, responseEvents, wrongWith } from './responses/provider-answer.ts'
+import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens } from './responses/reading.ts'
+
+export const responses: Operation<ResponsesRequest, TextScript> = {
+  name: 'responses',
+  path: '/v2/router/responses',
+  tag: 'Router',
+  summary: 'Create a model response',
+  description:
+    'Answers a text or a conversation with items (messages, function calls, reasoning), whole or as a stream of numbered events. A stored response is continued with `previous_response_id`.',
+  examples: {
+    greeting: { model: 'openai/gpt-4o-mini', input: 'Hello!' },
+    stream: {
+      model: 'openai/gpt-4o-mini',
+      instructions: 'You are a friendly guide.',
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'What is there to see here?' }] }],
+      stream: true,
+    },
+    tool: {
+      model: 'openai/gpt-4o-mini',
+      input: 'What is the weather in Utrecht?',
+      tools: [
+        {
+          type: 'function',
+          name: 'get_weather',
+          description: 'The weather of a city.',
+          parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        },
+      ],
+      tool_choice: 'required',
+    },
+    toolResult: {
+      model: 'openai/gpt-4o-mini',
+      input: [
+        { role: 'user', content: 'What is the weather in Utrecht?' },
+        { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Utrecht"}' },
+        { type: 'function_call_output', call_id: 'call_1', output: '17 degrees, light rain' },
+      ],
+    },
+    structured: {
+      model: 'openai/gpt-4o',
+      input: 'Name a city and its country.',
+      text: {
+        format: {
+          type: 'json_schema',
+          name: 'city',
+          schema: {
+            type: 'object',
+            properties: { city: { type: 'string' }, country: { type: 'string' } },
+            required: ['city', 'country'],
+            additionalProperties: false,
+          },
+        },
+      },
+    },
+  },
+  body: 'json',
+  request: ResponsesRequest,
+  response: ModelResponse,
+  chunk: ResponseEvent,
+  script: TextScript,
+  model: (request) => request.model,
+  streams: (request) => request.stream === true,
+  prompt: promptOf,
+  promptTokens,
+  attachments: attachmentsOf,
+  fillTexts,
+  resolve,
+  synthesize: (request) => synthesizeText(askOf(request)),
+  compose,
+  assemble,
+  wrongWith,
+  events: responseEvents,
+  replay,
+  addContext,
+  inputTexts,
+  outputTexts,
+  keep,
+}

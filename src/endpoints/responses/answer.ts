@@ -1,0 +1,57 @@
+// Makes a model response of a script, in both of its forms.
+import { cutText, type TextAnswer, usageOf } from '../../backends/fixture/text-answer.ts'
+import type { Composed, Making } from '../../contract/operation.ts'
+import type { ResponsesRequest } from '../../contract/responses.ts'
+import type { ModelResponse, ResponseUsage } from '../../contract/responses-answer.ts'
+import type { TextScript } from '../../contract/script.ts'
+import { responseId } from './conversation.ts'
+import { echoOf } from './echo.ts'
+import { eventsOf } from './events.ts'
+import { incompleteReason, outputOf, outputText } from './output.ts'
+import { promptTokens } from './reading.ts'
+
+/** The answer to a request, as the script has it and the request's limits allow. */
+export function compose(request: ResponsesRequest, script: TextScript, making: Making & { model: string }): Composed {
+  const { reasoning, thinking } = request
+  const mute = reasoning?.effort === 'none' || thinking?.type === 'disabled'
+  const answer = cutText(script, {
+    maxTokens: request.max_output_tokens ?? undefined,
+    stop: [],
+    reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
+    parallelToolCalls: request.parallel_tool_calls ?? undefined,
+  })
+  const usage = responseUsage(script, promptTokens(request), answer)
+  const reason = incompleteReason(answer)
+  const response = (): ModelResponse => {
+    const output = outputOf(request, answer, making)
+    return {
+      id: responseId(making.id),
+      object: 'response',
+      created_at: Math.floor(making.now / 1000),
+      status: reason ? 'incomplete' : 'completed',
+      error: null,
+      incomplete_details: reason ? { reason } : null,
+      model: making.model,
+      output,
+      output_text: outputText(output),
+      ...echoOf(request),
+      usage,
+    }
+  }
+  return { usage, tokens: answer.tokens, body: response, events: () => eventsOf(response()) }
+}
+
+function responseUsage(script: TextScript, tokens: number, answer: TextAnswer): ResponseUsage {
+  const { prompt_tokens, completion_tokens, total_tokens } = usageOf(script, tokens, [answer])
+  return {
+    input_tokens: prompt_tokens,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: completion_tokens,
+    output_tokens_details: {
+      reasoning_tokens: answer.reasoningTokens,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+    total_tokens,
+  }
+}

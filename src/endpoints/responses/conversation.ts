@@ -1,0 +1,104 @@
+// The conversation that a call for a response belongs to. Each stored response carries what matters of all steps before
+// and in it, so that a call is as quick at the end of a long chain as at its start.
+import { satisfying } from '../../backends/fixture/synthesize.ts'
+import { ApiError } from '../../contract/error.ts'
+import type { Keep, Kept } from '../../contract/kept.ts'
+import type { Making } from '../../contract/operation.ts'
+import type { InputItem, ResponsesRequest } from '../../contract/responses.ts'
+import type { ModelResponse } from '../../contract/responses-answer.ts'
+import { checkEffort } from '../../providers/catalogue.ts'
+import { contentText, isMessage, itemsTokens, ownItems } from './items.ts'
+
+/** What matters of the steps up to some point. */
+export interface Summary {
+  /** Texts of the system and developer messages. */
+  system: readonly string[]
+  /** Text of the last user message. */
+  user: string
+  /** Number of user messages. */
+  turn: number
+  tokens: number
+}
+
+/** What is kept of a response: its own steps, where those before them are, and the summary of all. */
+interface StoredResponse {
+  previous: string | null
+  items: InputItem[]
+  summary: Summary
+}
+const KIND = 'response'
+const BEGINNING: Summary = { system: [], user: '', turn: 0, tokens: 0 }
+
+function continued({ system, user, turn, tokens }: Summary, items: readonly InputItem[]): Summary {
+  const messages = items.filter(isMessage)
+  const users = messages.filter(({ role }) => role === 'user')
+  const told = messages.filter(({ role }) => role === 'system' || role === 'developer')
+  const last = users.at(-1)
+  return {
+    system: [...system, ...told.map(({ content }) => contentText(content))],
+    user: last ? contentText(last.content) : user,
+    turn: turn + users.length,
+    tokens: tokens + itemsTokens(items),
+  }
+}
+
+// What came before travels with the request, under a key that no body can have.
+const EARLIER = Symbol('earlier')
+type Resolved = ResponsesRequest & { [EARLIER]?: Summary }
+
+/** The conversation up to and with the input of this call, from the first response of the chain on. */
+export const summaryOf = (request: Resolved): Summary => continued(request[EARLIER] ?? BEGINNING, ownItems(request))
+
+/** The id of a response's item: it tells the response, so that a reference to the item can be followed. */
+export const itemId = (prefix: string, call: string, index: number): string => `${prefix}_${call}_${index}`
+const ITEM_ID = /^[a-z]+_([0-9A-HJKMNP-TV-Z]{26})_\d+$/
+
+/** Id of the response that a call makes. */
+export const responseId = (call: string): string => `resp_${call}`
+
+/** Where the schema of a structured answer stands in the request. */
+export const SCHEMA_PARAM = 'text.format.schema'
+
+/**
+ * The request with the conversation it continues, 404 when that is not stored; 400 when its schema cannot be satisfied
+ * or its model does not take the effort. References to unknown items stay, and stand for nothing here.
+ */
+export async function resolve(request: ResponsesRequest, { kept, now }: Making): Promise<ResponsesRequest> {
+  checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
+  const format = request.text?.format
+  if (format?.type === 'json_schema') await satisfying(format.schema, SCHEMA_PARAM)
+  const follow = (reference: InputItem): InputItem => {
+    if (reference.type !== 'item_reference') return reference
+    const { id } = reference
+    const stored = storedResponse(kept, responseId(ITEM_ID.exec(id)?.[1] ?? ''), now)
+    return stored?.items.find((item) => 'id' in item && item.id === id) ?? reference
+  }
+  const input = typeof request.input === 'string' ? request.input : request.input.map(follow)
+  const resolved: Resolved = { ...request, input, [EARLIER]: earlierSummary(request.previous_response_id, kept, now) }
+  return resolved
+}
+
+const storedResponse = (kept: Kept, id: string, now: number) => kept.get(KIND, id, now) as StoredResponse | undefined
+
+function earlierSummary(previous: string | null | undefined, kept: Kept, now: number): Summary {
+  if (previous == null) return BEGINNING
+  const stored = storedResponse(kept, previous, now)
+  if (stored) return stored.summary
+  const why = 'responses are kept per session, and those made with store: false are not kept'
+  throw new ApiError(404, 'response_not_found', `there is no stored response ${JSON.stringify(previous)}; ${why}`, {
+    param: 'previous_response_id',
+  })
+}
+
+/** What a response leaves for calls that continue it. */
+export function keep(request: ResponsesRequest, answer: object): readonly Keep[] {
+  const { id, status, output } = answer as ModelResponse
+  if (request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
+  const said = output as InputItem[]
+  const value: StoredResponse = {
+    previous: request.previous_response_id ?? null,
+    items: [...ownItems(request), ...said],
+    summary: continued(summaryOf(request), said),
+  }
+  return [{ kind: KIND, id, value }]
+}

@@ -1,0 +1,92 @@
+// A response as a stream of events, in the order in which a model writes it.
+import { type Piece, pieces } from '../../backends/fixture/text-answer.ts'
+import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
+
+type Unnumbered<Event> = Event extends ResponseEvent ? Omit<Event, 'sequence_number'> : never
+type Send = (event: Unnumbered<ResponseEvent>, tokens?: number) => void
+
+/** The full sequence of events of a response. */
+export function eventsOf(response: ModelResponse): StreamEvent[] {
+  const events: StreamEvent[] = []
+  const send: Send = ({ type, ...rest }, tokens) => {
+    events.push({ event: type, data: { type, sequence_number: events.length, ...rest }, ...(tokens ? { tokens } : {}) })
+  }
+  const { usage, output, status, ...told } = response
+  const begun: ModelResponse = {
+    ...told,
+    status: 'in_progress',
+    incomplete_details: null,
+    output: [],
+    output_text: '',
+  }
+  send({ type: 'response.created', response: begun })
+  send({ type: 'response.in_progress', response: begun })
+  for (const [index, item] of output.entries()) {
+    send({ type: 'response.output_item.added', output_index: index, item: emptied(item) })
+    sendTexts(send, item, { item_id: item.id, output_index: index })
+    // What was thought costs its time even when it is not shown.
+    const hidden = item.type === 'reasoning' && item.summary.length === 0
+    const tokens = hidden ? usage?.output_tokens_details.reasoning_tokens : 0
+    send({ type: 'response.output_item.done', output_index: index, item }, tokens)
+  }
+  send({ type: status === 'incomplete' ? 'response.incomplete' : 'response.completed', response })
+  return events
+}
+
+/** An item as it is when it begins; a provider's own steps are told as they are. */
+function emptied(item: OutputItem): OutputItem {
+  const status = 'in_progress'
+  if (item.type === 'message') return { ...item, status, content: [] }
+  if (item.type === 'function_call') return { ...item, status, arguments: '' }
+  return item.type === 'reasoning' ? { ...item, status, summary: [] } : item
+}
+
+interface Place {
+  item_id: string
+  output_index: number
+}
+
+function sendTexts(send: Send, item: OutputItem, place: Place): void {
+  if (item.type === 'message') {
+    for (const [index, part] of item.content.entries()) sendPart(send, part, { ...place, content_index: index })
+  } else if (item.type === 'reasoning') {
+    for (const [index, part] of item.summary.entries()) sendSummary(send, part, { ...place, summary_index: index })
+  } else if (item.type === 'function_call') {
+    const { name, arguments: whole } = item
+    for (const { text, tokens } of pieces(whole))
+      send({ type: 'response.function_call_arguments.delta', ...place, delta: text }, tokens)
+    send({ type: 'response.function_call_arguments.done', ...place, name, arguments: whole })
+  }
+}
+
+function sendSummary(send: Send, part: { type: 'summary_text'; text: string }, at: Place & { summary_index: number }) {
+  send({ type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } })
+  for (const { text, tokens } of pieces(part.text))
+    send({ type: 'response.reasoning_summary_text.delta', ...at, delta: text }, tokens)
+  send({ type: 'response.reasoning_summary_text.done', ...at, text: part.text })
+  send({ type: 'response.reasoning_summary_part.done', ...at, part })
+}
+
+function sendPart(send: Send, part: ContentPart, at: Place & { content_index: number }): void {
+  if (part.type === 'refusal') {
+    send({ type: 'response.content_part.added', ...at, part: { ...part, refusal: '' } })
+    for (const { text, tokens } of pieces(part.refusal))
+      send({ type: 'response.refusal.delta', ...at, delta: text }, tokens)
+    send({ type: 'response.refusal.done', ...at, refusal: part.refusal })
+  } else {
+    // A provider may leave out the log probabilities.
+    const { text: whole, logprobs = [] } = part
+    send({ type: 'response.content_part.added', ...at, part: { ...part, text: '', logprobs: [] } })
+    for (const { text, tokens, share } of shared(pieces(whole), logprobs))
+      send({ type: 'response.output_text.delta', ...at, delta: text, logprobs: share }, tokens)
+    send({ type: 'response.output_text.done', ...at, text: whole, logprobs })
+  }
+  send({ type: 'response.content_part.done', ...at, part })
+}
+
+/** The pieces with the log probabilities that belong to each: one, unless a provider split the text otherwise. */
+function shared<Entry>(texts: readonly Piece[], entries: readonly Entry[]) {
+  const upTo = (index: number) => Math.floor((index * entries.length) / texts.length)
+  return texts.map((piece, index) => ({ ...piece, share: entries.slice(upTo(index), upTo(index + 1)) }))
+}

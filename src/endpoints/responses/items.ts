@@ -1,0 +1,65 @@
+// The steps of a conversation: their texts, and what they cost in tokens.
+import { fileTokens, imageTokens } from '../../backends/fixture/input-tokens.ts'
+import { countCached } from '../../backends/fixture/text-answer.ts'
+import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../../contract/responses.ts'
+
+export type Content = InputMessage['content']
+
+export const isMessage = (item: InputItem): item is InputMessage => 'role' in item
+
+/** The steps that the body itself holds; a text is one user message. */
+export const ownItems = ({ input }: ResponsesRequest): InputItem[] =>
+  typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input
+
+/** All text of a content; pictures and files have none. */
+export function contentText(content: Content): string {
+  if (typeof content === 'string') return content
+  return content
+    .map((part) => (part.type === 'refusal' ? part.refusal : 'text' in part ? String(part.text) : ''))
+    .join('')
+}
+
+/** The parts of all messages and tool results, in order. */
+export const partsOf = (items: readonly InputItem[]): MessagePart[] =>
+  items.flatMap((item): MessagePart[] => {
+    const content = isMessage(item) ? item.content : item.type === 'function_call_output' ? item.output : ''
+    return typeof content === 'string' ? [] : content
+  })
+
+// Counts of OpenAI's cookbook: 3 tokens frame every message.
+const PER_ITEM = 3
+
+function contentTokens(content: Content): number {
+  const parts = typeof content === 'string' ? [] : content
+  return parts.reduce(
+    (total, part) => {
+      if (part.type === 'input_image') return total + imageTokens(part.image_url ?? '', part.detail)
+      return part.type === 'input_file' && part.file_data ? total + fileTokens(part.file_data) : total
+    },
+    countCached(contentText(content)),
+  )
+}
+
+function itemTokens(item: InputItem): number {
+  if (isMessage(item)) return PER_ITEM + countCached(item.role) + contentTokens(item.content)
+  switch (item.type) {
+    case 'function_call':
+      return PER_ITEM + countCached(`${item.name}${item.arguments}`)
+    case 'function_call_output':
+      return PER_ITEM + contentTokens(item.output)
+    case 'reasoning':
+      return (item.summary ?? []).reduce((total, { text }) => total + countCached(text), 0)
+    case 'item_reference':
+      return 0
+    default:
+      return countCached(JSON.stringify(item))
+  }
+}
+
+/** Tokens of some steps. */
+export const itemsTokens = (items: readonly InputItem[]): number =>
+  items.reduce((total, item) => total + itemTokens(item), 0)
+
+/** Tokens of instructions, which stand before the conversation as a message. */
+export const instructionsTokens = (instructions: string | null | undefined): number =>
+  instructions ? PER_ITEM + countCached(instructions) : 0

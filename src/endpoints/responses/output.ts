@@ -1,0 +1,80 @@
+// The items of a response as a script has them.
+import { logprobsOf } from '../../backends/fixture/logprobs.ts'
+import { type TextAnswer, textOf } from '../../backends/fixture/text-answer.ts'
+import type { Making } from '../../contract/operation.ts'
+import type { ResponsesRequest } from '../../contract/responses.ts'
+import type { ContentPart, OutputItem } from '../../contract/responses-answer.ts'
+import { fingerprint, unguessable } from '../../lib/ids.ts'
+import { itemId } from './conversation.ts'
+import { showsSummary, withLogprobs } from './echo.ts'
+
+/** Why an answer ended before it was whole; undefined when it is whole. */
+export function incompleteReason({ finish }: TextAnswer): 'max_output_tokens' | 'content_filter' | undefined {
+  if (finish === 'length') return 'max_output_tokens'
+  return finish === 'content_filter' ? 'content_filter' : undefined
+}
+
+/** The text of all text parts together. */
+export const outputText = (output: readonly OutputItem[]): string =>
+  output
+    .flatMap((item) => (item.type === 'message' ? item.content : []))
+    .map((part) => (part.type === 'output_text' ? part.text : ''))
+    .join('')
+
+interface Place {
+  request: ResponsesRequest
+  answer: TextAnswer
+  making: Making
+  index: number
+}
+
+/** The items in the order in which a model writes them; where an answer was cut, the last one is incomplete. */
+export function outputOf(request: ResponsesRequest, answer: TextAnswer, making: Making): OutputItem[] {
+  const kinds = [
+    ...(answer.reasoning.length > 0 ? [reasoningItem] : []),
+    ...(speaks(answer) ? [messageItem] : []),
+    ...answer.toolCalls.map((call) => callItem(call)),
+  ]
+  const output = kinds.map((item, index) => item({ request, answer, making, index }))
+  const last = output.at(-1)
+  if (last && incompleteReason(answer)) last.status = 'incomplete'
+  return output
+}
+
+// An empty message says nothing when there is a call beside it, or when the limit left no room for it.
+const speaks = ({ content, refusal, toolCalls, finish }: TextAnswer): boolean =>
+  (content?.length ?? 0) + (refusal?.length ?? 0) > 0 || (toolCalls.length === 0 && finish !== 'length')
+
+function reasoningItem({ request, answer, making, index }: Place): OutputItem {
+  const id = itemId('rs', making.id, index)
+  const encrypted = request.include?.includes('reasoning.encrypted_content')
+  return {
+    id,
+    type: 'reasoning',
+    status: 'completed',
+    summary: showsSummary(request) ? [{ type: 'summary_text', text: textOf(answer.reasoning) }] : [],
+    ...(encrypted ? { encrypted_content: btoa(unguessable(making.secret, id)) } : {}),
+  }
+}
+
+function messageItem({ request, answer, making, index }: Place): OutputItem {
+  const { content: said, refusal } = answer
+  const content: ContentPart[] = []
+  if (said && (said.length > 0 || !refusal)) {
+    const logprobs = withLogprobs(request) ? logprobsOf(said, request.top_logprobs ?? 0, making.id) : []
+    content.push({ type: 'output_text', text: textOf(said), annotations: [], logprobs })
+  }
+  if (refusal) content.push({ type: 'refusal', refusal: textOf(refusal) })
+  return { id: itemId('msg', making.id, index), type: 'message', status: 'completed', role: 'assistant', content }
+}
+
+const callItem =
+  (call: TextAnswer['toolCalls'][number]) =>
+  ({ making, index }: Place): OutputItem => ({
+    id: itemId('fc', making.id, index),
+    type: 'function_call',
+    status: 'completed',
+    call_id: call.id ?? `call_${fingerprint(`${making.id}:${index}`)}`,
+    name: call.name,
+    arguments: textOf(call.arguments),
+  })

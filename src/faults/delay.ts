@@ -1,0 +1,53 @@
+// delay: the answer takes longer to begin.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import type { FaultContext } from '../contract/fault.ts'
+import { defineFault } from './define.ts'
+
+const Spread = z.enum(['fixed', 'uniform', 'normal', 'lognormal'])
+
+interface Delay {
+  distribution: z.infer<typeof Spread>
+  for?: number | undefined
+  min?: number | undefined
+  max?: number | undefined
+  mean?: number | undefined
+  deviation?: number | undefined
+}
+
+export const delay = defineFault({
+  type: 'delay',
+  summary: 'The answer begins late.',
+  points: ['provider', 'gateway', 'workspace'],
+  options: {
+    for: Duration.optional().describe('The wait of a fixed delay.'),
+    distribution: Spread.default('fixed').describe('How the waits of different calls differ.'),
+    min: Duration.optional().describe('Shortest wait of a uniform delay.'),
+    max: Duration.optional().describe('Longest wait; caps every distribution.'),
+    mean: Duration.optional().describe('Mean of a normal delay, median of a lognormal one.'),
+    deviation: Duration.optional().describe(
+      'Standard deviation of a normal delay; of a lognormal one, the spread about the median.',
+    ),
+  },
+  example: { for: '2s' },
+  async apply(options, next, context) {
+    await context.clock.sleep(waitOf(options, context), context.signal)
+    return next()
+  },
+})
+
+/** Milliseconds of one call's wait. */
+function waitOf(options: Delay, { luck }: FaultContext): number {
+  const { distribution, mean = options.for ?? 0, deviation = 0, min = 0, max = Number.POSITIVE_INFINITY } = options
+  const wait = {
+    fixed: () => options.for ?? 0,
+    uniform: () => min + luck('wait') * ((Number.isFinite(max) ? max : mean) - min),
+    normal: () => mean + deviation * bell(luck),
+    lognormal: () => mean * Math.exp((deviation / Math.max(1, mean)) * bell(luck)),
+  }[distribution]()
+  return Math.round(Math.min(max, Math.max(min, wait)))
+}
+
+/** A number of the standard normal distribution (Box-Muller). */
+const bell = (luck: FaultContext['luck']): number =>
+  Math.sqrt(-2 * Math.log(1 - luck('radius'))) * Math.cos(2 * Math.PI * luck('angle'))

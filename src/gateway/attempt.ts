@@ -1,0 +1,162 @@
+// One try of one target: a backend's reply, under the deadline, as an outcome. An upstream failure is a value here.
+import type { Backend } from '../contract/backend.ts'
+import type { FaultFacts, Injected, Next, Playing } from '../contract/fault.ts'
+import type { Making, Operation, Prompt } from '../contract/operation.ts'
+import type { Reply } from '../contract/reply.ts'
+import { startDeadline } from '../lib/deadline.ts'
+import type { StreamEvent } from '../lib/sse.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { type Failure, failureOf, TimedOut } from './outcome.ts'
+import type { Target } from './plan.ts'
+import { type Content, read } from './read.ts'
+import type { AttemptRecording, Recording } from './recorder.ts'
+import type { Settings } from './settings.ts'
+
+/** A call on its way: parsed, rendered, and with everything that its attempts share. */
+export interface Running {
+  operation: Operation
+  session: Session
+  request: object
+  stream: boolean
+  prompt: Prompt
+  settings: Settings
+  making: Making
+  /** Aborted when the client has gone. */
+  signal: AbortSignal
+  recording: Recording
+  backend: Backend
+  /** The scenario that is played, and what tells this call apart in it. */
+  playing: Playing | undefined
+  facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread'>
+}
+
+/** Which try of which target, and what led to it. */
+export interface Try {
+  target: Target
+  /** 1, 2, ... of this target. */
+  number: number
+  why: 'first' | 'retry' | 'fallback'
+  /** Milliseconds waited before it. */
+  waited: number
+}
+
+/** An answer, whole or begun: from here on nothing is tried again. */
+export interface Answer {
+  kind: 'answered'
+  model: string
+  content: Content
+  from: Pick<Reply, 'headers' | 'usage' | 'fixture' | 'synthesized'>
+  /** Absent when no attempt was made: the answer comes from the cache. */
+  attempt?: AttemptRecording
+}
+export type Outcome = Answer | Failure
+
+/** Tries a target once; a stream counts as answered when its first content has come. */
+export async function attempt(running: Running, tried: Try): Promise<Outcome> {
+  const { operation, session, stream, settings, recording, backend, signal: outer } = running
+  const { model } = tried.target
+  const record = recording.attempt(tried)
+  const { callTimeout: ms } = settings
+  let begun = false
+  const reason = () =>
+    new TimedOut(
+      ms ?? 0,
+      `${model} ${stream ? (begun ? 'was silent: nothing came' : 'sent no content') : 'did not answer'}`,
+    )
+  const deadline = ms === undefined ? undefined : startDeadline(session.clock, ms, { outer, reason })
+  const signal = deadline?.signal ?? outer
+  try {
+    const { prompt, making } = running
+    const request = { ...running.request, model }
+    const { clock, uses } = session
+    const about = { operation, request, model, stream, clock, signal }
+    const answer = () => backend.answer({ ...about, prompt, making, uses })
+    const faults = running.playing?.faults({
+      ...running.facts,
+      ...about,
+      at: 'provider',
+      position: tried.target.position,
+      attempt: tried.number,
+      now: clock.now(),
+    })
+    const reply = await (faults ? withFaults(faults, answer, { about, applied: record.fault }) : answer())
+    const content = await read(reply, { operation, stream, signal })
+    if (content.kind === 'whole') {
+      record.contentBegan()
+      record.end()
+      deadline?.stop()
+      return { kind: 'answered', model, content, from: reply, attempt: record }
+    }
+    const activity = () => deadline?.restart()
+    const events = await toFirstContent(content.events, { activity, stop: () => deadline?.stop() })
+    begun = true
+    return { kind: 'answered', model, content: { kind: 'stream', events }, from: reply, attempt: record }
+  } catch (error) {
+    deadline?.stop()
+    const failure = failureOf(signal.aborted ? signal.reason : error, outer)
+    record.end(failure)
+    return failure
+  }
+}
+
+/** What is heard through some faults, the first of them outermost. */
+export function withFaults(
+  faults: readonly Injected[],
+  answer: Next,
+  { about, applied }: { about: Parameters<Injected['apply']>[1]; applied: (rule: string) => void },
+): Promise<Reply> {
+  const heard = faults.reduceRight<Next>(
+    (next, fault) => () => {
+      applied(fault.rule)
+      return fault.apply(next, about)
+    },
+    answer,
+  )
+  return heard()
+}
+
+interface Watch {
+  activity(): void
+  stop(): void
+}
+
+/** The same events, read ahead up to the first that carries content; whatever fails before it is thrown. */
+async function toFirstContent(
+  events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>,
+  watch: Watch,
+): Promise<Iterable<StreamEvent> | AsyncIterable<StreamEvent>> {
+  if (Array.isArray(events)) {
+    watch.stop()
+    return events
+  }
+  const source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
+  const ahead: StreamEvent[] = []
+  for (;;) {
+    const next = await source.next()
+    if (next.done) break
+    watch.activity()
+    ahead.push(next.value)
+    if (next.value.tokens) return rest(ahead, source, watch)
+  }
+  watch.stop()
+  return ahead
+}
+
+async function* rest(
+  ahead: readonly StreamEvent[],
+  source: Iterator<StreamEvent> | AsyncIterator<StreamEvent>,
+  watch: Watch,
+): AsyncGenerator<StreamEvent> {
+  try {
+    yield* ahead
+    for (;;) {
+      watch.activity()
+      const next = await source.next()
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    watch.stop()
+    await source.return?.()
+  }
+}

@@ -1,0 +1,69 @@
+// What the gateway makes of an attempt that gave no answer. A failure is a value: nothing is thrown between gateway steps.
+import { ApiError } from '../contract/error.ts'
+import { ConnectionFailure } from '../contract/reply.ts'
+import type { OutcomeKind } from '../contract/trace.ts'
+
+/** An attempt without an answer, in the terms in which it would be answered. */
+export interface Failure {
+  kind: Exclude<OutcomeKind, 'answered'>
+  status: number
+  code: string
+  message: string
+  param: string | null
+  /** Of the provider's reply, in lower case. */
+  headers: Record<string, string>
+}
+
+/** What came is no answer of this API: empty, cut off, or not what was asked for. */
+export class Unreadable extends Error {}
+
+/** The time of an attempt is up. */
+export class TimedOut extends Error {
+  constructor(ms: number, what: string) {
+    super(`${what} within the call_timeout of ${ms} ms`)
+  }
+}
+
+/** A provider's refusal, or an error that it sent inside a stream. */
+export class Refusal extends Error {
+  readonly failure: Failure
+  constructor(failure: Omit<Failure, 'kind'>) {
+    super(failure.message)
+    this.failure = { kind: 'refused', ...failure }
+  }
+}
+
+/** Nginx's status for a client that has gone; it reaches nobody but the trace. */
+export const CLIENT_GONE = 499
+
+/** The failure behind what a backend or a stream threw; anything that is not a failure of theirs is thrown on. */
+export function failureOf(error: unknown, client: AbortSignal): Failure {
+  const own = (kind: Failure['kind'], status: number, code: string): Failure => ({
+    kind,
+    status,
+    code,
+    message: (error as Error).message,
+    param: null,
+    headers: {},
+  })
+  if (client.aborted)
+    return { ...own('cancelled', CLIENT_GONE, 'client_gone'), message: 'the client closed the connection' }
+  if (error instanceof Refusal) return error.failure
+  if (error instanceof ApiError) {
+    const { status, code, message, param, headers } = error
+    return { kind: 'refused', status, code, message, param, headers }
+  }
+  if (error instanceof TimedOut) return own('timed out', 504, 'timeout')
+  if (error instanceof ConnectionFailure) return own('disconnected', 502, 'provider_disconnected')
+  if (error instanceof Unreadable) return own('unreadable', 502, 'provider_unreadable')
+  throw error
+}
+
+// Of a provider's headers these reach the client: its own retries act on them.
+const PASSED_ON = /^(retry-after(-ms)?|x-ratelimit-.*|anthropic-ratelimit-.*|x-should-retry)$/
+
+/** The error that a client gets for the last failure of a call. */
+export function errorOf({ status, code, message, param, headers }: Failure): ApiError {
+  const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => PASSED_ON.test(name)))
+  return new ApiError(status, code, message, { param, headers: passed })
+}

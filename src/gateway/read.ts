@@ -1,0 +1,161 @@
+// Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
+import { createParser } from 'eventsource-parser'
+import type { Operation, StreamRules } from '../contract/operation.ts'
+import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { quote } from '../contract/validation.ts'
+import type { StreamEvent } from '../lib/sse.ts'
+import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
+import { Refusal, Unreadable } from './outcome.ts'
+
+/** A reply as an answer of this API. */
+export type Content =
+  | { kind: 'whole'; value: unknown; text?: string }
+  | { kind: 'stream'; events: Iterable<StreamEvent> | AsyncIterable<StreamEvent> }
+
+/** What a reply is read as. */
+export interface Reading {
+  operation: Operation
+  stream: boolean
+  signal: AbortSignal
+}
+
+const EVENT_STREAM = /^text\/event-stream\s*(;|$)/i
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(;|$)/i
+/** Status of an error that a provider reports under a 200. */
+const BAD_ANSWER = 502
+
+/**
+ * The content of a reply. A stream's own failures are thrown while it is read.
+ * @throws Refusal, Unreadable, ConnectionFailure
+ */
+export async function read(reply: Reply, reading: Reading): Promise<Content> {
+  const { body, status } = reply
+  if (body.kind === 'value') return { kind: 'whole', value: body.value }
+  if (body.kind === 'events') return { kind: 'stream', events: body.events }
+  if (status < 200 || status > 299) throw refusal(readErrorBody(await textOf(body, reading)), reply, status)
+  if (reading.stream) return { kind: 'stream', events: await readStream(body, reply, reading) }
+  return readWhole(await textOf(body, reading), body, reply, reading.operation)
+}
+
+const refusal = ({ message, code, param }: ProviderError, { headers }: Reply, status: number): Refusal =>
+  new Refusal({ status, code: code ?? 'provider_error', message, param: param ?? null, headers })
+
+function readWhole(text: string, { contentType }: BytesBody, reply: Reply, operation: Operation): Content {
+  if (text.trim() === '') throw new Unreadable('the provider answered with an empty body')
+  if (!JSON_TYPE.test(contentType) && contentType !== '') {
+    throw new Unreadable(`the provider answered with content-type ${quote(contentType)} instead of application/json`)
+  }
+  const value = parsed(text, 'the answer')
+  const failed = isObject(value) && value.error ? errorIn(value) : undefined
+  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  const wrong = isObject(value) ? operation.wrongWith?.(value) : wrongText(value, operation)
+  if (wrong) throw new Unreadable(`the provider's answer is none: ${wrong}`)
+  return { kind: 'whole', value, text }
+}
+
+/** Some operations answer with a text; none does with a list or a number. */
+const wrongText = (value: unknown, { response }: Operation) =>
+  response.safeParse(value).success ? undefined : 'it is no object'
+
+async function readStream(body: BytesBody, reply: Reply, reading: Reading): Promise<AsyncIterable<StreamEvent>> {
+  const { operation } = reading
+  if (!operation.events) throw new Unreadable(`${operation.name} has no streams`)
+  if (!EVENT_STREAM.test(body.contentType)) {
+    const text = await textOf(body, reading)
+    const failed = errorIn(orUndefined(text))
+    if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+    throw new Unreadable(
+      text.trim() === ''
+        ? 'the provider answered with an empty body'
+        : `the provider answered with content-type ${quote(body.contentType)} instead of text/event-stream`,
+    )
+  }
+  return readEvents(body, reply, { ...reading, rules: operation.events })
+}
+
+/** The events of a stream up to its end mark; an end without a finish reason is a failure, a missing end mark is none. */
+async function* readEvents(
+  body: BytesBody,
+  reply: Reply,
+  reading: Reading & { rules: StreamRules },
+): AsyncGenerator<StreamEvent> {
+  const { rules, signal } = reading
+  const seen: StreamEvent[] = []
+  const ready: { event?: string | undefined; data: string }[] = []
+  const parser = createParser({ onEvent: (event) => ready.push(event) })
+  const decoder = new TextDecoder()
+  try {
+    for await (const bytes of chunksOf(body, signal)) {
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      for (const { event, data } of ready.splice(0)) {
+        if (data === '[DONE]') return ended(seen, rules)
+        const next = readEvent(data, event, reply, rules)
+        seen.push(next)
+        yield next
+      }
+    }
+  } catch (error) {
+    // What breaks after the last finish reason takes nothing from the answer.
+    if (error instanceof Refusal || signal.aborted || !rules.complete(seen)) throw error
+    return
+  }
+  ended(seen, rules)
+}
+
+function ended(seen: readonly StreamEvent[], rules: StreamRules): void {
+  if (seen.length === 0) throw new Unreadable('the provider sent an empty stream')
+  if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the answer was complete')
+}
+
+function readEvent(text: string, event: string | undefined, reply: Reply, rules: StreamRules): StreamEvent {
+  const data = parsed(text, 'a chunk')
+  if (!isObject(data)) throw new Unreadable(`a chunk of the provider is ${quote(data)}, not an object`)
+  const holder = rules.failureIn ? rules.failureIn(data) : data.error === undefined ? undefined : data
+  const failed = holder === undefined ? undefined : errorIn(holder)
+  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  const wrong = rules.wrongWith(data)
+  if (wrong) throw new Unreadable(`a chunk of the provider is none: ${wrong}`)
+  return { ...(event && { event }), data, text, ...(rules.hasContent(data) && { tokens: 1 }) }
+}
+
+type Fields = Record<string, unknown>
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function parsed(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Unreadable(`${what} of the provider is not valid JSON: ${(error as Error).message}`)
+  }
+}
+
+function orUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function textOf(body: BytesBody, { signal }: Reading): Promise<string> {
+  if (body.bytes instanceof Uint8Array) return new TextDecoder().decode(body.bytes)
+  const chunks: Uint8Array[] = []
+  for await (const chunk of chunksOf(body, signal)) chunks.push(chunk)
+  return new TextDecoder().decode(Buffer.concat(chunks))
+}
+
+/** The chunks of a body; a connection that breaks is a `ConnectionFailure`, an aborted one the signal's reason. */
+async function* chunksOf({ bytes }: BytesBody, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  if (bytes instanceof Uint8Array) {
+    yield bytes
+    return
+  }
+  try {
+    yield* bytes
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (error instanceof ConnectionFailure || error instanceof Unreadable) throw error
+    throw new ConnectionFailure(`the connection to the provider broke: ${(error as Error).message}`)
+  }
+}

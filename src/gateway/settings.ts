@@ -1,0 +1,85 @@
+// The routing settings of a call: top level and service options merged field by field, defaults filled in (DESIGN section 4).
+import type { z } from 'zod'
+import type { Operation } from '../contract/operation.ts'
+import type {
+  Cache,
+  Fallbacks,
+  Guardrails,
+  Identity,
+  KnowledgeBases,
+  LoadBalancer,
+  Retry,
+  Thread,
+  Timeout,
+} from '../contract/shared.ts'
+
+/** How a call is routed, complete; what was not asked for is absent. */
+export interface Settings {
+  /** Extra attempts of a target, and the statuses that are tried again. */
+  retry?: { count: number; codes: readonly number[] }
+  /** Models tried after the primary one, in order. */
+  fallbacks: readonly string[]
+  /** Models that share the calls, by weight. */
+  balance?: readonly { model: string; weight: number }[]
+  /** Seconds an answer is kept. */
+  cacheTtl?: number
+  /** Milliseconds of an attempt: of the whole answer, or of each silence in a stream. */
+  callTimeout?: number
+  guardrails: readonly { id: string; execute_on: 'input' | 'output' }[]
+  knowledge: z.infer<typeof KnowledgeBases>
+  identity?: z.infer<typeof Identity>
+  thread?: z.infer<typeof Thread>
+  name?: string
+}
+
+const RETRY = { count: 3, on_codes: [429] }
+const CACHE_TTL_S = 1800
+
+interface Routed {
+  name?: string | null
+  retry?: z.infer<typeof Retry> | null
+  fallbacks?: z.infer<typeof Fallbacks> | null
+  load_balancer?: z.infer<typeof LoadBalancer> | null
+  cache?: z.infer<typeof Cache> | null
+  timeout?: z.infer<typeof Timeout> | null
+  identity?: z.infer<typeof Identity> | null
+  contact?: z.infer<typeof Identity> | null
+  thread?: z.infer<typeof Thread> | null
+}
+interface Top extends Routed {
+  guardrails?: z.infer<typeof Guardrails> | null
+  svc?: (Routed & { knowledge_bases?: z.infer<typeof KnowledgeBases> | null }) | null
+}
+
+/** The settings of a parsed request; fields that the operation does not have are extras and mean nothing. */
+export function settingsOf(operation: Pick<Operation, 'request' | 'addContext'>, request: unknown): Settings {
+  const { shape } = operation.request
+  const top = request as Top
+  const svc = top.svc ?? {}
+  const merged = <Name extends keyof Routed>(name: Name): Routed[Name] | undefined => {
+    if (!(name in shape)) return undefined
+    const outer: Routed[Name] = top[name]
+    const inner: Routed[Name] = svc[name]
+    const both = outer != null && inner != null && typeof outer === 'object' && !Array.isArray(outer)
+    return both ? { ...(inner as object), ...outer } : (outer ?? inner)
+  }
+  const retry = merged('retry')
+  const balancer = merged('load_balancer')
+  const cache = merged('cache')
+  const timeout = merged('timeout')
+  const identity = top.identity ?? top.contact ?? svc.identity ?? svc.contact
+  const thread = top.thread ?? svc.thread
+  const name = top.name ?? svc.name
+  return {
+    fallbacks: (merged('fallbacks') ?? []).map(({ model }) => model),
+    guardrails: 'guardrails' in shape ? (top.guardrails ?? []) : [],
+    knowledge: operation.addContext ? (svc.knowledge_bases ?? []) : [],
+    ...(retry && { retry: { count: retry.count ?? RETRY.count, codes: retry.on_codes ?? RETRY.on_codes } }),
+    ...(balancer && { balance: balancer.models }),
+    ...(cache && { cacheTtl: cache.ttl ?? CACHE_TTL_S }),
+    ...(timeout && { callTimeout: timeout.call_timeout }),
+    ...(identity && { identity }),
+    ...(thread && { thread }),
+    ...(name != null && { name }),
+  }
+}

@@ -1,0 +1,59 @@
+// Answers a call through the faults that its client hears: on the real bytes, and on the real connection.
+import type { Connection } from '../contract/connection.ts'
+import type { Injected } from '../contract/fault.ts'
+import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { streamOf } from '../faults/wire.ts'
+import { type Running, withFaults } from './attempt.ts'
+import { failureOf } from './outcome.ts'
+import { put } from './respond.ts'
+
+/** What the client hears; `answer` makes the reply behind the faults, if they let it. */
+export async function respondThroughFaults(
+  faults: readonly Injected[],
+  running: Running,
+  { answer, connection }: { answer(): Promise<Reply>; connection: Connection | undefined },
+): Promise<Response> {
+  const { operation, request, session, stream, signal, recording } = running
+  const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
+  try {
+    const reply = await withFaults(faults, answer, { about, applied: recording.fault })
+    const save = () => recording.heard(reply.status)
+    return put(await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }), connection)
+  } catch (error) {
+    if (!(error instanceof ConnectionFailure)) throw error
+    recording.failed(failureOf(error, signal))
+    await recording.heard(0)
+    return put({ ...NOTHING, body: { kind: 'bytes', contentType: 'text/plain', bytes: failing(error) } }, connection)
+  }
+}
+
+/** The reply, with something to do when its last byte is told. */
+async function lastly(act: () => Promise<void>, reply: Reply): Promise<Reply> {
+  const { body } = reply
+  if (body.kind === 'events') return { ...reply, body: { ...body, events: closing(body.events, act) } }
+  if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
+    return { ...reply, body: { ...body, bytes: streamOf(closing(body.bytes, act)) } }
+  }
+  await act()
+  return reply
+}
+
+async function* closing<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  act: () => Promise<void>,
+): AsyncGenerator<Item> {
+  try {
+    yield* items
+  } finally {
+    await act()
+  }
+}
+
+const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+
+const failing = (error: ConnectionFailure): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start(controller) {
+      controller.error(error)
+    },
+  })

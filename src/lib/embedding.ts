@@ -1,0 +1,127 @@
+// Texts as vectors, without a model: every word, pair of words and run of letters adds a few signed numbers at places that
+// its hash names, so texts that share many of them point the same way. It knows spelling, not meaning.
+
+/** Words that say little about what a text is about, folded: English, German, Spanish and French. */
+const STOP_WORDS = new Set(
+  `a about all also am an and any are as at be been being but by can could did do does for from get had has have how i if in
+  into is it its me my no not of on or our shall should so some than that the their them then there these they this those to
+  up us was we were what when where which who whom whose why will with would you your
+  aber als am auf aus bei bin das dass dein dem den der des die dir du ein eine einem einen einer er es fur hat haben ich ihr
+  ihre im ist kann konnen man mein mich mir mit muss nach nicht noch oder sein sich sie sind soll uber um und uns unser vom
+  von vor wann war warum was wenn wer werden wie wir wird wo zu zum zur
+  al como con cual cuando de del donde el ella en era es esta este fue hay la las lo los mas mi mis muy para pero por porque
+  puede puedo que quien se ser si sin sobre son su sus tu un una unos y ya yo
+  au aux avec ce ces cette comment dans elle et il ils je le les leur mais mon ne nous ou par pas pour quand qui sa ses sur une
+  vous`
+    .split(/\s+/)
+    .filter((word) => word !== ''),
+)
+const STOP_WEIGHT = 0.1
+const PAIR_WEIGHT = 0.5
+/** Weight of all letter runs of one word together. */
+const RUNS_WEIGHT = 1
+
+// Scripts that put no spaces between words count each sign as a word; their pairs then do what runs of letters do elsewhere.
+const WORD = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]\p{M}*|[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
+const ACCENTS = /[\u0300-\u036f]/g
+// Endings that one word takes on in its forms, longest first; what is left must still look like a word.
+const ENDING =
+  /(?:ations?|ungen|aciones|acion|ments?|mente|ingly|ings?|edly|ated|ates?|iones|iert|ieren|ung|ies|ied|ers?|est|ed|ly|es|en|em|er|ar|ir|os|as|al|s|e|n|o|a|y)$/
+const SHORTEST_STEM = 4
+
+/** Every place of a vector belongs to a block this long; a feature stands in each block once, so that a shortened vector keeps all features. */
+const BLOCK = 32
+
+/**
+ * The unit vector of a text: of the same text always the same one, near those of similar texts (cosine). The vector for fewer
+ * `dimensions` is the beginning of the one for more, made unit length again.
+ */
+export function embed(text: string, dimensions: number): Float32Array {
+  const sums = new Float64Array(Math.ceil(dimensions / BLOCK) * BLOCK)
+  for (const [feature, weight] of featuresOf(text)) add(sums, feature, weight)
+  return unit(sums.subarray(0, dimensions))
+}
+
+/** The first `dimensions` numbers of a vector, made unit length. */
+export const shorten = (vector: ArrayLike<number>, dimensions: number): Float32Array =>
+  unit(Float64Array.from(vector).subarray(0, dimensions))
+
+/** Features of a text by hash, with what each adds: a feature that comes often counts more, but less each time. */
+function featuresOf(text: string): Map<number, number> {
+  const features = new Map<number, number>()
+  const counts = new Map<string, number>()
+  const words = wordsOf(text)
+  let previous: string | undefined
+  for (const word of words) {
+    counts.set(word, (counts.get(word) ?? 0) + 1)
+    if (STOP_WORDS.has(word)) continue
+    const stem = stemOf(word)
+    if (previous !== undefined) raise(features, `${previous} ${stem}`, PAIR_WEIGHT)
+    previous = stem
+  }
+  for (const [word, count] of counts) {
+    const weight = (STOP_WORDS.has(word) ? STOP_WEIGHT : 1) * (1 + Math.log(count))
+    raise(features, stemOf(word), weight)
+    const runs = runsOf(word)
+    for (const run of runs) raise(features, run, (weight * RUNS_WEIGHT) / Math.sqrt(runs.length))
+  }
+  return features
+}
+
+const folded = (text: string) => text.normalize('NFKD').replace(ACCENTS, '').toLowerCase().replaceAll('ß', 'ss')
+
+/** The words of a text, folded; a text of signs alone is one word. */
+function wordsOf(text: string): string[] {
+  const fold = folded(text)
+  return fold.match(WORD) ?? [fold]
+}
+
+function stemOf(word: string): string {
+  const stem = word.replace(ENDING, '')
+  return stem.length >= SHORTEST_STEM ? stem : word
+}
+
+/** Runs of three and four letters, with the word's two ends marked. */
+function runsOf(word: string): string[] {
+  const marked = `<${word}>`
+  const runs: string[] = []
+  for (let at = 0; at + 3 <= marked.length; at++) {
+    runs.push(marked.slice(at, at + 3))
+    if (at + 4 <= marked.length) runs.push(marked.slice(at, at + 4))
+  }
+  return runs
+}
+
+function raise(features: Map<number, number>, feature: string, weight: number): void {
+  const hash = hashOf(feature)
+  features.set(hash, (features.get(hash) ?? 0) + weight)
+}
+
+/** FNV-1a over UTF-16 units. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return hash
+}
+
+/** Adds a feature at one place of each block: five bits of a mixed hash name the place, a sixth the sign. */
+function add(sums: Float64Array, feature: number, weight: number): void {
+  for (let block = 0; block < sums.length; block += BLOCK) {
+    let mixed = Math.imul(feature ^ block, 0x9e3779b1)
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b)
+    mixed ^= mixed >>> 13
+    const place = block + (mixed & (BLOCK - 1))
+    sums[place] = (sums[place] ?? 0) + (mixed & BLOCK ? weight : -weight)
+  }
+}
+
+/** The vector at length 1; one without any length points along the first axis. */
+function unit(vector: Float64Array): Float32Array {
+  let squares = 0
+  for (let at = 0; at < vector.length; at++) squares += (vector[at] ?? 0) ** 2
+  const length = Math.sqrt(squares)
+  const scaled = new Float32Array(vector.length)
+  if (length === 0) scaled[0] = 1
+  else for (let at = 0; at < vector.length; at++) scaled[at] = (vector[at] ?? 0) / length
+  return scaled
+}

@@ -1,0 +1,27 @@
+// Contacts: creating one whose external id is known already changes it.
+import { Contact, ContactBody, ContactPatch, contactId } from '../contract/contact.ts'
+import { defineResource } from './define.ts'
+
+export const contacts = defineResource({
+  kind: 'contact',
+  noun: 'contact',
+  plural: 'contacts',
+  tag: 'Contacts',
+  path: '/v2/contacts',
+  param: 'contact_id',
+  id: contactId,
+  verbs: ['create', 'list', 'get', 'update', 'delete'],
+  shown: ['create'],
+  descriptions: {
+    create: 'Adds a contact, or changes the fields that are named of the one with the same `external_id`.',
+  },
+  examples: {
+    create: { ada: { external_id: 'user-1', display_name: 'Ada', email: 'ada@example.com', tags: ['beta'] } },
+    update: { moved: { email: 'ada@example.org' } },
+  },
+  create: ContactBody,
+  update: ContactPatch,
+  record: Contact,
+  key: 'external_id',
+  upsert: true,
+})

@@ -1,0 +1,46 @@
+// Datasets: named collections of datapoints.
+import { Dataset, DatasetBody, DatasetPatch } from '../contract/dataset.ts'
+import type { Fields } from '../contract/record.ts'
+import { uuidForm } from '../contract/workspace.ts'
+import { defineResource } from './define.ts'
+import { chosenProject } from './projects.ts'
+import { versionsOf } from './versions.ts'
+
+interface Counts {
+  total_versions: number
+  datapoints_count: number
+}
+/** The counts of a dataset. */
+export const countsOf = (dataset: Fields | undefined): Counts =>
+  (dataset?.metadata as Counts | undefined) ?? { total_versions: 0, datapoints_count: 0 }
+
+export const datasets = defineResource({
+  kind: 'dataset',
+  noun: 'dataset',
+  plural: 'datasets',
+  tag: 'Datasets',
+  path: '/v2/datasets',
+  param: 'dataset_id',
+  id: uuidForm,
+  verbs: ['create', 'list', 'get', 'update', 'delete'],
+  shown: ['get', 'update'],
+  examples: {
+    create: { questions: { display_name: 'Support questions', path: 'Default/support' } },
+    update: { renamed: { display_name: 'Frequent questions' } },
+  },
+  create: DatasetBody,
+  update: DatasetPatch,
+  record: Dataset,
+  versioned: true,
+  fill: (input, work, { before }) => ({
+    display_name: input.display_name,
+    project_id: chosenProject(work, input, before),
+    metadata: countsOf(before),
+  }),
+  stamp(body) {
+    const counts = countsOf(body)
+    return { ...body, metadata: { ...counts, total_versions: counts.total_versions + 1 } }
+  },
+})
+
+export const datasetVersions = versionsOf(datasets, {})

@@ -1,0 +1,118 @@
+// A workspace resource as data: what create, list, get, update and delete need to know of it.
+import type { z } from 'zod'
+import { ApiError } from '../contract/error.ts'
+import type { Caller, Fields, Records } from '../contract/record.ts'
+import type { IdForm } from '../contract/workspace.ts'
+
+/** The verbs that every resource may have. */
+export const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
+export type Verb = (typeof VERBS)[number]
+
+/** What a change is made with. All of it happens inside one transaction, at one instant. */
+export interface Work {
+  readonly records: Records
+  readonly caller: Caller
+  /** The instant, as ISO 8601 with milliseconds. */
+  readonly now: string
+  /** A number for a new record of a kind, and the id that it makes. */
+  newId(form: IdForm, kind: string): { seq: number; id: string }
+}
+
+/** Where a record is going to be stored. */
+export interface Place {
+  /** Ids of the records it lies in, outermost first. */
+  parents: readonly string[]
+  before?: Fields | undefined
+}
+
+/** One change of a record, for what follows from it. */
+export interface Change {
+  verb: 'create' | 'update' | 'delete'
+  /** Ids of the records it lies in, outermost first. */
+  parents: readonly string[]
+  /** The record as it is now, or was when it was deleted. */
+  record: Fields
+}
+
+/** One kind of workspace record. */
+export interface Resource {
+  /** Name in storage and in error codes, such as `human_review_set`. */
+  readonly kind: string
+  /** As a person calls one, such as `human review set`. */
+  readonly noun: string
+  readonly plural: string
+  readonly tag: string
+  /** Path of the list, with a parameter for each record it lies in. */
+  readonly path: string
+  /** Name of the path parameter that is one record's id. */
+  readonly param: string
+  readonly parent?: Resource
+  readonly id: IdForm
+  readonly verbs: readonly Verb[]
+  /** Verbs that the specification shows; the others are marked as extensions. */
+  readonly shown?: readonly Verb[]
+  readonly descriptions?: Partial<Record<Verb, string>>
+  readonly examples?: Partial<Record<'create' | 'update', Record<string, object>>>
+  /** A whole record as a client writes it: what `create` takes, and what must hold after an update. */
+  readonly create?: z.ZodType
+  /** The fields that an update may name, without defaults. */
+  readonly update?: z.ZodType
+  readonly record: z.ZodType
+  /** The field whose value is unique among its kind in the workspace. */
+  readonly key?: string
+  /** Whether creating one whose key is known already changes that one instead of being refused. */
+  readonly upsert?: boolean
+  /** Records in a page when the query does not say; all of them when null. */
+  readonly pageSize?: number | null
+  readonly limitDescription?: string
+  /** Whether each change leaves a version record. */
+  readonly versioned?: boolean
+  /** How the message for an id that is not there begins, when not with the noun. */
+  readonly notFound?: string
+  /** The fields to store, from what the client wrote: of an update, merged into what was stored `before`. */
+  fill?(input: Fields, work: Work, at: Place): Fields
+  /** Last touches to a record that is going to be stored, changed or new. */
+  stamp?(body: Fields, work: Work, at: Place): Fields
+  /** What else follows from a change. */
+  changed?(work: Work, change: Change): void
+  /** Refuses to delete. */
+  keep?(work: Work, record: Fields): void
+  /** What clients see of a stored record. */
+  show?(stored: Fields): Fields
+}
+
+/** A resource; the type holds what is written to the interface. */
+export const defineResource = (resource: Resource): Resource => resource
+
+/** `a dataset`, `an evaluator`. */
+export const oneOf = ({ noun }: Pick<Resource, 'noun'>): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
+
+/** 404: no such record, in the words that clients of the API know. */
+export function notFound(resource: Resource, id: string, param: string = resource.param): ApiError {
+  const what = resource.notFound ?? `${resource.noun.charAt(0).toUpperCase()}${resource.noun.slice(1)} not found`
+  return new ApiError(
+    404,
+    `${resource.kind.replace('.', '_')}_not_found`,
+    `${what}: there is no ${resource.noun} with the id ${JSON.stringify(id)} in this workspace`,
+    { param },
+  )
+}
+
+/** 400 when an id cannot be one of this resource. */
+export function checkId(resource: Resource, id: string, param: string = resource.param): void {
+  if (resource.id.pattern.test(id)) return
+  throw new ApiError(400, 'invalid_id', `'${param}' must be ${resource.id.says}, got ${JSON.stringify(id)}`, { param })
+}
+
+/** The record of an id, as stored; 400 when the id cannot be one, 404 when there is none. */
+export function recordOf(
+  resource: Resource,
+  { records, caller }: Pick<Work, 'records' | 'caller'>,
+  id: string,
+  param: string = resource.param,
+): { parent: string; body: Fields } {
+  checkId(resource, id, param)
+  const found = records.get(resource.kind, caller.workspace, id)
+  if (!found) throw notFound(resource, id, param)
+  return found
+}

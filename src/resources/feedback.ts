@@ -1,0 +1,116 @@
+// Feedback: submitted and removed by events, so that what clients see is what was dispatched, not yet what is stored.
+import { ApiError } from '../contract/error.ts'
+import { Feedback, FeedbackAnswer, FeedbackBody, FeedbackRemoval } from '../contract/feedback.ts'
+import type { Fields } from '../contract/record.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { ulidForm } from '../contract/workspace.ts'
+import { defineResource, type Work } from './define.ts'
+import { dispatch, type EventHandler, waitingData } from './events.ts'
+import type { ResourceDeps } from './routes.ts'
+import { createRecord, saveRecord } from './verbs.ts'
+import { noteWarning } from './warnings.ts'
+import { workOf } from './work.ts'
+
+export const feedback = defineResource({
+  kind: 'feedback',
+  noun: 'feedback',
+  plural: 'feedback',
+  tag: 'Feedback',
+  path: '/v2/feedback',
+  param: 'feedback_id',
+  id: ulidForm,
+  verbs: ['list', 'get'],
+  descriptions: { list: 'The feedback whose event has been applied, newest first.' },
+  record: Feedback,
+  key: 'id',
+})
+
+const SUBMITTED = 'feedback.submitted'
+const REMOVED = 'feedback.removed'
+
+const held = ({ records, caller }: Work, data: Fields): Fields | undefined =>
+  records.byKey(feedback.kind, caller.workspace, '', String(data.id))
+
+/** What the events of feedback do. */
+export const feedbackHandlers: Record<string, EventHandler> = {
+  [SUBMITTED]: async (data) => (work) => {
+    const before = held(work, data)
+    if (before) saveRecord(feedback, work, { parents: [], before }, { ...before, ...data })
+    else createRecord(feedback, work, data)
+  },
+  [REMOVED]: async (data) => (work) => {
+    const before = held(work, data)
+    if (before) work.records.remove(String(before._id))
+  },
+}
+
+const EXAMPLE = { id: '01JGFJJZ00Q8VN5K2ZC3R7WXYA', trace_id: '01JGFJJZ0036VRWY9BQ6JFZ8CK' }
+
+/** Submit and remove. */
+export function feedbackRoutes({ callOf, wake, strict }: ResourceDeps): Route[] {
+  const submit = asRoute({
+    method: 'post',
+    path: '/v2/feedback',
+    tag: 'Feedback',
+    summary: 'Submit feedback',
+    description:
+      'Dispatches an event that stores the feedback; one with the same id is replaced. A trace that nobody knows is named in the header `x-understudy-warning`, or refused with `--strict`.',
+    contract: true,
+    operationId: 'submitFeedback',
+    examples: {
+      choice: { property: 'rating', value: ['good'], trace_id: EXAMPLE.trace_id, product: 'router' },
+      correction: { property: 'correction', value: 'Within three days.', trace_id: EXAMPLE.trace_id },
+    },
+    body: FeedbackBody,
+    response: FeedbackAnswer,
+    errors: [400, 404, 413, 415],
+    async handle({ request, body }) {
+      const { session, caller } = await callOf(request)
+      const known = session.traces.has(body.trace_id)
+      const warning = `there is no trace with the id ${JSON.stringify(body.trace_id)} in this session`
+      if (!known && strict) throw new ApiError(404, 'trace_not_found', warning, { param: 'trace_id' })
+      const answer = await session.transact(() => {
+        const work = workOf(session, caller)
+        const { id = work.newId(ulidForm, feedback.kind).id, property, value, trace_id, product } = body
+        const data = { property, value, trace_id, id, product }
+        dispatch(work, SUBMITTED, data)
+        if (!known) noteWarning(work, trace_id, `feedback ${JSON.stringify(id)}: ${warning}`)
+        return data
+      })
+      wake(session)
+      return Response.json(answer, known ? {} : { headers: { 'x-understudy-warning': headerText(warning) } })
+    },
+  })
+  const remove = asRoute({
+    method: 'post',
+    path: '/v2/feedback/remove',
+    tag: 'Feedback',
+    summary: 'Remove feedback',
+    description: 'Dispatches an event that deletes the feedback.',
+    contract: true,
+    operationId: 'removeFeedback',
+    examples: { one: { ...EXAMPLE, product: 'router' } },
+    body: FeedbackRemoval,
+    response: FeedbackRemoval,
+    errors: [400, 404, 413, 415],
+    async handle({ request, body }) {
+      const { session, caller } = await callOf(request)
+      await session.transact(() => {
+        const work = workOf(session, caller)
+        const known = [held(work, body), ...waitingData(work, SUBMITTED)]
+        const { id, trace_id } = body
+        if (!known.some((one) => one?.id === id && one.trace_id === trace_id)) {
+          const message = `Feedback not found: there is none with the id ${JSON.stringify(id)} on the trace ${JSON.stringify(trace_id)}`
+          throw new ApiError(404, 'feedback_not_found', message, { param: 'id' })
+        }
+        dispatch(work, REMOVED, body)
+      })
+      wake(session)
+      return body
+    },
+  })
+  return [submit, remove]
+}
+
+/** A text as a header can carry it. */
+const headerText = (text: string) => text.replace(/[^\x20-\x7e]/g, '?')

@@ -1,0 +1,38 @@
+// The registry of the workspace: one line a resource.
+import type { Route } from '../contract/route.ts'
+import { contacts } from './contacts.ts'
+import { datapoints } from './datapoints.ts'
+import { datasets, datasetVersions } from './datasets.ts'
+import type { Resource } from './define.ts'
+import { evaluators, evaluatorVersions } from './evaluators.ts'
+import { type EventHandler, events } from './events.ts'
+import { feedback, feedbackHandlers, feedbackRoutes } from './feedback.ts'
+import { projects } from './projects.ts'
+import { reviewSets } from './review-sets.ts'
+import { type ResourceDeps, routesOf } from './routes.ts'
+import { tools, toolVersions } from './tools.ts'
+
+/** All resources, each after the one it lies in. */
+export const resources: readonly Resource[] = [
+  projects,
+  datasets,
+  datasetVersions,
+  datapoints,
+  evaluators,
+  evaluatorVersions,
+  reviewSets,
+  tools,
+  toolVersions,
+  contacts,
+  feedback,
+  events,
+]
+
+/** All routes of the workspace. */
+export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
+  ...resources.flatMap((resource) => routesOf(resource, deps)),
+  ...feedbackRoutes(deps),
+]
+
+/** What events do, by type. */
+export const eventHandlers: Record<string, EventHandler> = { ...feedbackHandlers }

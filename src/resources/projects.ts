@@ -1,0 +1,57 @@
+// Projects and their folders, made on the way by the paths of other records.
+import { ApiError } from '../contract/error.ts'
+import { Project, ProjectBody, ProjectPatch } from '../contract/project.ts'
+import type { Fields } from '../contract/record.ts'
+import { uuidForm } from '../contract/workspace.ts'
+import { defineResource, recordOf, type Work } from './define.ts'
+import { createRecord, saveRecord } from './verbs.ts'
+
+export const projects = defineResource({
+  kind: 'project',
+  noun: 'project',
+  plural: 'projects',
+  tag: 'Projects',
+  path: '/v2/projects',
+  param: 'project_id',
+  id: uuidForm,
+  verbs: ['create', 'list', 'get', 'update', 'delete'],
+  examples: { create: { support: { name: 'Support' } }, update: { renamed: { name: 'Customer support' } } },
+  create: ProjectBody,
+  update: ProjectPatch,
+  record: Project,
+  key: 'name',
+  fill: (input, _, { before }) => ({ ...input, folders: before?.folders ?? [] }),
+  keep({ records, caller }, { _id, name }) {
+    if (!records.mentions(caller.workspace, 'project_id', String(_id))) return
+    const message = `project ${JSON.stringify(name)} is not empty: delete or move what is in it first`
+    throw new ApiError(409, 'project_not_empty', message, { param: 'project_id' })
+  },
+})
+
+/** The project's own name when neither path nor token says one. */
+export const DEFAULT_PROJECT = 'Default'
+
+/** The id of the project that a path means; project and folders that are not there yet are made. */
+export function projectOf(work: Work, path: string): string {
+  const names = path === '' ? [] : path.split('/')
+  const name = work.caller.project ?? names.shift() ?? DEFAULT_PROJECT
+  const { records, caller } = work
+  const found = records.byKey(projects.kind, caller.workspace, '', name)
+  const project = found ?? createRecord(projects, work, { name })
+  const folders = project.folders as string[]
+  const missing = names.map((_, index) => names.slice(0, index + 1).join('/')).filter((one) => !folders.includes(one))
+  if (missing.length > 0) {
+    saveRecord(projects, work, { parents: [], before: project }, { ...project, folders: [...folders, ...missing] })
+  }
+  return String(project._id)
+}
+
+/** The project of a record that may name one by id, or by path; a path that is new wins over the id that was there before. */
+export function chosenProject(work: Work, input: Fields, before: Fields | undefined): string {
+  if (typeof input.project_id === 'string' && (input.project_id !== before?.project_id || input.path === undefined)) {
+    recordOf(projects, work, input.project_id)
+    return input.project_id
+  }
+  // Without a path a project token puts things straight into its project.
+  return projectOf(work, String(input.path ?? (work.caller.project === undefined ? DEFAULT_PROJECT : '')))
+}

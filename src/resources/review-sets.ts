@@ -1,0 +1,42 @@
+// Human review sets.
+import { ReviewSet, ReviewSetBody, ReviewSetPatch } from '../contract/review-set.ts'
+import { ulidForm } from '../contract/workspace.ts'
+import { defineResource, recordOf } from './define.ts'
+import { projectOf, projects } from './projects.ts'
+
+export const reviewSets = defineResource({
+  kind: 'human_review_set',
+  noun: 'human review set',
+  plural: 'human review sets',
+  tag: 'Human review sets',
+  path: '/v2/human-eval-sets',
+  param: 'human_eval_set_id',
+  id: ulidForm,
+  verbs: ['create', 'list', 'get', 'update', 'delete'],
+  shown: ['create'],
+  examples: {
+    create: {
+      spans: {
+        display_name: 'Answers to review',
+        human_eval_ids: ['01JGFJJZ00Q8VN5K2ZC3R7WXYA'],
+        filter_type: 'span_type',
+        filter_values: ['chat_completion'],
+      },
+      name: {
+        display_name: 'Refunds',
+        human_eval_ids: ['01JGFJJZ00Q8VN5K2ZC3R7WXYA'],
+        filter_type: 'name',
+        filter_value: 'refund*',
+      },
+    },
+    update: { renamed: { display_name: 'Answers of the week' } },
+  },
+  create: ReviewSetBody,
+  update: ReviewSetPatch,
+  record: ReviewSet,
+  fill(input, work) {
+    if (typeof input.project_id === 'string') recordOf(projects, work, input.project_id)
+    else if (work.caller.project !== undefined) return { ...input, project_id: projectOf(work, '') }
+    return input
+  },
+})

@@ -1,0 +1,129 @@
+// The routes of the resources: one for each verb that a resource has.
+import type { Caller, Fields } from '../contract/record.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { notFound, oneOf, type Resource, type Verb, type Work } from './define.ts'
+import { deleteRecord, findRecord, type Params, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
+import { workOf } from './work.ts'
+
+/** What the routes of the workspace work on. */
+export interface ResourceDeps {
+  /** The session that a request means, its workspace filled, and who asks. */
+  callOf(request: Request): Promise<{ session: Session; caller: Caller }>
+  /** Has the events of a session applied that wait for their turn. */
+  wake(session: Session): void
+  /** Whether what looks like a mistake is refused instead of noted. */
+  strict: boolean
+}
+
+const DEFAULT_PAGE = 50
+const METHODS = { create: 'post', list: 'get', get: 'get', update: 'patch', delete: 'delete' } as const
+
+/** All routes of a resource. */
+export const routesOf = (resource: Resource, deps: ResourceDeps): Route[] =>
+  resource.verbs.map((verb) => routeOf(resource, verb, deps))
+
+const words = (text: string) => text.replace(/[ .-](\w)/g, (_, letter: string) => letter.toUpperCase())
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
+  const { noun, plural, path, param, tag } = resource
+  const one = verb === 'get' || verb === 'update' || verb === 'delete'
+  const object = verb === 'list' ? plural : noun
+  return asRoute({
+    method: METHODS[verb],
+    path: one ? `${path}/:${param}` : path,
+    tag,
+    summary: verb === 'list' ? `List ${plural}` : `${capital(verb)} ${oneOf(resource)}`,
+    description: resource.descriptions?.[verb] ?? SENTENCES[verb](resource),
+    contract: resource.shown?.includes(verb) ?? false,
+    operationId: words(`${verb} ${object}`),
+    ...partsOf(resource, verb, deps),
+    errors: errorsOf(resource, verb),
+  })
+}
+
+const SENTENCES: Record<Verb, (resource: Resource) => string> = {
+  create: (resource) => `Makes ${oneOf(resource)}.`,
+  list: ({ plural }) => `The ${plural}, newest first, a page at a time.`,
+  get: ({ noun }) => `The ${noun} with this id.`,
+  update: ({ noun }) => `Changes the fields that are named; the others of the ${noun} stay as they are.`,
+  delete: ({ noun }) => `Removes the ${noun} and everything in it.`,
+}
+
+function errorsOf({ key, parent, upsert, keep }: Resource, verb: Verb): number[] {
+  const held = verb === 'delete' && keep ? [409] : []
+  const taken = key !== undefined && ((verb === 'create' && !upsert) || verb === 'update') ? [409] : []
+  const missing = verb !== 'create' || parent ? [404] : []
+  const body = verb === 'create' || verb === 'update' ? [413, 415] : []
+  return [400, ...missing, ...taken, ...held, ...body]
+}
+
+type Parts = Pick<Route, 'query' | 'body' | 'response' | 'examples' | 'handle'>
+
+function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
+  const { record, examples } = resource
+  /** Runs a change in one transaction and answers with what it gives. */
+  const change = async (request: Request, run: (work: Work) => Fields) => {
+    const { session, caller } = await deps.callOf(request)
+    return shown(resource, await session.transact(() => run(workOf(session, caller))))
+  }
+  switch (verb) {
+    case 'create':
+      return {
+        body: resource.create as never,
+        response: record,
+        ...(examples?.create && { examples: examples.create }),
+        handle: ({ request, params, body }) =>
+          change(request, (work) => putRecord(resource, work, body as Fields, params)),
+      }
+    case 'update':
+      return {
+        body: resource.update as never,
+        response: record,
+        ...(examples?.update && { examples: examples.update }),
+        handle: ({ request, params, body }) =>
+          change(request, (work) => updateRecord(resource, work, body as Fields, params)),
+      }
+    case 'delete':
+      return {
+        response: Deleted,
+        handle: async ({ request, params }) => {
+          const { session, caller } = await deps.callOf(request)
+          return session.transact(() => deleteRecord(resource, workOf(session, caller), params))
+        },
+      }
+    case 'get':
+      return {
+        response: record,
+        handle: async ({ request, params }) => {
+          const { session, caller } = await deps.callOf(request)
+          return shown(resource, findRecord(resource, { records: session.records, caller }, params))
+        },
+      }
+    case 'list':
+      return {
+        query: pageQuery(pageSizeOf(resource), resource.limitDescription) as never,
+        response: listOf(record),
+        handle: async ({ request, params, query }) => {
+          const { session, caller } = await deps.callOf(request)
+          return listRecords(resource, { records: session.records, caller }, params, query as PageQuery)
+        },
+      }
+  }
+}
+
+const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
+
+function listRecords(resource: Resource, work: Pick<Work, 'records' | 'caller'>, params: Params, query: PageQuery) {
+  const { starting_after: after, ending_before: before } = query
+  const parent = parentsOf(resource, work, params).at(-1) ?? ''
+  const list = { kind: resource.kind, workspace: work.caller.workspace, parent }
+  for (const [param, id] of Object.entries({ starting_after: after, ending_before: before })) {
+    if (id !== undefined && !work.records.inList(list, id)) throw notFound(resource, id, param)
+  }
+  const limit = query.limit ?? pageSizeOf(resource) ?? undefined
+  const { data, hasMore } = work.records.page({ ...list, limit, after, before })
+  return { object: 'list', data: data.map((record) => shown(resource, record)), has_more: hasMore }
+}

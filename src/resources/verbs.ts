@@ -1,0 +1,122 @@
+// What the verbs do, for any resource. Each function that changes something belongs inside one transaction.
+import { ApiError } from '../contract/error.ts'
+import type { Fields } from '../contract/record.ts'
+import { parseRequest } from '../contract/validation.ts'
+import { canonicalJson } from '../lib/canonical.ts'
+import { notFound, oneOf, type Place, type Resource, recordOf, type Work } from './define.ts'
+import { addVersion } from './versions.ts'
+
+/** Path parameters by name, or what stands for them. */
+export type Params = Record<string, string>
+
+/** The resources that one lies in, outermost first. */
+export const ancestorsOf = (resource: Resource): readonly Resource[] =>
+  resource.parent ? [...ancestorsOf(resource.parent), resource.parent] : []
+
+/** Ids of the records that a path goes through; 404 when one is not there, or lies elsewhere. */
+export function parentsOf(resource: Resource, work: Pick<Work, 'records' | 'caller'>, params: Params): string[] {
+  const ids: string[] = []
+  for (const ancestor of ancestorsOf(resource)) {
+    const id = params[ancestor.param] ?? ''
+    const { parent } = recordOf(ancestor, work, id)
+    if (parent !== (ids.at(-1) ?? '')) throw notFound(ancestor, id)
+    ids.push(id)
+  }
+  return ids
+}
+
+/** One record as stored, found by the path's parameters. */
+export function findRecord(resource: Resource, work: Pick<Work, 'records' | 'caller'>, params: Params): Fields {
+  const parents = parentsOf(resource, work, params)
+  const id = params[resource.param] ?? ''
+  const { parent, body } = recordOf(resource, work, id)
+  if (parent !== (parents.at(-1) ?? '')) throw notFound(resource, id)
+  return body
+}
+
+/** A stored record as clients see it. */
+export const shown = (resource: Resource, stored: Fields): Fields => resource.show?.(stored) ?? stored
+
+const keyOf = ({ key = '' }: Resource, body: Fields): string | null =>
+  body[key] === undefined ? null : String(body[key])
+
+function refuseTaken(resource: Resource, work: Work, parent: string, body: Fields): void {
+  const key = keyOf(resource, body)
+  if (key === null) return
+  const holder = work.records.byKey(resource.kind, work.caller.workspace, parent, key)
+  if (!holder || holder._id === body._id) return
+  throw new ApiError(
+    409,
+    'key_taken',
+    `'${resource.key}' must be unique: there is ${oneOf(resource)} with ${resource.key} ${JSON.stringify(key)} already, ${holder._id}`,
+    { param: resource.key ?? null },
+  )
+}
+
+/** Makes a record of a valid body, or changes the one that has its key where the resource wants that. */
+export function putRecord(resource: Resource, work: Work, input: Fields, params: Params): Fields {
+  const key = resource.upsert ? keyOf(resource, input) : null
+  const held = key === null ? undefined : work.records.byKey(resource.kind, work.caller.workspace, '', key)
+  return held
+    ? updateRecord(resource, work, input, { ...params, [resource.param]: String(held._id) })
+    : createRecord(resource, work, input, params)
+}
+
+/** Makes a record of a valid body. */
+export function createRecord(resource: Resource, work: Work, input: Fields, params: Params = {}): Fields {
+  const { records, caller, now } = work
+  const { kind } = resource
+  const parents = parentsOf(resource, work, params)
+  const fields = resource.fill?.(input, work, { parents }) ?? input
+  const { seq, id } = work.newId(resource.id, kind)
+  const made: Fields = {
+    _id: id,
+    ...fields,
+    workspace_id: caller.workspace,
+    created_by_id: caller.user,
+    updated_by_id: caller.user,
+    created: now,
+    updated: now,
+  }
+  const body = resource.stamp?.(made, work, { parents }) ?? made
+  const parent = parents.at(-1) ?? ''
+  refuseTaken(resource, work, parent, body)
+  records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
+  if (resource.versioned) addVersion(resource, work, body)
+  resource.changed?.(work, { verb: 'create', parents, record: body })
+  return body
+}
+
+/** Merges a valid patch into a record; one that changes nothing leaves no mark. */
+export function updateRecord(resource: Resource, work: Work, patch: Fields, params: Params): Fields {
+  const before = findRecord(resource, work, params)
+  const parents = parentsOf(resource, work, params)
+  const merged = { ...before, ...patch }
+  const input = resource.create ? (parseRequest(resource.create, merged) as Fields) : merged
+  const fields = resource.fill?.(input, work, { parents, before }) ?? input
+  const { _id, workspace_id, created_by_id, updated_by_id, created, updated } = before
+  const body: Fields = { _id, ...fields, workspace_id, created_by_id, updated_by_id, created, updated }
+  return canonicalJson(body) === canonicalJson(before) ? before : saveRecord(resource, work, { parents, before }, body)
+}
+
+/** Stores a record that has changed, with time and author. */
+export function saveRecord(resource: Resource, work: Work, at: Place, changed: Fields): Fields {
+  const { parents } = at
+  const signed: Fields = { ...changed, updated_by_id: work.caller.user, updated: work.now }
+  const body = resource.stamp?.(signed, work, at) ?? signed
+  refuseTaken(resource, work, parents.at(-1) ?? '', body)
+  work.records.update(String(body._id), { key: keyOf(resource, body), body })
+  if (resource.versioned) addVersion(resource, work, body)
+  resource.changed?.(work, { verb: 'update', parents, record: body })
+  return body
+}
+
+/** Deletes a record with everything in it. */
+export function deleteRecord(resource: Resource, work: Work, params: Params): Fields {
+  const record = findRecord(resource, work, params)
+  const parents = parentsOf(resource, work, params)
+  resource.keep?.(work, record)
+  work.records.remove(String(record._id))
+  resource.changed?.(work, { verb: 'delete', parents, record })
+  return { _id: record._id, deleted: true }
+}

@@ -1,0 +1,65 @@
+// Version records: what a record was after each of its changes, numbered without gaps.
+import type { Fields } from '../contract/record.ts'
+import { ulidForm, VersionRecord } from '../contract/workspace.ts'
+import { checksumOf } from '../lib/canonical.ts'
+import type { Resource, Work } from './define.ts'
+
+const kindOf = (resource: Pick<Resource, 'kind'>) => `${resource.kind}.version`
+
+/** The semantic version of a record's nth change, from 0. */
+export const versionName = (count: number): string => `1.0.${count}`
+
+/** How many versions a record has. */
+export const countVersions = (resource: Pick<Resource, 'kind'>, { records, caller }: Work, id: string): number => {
+  const [last] = records.page({ kind: kindOf(resource), workspace: caller.workspace, parent: id, limit: 1 }).data
+  return last ? Number(String(last.version).split('.')[2]) + 1 : 0
+}
+
+/** Writes the version that a record has come to. */
+export function addVersion(resource: Resource, work: Work, data: Fields): void {
+  const { records, caller, now } = work
+  const kind = kindOf(resource)
+  const entityId = String(data._id)
+  const count = countVersions(resource, work, entityId)
+  const { seq, id } = work.newId(ulidForm, kind)
+  const body = {
+    _id: id,
+    created_at: now,
+    updated_at: now,
+    version: versionName(count),
+    checksum: checksumOf(data),
+    entityType: resource.kind,
+    entityId,
+    workspace_id: caller.workspace,
+    created_by_id: caller.user,
+    updated_by_id: caller.user,
+    description: count === 0 ? 'created' : 'updated',
+    data,
+  }
+  records.insert({ seq, kind, id, workspace: caller.workspace, parent: entityId, key: null, body })
+}
+
+interface VersionsOptions {
+  shown?: Resource['shown']
+  limitDescription?: string
+}
+
+/** The versions of a resource, as a resource of their own. */
+export function versionsOf(parent: Resource, { shown, limitDescription }: VersionsOptions): Resource {
+  return {
+    kind: kindOf(parent),
+    noun: `${parent.noun} version`,
+    plural: `${parent.noun} versions`,
+    tag: parent.tag,
+    path: `${parent.path}/:${parent.param}/versions`,
+    param: 'version_id',
+    parent,
+    id: ulidForm,
+    verbs: ['list', 'get'],
+    ...(shown && { shown }),
+    record: VersionRecord,
+    pageSize: 10,
+    ...(limitDescription && { limitDescription }),
+    notFound: `${parent.noun.charAt(0).toUpperCase()}${parent.noun.slice(1)} or version not found`,
+  }
+}

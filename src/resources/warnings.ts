@@ -1,0 +1,19 @@
+// Notes what was accepted although it looks like a mistake (sessions/warnings.ts).
+
+import { ulidForm } from '../contract/workspace.ts'
+import { WARNING } from '../sessions/warnings.ts'
+import type { Work } from './define.ts'
+
+/** Notes a warning, once for each subject. */
+export function noteWarning({ records, caller, newId, now }: Work, subject: string, message: string): void {
+  const { workspace } = caller
+  if (records.byKey(WARNING, workspace, '', subject)) return
+  records.insert({
+    ...newId(ulidForm, WARNING),
+    kind: WARNING,
+    workspace,
+    parent: '',
+    key: subject,
+    body: { message, created: now },
+  })
+}

@@ -1,0 +1,153 @@
+// Forwarding through the front door: next to fixtures, under retry and fallback, with every secret kept.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { readForwarding } from '../src/config/providers.ts'
+import { createTestApp, eventsOf } from './support/app.ts'
+import { errorOf } from './support/errors.ts'
+import { at, HELLO, KEY, type ProviderEntry, startProvider } from './support/forward.ts'
+
+const CHAT = '/v2/router/chat/completions'
+const stops: (() => unknown)[] = []
+afterAll(async () => {
+  for (const stop of stops) await stop()
+})
+const provider = (answer: (request: Request) => Response | Promise<Response>) => {
+  const started = startProvider(answer)
+  stops.push(started.stop)
+  return started
+}
+const appWith = (providers: Record<string, ProviderEntry>, backend: 'fixture' | 'forward' = 'fixture') => {
+  const section = { value: providers, placeOf: () => '' }
+  const app = createTestApp({ clock: 'real', forwarding: readForwarding({ section, backend, environment: {} }) })
+  stops.push(app.close)
+  return app
+}
+
+const completion = {
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm-2025' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'From afar.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 },
+}
+const chunk = (delta: object, finish: string | null = null) =>
+  `data: ${JSON.stringify({ ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' }, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+const stream = (text: string) => new Response(text, { headers: { 'content-type': 'text/event-stream' } })
+
+test('a provider of any name is answered by its server, all others by fixtures', async () => {
+  const local = provider(() => Response.json(completion))
+  const app = appWith({ local: at(local.url), openai: { base_url: local.url } })
+  const forwarded = await app.post(CHAT, { ...HELLO, model: 'local/llama' })
+  expect(forwarded.json()).toEqual(completion)
+  expect(await app.traceOf(forwarded)).toMatchObject({
+    outcome: 'answered',
+    fixture: null,
+    synthesized: false,
+    usage: completion.usage,
+  })
+  const answered = await app.post(CHAT, { ...HELLO, model: 'openai/gpt-4o' })
+  expect(answered.headers.get('x-understudy-fixture')).toContain('greeting')
+  expect(local.seen).toHaveLength(1)
+  expect(errorOf((await app.post(CHAT, { ...HELLO, model: 'nobody/m' })).text, 404).message).toContain('local')
+})
+
+test('in fixture mode the address of a provider means nothing', async () => {
+  const { url, seen } = provider(() => Response.json(completion))
+  const app = appWith({ openai: { base_url: url, api_key: KEY }, mine: { base_url: url, backend: 'fixture' } })
+  expect(app.understudy).toMatchObject({ mode: 'fixture', about: 'fixture: cannot reach the network' })
+  for (const model of ['openai/gpt-4o', 'mine/m', 'anthropic/claude-sonnet-4']) {
+    expect((await app.post(CHAT, { ...HELLO, model })).status).toBe(200)
+  }
+  expect(seen).toEqual([])
+})
+
+test('all providers are forwarded to with --backend forward, which asks for their keys', async () => {
+  const { url } = provider(() => Response.json(completion))
+  const app = appWith({ openai: at(url), google: { backend: 'fixture' } }, 'forward')
+  const status = async (model: string) => (await app.post(CHAT, { ...HELLO, model })).text
+  expect(JSON.parse(await status('openai/gpt-4o'))).toEqual(completion)
+  expect(JSON.parse(await status('google/gemini-2.5-flash')).object).toBe('chat.completion')
+  expect(errorOf(await status('groq/llama'), 400).message).toContain('set GROQ_API_KEY')
+  expect(errorOf(await status('aws/nova'), 400).message).toContain('"aws/nova" are not forwarded')
+})
+
+describe('a provider that fails', () => {
+  const failing = (status: number) => provider(() => Response.json({ error: { message: `no: ${KEY}` } }, { status }))
+  const refusing = () => {
+    const { url, stop } = startProvider(() => new Response())
+    stop()
+    return url
+  }
+  const rows: [string, () => string][] = [
+    ['503', () => failing(503).url],
+    ['429', () => failing(429).url],
+    ['no connection', refusing],
+  ]
+  test.each(rows)('%s: the fallback answers, here a fixture', async (_, url) => {
+    const app = appWith({ mine: at(url()) })
+    const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', fallbacks: [{ model: 'openai/gpt-4o' }] })
+    expect({ status: answer.status, fallback: answer.headers.get('x-understudy-fallback') }).toEqual({
+      status: 200,
+      fallback: '1',
+    })
+    expect(JSON.stringify(await app.traceOf(answer))).not.toContain(KEY)
+  })
+
+  test('401: its message is told, without the key, in the answer and in the trace', async () => {
+    const app = appWith({ mine: at(failing(401).url) })
+    const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m' })
+    expect(errorOf(answer.text, 401).message).toBe('no: [key]')
+    expect(JSON.stringify(await app.traceOf(answer))).not.toContain(KEY)
+  })
+})
+
+describe('a stream', () => {
+  test('is told to its end, with the usage in the trace alone', async () => {
+    const usage = `data: ${JSON.stringify({ choices: [], usage: completion.usage })}\n\n`
+    const text = `${chunk({ content: 'From ' })}${chunk({ content: 'afar.' }, 'stop')}${usage}data: [DONE]\n\n`
+    const app = appWith({ mine: at(provider(() => stream(text)).url) })
+    const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })
+    expect(eventsOf(answer.text)).toHaveLength(3)
+    expect(answer.text).not.toContain('"usage":{')
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'answered', usage: completion.usage })
+  })
+
+  test('that ends too early is never passed off as complete', async () => {
+    const app = appWith({ mine: at(provider(() => stream(chunk({ content: 'From ' }))).url) })
+    const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })
+    expect(eventsOf(answer.text)).toMatchObject([{ choices: [{}] }, { error: { message: expect.any(String) } }])
+    expect((await app.traceOf(answer)).outcome).toBe('disconnected')
+  })
+})
+
+test('a client that goes takes the call with it', async () => {
+  const arrived = Promise.withResolvers<void>()
+  const stopped = Promise.withResolvers<void>()
+  const { url } = provider((request) => {
+    request.signal.addEventListener('abort', () => stopped.resolve())
+    arrived.resolve()
+    return new Promise(() => {})
+  })
+  const app = appWith({ mine: at(url) })
+  const client = new AbortController()
+  const body = JSON.stringify({ ...HELLO, model: 'mine/m', retry: { count: 5 } })
+  const headers = { 'content-type': 'application/json' }
+  const answer = app.fetch(CHAT, { method: 'POST', headers, body, signal: client.signal })
+  await arrived.promise
+  client.abort()
+  await stopped.promise
+  expect((await app.traceOf(await answer)).outcome).toBe('cancelled')
+})
+
+test('the file of an audio call is sent on', async () => {
+  const sound = await Bun.file(`${import.meta.dir}/media/silence.m4a`).bytes()
+  const { url, last } = provider(() => Response.json({ text: 'Hello.' }))
+  const app = appWith({ groq: at(url) })
+  const form = new FormData()
+  form.append('file', new File([sound], 'silence.m4a', { type: 'audio/mp4' }))
+  form.append('model', 'groq/whisper-large-v3')
+  const answer = await app.fetch('/v2/router/audio/translations', { method: 'POST', body: form })
+  expect(answer.json()).toEqual({ text: 'Hello.' })
+  expect(last().path).toBe('/audio/translations')
+  const sent = await new Response(last().bytes, {
+    headers: { 'content-type': last().headers['content-type'] ?? '' },
+  }).formData()
+  expect(await (sent.get('file') as File).bytes()).toEqual(sound)
+})

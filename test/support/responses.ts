@@ -1,0 +1,95 @@
+// What the tests of model responses share: an application with their fixtures, and readers that hold answers to the strict shapes.
+import { expect } from 'bun:test'
+import { join } from 'node:path'
+import { fixtureBackend } from '../../src/backends/fixture/backend.ts'
+import type { Backend } from '../../src/contract/backend.ts'
+import { ApiError } from '../../src/contract/error.ts'
+import type { Operation } from '../../src/contract/operation.ts'
+import { ModelResponse } from '../../src/contract/responses-answer.ts'
+import { responses } from '../../src/endpoints/responses.ts'
+import { handle } from '../../src/gateway/handle.ts'
+import type { StreamEvent } from '../../src/lib/sse.ts'
+import { createRuns } from '../../src/scenarios/runs.ts'
+import { type Answer, createTestApp, eventsOf, type TestApp } from './app.ts'
+import { StrictResponse } from './strict/responses.ts'
+
+export const PATH = '/v2/router/responses'
+export const model = 'openai/gpt-4o'
+export const fixtures = [join(import.meta.dir, 'fixtures/responses.yaml')]
+export const weather = {
+  type: 'function',
+  name: 'get_weather',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+}
+
+export type Body = Record<string, unknown>
+export const user = (content: unknown) => ({ role: 'user', content })
+export const call = { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Utrecht"}' }
+export const result = { type: 'function_call_output', call_id: 'call_1', output: '17 degrees' }
+
+/** A whole answer, as both the strict client and our own schema read it. */
+export function whole(answer: Answer): ModelResponse {
+  expect(answer.text).toStartWith('{"id":"resp_')
+  expect(answer.status).toBe(200)
+  StrictResponse.parse(answer.json())
+  return ModelResponse.parse(answer.json())
+}
+
+export type Event = { type: string; sequence_number: number }
+/** The events of a stream that ended well. */
+export function readEvents(answer: Answer): Event[] {
+  const events = eventsOf(answer.text)
+  expect(events.pop()).toBe('[DONE]')
+  return events as Event[]
+}
+/** The response in the last event of a stream. */
+export const lastResponse = (answer: Answer) =>
+  (readEvents(answer).at(-1) as unknown as { response: ModelResponse }).response
+
+/** An application with the fixtures of model responses. */
+export function responsesApp() {
+  const app = createTestApp({ fixtures })
+  const ask = (body: Body, headers?: Record<string, string>) => app.post(PATH, { model, ...body }, headers)
+  const answerTo = async (body: Body, headers?: Record<string, string>) => whole(await ask(body, headers))
+  /** The application as the `fetch` of a client library. */
+  const fetch = (url: string | URL | Request, init?: RequestInit) => app.understudy.app.fetch(new Request(url, init))
+  return { ...app, ask, answerTo, clientFetch: fetch as typeof globalThis.fetch }
+}
+
+/** A `fetch` that this backend answers, through the gateway. */
+export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof globalThis.fetch {
+  const gateway = {
+    backend,
+    guardrails: { ids: [], find: () => undefined },
+    knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
+    runs: createRuns([]),
+  }
+  const fetch = async (url: string | URL | Request, init?: RequestInit) => {
+    const request = new Request(url, init)
+    const text = await request.text()
+    const session = understudy.sessions.get('default')
+    const parse = () => responses.request.parse(JSON.parse(text))
+    const operation = responses as Operation
+    const { url: address, headers, signal } = request
+    return handle({ operation, session, text, retained: true, url: address, headers, signal, parse }, gateway)
+  }
+  return fetch as typeof globalThis.fetch
+}
+
+/** A `fetch` whose streams break off after some events, with an error that the provider is overloaded. */
+export function breakingFetch(app: TestApp, after: number): typeof globalThis.fetch {
+  const whole = fixtureBackend([], 'synthesize')
+  async function* broken(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>) {
+    let left = after
+    for await (const event of events) {
+      if (left-- === 0) throw new ApiError(503, 'overloaded', 'the provider is overloaded')
+      yield event
+    }
+  }
+  const answer: Backend['answer'] = async (call) => {
+    const reply = await whole.answer(call)
+    if (reply.body.kind !== 'events') return reply
+    return { ...reply, body: { kind: 'events', events: broken(reply.body.events) } }
+  }
+  return fetchFrom({ answer }, app)
+}

@@ -1,0 +1,346 @@
+// What single operations of the workspace promise beyond what every resource does.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { checksumOf } from '../src/lib/canonical.ts'
+import { emptyFolder } from './support/server.ts'
+import { PRODUCTS, strict } from './support/strict/workspace.ts'
+import { emptyWorkspace, type Json, workspaceOf } from './support/workspace.ts'
+
+const app = emptyWorkspace()
+afterAll(app.close)
+const session = (name: string) => workspaceOf(app, { 'x-understudy-session': name })
+const { ok, call } = workspaceOf(app)
+const data = (body: Json) => body.data as Json[]
+/** Lets everything that waits on a session's clock happen. */
+const settled = (name = 'default') => app.understudy.sessions.get(name).clock.sleep(1_000)
+const REVIEW = '01JGFJJZ00Q8VN5K2ZC3R7WXYA'
+
+describe('datasets', () => {
+  test('counts are true, and each change is a version without gaps', async () => {
+    const { _id } = await ok('POST', '/v2/datasets', { display_name: 'Questions' })
+    const at = `/v2/datasets/${_id}`
+    const counts = async () => (await ok('GET', at)).metadata
+    expect(await counts()).toEqual({ total_versions: 1, datapoints_count: 0 })
+    const points = await Promise.all([1, 2, 3].map((number) => ok('POST', `${at}/datapoints`, { inputs: { number } })))
+    expect(await counts()).toEqual({ total_versions: 4, datapoints_count: 3 })
+    const changed = await ok('PATCH', `${at}/datapoints/${points[0]?._id}`, { expected_output: 'one' })
+    expect(changed.snapshot_version).toBe('1.0.4')
+    await ok('PATCH', `${at}/datapoints/${points[0]?._id}`, { expected_output: 'one' })
+    await ok('DELETE', `${at}/datapoints/${points[1]?._id}`)
+    await ok('PATCH', at, { display_name: 'Answers' })
+    expect(await counts()).toEqual({ total_versions: 7, datapoints_count: 2 })
+    const versions = data(await ok('GET', `${at}/versions`)).map(({ version }) => version)
+    expect(versions).toEqual([6, 5, 4, 3, 2, 1, 0].map((number) => `1.0.${number}`))
+    await ok('DELETE', at)
+    expect((await call('GET', `${at}/datapoints/${points[0]?._id}`)).status).toBe(404)
+  })
+
+  test('a datapoint lies in its own dataset only', async () => {
+    const [one, two] = [
+      await ok('POST', '/v2/datasets', { display_name: '1' }),
+      await ok('POST', '/v2/datasets', { display_name: '2' }),
+    ]
+    const point = await ok('POST', `/v2/datasets/${one._id}/datapoints`, {})
+    expect((await call('PATCH', `/v2/datasets/${two._id}/datapoints/${point._id}`, {})).status).toBe(404)
+  })
+
+  test('messages are those of chat, and strict clients read them back', async () => {
+    const { _id } = await ok('POST', '/v2/datasets', { display_name: 'Talk' })
+    const messages = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'Weather?' }] },
+      { role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'weather', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'sunny' },
+    ]
+    const point = strict.datapoint?.parse(await ok('POST', `/v2/datasets/${_id}/datapoints`, { messages })) as Json
+    expect((point.messages as Json[])[2]?.tool_calls).toMatchObject([{ type: 'function' }])
+    const wrong = await call('PATCH', `/v2/datasets/${_id}/datapoints/${point._id}`, { messages: [{ role: 'boss' }] })
+    expect(wrong.status).toBe(400)
+    expect((wrong.body.error as Json).param).toBe('messages[0].role')
+  })
+
+  const NESTED = [{ a: { b: 1 } }, { a: [{ b: 1 }] }, { a: [[1]] }]
+  test.each(NESTED)('nested inputs %j are refused, naming the key', async (inputs) => {
+    const { _id } = await ok('POST', '/v2/datasets', { display_name: 'Nested' })
+    const { status, body } = await call('POST', `/v2/datasets/${_id}/datapoints`, { inputs })
+    expect([status, (body.error as Json).param]).toEqual([400, 'inputs.a'])
+    expect(body.message).toContain('nested objects are not supported')
+  })
+})
+
+describe('paths and projects', () => {
+  test('a path makes its project and folders on the way, once', async () => {
+    const calls = session('paths')
+    const first = await calls.ok('POST', '/v2/datasets', { display_name: 'a', path: 'Support/eu/returns' })
+    const second = await calls.ok('POST', '/v2/datasets', { display_name: 'b', path: 'Support/eu' })
+    expect(second.project_id).toBe(first.project_id as string)
+    const projects = data(await calls.ok('GET', '/v2/projects'))
+    expect(projects).toMatchObject([{ _id: first.project_id, name: 'Support', folders: ['eu', 'eu/returns'] }])
+    expect((await calls.call('DELETE', `/v2/projects/${first.project_id}`)).status).toBe(409)
+    const moved = await calls.ok('PATCH', `/v2/datasets/${first._id}`, { path: 'Elsewhere' })
+    expect(moved.project_id).not.toBe(first.project_id as string)
+    const back = await calls.ok('PATCH', `/v2/datasets/${first._id}`, { project_id: first.project_id })
+    expect(back.project_id).toBe(first.project_id as string)
+    const nowhere = await calls.call('PATCH', `/v2/datasets/${first._id}`, {
+      project_id: '00000000-0000-4000-8000-000000000000',
+    })
+    expect([nowhere.status, (nowhere.body.error as Json).param]).toEqual([404, 'project_id'])
+  })
+
+  test('with a project token the first name of a path is a folder', async () => {
+    const mapped = emptyWorkspace({ tokens: { bound: { workspace: 'default', project: 'Support' } } })
+    const bound = workspaceOf(mapped, { authorization: 'Bearer bound' })
+    const tool = { key: 'a', function: { name: 'a' } }
+    const made = await bound.ok('POST', '/v2/tools', { ...tool, path: 'eu/returns' })
+    expect(made.path).toBe('eu/returns')
+    await bound.ok('POST', '/v2/datasets', { display_name: 'no path at all' })
+    const set = { display_name: 's', human_eval_ids: [REVIEW], filter_type: 'name', filter_value: 'x' }
+    expect((await bound.ok('POST', '/v2/human-eval-sets', set)).project_id).toBe(made.project_id as string)
+    const free = workspaceOf(mapped)
+    expect(data(await free.ok('GET', '/v2/projects'))).toMatchObject([
+      { _id: made.project_id, name: 'Support', folders: ['eu', 'eu/returns'] },
+    ])
+    mapped.close()
+  })
+
+  test.each(['', '/', 'a//b', '/a', 'a/'])('the path %j is refused', async (path) => {
+    const { status, body } = await call('POST', '/v2/datasets', { display_name: 'x', path })
+    expect([status, (body.error as Json).param]).toEqual([400, 'path'])
+  })
+})
+
+describe('versions of tools and evaluators', () => {
+  test('each change writes one, with the checksum of its data; strict clients read list and record', async () => {
+    const tool = await ok('POST', '/v2/tools', { key: 'versioned', description: 'one', function: { name: 'f' } })
+    for (const description of ['two', 'two', 'three']) await ok('PATCH', `/v2/tools/${tool._id}`, { description })
+    const list = await ok('GET', `/v2/tools/${tool._id}/versions?limit=10`)
+    strict.evaluatorVersions?.parse(list)
+    expect(data(list).map(({ version }) => version)).toEqual(['1.0.2', '1.0.1', '1.0.0'])
+    expect(data(list).map((version) => (version.data as Json).description)).toEqual(['three', 'two', 'one'])
+    for (const version of data(list)) {
+      const got = await ok('GET', `/v2/tools/${tool._id}/versions/${version._id}`)
+      expect(strict.version?.parse(got)).toEqual(version)
+      expect(got.checksum).toBe(checksumOf(got.data))
+      expect([got.entityType, got.entityId]).toEqual(['tool', tool._id as string])
+    }
+    const other = await ok('POST', '/v2/tools', { key: 'other', function: { name: 'f' } })
+    const strange = await call('GET', `/v2/tools/${other._id}/versions/${data(list)[0]?._id}`)
+    expect(strange.status).toBe(404)
+    expect(strange.body.message).toStartWith('Tool or version not found: ')
+  })
+
+  test('versions of writers at the same time have no gaps, and the last one wins', async () => {
+    const tool = await ok('POST', '/v2/tools', { key: 'contended', function: { name: 'f' } })
+    const names = Array.from({ length: 40 }, (_, index) => `name ${index}`)
+    await Promise.all(names.map((description) => ok('PATCH', `/v2/tools/${tool._id}`, { description })))
+    const versions = data(await ok('GET', `/v2/tools/${tool._id}/versions?limit=200`))
+    expect(versions.map(({ version }) => version)).toEqual(names.map((_, index) => `1.0.${40 - index}`).concat('1.0.0'))
+    expect(versions[0]?.data).toEqual(await ok('GET', `/v2/tools/${tool._id}`))
+  })
+
+  test('evaluator versions: ten a page, and the limit goes up to 200', async () => {
+    const body = {
+      type: 'llm_eval',
+      key: 'counted',
+      path: 'Default',
+      prompt: 'x',
+      model: 'openai/gpt-4o',
+      description: '',
+    }
+    const { _id } = await ok('POST', '/v2/evaluators', body)
+    for (let count = 0; count < 12; count++) await ok('PATCH', `/v2/evaluators/${_id}`, { prompt: `prompt ${count}` })
+    const at = `/v2/evaluators/${_id}/versions`
+    const page = await ok('GET', at)
+    expect([data(page).length, page.has_more]).toEqual([10, true])
+    expect(data(await ok('GET', `${at}?limit=200`))).toHaveLength(13)
+    const missing = await call('GET', `/v2/evaluators/${REVIEW}/versions`)
+    expect([missing.status, missing.body.message]).toEqual([404, expect.stringMatching(/^Evaluator not found/)])
+  })
+
+  test('tools come all at once when no limit is given, with parameters that strict clients take', async () => {
+    const calls = session('many tools')
+    const many = session('many-tools')
+    expect((await calls.call('GET', '/v2/tools')).status).toBe(400)
+    for (let count = 0; count < 60; count++) {
+      const parameters = count % 2 ? { type: 'object', properties: {} } : {}
+      await many.ok('POST', '/v2/tools', { key: `tool-${count}`, function: { name: 'f', parameters } })
+    }
+    const list = await many.ok('GET', '/v2/tools')
+    strict.tools?.parse(list)
+    expect([data(list).length, list.has_more]).toEqual([60, false])
+  })
+})
+
+describe('evaluators', () => {
+  const llm = { type: 'llm_eval', path: 'Default', prompt: 'x', model: 'openai/gpt-4o' }
+  test('the answer has no output_type, and a description even when none is sent', async () => {
+    const made = await ok('POST', '/v2/evaluators', { ...llm, key: 'plain', output_type: 'number' })
+    expect(made).not.toHaveProperty('output_type')
+    expect(strict.evaluator?.parse(made)).toMatchObject({ description: '', mode: 'single' })
+  })
+
+  const configs = [
+    { enabled: true, type: 'boolean', value: true },
+    { enabled: true, type: 'categorical', values: ['good'] },
+    { enabled: false, type: 'number', value: 3, operator: 'gte', alert_on_failure: true },
+    null,
+  ]
+  test.each(configs)('guardrail_config %j', async (guardrail_config) => {
+    const key = `guard-${guardrail_config?.type}`
+    strict.evaluator?.parse(await ok('POST', '/v2/evaluators', { ...llm, key, guardrail_config }))
+  })
+
+  const refused: [Json, string, string][] = [
+    [{ mode: 'jury', jury: {} }, 'mode', 'a jury is not emulated'],
+    [{ type: 'http_eval' }, 'type', 'not emulated'],
+    [{ type: 'python_eval' }, 'type', 'not emulated'],
+    [{ key: '' }, 'key', 'at least 1'],
+    [{ key: '-a' }, 'key', 'letters and digits'],
+    [{ path: '' }, 'path', 'at least 1'],
+    [{ repetitions: 4 }, 'repetitions', 'at most 3'],
+    [{ repetitions: 0 }, 'repetitions', 'at least 1'],
+    [{ output_type: 'colour' }, 'output_type', 'one of'],
+    [{ model: 'gpt' }, 'model', '<provider>/<model>'],
+    [{ categorical_labels: [{}] }, 'categorical_labels[0].value', 'required'],
+  ]
+  test.each(refused)('%j is refused at %s', async (wrong, param, said) => {
+    const { status, body } = await call('POST', '/v2/evaluators', { ...llm, key: 'wrong', ...wrong })
+    expect([status, (body.error as Json).param]).toEqual([400, param])
+    expect(body.message).toContain(said)
+  })
+})
+
+describe('human review sets', () => {
+  const set = { display_name: 'Set', human_eval_ids: [REVIEW] }
+  test('both forms of filter, and from one to the other', async () => {
+    const spans = { ...set, filter_type: 'span_type', filter_values: ['llm'] }
+    const made = strict.human_review_set?.parse(await ok('POST', '/v2/human-eval-sets', spans)) as Json
+    const named = { filter_type: 'name', filter_value: 'refund*' }
+    const changed = strict.human_review_set?.parse(await ok('PATCH', `/v2/human-eval-sets/${made._id}`, named)) as Json
+    expect(changed).toMatchObject(named)
+    expect(changed).not.toHaveProperty('filter_values')
+  })
+  const refused: [Json, string][] = [
+    [{ filter_type: 'span_type', filter_values: [] }, 'filter_values'],
+    [{ filter_type: 'span_type' }, 'filter_values'],
+    [{ filter_type: 'name' }, 'filter_value'],
+    [{ filter_type: 'colour' }, 'filter_type'],
+    [{ filter_type: 'name', filter_value: 'x', human_eval_ids: [] }, 'human_eval_ids'],
+    [{ filter_type: 'name', filter_value: 'x', human_eval_ids: ['x'] }, 'human_eval_ids[0]'],
+    [{ filter_type: 'name', filter_value: 'x', display_name: 'n'.repeat(256) }, 'display_name'],
+    [{ filter_type: 'name', filter_value: 'x', project_id: 'p' }, 'project_id'],
+  ]
+  test.each(refused)('%j is refused at %s', async (wrong, param) => {
+    const { status, body } = await call('POST', '/v2/human-eval-sets', { ...set, ...wrong })
+    expect([status, (body.error as Json).param]).toEqual([400, param])
+  })
+})
+
+describe('contacts', () => {
+  test('the same external id changes the contact, and what is not named stays', async () => {
+    const ada = {
+      external_id: 'ada',
+      display_name: 'Ada',
+      email: 'ada@example.com',
+      tags: ['a'],
+      metadata: { plan: 'pro' },
+    }
+    const first = strict.contact?.parse(await ok('POST', '/v2/contacts', ada)) as Json
+    const second = strict.contact?.parse(await ok('POST', '/v2/contacts', { external_id: 'ada', email: null })) as Json
+    expect(second).toEqual({ ...first, email: null })
+  })
+  const refused: [Json, string][] = [
+    [{ external_id: '' }, 'external_id'],
+    [{ external_id: 'x'.repeat(121) }, 'external_id'],
+    [{ email: 'nobody' }, 'email'],
+    [{ avatar_url: 'javascript:alert(1)' }, 'avatar_url'],
+    [{ avatar_url: 'here' }, 'avatar_url'],
+    [{ tags: 'one' }, 'tags'],
+    [{ metadata: [] }, 'metadata'],
+  ]
+  test.each(refused)('%j is refused at %s', async (wrong, param) => {
+    const { status, body } = await call('POST', '/v2/contacts', { external_id: 'x', ...wrong })
+    expect([status, (body.error as Json).param]).toEqual([400, param])
+  })
+})
+
+describe('feedback', () => {
+  const one = { property: 'rating', value: ['good'], trace_id: 'elsewhere' }
+  const listed = async (calls: ReturnType<typeof session>) =>
+    data(await calls.ok('GET', '/v2/feedback')).map(({ id }) => id)
+  test.each(PRODUCTS)('about %s, removed again', async (product) => {
+    const calls = session('products')
+    const sent = strict.feedback?.parse(await calls.ok('POST', '/v2/feedback', { ...one, product })) as Json
+    expect(sent).toMatchObject({ ...one, product })
+    await settled('products')
+    expect(await listed(calls)).toEqual([sent.id])
+    const removal = { id: sent.id, trace_id: one.trace_id, product }
+    expect(strict.feedbackRemoved?.parse(await calls.ok('POST', '/v2/feedback/remove', removal))).toEqual(removal)
+    await settled('products')
+    expect(await listed(calls)).toEqual([])
+    expect((await calls.call('POST', '/v2/feedback/remove', removal)).status).toBe(404)
+  })
+
+  test('events are applied in the order in which they were dispatched', async () => {
+    const calls = session('order')
+    const send = (value: string) => calls.ok('POST', '/v2/feedback', { ...one, id: 'mine', value })
+    const remove = () =>
+      calls.ok('POST', '/v2/feedback/remove', { id: 'mine', trace_id: one.trace_id, product: 'router' })
+    await Promise.all([send('first'), remove(), send('second')])
+    await settled('order')
+    expect(data(await calls.ok('GET', '/v2/feedback'))).toMatchObject([
+      { id: 'mine', value: 'second', product: 'deployments' },
+    ])
+    const events = data(await calls.ok('GET', '/_understudy/events'))
+    expect(events.map(({ type, status }) => [type, status])).toEqual([
+      ['feedback.submitted', 'applied'],
+      ['feedback.removed', 'applied'],
+      ['feedback.submitted', 'applied'],
+    ])
+  })
+
+  test.each(['text', 4, ['a', 'b']])('the value %j', async (value) => {
+    expect(await session('values').ok('POST', '/v2/feedback', { ...one, value })).toMatchObject({ value })
+  })
+  const refused: [Json, string][] = [
+    [{ value: { a: 1 } }, 'value'],
+    [{ value: [1] }, 'value[0]'],
+    [{ product: 'shoes' }, 'product'],
+    [{ property: undefined }, 'property'],
+    [{ trace_id: undefined }, 'trace_id'],
+  ]
+  test.each(refused)('%j is refused at %s', async (wrong, param) => {
+    const { status, body } = await call('POST', '/v2/feedback', { ...one, ...wrong })
+    expect([status, (body.error as Json).param]).toEqual([400, param])
+  })
+
+  test('a trace that nobody knows is accepted with a warning; a known one without; strict refuses', async () => {
+    const calls = session('warned')
+    const warned = await calls.call('POST', '/v2/feedback', one)
+    expect(warned.headers.get('x-understudy-warning')).toContain('"elsewhere"')
+    expect((await calls.ok('GET', '/_understudy/traces')).warnings).toMatchObject([
+      expect.stringContaining('"elsewhere"'),
+    ])
+    const chat = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'hello' }] }
+    const trace_id = (await calls.call('POST', '/v2/router/chat/completions', chat)).headers.get('x-understudy-trace')
+    const known = await calls.call('POST', '/v2/feedback', { ...one, trace_id })
+    expect([known.status, known.headers.get('x-understudy-warning')]).toEqual([200, null])
+    const exact = emptyWorkspace({ strict: true })
+    const refused = await workspaceOf(exact).call('POST', '/v2/feedback', one)
+    expect([refused.status, (refused.body.error as Json).param]).toEqual([404, 'trace_id'])
+    exact.close()
+  })
+
+  test('an event that a stopped process left is applied by the next one', async () => {
+    const folder = emptyFolder()
+    const db = join(folder.path, 'events.db')
+    const before = emptyWorkspace({ db })
+    await workspaceOf(before).ok('POST', '/v2/feedback', one)
+    before.close()
+    const after = emptyWorkspace({ db })
+    await after.understudy.sessions.get('default').clock.sleep(1_000)
+    expect(data(await workspaceOf(after).ok('GET', '/v2/feedback'))).toMatchObject([one])
+    after.close()
+    folder.remove()
+  })
+})
