@@ -1,5 +1,5 @@
 // The HTTP surface: who may call, the router operations, and the one place that renders errors. It listens to nothing and
-// does no I/O. What lies beside the operations is loaded when it is first asked for (routes.ts).
+// does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { Elysia } from 'elysia'
 import {
   type AccessOptions,
@@ -22,6 +22,8 @@ import type { Session, Sessions } from './sessions/sessions.ts'
 export interface AppDeps {
   sessions: Sessions
   gateway: Gateway
+  /** Fills the workspace of a session that is new. */
+  prepare(session: Session): Promise<void>
   /** What requests call the service options object. */
   namespace: string
   access: AccessOptions & { cors: readonly string[] }
@@ -45,6 +47,11 @@ export interface App {
   fetch(request: Request): Promise<Response>
 }
 
+const paths = new Set(endpoints.map(({ path }) => path))
+/** Whether a request is a call of a router operation. */
+const isCall = ({ method, url }: Request): boolean =>
+  method === 'POST' && paths.has(new URL(url).pathname.replace(/\/$/, ''))
+
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
@@ -61,10 +68,10 @@ export function createApp(deps: AppDeps): App {
     return Response.json(envelope(bug), { status: 500 })
   }
   const beside = once(() =>
-    (require('./routes.ts') as typeof import('./routes.ts')).createRoutes(deps, { sessionOf, render }),
+    (require('./app/routes.ts') as typeof import('./app/routes.ts')).createRoutes(deps, { sessionOf, render }),
   )
   const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? beside().fetch(request) : render(error)))
+  elysia.onError(({ error }) => render(error))
   for (const { path, operation } of endpoints) {
     const serve = ({ request }: { request: Request }) => serveOperation(operation(), request, sessionOf(request), deps)
     elysia.post(path, serve, { parse: 'none' })
@@ -82,7 +89,7 @@ export function createApp(deps: AppDeps): App {
     } catch (error) {
       return render(error)
     }
-    return elysia.fetch(request)
+    return isCall(request) ? elysia.fetch(request) : beside().fetch(request)
   }
   return {
     async fetch(incoming) {

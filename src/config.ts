@@ -24,7 +24,7 @@ const TokenPlace = () =>
       .regex(/^[^/]+$/)
       .optional(),
   })
-export type TokenPlace = z.infer<typeof TokenPlace>
+export type TokenPlace = z.infer<ReturnType<typeof TokenPlace>>
 
 interface Setting<T> {
   /** What the flag takes; absent for a switch. */
@@ -69,6 +69,13 @@ export const SETTINGS = {
     fallback: [],
     help: 'fixture file or folder, tried before the embedded ones; repeatable',
     valid: 'a file or folder',
+  }),
+  seed_file: setting<string[]>({
+    takes: 'FILE',
+    schema: texts,
+    fallback: [],
+    help: 'what fills the workspace of a new session instead of the shipped example, or none; repeatable',
+    valid: 'a file, or none',
   }),
   scenario: setting<string[]>({
     takes: 'NAME',

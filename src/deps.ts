@@ -1,5 +1,8 @@
 // The composition root: from the configuration to everything that answers calls.
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { callerOf } from './access.ts'
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
 import type { Loaded } from './backends/fixture/load.ts'
@@ -8,9 +11,12 @@ import { describeForwarding } from './config/providers.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import { allOperations } from './endpoints/index.ts'
+import type { Knowledge } from './gateway/knowledge.ts'
+import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
+import type { SeedFile } from './resources/seed-file.ts'
 import { createRuns } from './scenarios/runs.ts'
-import { createSessions, type Sessions } from './sessions/sessions.ts'
+import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
 /** A running program, less its listener. */
@@ -25,7 +31,12 @@ export interface Understudy {
   about: string
 }
 
-// Loaded when they are needed: a start with nothing but the shipped fixtures checks no file.
+// Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
+const workspace = {
+  seeds: () => require('./resources/seed.ts') as typeof import('./resources/seed.ts'),
+  search: () => require('./resources/search.ts') as typeof import('./resources/search.ts'),
+}
+const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./resources/seed-file.ts')
 const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
 const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
 const givenFixtures = (paths: readonly string[]): Loaded =>
@@ -41,10 +52,17 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
   addProviders(forwarding.named)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
+  const seeds = seedsOf(config)
+  const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
+  const prepare = (session: Session) => seeder().prepare(session)
+  const knowledge: Knowledge = {
+    search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
+  }
   const runs = createRuns(config.scenario.map((name) => scenarioFiles().loadScenario(name)))
   const app = createApp({
+    prepare,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] }, runs },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge, runs },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
@@ -66,4 +84,13 @@ function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
       return (forwarding.forwards(provider) ? providers : fixtureAnswers).answer(call)
     },
   }
+}
+
+/** What fills new sessions. The user's files are read at once, so that a mistake in them ends the start; ours when needed. */
+function seedsOf({ fixtures, seed_file }: Config): () => readonly SeedFile[] {
+  const beside = fixtures.map((path) => join(path, 'workspace.yaml')).filter((path) => existsSync(path))
+  const named = seed_file.length > 0 ? seed_file : beside
+  if (named.length === 0) return () => [seedFiles().shippedSeed()]
+  const seeds = named.filter((path) => path !== 'none').map((path) => seedFiles().readSeed(path))
+  return () => seeds
 }

@@ -4,7 +4,7 @@ import { ConfigError } from '../config.ts'
 import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
-import { TraceError } from './trace-error.ts'
+import { ServerError, TraceError } from './errors.ts'
 
 // Each is loaded when it is run, or when the help names them all.
 const COMMANDS: Record<string, () => Command> = {
@@ -12,6 +12,9 @@ const COMMANDS: Record<string, () => Command> = {
   check: () => (require('./check.ts') as typeof import('./check.ts')).checkCommand(),
   schema: () => (require('./schema.ts') as typeof import('./schema.ts')).schemaCommand(),
   trace: () => (require('./trace.ts') as typeof import('./trace.ts')).traceCommand(),
+  snapshot: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).snapshotCommand(),
+  seed: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).seedCommand(),
+  reset: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).resetCommand(),
 }
 
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
@@ -58,7 +61,7 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
     process.exit(USAGE)
   }
-  if (error instanceof DatabaseError || error instanceof TraceError) {
+  if (error instanceof DatabaseError || error instanceof TraceError || error instanceof ServerError) {
     console.error(`understudy: ${error.message}`)
     process.exit(1)
   }

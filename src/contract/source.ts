@@ -8,7 +8,7 @@ export class FileError extends Error {}
 export interface Source {
   path: string
   value: unknown
-  /** `file:line:column` of the value at a path, or of the nearest one above it. */
+  /** `file:line:column` of the key or item at a path, or of the nearest one above it. */
   at(path: readonly PropertyKey[]): string
 }
 
@@ -24,7 +24,7 @@ export function parseSource(path: string, text: string): Source {
     const { line, col } = lines.linePos(offset)
     return `${path}:${line}:${col}`
   }
-  const [broken] = document.errors
+  const [broken] = [...document.errors, ...document.warnings]
   if (broken) throw new FileError(`${place(broken.pos[0])}: ${broken.message}`)
   let value: unknown
   try {
@@ -37,9 +37,14 @@ export function parseSource(path: string, text: string): Source {
 }
 
 function offsetOf(document: ReturnType<Yaml['parseDocument']>, path: readonly PropertyKey[]): number {
+  const { isMap, isNode, isScalar, isSeq } = yaml()
   for (let depth = path.length; depth > 0; depth--) {
-    const node = document.getIn(path.slice(0, depth), true)
-    if (node && typeof node === 'object' && 'range' in node) return (node.range as [number] | undefined)?.[0] ?? 0
+    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true)
+    const step = path[depth - 1]
+    const node = isMap(parent)
+      ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === step)?.key
+      : isSeq(parent) && parent.items[step as number]
+    if (isNode(node)) return node.range?.[0] ?? 0
   }
   return document.contents?.range?.[0] ?? 0
 }

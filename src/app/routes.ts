@@ -1,18 +1,18 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { Elysia } from 'elysia'
-import { callerOf, tokenOf } from './access.ts'
-import type { App, AppDeps, Surroundings } from './app.ts'
-import { ApiError } from './contract/error.ts'
-import type { Route } from './contract/route.ts'
-import { parseRequest } from './contract/validation.ts'
-import { controlRoutes } from './control/index.ts'
-import { mountDocs } from './docs/swagger.ts'
-import { readBody, readForm, readJson } from './endpoints/define.ts'
-import { typedFields } from './endpoints/form.ts'
-import { allOperations, endpoints } from './endpoints/index.ts'
-import { toNamespace } from './endpoints/namespace.ts'
-import { createEventQueue } from './resources/events.ts'
-import { eventHandlers, resourceRoutes } from './resources/index.ts'
+import { callerOf, tokenOf } from '../access.ts'
+import type { App, AppDeps, Surroundings } from '../app.ts'
+import { ApiError } from '../contract/error.ts'
+import type { Route } from '../contract/route.ts'
+import { parseRequest } from '../contract/validation.ts'
+import { controlRoutes } from '../control/index.ts'
+import { mountDocs } from '../docs/swagger.ts'
+import { readBody, readForm, readJson } from '../endpoints/define.ts'
+import { typedFields } from '../endpoints/form.ts'
+import { allOperations, endpoints } from '../endpoints/index.ts'
+import { toNamespace } from '../endpoints/namespace.ts'
+import { createEventQueue } from '../resources/events.ts'
+import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 
 /** The routes as an application of their own. */
 export interface Routes extends App {
@@ -23,16 +23,17 @@ export interface Routes extends App {
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings): Routes {
   const { access, sessions, strict } = deps
-  const callOf = async (request: Request) => ({
-    session: sessionOf(request),
-    caller: callerOf(tokenOf(request), access),
-  })
+  const callOf = async (request: Request) => {
+    const session = sessionOf(request)
+    await deps.prepare(session)
+    return { session, caller: callerOf(tokenOf(request), access) }
+  }
   const { wake } = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
   const routes = [
     ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict }),
+    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
