@@ -10,6 +10,7 @@ import {
   tokenOf,
   withoutPrefix,
 } from './access.ts'
+import type { Hold } from './contract/connection.ts'
 import { ApiError, envelope } from './contract/error.ts'
 import type { Route } from './contract/route.ts'
 import { parseRequest } from './contract/validation.ts'
@@ -41,7 +42,8 @@ export interface AppDeps {
 
 /** Answers requests; a plain function of its dependencies, so that tests need no server. */
 export interface App {
-  fetch(request: Request): Promise<Response>
+  /** `hold` finds the connection that the request came on. */
+  fetch(request: Request, hold?: Hold): Promise<Response>
 }
 
 /** The application over its dependencies. */
@@ -59,11 +61,14 @@ export function createApp(deps: AppDeps): App {
     ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
     ...resourceRoutes({ callOf, wake, strict }),
   ]
+  // The router hands on nothing but the request.
+  const holds = new WeakMap<Request, Hold>()
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
   for (const operation of operations) {
-    const serve = ({ request }: { request: Request }) => serveOperation(operation, request, sessionOf(request), deps)
+    const serve = ({ request }: { request: Request }) =>
+      serveOperation(operation, { request, session: sessionOf(request), hold: holds.get(request) }, deps)
     elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })
   }
   for (const route of routes) mountRoute(elysia, route, deps.maxBody)
@@ -111,13 +116,14 @@ export function createApp(deps: AppDeps): App {
     return elysia.fetch(request)
   }
   return {
-    async fetch(incoming) {
+    async fetch(incoming, hold) {
       try {
         checkHost(incoming, access.host)
       } catch (error) {
         return render(error)
       }
       const request = withoutPrefix(incoming)
+      if (hold) holds.set(request, hold)
       const origin = access.cors.length > 0 ? request.headers.get('origin') : null
       if (origin === null || !(access.cors.includes(origin) || access.cors.includes('*'))) return answer(request)
       return withCors(request, origin, answer)

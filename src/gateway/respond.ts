@@ -1,7 +1,9 @@
 // Tells the client: an answer as a reply that records its own end, and a reply put on the wire.
+import { STATUS_CODES } from 'node:http'
 import type { Connection } from '../contract/connection.ts'
 import { envelope } from '../contract/error.ts'
-import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import type { Answer, Running } from './attempt.ts'
 import { storing } from './cache.ts'
@@ -104,7 +106,8 @@ const UNHEARD: Failure = {
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
 /** A reply as a response; what breaks in it breaks the client's connection. */
-export function put({ status, headers, body }: Reply, connection: Connection | undefined): Response {
+export function put(reply: Reply, connection?: Connection): Response | Promise<Response> {
+  const { status, headers, body } = reply
   switch (body.kind) {
     case 'value': {
       const { value, text = JSON.stringify(value) } = body
@@ -115,7 +118,8 @@ export function put({ status, headers, body }: Reply, connection: Connection | u
       return new Response(directStream(texts, connection), { status, headers: { ...headers, ...EVENT_STREAM } })
     }
     case 'bytes': {
-      const { bytes, contentType } = body
+      const { bytes, contentType, announced } = body
+      if (announced !== undefined) return putShort(reply, body, connection)
       const content = bytes instanceof Uint8Array ? (bytes as Uint8Array<ArrayBuffer>) : directStream(bytes, connection)
       return new Response(content, { status, headers: { ...headers, 'content-type': contentType } })
     }
@@ -133,22 +137,69 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Co
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
+      let begun = false
       try {
         for await (const piece of pieces) {
+          begun = true
           controller.write(piece)
           await controller.flush()
         }
       } catch (error) {
-        breakOff(error, connection)
+        // What was flushed leaves in the next turn, and must not be lost with the connection.
+        if (begun || (connection && howOf(error) !== 'reset')) await nextTurn()
+        await breakOff(error, connection)
       }
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)
 }
 
-/** Ends the client's connection as the failure says; without a hold on it, an error of the stream resets it. */
-export function breakOff(error: unknown, connection: Connection | undefined): void {
-  if (!(error instanceof ConnectionFailure) || !connection) throw error
-  if (error.how === 'closed') connection.close()
-  else connection.reset()
+const howOf = (error: unknown) => (error instanceof ConnectionFailure ? error.how : 'reset')
+const encoder = new TextEncoder()
+const NO_CHUNK_SIZE = encoder.encode('no chunk size\r\n')
+
+/** Ends the client's connection as the failure says; an error, which the server answers with a reset, when it says that or there is no hold. */
+async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {
+  const how = howOf(error)
+  if (how === 'reset' || !connection) throw error
+  if (how === 'garbled') await connection.write(NO_CHUNK_SIZE)
+  connection.close()
+}
+
+/** A failure in place of an answer: not one byte of HTTP is sent. */
+export async function putNothing(failure: ConnectionFailure, connection: Connection | undefined): Promise<Response> {
+  try {
+    await breakOff(failure, connection)
+    return new Response(null)
+  } catch (error) {
+    return new Response(directStream(failing(error), undefined))
+  }
+}
+
+const failing = (error: unknown): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start(controller) {
+      controller.error(error)
+    },
+  })
+
+/** An answer that ends before the length it promises. The server would correct that, so it is written by hand. */
+async function putShort(
+  { status, headers }: Reply,
+  { bytes, contentType, announced }: BytesBody,
+  connection: Connection | undefined,
+): Promise<Response> {
+  const pieces = bytes instanceof Uint8Array ? [bytes] : bytes
+  if (!connection) return new Response(directStream(broken(pieces), connection), { status, headers })
+  const fields = { ...headers, 'content-type': contentType, 'content-length': announced, connection: 'close' }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  await connection.write(encoder.encode(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`))
+  for await (const piece of pieces) await connection.write(piece)
+  connection.close()
+  return new Response(null)
+}
+
+async function* broken(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* pieces
+  throw new ConnectionFailure('the connection was reset before the promised end of the answer')
 }
