@@ -9,7 +9,7 @@ export const brokenFraming = defineFault({
   summary: 'The answer is chunked, and after some chunks comes a line that is no chunk size.',
   points: ['provider', 'gateway'],
   options: {
-    after_chunks: z.int().min(0).default(1).describe('Chunks that still arrive whole; a whole answer is one of them.'),
+    after_chunks: z.int().min(1).default(1).describe('Chunks that still arrive whole; a whole answer is one of them.'),
   },
   example: { after_chunks: 1 },
   socket: true,

@@ -105,7 +105,10 @@ const UNHEARD: Failure = {
 }
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
-/** A reply as a response; what breaks in it breaks the client's connection. */
+/**
+ * A reply as a response; what breaks in it breaks the client's connection.
+ * @throws ConnectionFailure when a body breaks before its first byte.
+ */
 export function put(reply: Reply, connection?: Connection): Response | Promise<Response> {
   const { status, headers, body } = reply
   switch (body.kind) {
@@ -117,12 +120,8 @@ export function put(reply: Reply, connection?: Connection): Response | Promise<R
       const texts = encoded(body.events)
       return new Response(directStream(texts, connection), { status, headers: { ...headers, ...EVENT_STREAM } })
     }
-    case 'bytes': {
-      const { bytes, contentType, announced } = body
-      if (announced !== undefined) return putShort(reply, body, connection)
-      const content = bytes instanceof Uint8Array ? (bytes as Uint8Array<ArrayBuffer>) : directStream(bytes, connection)
-      return new Response(content, { status, headers: { ...headers, 'content-type': contentType } })
-    }
+    case 'bytes':
+      return putBytes(reply, body, connection)
     default:
       return body satisfies never
   }
@@ -132,21 +131,65 @@ async function* encoded(events: Iterable<StreamEvent> | AsyncIterable<StreamEven
   for await (const event of events) yield encodeEvent(event)
 }
 
+async function putBytes(
+  { status, headers: given }: Reply,
+  { bytes, contentType, announced }: BytesBody,
+  connection: Connection | undefined,
+): Promise<Response> {
+  const headers = { ...given, 'content-type': contentType }
+  const whole = bytes instanceof Uint8Array
+  if (whole && announced === undefined) return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
+  const pieces = await begun(whole ? [bytes] : bytes)
+  if (announced === undefined) return new Response(directStream(pieces, connection), { status, headers })
+  if (!connection) return new Response(directStream(broken(pieces), connection), { status, headers })
+  // The server would correct a length that is not kept, so this answer is written by hand.
+  const fields = Object.entries({ ...headers, 'content-length': announced, connection: 'close' })
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+  ]
+  await connection.write(encoder.encode(`${head.join('\r\n')}\r\n\r\n`))
+  for await (const piece of pieces) await connection.write(piece)
+  connection.close()
+  return NEVER_SENT()
+}
+
+/** The same pieces once the first has come: the server cannot take back a head that it has begun. */
+async function begun(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<AsyncGenerator<Uint8Array>> {
+  const rest = (async function* () {
+    yield* pieces
+  })()
+  const first = await rest.next()
+  return (async function* () {
+    try {
+      if (!first.done) yield first.value
+      yield* rest
+    } finally {
+      await rest.return()
+    }
+  })()
+}
+
+async function* broken(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* pieces
+  throw new ConnectionFailure('the connection was reset before the promised end of the answer')
+}
+
 /** Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own. */
 function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Connection | undefined): ReadableStream {
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
-      let begun = false
+      let sent = false
       try {
         for await (const piece of pieces) {
-          begun = true
+          sent = true
           controller.write(piece)
           await controller.flush()
         }
       } catch (error) {
         // What was flushed leaves in the next turn, and must not be lost with the connection.
-        if (begun || (connection && howOf(error) !== 'reset')) await nextTurn()
+        if (sent) await nextTurn()
         await breakOff(error, connection)
       }
       controller.close()
@@ -154,15 +197,10 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Co
   } as unknown as UnderlyingDefaultSource)
 }
 
-const howOf = (error: unknown) => (error instanceof ConnectionFailure ? error.how : 'reset')
-const encoder = new TextEncoder()
-const NO_CHUNK_SIZE = encoder.encode('no chunk size\r\n')
-
-/** Ends the client's connection as the failure says; an error, which the server answers with a reset, when it says that or there is no hold. */
+/** Ends the client's connection as the failure says. Thrown, it makes the server reset the connection. */
 async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {
-  const how = howOf(error)
-  if (how === 'reset' || !connection) throw error
-  if (how === 'garbled') await connection.write(NO_CHUNK_SIZE)
+  if (!(error instanceof ConnectionFailure) || error.how === 'reset' || !connection) throw error
+  if (error.how === 'garbled') await connection.write(NO_CHUNK_SIZE)
   connection.close()
 }
 
@@ -170,36 +208,18 @@ async function breakOff(error: unknown, connection: Connection | undefined): Pro
 export async function putNothing(failure: ConnectionFailure, connection: Connection | undefined): Promise<Response> {
   try {
     await breakOff(failure, connection)
-    return new Response(null)
+    return NEVER_SENT()
   } catch (error) {
-    return new Response(directStream(failing(error), undefined))
+    return new Response(directStream(failing(error), connection))
   }
 }
 
-const failing = (error: unknown): ReadableStream<Uint8Array> =>
-  new ReadableStream({
-    start(controller) {
-      controller.error(error)
-    },
-  })
-
-/** An answer that ends before the length it promises. The server would correct that, so it is written by hand. */
-async function putShort(
-  { status, headers }: Reply,
-  { bytes, contentType, announced }: BytesBody,
-  connection: Connection | undefined,
-): Promise<Response> {
-  const pieces = bytes instanceof Uint8Array ? [bytes] : bytes
-  if (!connection) return new Response(directStream(broken(pieces), connection), { status, headers })
-  const fields = { ...headers, 'content-type': contentType, 'content-length': announced, connection: 'close' }
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
-  await connection.write(encoder.encode(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`))
-  for await (const piece of pieces) await connection.write(piece)
-  connection.close()
-  return new Response(null)
+// biome-ignore lint/correctness/useYield: it fails before it has anything
+async function* failing(error: unknown): AsyncGenerator<never> {
+  throw error
 }
 
-async function* broken(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* pieces
-  throw new ConnectionFailure('the connection was reset before the promised end of the answer')
-}
+const encoder = new TextEncoder()
+const NO_CHUNK_SIZE = encoder.encode('no chunk size\r\n')
+/** What the server is given for a connection that is closed already. */
+const NEVER_SENT = () => new Response(null)
