@@ -209,5 +209,6 @@ describe('a reply on the wire', () => {
     expect(await bareSocket(ends)).toBeUndefined()
     await hold?.write(Buffer.from('to nobody'))
     hold?.close()
+    await hold?.reset()
   })
 })

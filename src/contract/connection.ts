@@ -6,6 +6,8 @@ export interface Connection {
   write(bytes: Uint8Array): Promise<void>
   /** Ends it without another byte (TCP FIN). */
   close(): void
+  /** Ends it with a reset (TCP RST); resolves when it is gone. */
+  reset(): Promise<void>
 }
 
 /** Finds the connection of a request, when there is a hold on it. */

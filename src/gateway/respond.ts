@@ -197,9 +197,10 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Co
   } as unknown as UnderlyingDefaultSource)
 }
 
-/** Ends the client's connection as the failure says. Thrown, it makes the server reset the connection. */
+/** Ends the client's connection as the failure says; without a hold on it, an error of the stream resets it. */
 async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {
-  if (!(error instanceof ConnectionFailure) || error.how === 'reset' || !connection) throw error
+  if (!(error instanceof ConnectionFailure) || !connection) throw error
+  if (error.how === 'reset') return connection.reset()
   if (error.how === 'garbled') await connection.write(NO_CHUNK_SIZE)
   connection.close()
 }

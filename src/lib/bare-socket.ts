@@ -17,13 +17,25 @@ export interface BareSocket {
   write(bytes: Uint8Array): Promise<void>
   /** Ends the connection with a FIN, after what was sent before. */
   close(): void
+  /** Ends the connection with a RST; resolves when the server has noticed. */
+  reset(): Promise<void>
 }
 
-const LIBRARIES: Partial<Record<NodeJS.Platform, string>> = { linux: 'libc.so.6', darwin: 'libSystem.B.dylib' }
+/** The C library of a system, and its numbers for SOL_SOCKET and SO_LINGER. */
+const SYSTEMS: Partial<Record<NodeJS.Platform, { library: string; linger: [level: number, option: number] }>> = {
+  linux: { library: 'libc.so.6', linger: [1, 13] },
+  darwin: { library: 'libSystem.B.dylib', linger: [0xffff, 0x80] },
+}
+/** An SO_LINGER of no time: what is closed is reset. */
+const RESET = new Int32Array([1, 0])
+const READING = 0
+const BOTH_WAYS = 2
+
 const FUNCTIONS = {
   getpeername: { args: ['int', 'buffer', 'buffer'], returns: 'int' },
   getsockname: { args: ['int', 'buffer', 'buffer'], returns: 'int' },
   send: { args: ['int', 'buffer', 'usize', 'int'], returns: 'i64' },
+  setsockopt: { args: ['int', 'int', 'int', 'buffer', 'u32'], returns: 'int' },
   shutdown: { args: ['int', 'int'], returns: 'int' },
 } as const satisfies Record<string, FFIFunction>
 type Calls = Library<typeof FUNCTIONS>['symbols']
@@ -31,10 +43,10 @@ let calls: Calls | undefined
 
 /** The open connection between two ends; undefined when there is none, or on a system where this is not known to work. */
 export async function bareSocket(ends: Ends): Promise<BareSocket | undefined> {
-  const library = LIBRARIES[process.platform]
-  if (library === undefined) return undefined
-  calls ??= (await import('bun:ffi')).dlopen(library, FUNCTIONS).symbols
-  const { send, shutdown } = calls
+  const system = SYSTEMS[process.platform]
+  if (!system) return undefined
+  calls ??= (await import('bun:ffi')).dlopen(system.library, FUNCTIONS).symbols
+  const { send, setsockopt, shutdown } = calls
   const descriptor = readdirSync('/dev/fd')
     .map(Number)
     .find((one) => joins(one, ends))
@@ -53,10 +65,15 @@ export async function bareSocket(ends: Ends): Promise<BareSocket | undefined> {
     close() {
       if (open()) shutdown(descriptor, BOTH_WAYS)
     },
+    async reset() {
+      if (!open()) return
+      setsockopt(descriptor, ...system.linger, RESET, RESET.byteLength)
+      // The server sees an end, closes its side, and that is the reset; any other end would send a FIN first.
+      shutdown(descriptor, READING)
+      while (open()) await nextTurn()
+    },
   }
 }
-
-const BOTH_WAYS = 2
 
 /** Resolves in the runtime's next turn, when what was given to the server has left. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
