@@ -80,11 +80,11 @@ describe('a server that plays a scenario', () => {
   const cut = (options: object) => ({ type: 'cut-stream', ...options })
   const rows: [string, object, 'stream' | 'whole', string, Heard['end']][] = [
     ['nothing, then RST', cut({ after_bytes: 0 }), 'stream', '^$', 'RST'],
-    ['nothing, then FIN', cut({ after_bytes: 0, close: 'closed' }), 'whole', '^$', 'FIN'],
+    ['nothing, then FIN', cut({ after_bytes: 0, close: 'abrupt' }), 'whole', '^$', 'FIN'],
     ['two events, then RST', cut({ after_chunks: 2 }), 'stream', `${TWO}$`, 'RST'],
-    ['two events, then FIN', cut({ after_chunks: 2, close: 'closed' }), 'stream', `${TWO}$`, 'FIN'],
+    ['two events, then FIN', cut({ after_chunks: 2, close: 'abrupt' }), 'stream', `${TWO}$`, 'FIN'],
     ['two events, then the end', cut({ after_chunks: 2, close: 'clean' }), 'stream', `${TWO}0\r\n\r\n$`, 'FIN'],
-    ['bytes of JSON, then FIN', cut({ after_bytes: 5, close: 'closed' }), 'whole', `${HEAD}5\r\n\\{"id"\r\n$`, 'FIN'],
+    ['bytes of JSON, then FIN', cut({ after_bytes: 5, close: 'abrupt' }), 'whole', `${HEAD}5\r\n\\{"id"\r\n$`, 'FIN'],
     ['two events, then no chunk', { type: 'broken-framing', after_chunks: 2 }, 'stream', `${TWO}${NO_CHUNK}`, 'FIN'],
     ['JSON, then no chunk', { type: 'broken-framing' }, 'whole', `${HEAD}${JSON_CHUNK}${NO_CHUNK}`, 'FIN'],
   ]
@@ -100,7 +100,7 @@ describe('a server that plays a scenario', () => {
   })
 
   test('a connection that is kept open is answered before, and broken by the fault alone', async () => {
-    await play('kept', { type: 'cut-stream', after_chunks: 1, close: 'closed' })
+    await play('kept', { type: 'cut-stream', after_chunks: 1, close: 'abrupt' })
     const healthy = call('healthy', { stream: false, last: false })
     const calls = [healthy, call('kept'), healthy]
     const { text, end } = await hear(server.url, calls)
@@ -123,7 +123,7 @@ describe('a server that plays a scenario', () => {
 
   test('a fault is no error of the server, and what it broke is let go', async () => {
     const own = await startServer(['--db', ':memory:'], { cwd: folder.path })
-    const rules = ['closed', 'reset'].map((close, index) => ({
+    const rules = ['abrupt', 'reset'].map((close, index) => ({
       name: close,
       at: 'gateway',
       when: { every: index + 1 },
