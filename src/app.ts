@@ -20,6 +20,7 @@ import { typedFields } from './endpoints/form.ts'
 import { operations } from './endpoints/index.ts'
 import { toNamespace } from './endpoints/namespace.ts'
 import type { Gateway } from './gateway/handle.ts'
+import { throughFaults } from './gateway/through-workspace.ts'
 import { createEventQueue } from './resources/events.ts'
 import { eventHandlers, resourceRoutes } from './resources/index.ts'
 import type { Sessions } from './sessions/sessions.ts'
@@ -57,7 +58,7 @@ export function createApp(deps: AppDeps): App {
   for (const session of sessions.list()) wake(session)
   const routes = [
     ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict }),
+    ...resourceRoutes({ callOf, wake, strict }).map(throughFaults({ runs: deps.gateway.runs, sessionOf })),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
