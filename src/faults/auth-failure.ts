@@ -8,6 +8,5 @@ export const authFailure = defineFault({
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},
-  apply: async ({ message, headers }, _, context) =>
-    refusal(context, { problem: 'auth-failure', message }, { headers }),
+  apply: async (given, _, context) => refusal(context, { problem: 'auth-failure' }, given),
 })

@@ -21,8 +21,8 @@ export const contentFilter = defineFault({
     ...refusalOptions,
   },
   example: {},
-  async apply({ as, message, headers }, next, context) {
-    const refused = () => refusal(context, { problem: 'content-filter', message }, { headers })
+  async apply({ as, ...given }, next, context) {
+    const refused = () => refusal(context, { problem: 'content-filter' }, given)
     if ((as ?? usual(context)) === 'error') return refused()
     const reply = await next()
     if (isStream(reply)) return withheldStream(reply)

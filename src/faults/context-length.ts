@@ -20,7 +20,7 @@ export const contextLength = defineFault({
     ...refusalOptions,
   },
   example: {},
-  async apply({ limit, message, headers }, next, context) {
+  async apply({ limit, ...given }, next, context) {
     const { operation, request, model } = context
     const tokens = operation.promptTokens?.(request) ?? 0
     if (limit !== undefined && tokens <= limit) {
@@ -28,7 +28,6 @@ export const contextLength = defineFault({
       return next()
     }
     const most = limit ?? modelOf(model)?.context ?? USUAL
-    const about = { problem: 'context-length' as const, message, limit: most, asked: Math.max(tokens, most + 1) }
-    return refusal(context, about, { headers })
+    return refusal(context, { problem: 'context-length', limit: most, asked: Math.max(tokens, most + 1) }, given)
   },
 })

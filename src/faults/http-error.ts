@@ -19,17 +19,13 @@ export const httpError = defineFault({
       .union([z.string(), z.record(z.string(), z.unknown())])
       .optional()
       .describe('Instead of the usual body: JSON, or a text such as the page of a proxy.'),
-    shape: z
-      .enum(['provider', 'gateway'])
-      .optional()
-      .describe("Whose error body it has: the provider's where the gateway hears it, else this API's."),
   },
   example: { status: 503 },
-  async apply({ status, retry_after: wait, retry_after_form: form, message, headers, body, shape }, _, context) {
+  async apply({ status, retry_after: wait, retry_after_form: form, body, ...given }, _, context) {
     const retry = wait === undefined ? {} : retryHeaders(wait, form, context.clock.now())
-    const about = { problem: 'status' as const, status, message, retryAfter: wait }
-    const reply = refusal(context, about, { headers: { ...retry, ...lowerCase(headers) }, shape })
-    return withBody(reply, body)
+    const headers = { ...retry, ...lowerCase(given.headers) }
+    const about = { problem: 'status' as const, status, retryAfter: wait }
+    return withBody(refusal(context, about, { ...given, headers }), body)
   },
 })
 

@@ -8,5 +8,5 @@ export const modelGone = defineFault({
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},
-  apply: async ({ message, headers }, _, context) => refusal(context, { problem: 'model-gone', message }, { headers }),
+  apply: async (given, _, context) => refusal(context, { problem: 'model-gone' }, given),
 })

@@ -8,6 +8,5 @@ export const quotaExceeded = defineFault({
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},
-  apply: async ({ message, headers }, _, context) =>
-    refusal(context, { problem: 'quota-exceeded', message }, { headers }),
+  apply: async (given, _, context) => refusal(context, { problem: 'quota-exceeded' }, given),
 })

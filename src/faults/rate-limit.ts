@@ -4,7 +4,7 @@ import { Duration } from '../contract/duration.ts'
 import type { FaultContext } from '../contract/fault.ts'
 import { type Quotas, quotaHeaders, RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
-import { lowerCase, refusal, refusalOptions } from './refusal.ts'
+import { lowerCase, refusal, refusalOptions, speaker } from './refusal.ts'
 
 const MINUTE = 60_000
 const UNITS = ['requests', 'tokens'] as const
@@ -28,21 +28,15 @@ export const rateLimit = defineFault({
     ...refusalOptions,
   },
   example: { requests: 1 },
-  async apply({ requests, tokens, per, retry_after_form: form, message, headers }, next, context) {
+  async apply({ requests, tokens, per, retry_after_form: form, ...given }, next, context) {
     const now = context.clock.now()
-    const window = windowOf(context, per)
     const limits = { requests, tokens }
+    const window = windowOf(context, per)
     const asked = { requests: 1, tokens: tokensOf(context) }
     const over = UNITS.find((unit) => window.used[unit] + asked[unit] > (limits[unit] ?? Number.POSITIVE_INFINITY))
     if (!over) for (const unit of UNITS) window.used[unit] += asked[unit]
-    const quotas: Quotas = {}
-    for (const unit of UNITS) {
-      const limit = limits[unit]
-      if (limit !== undefined)
-        quotas[unit] = { limit, remaining: Math.max(0, limit - window.used[unit]), resets: window.resets }
-    }
-    const provider = context.at === 'provider' ? context.provider : ''
-    const countdown = quotaHeaders(provider, quotas, now)
+    const provider = speaker(context, given.shape)
+    const countdown = quotaHeaders(provider, quotasOf(limits, window), now)
     if (!over) {
       context.skip('the quota was not used up')
       const reply = await next()
@@ -52,8 +46,8 @@ export const rateLimit = defineFault({
     const retry = form === undefined && WORDLESS.includes(provider) ? {} : retryHeaders(wait, form ?? 'seconds', now)
     return refusal(
       context,
-      { problem: 'rate-limit', message, retryAfter: wait, unit: over, limit: limits[over], asked: asked[over] },
-      { headers: { ...countdown, ...retry, ...lowerCase(headers) } },
+      { problem: 'rate-limit', retryAfter: wait, unit: over, limit: limits[over], asked: asked[over] },
+      { ...given, headers: { ...countdown, ...retry, ...lowerCase(given.headers) } },
     )
   },
 })
@@ -66,6 +60,15 @@ interface Window {
   resets: number
   used: Record<(typeof UNITS)[number], number>
 }
+
+/** What is left in a window. */
+const quotasOf = (limits: Record<(typeof UNITS)[number], number | undefined>, { used, resets }: Window): Quotas =>
+  Object.fromEntries(
+    UNITS.flatMap((unit) => {
+      const limit = limits[unit]
+      return limit === undefined ? [] : [[unit, { limit, remaining: Math.max(0, limit - used[unit]), resets }]]
+    }),
+  )
 
 /** The window that runs for the model, or a new one. */
 function windowOf({ memory, model, clock }: FaultContext, length: number): Window {

@@ -11,29 +11,36 @@ import { jsonReply } from './define.ts'
 export const refusalOptions = {
   message: z.string().optional().describe('Instead of the usual message.'),
   headers: z.record(z.string(), z.string()).optional().describe('Headers beside the usual ones.'),
+  shape: z
+    .enum(['provider', 'gateway'])
+    .optional()
+    .describe("Whose error body it has: the provider's where the gateway hears it, else this API's."),
 }
 
+type Shape = 'provider' | 'gateway' | undefined
+
+/** The provider in whose words a fault speaks; empty when they are those of this API. */
+export const speaker = ({ at, provider }: FaultContext, shape: Shape): string =>
+  (shape ?? (at === 'provider' ? 'provider' : 'gateway')) === 'provider' ? provider : ''
+
 interface Given {
-  /** Headers, whatever the case of their names. */
+  message?: string | undefined
   headers?: Record<string, string> | undefined
-  /** Whose body it has; when left out, that of whoever is heard. */
-  shape?: 'provider' | 'gateway' | undefined
+  shape?: Shape
 }
 
 /** The reply of one that refuses. */
 export function refusal(
   context: FaultContext,
-  about: Omit<Refused, 'model' | 'id'>,
-  { headers, shape = context.at === 'provider' ? 'provider' : 'gateway' }: Given = {},
+  about: Omit<Refused, 'model' | 'id' | 'message'>,
+  { message: said, headers, shape }: Given,
 ): Reply {
-  const { provider, model, luck } = context
-  const told = errorShape(shape === 'provider' ? provider : '', {
-    ...about,
-    model: model.slice(model.indexOf('/') + 1),
-    id: requestId(luck),
-  })
+  const { model, luck } = context
+  const provider = speaker(context, shape)
+  const name = model.slice(model.indexOf('/') + 1)
+  const told = errorShape(provider, { ...about, message: said, model: name, id: requestId(luck) })
   const more = lowerCase(headers)
-  if (shape === 'provider') return jsonReply(told.status, told.body, { ...told.headers, ...more })
+  if (provider !== '') return jsonReply(told.status, told.body, { ...told.headers, ...more })
   const { message, param, code, type } = told.body.error as Record<'message' | 'param' | 'code' | 'type', string>
   return jsonReply(told.status, envelope({ status: told.status, message, param, code: code ?? type }), more)
 }

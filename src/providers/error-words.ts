@@ -1,16 +1,14 @@
 // The words in which a refusal of a provider is told, whatever its family.
 
 /** Why a provider refuses. `status` is no more than a status. */
-export const PROBLEMS = [
-  'status',
-  'rate-limit',
-  'auth-failure',
-  'context-length',
-  'content-filter',
-  'quota-exceeded',
-  'model-gone',
-] as const
-export type Problem = (typeof PROBLEMS)[number]
+export type Problem =
+  | 'status'
+  | 'rate-limit'
+  | 'auth-failure'
+  | 'context-length'
+  | 'content-filter'
+  | 'quota-exceeded'
+  | 'model-gone'
 
 /** A refusal to be told in a provider's own way. */
 export interface Refused {
