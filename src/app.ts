@@ -62,7 +62,9 @@ export function createApp(deps: AppDeps): App {
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
+  // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
+  const isUnrouted = (error: unknown, code: unknown) => code === 'NOT_FOUND' && !(error instanceof ApiError)
+  elysia.onError(({ error, code, request }) => (isUnrouted(error, code) ? unrouted(request) : render(error)))
   for (const operation of operations) {
     const serve = ({ request }: { request: Request }) => serveOperation(operation, request, sessionOf(request), deps)
     elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })

@@ -1,6 +1,6 @@
 // What each provider answers when it refuses: status, headers and body in its own shape, one function a family. The shapes
 // are those of the providers' error references; the sentences are our own, with the words that clients look for.
-import { type ErrorShape, type Problem, type Refused, seconds, tell, uuid, type Vocabulary } from './error-words.ts'
+import { type ErrorShape, type Refused, seconds, tell, uuid, type Vocabulary } from './error-words.ts'
 
 /** OpenAI and all that copy its errors. */
 function openai(refused: Refused): ErrorShape {
@@ -22,8 +22,8 @@ function openai(refused: Refused): ErrorShape {
   }
   const names = { 400: '', 401: 'invalid_api_key', 404: 'not_found', 429: 'rate_limit_exceeded', 500: '' }
   const [status, code, message] = tell(refused, { words, names })
-  const types: Partial<Record<Problem, string>> = { 'rate-limit': unit, 'quota-exceeded': 'insufficient_quota' }
-  const type = types[problem] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
+  const limited = problem === 'quota-exceeded' ? code : unit
+  const type = status === 429 ? limited : status >= 500 ? 'server_error' : 'invalid_request_error'
   const param = problem === 'context-length' ? 'messages' : null
   return {
     status,
