@@ -200,14 +200,15 @@ test.each(['processing', 'queued'])(
     const at = `/v2/knowledge/${base._id}/datasources`
     const { _id } = (await call('POST', at, { file_id })).json()
     const { clock } = app.understudy.sessions.get(prefix.slice('/s/'.length))
-    await clock.sleep(600_000)
+    const chunks = async () => (await call('GET', `${at}/${_id}/chunks`)).json().data as Json[]
+    while ((await chunks()).length === 0) await clock.sleep(1000)
     const state = async () => {
       const { data } = (await call('GET', at)).json() as { data: Json[] }
       return [(await call('GET', `${at}/${_id}`)).json().status, ...data.map((one) => one.status)]
     }
     expect(await state()).toEqual([status, status])
-    expect(((await call('GET', `${at}/${_id}/chunks`)).json().data as Json[]).length).toBeGreaterThan(0)
-    expect(await rule()).toMatchObject({ applied: 3, skipped: { 'the answer has no datasource': 3 } })
+    const { applied, skipped } = (await rule()) ?? {}
+    expect([applied, Object.keys(skipped ?? {})]).toEqual([3, ['the answer has no datasource']])
     await call('DELETE', '/_understudy/scenario')
     expect(await state()).toEqual(['completed', 'completed'])
   },
