@@ -34,6 +34,7 @@ export interface AppDeps {
   maxBody: number
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
+  fixtures: ControlDeps['fixtures']
   about: ControlDeps['about']
   /** Told of every error that is not a user's mistake. */
   report(error: unknown): void
@@ -56,7 +57,7 @@ export function createApp(deps: AppDeps): App {
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
   const routes = [
-    ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
+    ...controlRoutes({ ...deps, sessionOf, runs: deps.gateway.runs }),
     ...resourceRoutes({ callOf, wake, strict }),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))

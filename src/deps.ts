@@ -2,7 +2,7 @@
 
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
-import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
+import { embeddedFixtures, givenFixtures, readFixtures } from './backends/fixture/load.ts'
 import { forwardBackend } from './backends/forward/backend.ts'
 import { network } from './backends/forward/transport.ts'
 import { describeForwarding } from './config/providers.ts'
@@ -10,8 +10,8 @@ import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import { operations } from './endpoints/index.ts'
 import { addProviders } from './providers/catalogue.ts'
-import { loadScenario } from './scenarios/load.ts'
-import { createRuns } from './scenarios/runs.ts'
+import { idleRules, openScenario } from './scenarios/load.ts'
+import { createRuns, type Runs } from './scenarios/runs.ts'
 import { createSessions, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
@@ -19,8 +19,9 @@ import { VERSION } from './version.ts'
 export interface Understudy {
   app: App
   sessions: Sessions
+  runs: Runs
   fixtures: number
-  /** A line for each fixture that can never answer. */
+  /** A line for each fixture that can never answer, and each rule that can never fire. */
   warnings: readonly string[]
   mode: 'fixture' | 'forward'
   /** The mode in one line: whether real calls are made, and to whom. */
@@ -35,8 +36,11 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
   addProviders(forwarding.named)
-  const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
-  const runs = createRuns(config.scenario.map(loadScenario))
+  const given = config.scenario.map((nameOrFile) => openScenario(nameOrFile, report))
+  const runs = createRuns(given)
+  const idle = given.flatMap(({ scenario }) => idleRules(scenario))
+  const clock = given[0]?.scenario.clock ?? config.clock
+  const sessions = createSessions({ db: config.db, seed: config.seed, clock })
   const app = createApp({
     sessions,
     gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] }, runs },
@@ -44,10 +48,24 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
     strict: config.strict,
+    fixtures: {
+      parse: (values) => givenFixtures(values, operations),
+      give: fixtureAnswers.give,
+      given: fixtureAnswers.given,
+      shared: fixtures.map(({ name }) => name),
+    },
     about: { version: VERSION, mode, db: config.db, fixtures: fixtureAnswers.count },
     report,
   })
-  return { app, sessions, fixtures: fixtureAnswers.count, warnings, mode, about: describeForwarding(forwarding) }
+  return {
+    app,
+    sessions,
+    runs,
+    fixtures: fixtureAnswers.count,
+    warnings: [...warnings, ...idle],
+    mode,
+    about: describeForwarding(forwarding),
+  }
 }
 
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */

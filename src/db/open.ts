@@ -26,6 +26,10 @@ export function template(): Buffer {
 /** An in-memory database with the content of a serialized one. */
 export const openClone = (bytes: Buffer): Database => new Driver(bytes)
 
+/** Empties a database; belongs inside a transaction. */
+export const clear = (database: Database): void =>
+  void database.exec('DELETE FROM traces; DELETE FROM kept; DELETE FROM records; DELETE FROM sqlite_sequence;')
+
 /** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. */
 export function openFile(file: string): { database: Database; release: () => void } {
   const release = lock(file)

@@ -17,12 +17,12 @@ export async function respondThroughFaults(
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
   try {
     const reply = await withFaults(faults, answer, { about, applied: recording.fault })
-    const save = () => recording.heard(reply.status)
+    const save = () => recording.heard(reply)
     return put(await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }), connection)
   } catch (error) {
     if (!(error instanceof ConnectionFailure)) throw error
     recording.failed(failureOf(error, signal))
-    await recording.heard(0)
+    await recording.heard({ status: 0, headers: {} })
     return put({ ...NOTHING, body: { kind: 'bytes', contentType: 'text/plain', bytes: failing(error) } }, connection)
   }
 }
