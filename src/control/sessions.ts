@@ -40,7 +40,10 @@ const ClockChange = z
     advance: Duration.optional().describe('Lets so much time pass, such as `10m`, with every wait that ends in it.'),
     freeze: z.literal(true).optional().describe('Stops it: no wait ends until it is advanced.'),
     resume: z.literal(true).optional().describe('Lets it go from wait to wait again.'),
-    set: z.iso.datetime({ offset: true }).optional().describe('Changes its time; waits keep what is left of them.'),
+    set: z.iso
+      .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2025-01-01T00:00:00Z' })
+      .optional()
+      .describe('Changes its time; waits keep what is left of them.'),
   })
   .refine((change) => CHANGES.filter((name) => change[name] !== undefined).length === 1, {
     error: `must have exactly one of ${CHANGES.map((name) => `'${name}'`).join(', ')}`,
