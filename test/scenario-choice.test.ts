@@ -59,7 +59,7 @@ describe('a file', () => {
     writeFileSync(file, `${text('third', '1s')}\n    what: 1\n`)
     expect(await applied()).toBe('first')
     expect(await applied()).toBe('first')
-    const place = `${file}:5:5: rules[0] has unknown key "what"`
+    const place = `${file}:8:5: rules[0].what is not known`
     expect(await scenario()).toMatchObject({ scenario: 'mine', problem: expect.stringContaining(place) })
     expect(told).toHaveLength(1)
     expect(told[0]).toBeInstanceOf(FileError)

@@ -147,7 +147,7 @@ describe('expectations', () => {
   })
 
   const mistakes: [object, string][] = [
-    [{ provider: 'openai', attempt: 1 }, 'has unknown key "attempt"'],
+    [{ provider: 'openai', attempt: 1 }, 'is not known; valid: provider, model'],
     [{ attempts: 1, calls: 1 }, "cannot stand beside 'calls'"],
     [{ waits_kept: true, model: 'x' }, 'stands alone'],
     [{ outcome: 'fine' }, 'must be one of "answered"'],

@@ -50,6 +50,7 @@ const ClockChange = z
   })
 
 const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that are meant.') })
+const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
 const path = '/_understudy/sessions'
 const tag = 'Emulator'
 
@@ -114,7 +115,14 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
 }
 
 /** Reset and clock. */
-function changingRoutes({ sessions, runs }: ControlDeps, info: (session: Session) => z.infer<typeof Info>): Route[] {
+function changingRoutes(
+  { sessions, sessionOf, runs }: ControlDeps,
+  info: (session: Session) => z.infer<typeof Info>,
+): Route[] {
+  const reset = async (session: Session) => {
+    await session.reset()
+    runs.restart(session)
+  }
   return [
     {
       method: 'post',
@@ -128,11 +136,26 @@ function changingRoutes({ sessions, runs }: ControlDeps, info: (session: Session
       errors: [404],
       async handle({ params: { name = '' } }) {
         const session = sessions.find(name)
-        await session.reset()
-        runs.restart(session)
+        await reset(session)
         return info(session)
       },
     },
+    asRoute({
+      method: 'post',
+      path: '/_understudy/reset',
+      tag,
+      summary: 'Reset a session',
+      description:
+        'Resets the session of the caller, or all of them; their workspaces are then filled as those of new ones.',
+      query: z.strictObject({ all }),
+      response: Done,
+      errors: [400],
+      async handle({ request, query }) {
+        const chosen = query.all === 'true' ? sessions.list() : [sessionOf(request)]
+        for (const session of chosen) await reset(session)
+        return { sessions: chosen.map(({ name }) => name) }
+      },
+    }),
     asRoute({
       method: 'post',
       path: `${path}/:name/clock`,

@@ -11,6 +11,8 @@ import { workOf } from './work.ts'
 export interface ResourceDeps {
   /** The session that a request means, its workspace filled, and who asks. */
   callOf(request: Request): Promise<{ session: Session; caller: Caller }>
+  /** The session that a request means, as it is. */
+  sessionOf(request: Request): Session
   /** Has the events of a session applied that wait for their turn. */
   wake(session: Session): void
   /** Whether what looks like a mistake is refused instead of noted. */
@@ -67,7 +69,9 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   /** Runs a change in one transaction and answers with what it gives. */
   const change = async (request: Request, run: (work: Work) => Fields) => {
     const { session, caller } = await deps.callOf(request)
-    return shown(resource, await session.transact(() => run(workOf(session, caller))))
+    const record = await session.transact(() => run(workOf(session, caller)))
+    deps.wake(session)
+    return shown(resource, record)
   }
   switch (verb) {
     case 'create':

@@ -1,10 +1,12 @@
 // A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
 import type { Kept } from '../contract/kept.ts'
-import type { Records } from '../contract/record.ts'
+import type { Contents, Records } from '../contract/record.ts'
+import { contentStore } from '../db/content-store.ts'
 import { keptStore } from '../db/kept-store.ts'
-import { clear, type Database, openClone, openFile, template } from '../db/open.ts'
+import { type Database, openClone, openFile, template } from '../db/open.ts'
 import { recordStore } from '../db/record-store.ts'
+import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
 import { type Clock, type RealClock, realClock, type VirtualClock, virtualClock } from '../lib/clock.ts'
@@ -20,8 +22,14 @@ export interface Session {
   readonly kept: Kept
   /** The workspace. */
   readonly records: Records
+  /** Files, and the chunks of knowledge bases. */
+  readonly contents: Contents
   /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
+  /** Everything that is stored. */
+  snapshot(): Snapshot
+  /** Puts a snapshot in the place of everything that is stored, or nothing at all; counts go on from there. */
+  replace(snapshot: Snapshot | null): Promise<void>
   /** Aborted when the session is closed. */
   readonly ended: AbortSignal
   /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
@@ -34,8 +42,8 @@ export interface Session {
   useClock(kind: Clock['kind'] | undefined): void
   /** Forgets everything that is stored, counts from nothing again, and starts a virtual clock anew. */
   reset(): Promise<void>
-  /** How many times the sequence of a fixture has been used before; counts this use. */
-  uses(fixture: string): number
+  /** How many times the sequence of the fixture at a place has been used before; counts this use. */
+  uses(place: string): number
 }
 
 /** What a session may have otherwise than the others. */
@@ -160,17 +168,21 @@ function sessionOver(
   let clock = clockOf(own)
   const uses = new Map<string, number>()
   const open = () => {
-    // A call that began before a reset leaves nothing behind.
+    // A call that began before everything was replaced leaves nothing behind.
     const write: Writer['write'] = (run) => (mine === stores ? writer.write(run) : Promise.resolve())
-    const mine = {
-      traces: traceStore(database, { write }),
-      kept: keptStore(database, { write }),
-      records: recordStore(database),
-    }
+    const mine = { traces: traceStore(database, { write }), kept: keptStore(database, { write }) }
     return mine
   }
   let stores = open()
   let calls = stores.traces.lastSeq()
+  const records = recordStore(database)
+  const replace = async (snapshot: Snapshot | null) => {
+    await writer.transact(() => (snapshot ? restore(database, snapshot) : clear(database)))
+    records.refresh()
+    stores = open()
+    calls = stores.traces.lastSeq()
+    uses.clear()
+  }
   return {
     name,
     seed,
@@ -183,10 +195,11 @@ function sessionOver(
     get kept() {
       return stores.kept
     },
-    get records() {
-      return stores.records
-    },
+    records,
+    contents: contentStore(database),
     transact: writer.transact,
+    snapshot: () => dump(database),
+    replace,
     ended,
     get secret() {
       return clock.kind === 'virtual' ? `${seed}:${name}` : processSecret()
@@ -199,15 +212,12 @@ function sessionOver(
       if (kind !== clock.kind) clock = clockOf(kind)
     },
     async reset() {
-      await writer.transact(() => clear(database))
-      stores = open()
-      calls = 0
-      uses.clear()
+      await replace(null)
       clock = clockOf(clock.kind)
     },
-    uses(fixture) {
-      const before = uses.get(fixture) ?? 0
-      uses.set(fixture, before + 1)
+    uses(place) {
+      const before = uses.get(place) ?? 0
+      uses.set(place, before + 1)
       return before
     },
   }
