@@ -5,6 +5,8 @@ import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
 import { checkCommand } from './check.ts'
+import { execCommand } from './exec.ts'
+import { rehearseCommand } from './rehearse.ts'
 import { schemaCommand } from './schema.ts'
 import { serveCommand } from './serve.ts'
 import { ServerError } from './server.ts'
@@ -26,6 +28,8 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .exitOverride()
   for (const command of [
     serveCommand(),
+    execCommand(),
+    rehearseCommand(),
     checkCommand(),
     schemaCommand(),
     traceCommand(),

@@ -93,7 +93,7 @@ const REASONS: Record<string, string> = {
 }
 
 /** Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems. */
-async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
+export async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
   const on = (hostname: string, port: number) =>
     Bun.serve({
       hostname,

@@ -1,6 +1,6 @@
 // Reads scenario files: the shipped ones by name, others by path; strict, with the place of every mistake.
 import { readFileSync, statSync } from 'node:fs'
-import { basename, extname } from 'node:path'
+import { basename, dirname, extname } from 'node:path'
 import { FileError, parseSource } from '../contract/source.ts'
 import { formatPath, problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
@@ -30,6 +30,17 @@ export function parseScenario(path: string, text: string): Scenario {
     )
   }
   return { ...result.data, place: path }
+}
+
+/** Whether a file is a scenario and not a fixture: by its folder, or because it has rules. */
+export function isScenario(path: string, text: string): boolean {
+  if (basename(dirname(path)) === 'scenarios') return true
+  try {
+    const { value } = parseSource(path, text)
+    return typeof value === 'object' && value !== null && 'rules' in value
+  } catch {
+    return false
+  }
 }
 
 /** A scenario where it comes from. */
