@@ -31,7 +31,7 @@ export function judge(expectation: Expectation, happened: Happened): Expectation
     : happened.tried.map(attemptSeen).filter((seen) => isLike(seen, like))
   const range = attempts ?? calls ?? ([1, Number.POSITIVE_INFINITY] as const)
   return {
-    expected: `${rangeText(range)} ${ofCalls ? 'calls' : 'attempts'}${likeText(like)}`,
+    expected: `${rangeText(range, ofCalls ? 'call' : 'attempt')}${likeText(like)}`,
     actual: String(found.length),
     met: inRange(found.length, range),
   }
@@ -94,9 +94,10 @@ function isLike(seen: Seen, { provider, model, target, rule, ...exact }: Like): 
   return Object.entries(exact).every(([field, value]) => value === undefined || seen[field as keyof Seen] === value)
 }
 
-const rangeText = ([first, last]: readonly [number, number]): string => {
-  if (first === last) return String(first)
-  return Number.isFinite(last) ? `${first} to ${last}` : `at least ${first}`
+const rangeText = ([first, last]: readonly [number, number], noun: string): string => {
+  const counted = (number: number) => `${number} ${noun}${number === 1 ? '' : 's'}`
+  if (first === last) return counted(first)
+  return Number.isFinite(last) ? `${first} to ${counted(last)}` : `at least ${counted(first)}`
 }
 
 const likeText = (like: Like): string => {
