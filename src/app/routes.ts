@@ -35,8 +35,8 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings)
   const { runs } = deps.gateway
   const faulty = throughFaults({ runs, sessionOf })
   const routes = [
-    ...controlRoutes({ sessions, sessionOf, runs, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }).map(faulty),
+    ...controlRoutes({ ...deps, sessionOf, runs }),
+    ...resourceRoutes({ callOf, wake, strict, sessionOf }).map(faulty),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })

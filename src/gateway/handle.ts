@@ -49,6 +49,8 @@ export interface Gateway {
 
 /** Answers one call and records it; user mistakes and the last failure are recorded too and thrown as `ApiError`. */
 export async function handle(call: Call, gateway: Gateway): Promise<Response> {
+  // The scenario may have changed, and its clock with it: the call keeps to the one that it begins on.
+  gateway.runs.current(call.session)
   const recording = startRecording(call)
   try {
     const { running, targets } = await prepare(call, recording, gateway)

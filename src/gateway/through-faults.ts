@@ -17,7 +17,7 @@ export async function respondThroughFaults(
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
   try {
     const reply = await withFaults(faults, answer, { about, applied: recording.fault })
-    const save = () => recording.heard(reply.status)
+    const save = () => recording.heard(reply)
     return await put(
       await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }),
       connection,
@@ -26,7 +26,7 @@ export async function respondThroughFaults(
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)
     recording.failed(failure)
-    await recording.heard(failure.kind === 'cancelled' ? failure.status : 0)
+    await recording.heard({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {} })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
 }
