@@ -77,6 +77,13 @@ export const SETTINGS = {
     help: 'scenario that every session begins with: a shipped name or a file; repeatable, the others are known by name',
     valid: 'the name of a shipped scenario or a file',
   }),
+  seed_file: setting<string[]>({
+    takes: 'FILE',
+    schema: texts,
+    fallback: [],
+    help: 'what fills the workspace of a new session instead of the shipped example, or none; repeatable',
+    valid: 'a file, or none',
+  }),
   on_miss: setting<'synthesize' | 'error'>({
     takes: 'ACTION',
     schema: z.enum(['synthesize', 'error']),
