@@ -19,6 +19,7 @@ import { readBody, readForm, readJson, serveOperation } from './endpoints/define
 import { typedFields } from './endpoints/form.ts'
 import { operations } from './endpoints/index.ts'
 import { toNamespace } from './endpoints/namespace.ts'
+import type { Ask } from './gateway/ask.ts'
 import type { Gateway } from './gateway/handle.ts'
 import { createEventQueue } from './resources/events.ts'
 import { eventHandlers, resourceRoutes } from './resources/index.ts'
@@ -28,6 +29,8 @@ import type { Session, Sessions } from './sessions/sessions.ts'
 export interface AppDeps {
   sessions: Sessions
   gateway: Gateway
+  /** How evaluators ask a model. */
+  ask: Ask
   /** Fills the workspace of a session that is new. */
   prepare(session: Session): Promise<void>
   /** What requests call the service options object. */
@@ -60,7 +63,15 @@ export function createApp(deps: AppDeps): App {
   for (const session of sessions.list()) wake(session)
   const routes = [
     ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }),
+    ...resourceRoutes({
+      callOf,
+      wake,
+      strict,
+      sessions,
+      sessionOf,
+      guardrails: deps.gateway.guardrails,
+      ask: deps.ask,
+    }),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })

@@ -11,8 +11,11 @@ import { network } from './backends/forward/transport.ts'
 import { describeForwarding } from './config/providers.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
+import { chatCompletions } from './endpoints/chat-completions.ts'
 import { operations } from './endpoints/index.ts'
+import { askThrough } from './gateway/ask.ts'
 import { addProviders } from './providers/catalogue.ts'
+import { guardrailsOf } from './resources/guardrails.ts'
 import { knowledgeOf } from './resources/search.ts'
 import { createSeeder } from './resources/seed.ts'
 import { readSeed, type SeedFile, shippedSeed } from './resources/seed-file.ts'
@@ -44,10 +47,17 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
   const runs = createRuns(config.scenario.map(loadScenario))
   const seeder = createSeeder(seedsOf(config), callerOf(undefined, config))
+  const ask = askThrough(backend, chatCompletions)
   const app = createApp({
     prepare: seeder.prepare,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: knowledgeOf(seeder.prepare), runs },
+    gateway: {
+      backend,
+      guardrails: guardrailsOf({ namespace: config.namespace, prepare: seeder.prepare, ask }),
+      knowledge: knowledgeOf(seeder.prepare),
+      runs,
+    },
+    ask,
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,

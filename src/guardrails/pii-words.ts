@@ -6,7 +6,7 @@ import type { Span } from './pii-patterns.ts'
 const COUNTRIES: readonly CountryCode[] = ['US', 'GB', 'NL', 'DE', 'FR']
 const AMERICAN = /^\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$/
 const PHONE_WORD =
-  /(?<!\p{L})(?:phone|tel|telephone|telefoon\w*|telefon\w*|t[ée]l[ée]phone|call|dial|mobile?|mobiel|handy|cell|fax|whatsapp|sms|text me|bel|ring)(?!\p{L})/iu
+  /(?<!\p{L})(?:phone|tel|telephone|telefoon\p{L}*|telefon\p{L}*|t[ée]l[ée]phone|call|dial|mobile?|mobiel|handy|cell|fax|whatsapp|sms|text me|bel|ring)(?:[^\p{L}\d+(]+(?:me|us|him|her|them|at|on|under|number|no|nummer|is|op|unter|my|our|the|mij|mich))*[^\p{L}\d]*$/iu
 const BEFORE = 30
 /** Digits with little between them, as many as a number has; a longer run of them is a table. */
 const CANDIDATE = /(?<![\p{L}\d])[+(]?\d(?:[-. ()/]{0,3}\d){6,16}(?![\p{L}\d]|[-. ()/]{0,3}\d)/gu
@@ -28,16 +28,16 @@ export async function phoneNumbersIn(text: string): Promise<Span[]> {
   return spans
 }
 
-const NAME_WORD = String.raw`\p{Lu}\p{Ll}+(?:['’-]\p{Lu}?\p{Ll}+)*`
+const NAME_WORD = String.raw`(?:\p{Lu}['’])?\p{Lu}\p{Ll}+(?:['’-]\p{Lu}?\p{Ll}+)*`
 const PARTICLES = "(?:(?:de|den|der|van|von|zu|la|le|di|da|dos|al|bin|ten|ter|mac|o’|o') ){0,3}"
 const NEXT_WORD = String.raw`[ ](?:\p{Lu}\.[ ])?${PARTICLES}${NAME_WORD}`
 const WHOLE = `${NAME_WORD}(?:${NEXT_WORD}){0,3}`
 const FULL = `${NAME_WORD}(?:${NEXT_WORD}){1,3}`
 
 /** What comes before a name, in five languages; letters of either case at its beginning. */
-const INTRODUCED = String.raw`(?:[Mm]y name is|[Mm]y name's|[Tt]he name is|[Mm]ein Name ist|[Ii]ch hei(?:ß|ss)e|[Mm]ijn naam is|[Ii]k heet|[Jj]e m['’]appelle|[Mm]on nom est|[Mm]e llamo|[Mm]i nombre es)`
+const INTRODUCED = `(?:[Mm]y name is|[Mm]y name's|[Tt]he name is|[Mm]ein Name ist|[Ii]ch hei(?:ß|ss)e|[Mm]ijn naam is|[Ii]k heet|[Jj]e m['’]appelle|[Mm]on nom est|[Mm]e llamo|[Mm]i nombre es)`
 const TITLED = String.raw`(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Herr|Frau|Mevrouw|Monsieur|Madame|Señor|Señora)\.?`
-const LABELLED = String.raw`(?:[Pp]atient|[Cc]ustomer|[Ee]mployee|[Cc]lient|[Nn]ame|[Ff]ull name|[Cc]ontact person)(?: name)?:`
+const LABELLED = `(?:[Pp]atient|[Cc]ustomer|[Ee]mployee|[Cc]lient|[Nn]ame|[Ff]ull name|[Cc]ontact person)(?: name)?:`
 const SIGNED = `(?:[Rr]egards|[Ss]incerely|[Cc]heers|[Ss]igned|Grüße|Groeten|[Cc]ordialement|[Ss]aludos),?`
 const NAMES = [
   `(?:${INTRODUCED}|${TITLED})[ ]+${PARTICLES}${WHOLE}`,
