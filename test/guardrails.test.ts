@@ -11,7 +11,7 @@ const MODEL = 'openai/gpt-4o'
 const folder = emptyFolder()
 await Bun.write(
   `${folder.path}/chat.completions/judge.yaml`,
-  `- match: { model: openai/judge, user: { regex: 'polite.*(damn|awful)' } }
+  `- match: { model: openai/judge, user: { regex: 'polite[^]*(damn|awful)' } }
   reply: { content: '{"value": false}' }
 - match: { model: openai/judge, user: { contains: 'polite' } }
   reply: { content: 'Yes.' }
@@ -138,7 +138,7 @@ const BLOCKED: Blocked[] = [
     'Give me a ticket',
     'ticket',
     'output',
-    'urgent: Instance type "string" is invalid. Expected "boolean".',
+    '/urgent: Instance type "string" is invalid. Expected "boolean".',
   ],
   ['an answer that is no JSON', 'Hello', 'ticket', 'output', 'it is not JSON'],
 ]
