@@ -25,11 +25,12 @@ export interface Said {
 /** Asks a model; throws `ApiError` when there is no answer. */
 export type Ask = (session: Session, question: Question, signal: AbortSignal) => Promise<Said>
 
-/** Questions as calls of the chat operation, to a backend. */
+/** Questions as calls of the chat operation, which is loaded at the first of them, to a backend. */
 export const askThrough =
-  (backend: Backend, operation: Operation): Ask =>
+  (backend: Backend, chat: () => Operation): Ask =>
   async (session, { model, system, user, schema }, signal) => {
     providerOf(model, 'model')
+    const operation = chat()
     const request = {
       model,
       messages: [

@@ -24,7 +24,7 @@ export interface Guardrails {
   /** The check of that id, undefined when nothing goes by it; `param` is where the call names it. Throws `ApiError` when it is of no use as one. */
   find(id: string, session: Session, param: string): Promise<Check | undefined>
   /** Ids that are built in. */
-  readonly ids: readonly string[]
+  ids(): readonly string[]
 }
 
 /** A guardrail that a call asks for. */
@@ -74,6 +74,6 @@ const unknown = (id: string, param: string, { ids }: Guardrails) =>
   new ApiError(
     404,
     'guardrail_not_found',
-    `there is no guardrail ${JSON.stringify(id)}; built in: ${ids.join(', ')}, besides the evaluators of the workspace by key or id`,
+    `there is no guardrail ${JSON.stringify(id)}; built in: ${ids().join(', ')}, besides the evaluators of the workspace by key or id`,
     { param },
   )

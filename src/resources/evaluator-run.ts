@@ -23,7 +23,7 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
     async handle({ request, params: { id = '' }, body: { text, input } }) {
       const { session } = await callOf(request)
       const judged = { texts: [text], input, signal: request.signal }
-      const builtIn = guardrails.ids.includes(id) ? await guardrails.find(id, session, 'id') : undefined
+      const builtIn = guardrails.ids().includes(id) ? await guardrails.find(id, session, 'id') : undefined
       if (builtIn) {
         const { outcome, reason } = await builtIn(judged)
         const passed = outcome === 'passed'

@@ -23,7 +23,7 @@ export interface GuardrailDeps {
 export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardrails {
   const byId = new Map(builtIns.map((one) => [`${namespace}_${one.name}`, one]))
   return {
-    ids: [...byId.keys()],
+    ids: () => [...byId.keys()],
     async find(id, session, param) {
       const builtIn = byId.get(id)
       if (builtIn) return builtInCheck(builtIn)

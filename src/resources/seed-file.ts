@@ -8,13 +8,10 @@ import { EvaluatorBody, EvaluatorPatch } from '../contract/evaluator.ts'
 import { ChunkingOptions, KnowledgeBody } from '../contract/knowledge.ts'
 import { ProjectBody } from '../contract/project.ts'
 import { ReviewSetBody } from '../contract/review-set.ts'
+import { FileError, parseSource } from '../contract/source.ts'
 import { ToolBody, ToolPatch } from '../contract/tool.ts'
 import { formatPath, problemsOf } from '../contract/validation.ts'
 import { readAsset } from '../lib/assets.ts'
-import { readYaml } from '../lib/yaml-file.ts'
-
-/** A seed file that cannot be used; the message has a line a problem, each with file, line and path. */
-export class SeedError extends Error {}
 
 const Document = z.strictObject({
   file: z.string().min(1).describe('Path of the document, from the seed file.'),
@@ -54,24 +51,23 @@ export interface SeedFile {
   documents: Map<string, Uint8Array>
 }
 
-/** Parses a seed file; `read` gives a document, undefined when there is none. Throws `SeedError`. */
+/** Parses a seed file; `read` gives a document, undefined when there is none. Throws `FileError`. */
 export function parseSeed(text: string, name: string, read: (path: string) => Uint8Array | undefined): SeedFile {
-  const file = readYaml(text, name)
-  if ('broken' in file) throw new SeedError(file.broken)
+  const file = parseSource(name, text)
   const value = file.value ?? {}
   const result = SeedSchema.safeParse(value)
   if (!result.success) {
     const lines = problemsOf(result.error, value).map(
-      ({ path, message }) => `${file.placeOf(path)}: ${formatPath(path) || 'the seed'} ${message}`,
+      ({ path, message }) => `${file.at(path)}: ${formatPath(path) || 'the seed'} ${message}`,
     )
-    throw new SeedError(lines.join('\n'))
+    throw new FileError(lines.join('\n'))
   }
   const documents = new Map<string, Uint8Array>()
   for (const [index, base] of result.data.knowledge.entries()) {
     for (const [place, { file: path }] of base.documents.entries()) {
       const bytes = read(path)
       const at = ['knowledge', index, 'documents', place, 'file']
-      if (!bytes) throw new SeedError(`${file.placeOf(at)}: ${formatPath(at)} ${JSON.stringify(path)} does not exist`)
+      if (!bytes) throw new FileError(`${file.at(at)}: ${formatPath(at)} ${JSON.stringify(path)} does not exist`)
       documents.set(path, bytes)
     }
   }
@@ -80,7 +76,7 @@ export function parseSeed(text: string, name: string, read: (path: string) => Ui
 
 /** Reads a seed file of the user. */
 export function readSeed(path: string): SeedFile {
-  if (!existsSync(path)) throw new SeedError(`seed file ${path}: there is no such file`)
+  if (!existsSync(path)) throw new FileError(`seed file ${path}: there is no such file`)
   const beside = (name: string) => {
     const place = join(dirname(path), name)
     return existsSync(place) ? readFileSync(place) : undefined

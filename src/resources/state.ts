@@ -2,12 +2,13 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
+import { FileError } from '../contract/source.ts'
 import { SNAPSHOT_FORMAT } from '../db/snapshot.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { UnreadableDocument } from '../lib/text-of.ts'
 import type { ResourceDeps } from './routes.ts'
 import { applySeed, prepareSeed } from './seed.ts'
-import { parseSeed, SeedError } from './seed-file.ts'
+import { parseSeed } from './seed-file.ts'
 import { workOf } from './work.ts'
 
 const SnapshotBody = z.object({
@@ -93,7 +94,7 @@ export function stateRoutes({ callOf, sessionOf, sessions, wake }: ResourceDeps)
         const prepared = await prepareSeed(parseSeed(yaml, name, bytesOf))
         await session.transact(() => applySeed(workOf(session, caller), prepared))
       } catch (error) {
-        if (!(error instanceof SeedError || error instanceof UnreadableDocument)) throw error
+        if (!(error instanceof FileError || error instanceof UnreadableDocument)) throw error
         throw new ApiError(400, 'invalid_seed', error.message)
       }
       return { sessions: [session.name] }
