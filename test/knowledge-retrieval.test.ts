@@ -186,8 +186,8 @@ describe('a search', () => {
     ['threshold', 2, 'svc.knowledge_bases[0].threshold'],
     ['search_type', 'guess', 'svc.knowledge_bases[0].search_type'],
     ['query', '', 'svc.knowledge_bases[0].query'],
-    ['filter_by', { colour: 'red' }, 'svc.knowledge_bases[0].filter_by'],
-    ['filter_by', { position: { above: 3 } }, 'svc.knowledge_bases[0].filter_by.position'],
+    ['filter_by', { colour: 'red' }, 'svc.knowledge_bases[0].filter_by.colour'],
+    ['filter_by', { position: { above: 3 } }, 'svc.knowledge_bases[0].filter_by.position.above'],
   ])('whose %s is %j is refused', async (field, value, param) => {
     const answer = await call([{ knowledge_id: 'help', [field]: value }])
     expect(errorOf(answer.text, 400).param).toBe(param)
