@@ -51,6 +51,7 @@ export const askThrough =
     const prompt = operation.prompt(request)
     try {
       const reply = await backend.answer({
+        session: name,
         operation,
         request,
         model,
