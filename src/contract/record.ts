@@ -3,6 +3,9 @@
 /** The fields of a record, or of a body that makes or changes one. */
 export type Fields = Record<string, unknown>
 
+/** The kind of events; those that wait have a key. */
+export const EVENT_KIND = 'event'
+
 /** A record with what it is found by. */
 export interface NewRecord {
   /** Its number in the session, of `Records.nextNumber`; also its place in lists. */
