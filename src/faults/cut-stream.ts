@@ -21,7 +21,7 @@ export const cutStream = defineFault({
       .default('reset')
       .describe('How it ends: as if it were complete, by a reset, or by a connection that is closed within it.'),
   },
-  example: { after_chunks: 3 },
+  example: { after_chunks: 6 },
   async apply(options, next, context) {
     const { after_bytes: bytes, after_fraction: fraction, close } = options
     if (bytes !== undefined || fraction !== undefined) return cutBytes(next, context, options)

@@ -8,7 +8,7 @@ export const malformedChunk = defineFault({
   summary: 'One event of a stream has only the first half of its JSON; the rest comes as it should.',
   points: ['provider', 'gateway'],
   options: PLACE,
-  example: { after_chunks: 3 },
+  example: { after_chunks: 6 },
   apply: (options, next, context) =>
     changeAt(next, context, {
       ...options,

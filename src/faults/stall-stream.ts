@@ -14,7 +14,7 @@ export const stallStream = defineFault({
     for: Duration.optional().describe('How long nothing comes; for ever when left out.'),
     close: z.enum(CLOSES).optional().describe('How it ends after that, as in cut-stream; it goes on when left out.'),
   },
-  example: { after_chunks: 3, for: '30s' },
+  example: { after_chunks: 6, for: '30s' },
   apply: (options, next, context) =>
     changeAt(next, context, {
       ...options,

@@ -17,7 +17,7 @@ export const streamError = defineFault({
     code: z.string().default('server_error'),
     message: z.string().default('The server had an error while it answered.'),
   },
-  example: { after_chunks: 3, status: 503, code: 'overloaded', message: 'The model is overloaded.' },
+  example: { after_chunks: 6, status: 503, code: 'overloaded', message: 'The model is overloaded.' },
   apply: (options, next, context) =>
     changeAt(next, context, {
       ...options,

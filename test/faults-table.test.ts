@@ -1,0 +1,239 @@
+// Every kind of fault that is registered, on whole and streamed answers of fixtures and of a provider: the bytes that a client
+// hears when it acts at the gateway, and what the gateway makes of it when it acts at the provider.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { envelope } from '../src/contract/error.ts'
+import type { OutcomeKind } from '../src/contract/trace.ts'
+import { faultKinds } from '../src/faults/index.ts'
+import { blocksOf, type Heard, hasContent, type Rehearsal, rehearsal, STREAMING } from './support/faults.ts'
+
+/** What becomes of one form of answer. */
+interface Row {
+  /** The outcome of the attempt when the provider does this. */
+  outcome: OutcomeKind
+  /**
+   * What a client is then told: the healthy answer, what the provider sent, an error instead of an answer, or one in the
+   * stream that has begun.
+   */
+  told: 'healthy' | 'as sent' | 'error' | 'error event'
+  /** What is left of the healthy answer on the wire. */
+  wire(healthy: string, operation: string): string
+  /** The connection breaks after it. */
+  breaks?: true
+  contentType?: string
+}
+/** Both forms; a form that is left out is not touched, with a reason in the report. */
+type Rows = Partial<Record<'whole' | 'streamed', Row>>
+
+const same = (healthy: string): string => healthy
+const edit = (text: string, change: (value: Record<string, unknown>) => object): string => {
+  const [, head = '', json = '', tail = ''] = /^([^{]*)(.*?)(\n*)$/s.exec(text) ?? []
+  return head + JSON.stringify(change(JSON.parse(json))) + tail
+}
+const half = (text: string): string => text.slice(0, Math.ceil(text.length / 2))
+const noFinish = (text: string): string => text.replace(/"finish_reason":"\w+"/g, '"finish_reason":null')
+const contentAt = (blocks: string[], number: number): number =>
+  blocks.indexOf(blocks.filter(hasContent)[number - 1] ?? '')
+const unharmed: Row = { outcome: 'answered', told: 'healthy', wire: same }
+const both = (row: Row): Rows => ({ whole: row, streamed: row })
+
+const ROWS: Readonly<Record<string, Rows>> = {
+  delay: both(unharmed),
+  'cut-stream': {
+    streamed: {
+      outcome: 'disconnected',
+      told: 'error event',
+      wire: (healthy) => blocksOf(healthy).slice(0, 6).join(''),
+      breaks: true,
+    },
+  },
+  'stall-stream': { streamed: unharmed },
+  'slow-stream': { streamed: unharmed },
+  'stream-error': {
+    streamed: {
+      outcome: 'refused',
+      told: 'error event',
+      wire: (healthy, operation) => blocksOf(healthy).slice(0, 6).join('') + errorEvents(operation),
+    },
+  },
+  'malformed-chunk': {
+    streamed: {
+      outcome: 'unreadable',
+      told: 'error event',
+      wire: (healthy) =>
+        blocksOf(healthy)
+          .map((block, index) => (index === 6 ? block.replace(/\{.*\}/, half) : block))
+          .join(''),
+    },
+  },
+  'malformed-json': {
+    whole: { outcome: 'unreadable', told: 'error', wire: (healthy) => healthy.replace('"', '') },
+  },
+  'missing-done': {
+    streamed: { outcome: 'answered', told: 'healthy', wire: (healthy) => blocksOf(healthy).slice(0, -1).join('') },
+  },
+  'missing-finish': {
+    whole: {
+      outcome: 'unreadable',
+      told: 'error',
+      wire: (healthy) =>
+        noFinish(healthy).replace(
+          /"object":"response",(.*?)"status":"completed"/,
+          '"object":"response",$1"status":"in_progress"',
+        ),
+    },
+    streamed: {
+      outcome: 'disconnected',
+      told: 'error event',
+      wire: (healthy) =>
+        blocksOf(healthy)
+          .filter((block) => !block.startsWith('event: response.completed'))
+          .map(noFinish)
+          .join(''),
+    },
+  },
+  'missing-usage': {
+    whole: { outcome: 'answered', told: 'as sent', wire: (healthy) => edit(healthy, ({ usage: _, ...rest }) => rest) },
+    streamed: {
+      outcome: 'answered',
+      told: 'as sent',
+      wire: (healthy) =>
+        blocksOf(healthy)
+          .filter((block) => !block.includes('"choices":[],'))
+          .map((block) =>
+            block.startsWith('event: response.completed')
+              ? edit(
+                  block,
+                  ({ response: { usage: _, ...response } = {}, ...rest }: { response?: Record<string, unknown> }) => ({
+                    ...rest,
+                    response,
+                  }),
+                )
+              : block,
+          )
+          .join(''),
+    },
+  },
+  'duplicate-chunk': {
+    streamed: {
+      outcome: 'answered',
+      told: 'as sent',
+      wire(healthy) {
+        const blocks = blocksOf(healthy)
+        const index = contentAt(blocks, 2)
+        return blocks.toSpliced(index, 0, blocks[index] ?? '').join('')
+      },
+    },
+  },
+  'reorder-chunks': {
+    streamed: {
+      outcome: 'answered',
+      told: 'as sent',
+      wire(healthy) {
+        const blocks = blocksOf(healthy)
+        const index = contentAt(blocks, 2)
+        return blocks.toSpliced(index, 2, blocks[index + 1] ?? '', blocks[index] ?? '').join('')
+      },
+    },
+  },
+  'split-bytes': both(unharmed),
+  'keep-alive-comments': {
+    streamed: {
+      outcome: 'answered',
+      told: 'healthy',
+      wire: (healthy) =>
+        blocksOf(healthy)
+          .map((block, index) => (index % 2 === 0 ? `: ping\n\n${block}` : block))
+          .join(''),
+    },
+  },
+  'wrong-content-type': both({ outcome: 'unreadable', told: 'error', wire: same, contentType: 'text/html' }),
+  'empty-body': both({ outcome: 'unreadable', told: 'error', wire: () => '' }),
+  'truncate-body': {
+    whole: { outcome: 'unreadable', told: 'error', wire: halfOfBytes },
+    streamed: { outcome: 'disconnected', told: 'error event', wire: halfOfBytes },
+  },
+}
+
+function halfOfBytes(healthy: string): string {
+  const bytes = Buffer.from(healthy)
+  return bytes.subarray(0, bytes.length >> 1).toString()
+}
+
+/** What the example of stream-error puts into a stream; in one of a response, the failed response comes after it. */
+function errorEvents(operation: string): string {
+  const error = envelope({ status: 503, code: 'overloaded', message: 'The model is overloaded.', param: null })
+  if (operation !== 'responses') return `data: ${JSON.stringify(error)}\n\n`
+  const { message, code, param } = error.error
+  const data = { type: 'error', sequence_number: 6, code, message, param, error: error.error }
+  return `event: error\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+test('every kind has its row, and no row is of a kind that is gone', () => {
+  expect(faultKinds.map(({ type }) => type).sort()).toEqual(Object.keys(ROWS).sort())
+})
+
+const fixtures = rehearsal()
+afterAll(fixtures.close)
+
+const cases = Object.keys(STREAMING).flatMap((operation) =>
+  [false, true].map((stream) => ({ operation, stream, form: stream ? 'streamed' : 'whole' }) as const),
+)
+
+describe.each(cases)('$form $operation', ({ operation, stream, form }) => {
+  let healthy = ''
+  let provider: Rehearsal | undefined
+  beforeAll(async () => {
+    healthy = (await fixtures.hear({ operation, stream })).text
+    provider = rehearsal(() => healthy)
+    expect((await provider.hear({ operation, stream })).text).toBe(healthy)
+  })
+  afterAll(() => provider?.close())
+
+  for (const { type, example } of faultKinds) {
+    const row = ROWS[type]?.[form]
+    const hear = (backend: Rehearsal | undefined, point: 'provider' | 'gateway'): Promise<Heard> => {
+      if (!backend) throw new Error('there is no provider')
+      return backend.hear({ operation, stream, point, fault: { type, ...example } })
+    }
+    describe.each([
+      ['fixtures', () => fixtures],
+      ['a provider', () => provider],
+    ])(`${type} on %s`, (_, backend) => {
+      test('at the gateway', async () => {
+        const heard = await hear(backend(), 'gateway')
+        expect(heard.status).toBe(200)
+        expect(heard.rule).toMatchObject(row ? { applied: 1, skipped: {} } : { applied: 0 })
+        expect(Object.values(heard.rule?.skipped ?? {})).toEqual(row ? [] : [1])
+        const wire = row ? row.wire(healthy, operation) : healthy
+        if (type === 'stream-error') expect(heard.text).toStartWith(wire)
+        else expect(heard.text).toBe(wire)
+        expect(heard.broken !== undefined).toBe(row?.breaks === true)
+        const usual = stream ? 'text/event-stream' : 'application/json'
+        expect(heard.headers.get('content-type')).toStartWith(row?.contentType ?? usual)
+      })
+
+      test('at the provider', async () => {
+        const heard = await hear(backend(), 'provider')
+        const { outcome, told } = row ?? unharmed
+        expect(heard.trace.attempts.map((attempt) => attempt.outcome)).toEqual([outcome])
+        expect(heard.trace.outcome).toBe(outcome)
+        expect(heard.broken).toBeUndefined()
+        if (told === 'healthy') expect(heard.text).toBe(healthy)
+        else if (told === 'as sent') expect(heard.text).toBe(row?.wire(healthy, operation) ?? '')
+        else if (told === 'error') expect(heard.status).toBe(502)
+        else brokenOff(heard, row?.wire(healthy, operation) ?? '')
+      })
+    })
+  }
+})
+
+/** A stream that has begun and failed: all that was whole of it, then an error, and nothing that says it is complete. */
+function brokenOff({ status, text }: Heard, wire: string): void {
+  expect(status).toBe(200)
+  const blocks = blocksOf(text)
+  const failed = blocks.findIndex((block) => block.includes('"error":{"message"'))
+  expect(failed).toBeGreaterThan(5)
+  expect(wire).toStartWith(blocks.slice(0, failed).join(''))
+  expect(text).not.toContain('[DONE]')
+  expect(text).not.toContain('response.completed')
+}
