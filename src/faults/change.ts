@@ -67,7 +67,7 @@ export const changeAt = (
 ): Promise<Reply> =>
   changeStream(next, context, async function* (blocks) {
     const { after_tokens: most = Number.POSITIVE_INFINITY, change } = place
-    const { after_chunks: chunks = most === Number.POSITIVE_INFINITY ? 1 : most } = place
+    const { after_chunks: chunks = place.after_tokens === undefined ? 1 : Number.POSITIVE_INFINITY } = place
     const sent: StreamEvent[] = []
     let tokens = 0
     for (let next = await blocks.next(); !next.done; next = await blocks.next()) {

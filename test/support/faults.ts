@@ -36,12 +36,16 @@ export interface Heard {
   trace: StoredTrace
 }
 
+/** A fault as a scenario file has it. */
+export type Fault = { type: string } & Record<string, unknown>
+
 /** What is asked for. */
 export interface Asking {
   operation?: string
   stream?: boolean
   point?: 'provider' | 'gateway'
-  fault?: { type: string } & Record<string, unknown>
+  /** What goes wrong; of several, the first acts on what the others left. */
+  fault?: Fault | Fault[]
   /** More fields of the request. */
   more?: object
 }
@@ -60,7 +64,8 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
     /** Makes one call in a session of its own. */
     async hear({ operation = 'chat.completions', stream = true, point = 'provider', fault, more }: Asking = {}) {
       const session = `/s/rehearsal-${sessions++}`
-      const scenario = { name: 'one-fault', rules: [{ name: 'the fault', at: point, fault }] }
+      const rules = [fault ?? []].flat().map((one, index) => ({ name: `rule ${index + 1}`, at: point, fault: one }))
+      const scenario = { name: 'faults', rules }
       if (fault) {
         const put = await app.fetch(`${session}/_understudy/scenario`, { ...JSON_PUT, body: JSON.stringify(scenario) })
         if (put.status !== 200) throw new Error(put.text)
