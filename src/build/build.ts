@@ -1,8 +1,9 @@
 // Compiles the executable: `dist/understudy` for this platform, or with --all an archive a platform plus SHA256SUMS.
 
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { $, Glob } from 'bun'
+import { withoutSignature } from './mach-o.ts'
 import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -16,14 +17,22 @@ const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.
 
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
-    ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json}').scanSync(root),
+    ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
     ...swaggerAssets.map((name) => `node_modules/swagger-ui-dist/${name}`),
     ...Object.keys(tables).map((name) => `dist/${name}`),
   ].sort()
   const result = await Bun.build({
     root,
     entrypoints: ['src/main.ts', ...assets].map((path) => join(root, path)),
-    loader: { '.yaml': 'file', '.yml': 'file', '.json': 'file', '.css': 'file', '.png': 'file', '.bin': 'file' },
+    loader: {
+      '.yaml': 'file',
+      '.yml': 'file',
+      '.json': 'file',
+      '.md': 'file',
+      '.css': 'file',
+      '.png': 'file',
+      '.bin': 'file',
+    },
     // A folder of their own: a script that is served would else be replaced by the module made of it.
     naming: { asset: 'assets/[dir]/[name].[ext]' },
     format: 'esm',
@@ -38,6 +47,10 @@ async function compile(platform: string, outfile: string): Promise<void> {
     },
   })
   if (!result.success) throw new AggregateError(result.logs, `building for ${platform} failed`)
+  if (platform === 'darwin-x64') {
+    await Bun.write(outfile, withoutSignature(await Bun.file(outfile).bytes()))
+    chmodSync(outfile, 0o755)
+  }
 }
 
 /** The driver's entry for one platform (its default one looks for node_modules at run time), and scripts that are served, not run. */
