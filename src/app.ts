@@ -20,6 +20,7 @@ import { typedFields } from './endpoints/form.ts'
 import { operations } from './endpoints/index.ts'
 import { toNamespace } from './endpoints/namespace.ts'
 import type { Gateway } from './gateway/handle.ts'
+import { throughFaults } from './gateway/through-workspace.ts'
 import { createEventQueue } from './resources/events.ts'
 import { eventHandlers, resourceRoutes } from './resources/index.ts'
 import type { Session, Sessions } from './sessions/sessions.ts'
@@ -60,11 +61,15 @@ export function createApp(deps: AppDeps): App {
   for (const session of sessions.list()) wake(session)
   const routes = [
     ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }),
+    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }).map(
+      throughFaults({ runs: deps.gateway.runs, sessionOf }),
+    ),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
+  // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
+  const isUnrouted = (error: unknown, code: unknown) => code === 'NOT_FOUND' && !(error instanceof ApiError)
+  elysia.onError(({ error, code, request }) => (isUnrouted(error, code) ? unrouted(request) : render(error)))
   for (const operation of operations) {
     const serve = ({ request }: { request: Request }) => serveOperation(operation, request, sessionOf(request), deps)
     elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })

@@ -196,7 +196,7 @@ describe('slow-stream', () => {
 })
 
 describe('stream-error', () => {
-  const fault = { type: 'stream-error', after_chunks: 5, status: 529, code: 'overloaded', message: 'Too much.' }
+  const fault = { type: 'stream-error', after_chunks: 5, status: 529, message: 'Too much.' }
 
   test('is told to the client in the form of this API, after what came', async () => {
     const heard = await hear({ point: 'gateway', fault })
@@ -205,7 +205,7 @@ describe('stream-error', () => {
       {
         code: '529',
         message: 'Too much.',
-        error: { message: 'Too much.', type: 'server_error', param: null, code: 'overloaded' },
+        error: { message: 'Too much.', type: 'server_error', param: null, code: 'server_error' },
       },
     ])
   })

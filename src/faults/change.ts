@@ -6,6 +6,7 @@ import type { StreamEvent } from '../lib/sse.ts'
 import {
   type Block,
   type Change,
+  changed,
   isAnswer,
   isStream,
   mapBlocks,
@@ -13,7 +14,6 @@ import {
   streamBytes,
   streamOf,
   wholeBytes,
-  withBody,
 } from './wire.ts'
 
 const encoder = new TextEncoder()
@@ -73,8 +73,8 @@ export const changeAt = (
     for (let next = await blocks.next(); !next.done; next = await blocks.next()) {
       const { kind, text, event, data } = next.value
       if (kind !== 'comment' && (sent.length >= chunks || tokens >= most)) {
-        const changed = change(next.value, { sent, rest: blocks })
-        if (changed) yield* changed
+        const more = change(next.value, { sent, rest: blocks })
+        if (more) yield* more
         return
       }
       if (kind === 'event') sent.push({ ...(event && { event }), data })
@@ -113,7 +113,7 @@ export const cutBytes = (next: Next, context: FaultContext, cut: Cut): Promise<R
       // What ends cleanly without being a stream has a length that is right for what is left.
       const whole = cut.close === 'clean' && !isStream(reply)
       const bytes = whole ? Buffer.concat(await Array.fromAsync(pieces)) : streamOf(pieces)
-      return withBody(reply, { kind: 'bytes', contentType, bytes })
+      return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
     },
   })
 
@@ -144,6 +144,6 @@ export const changeWhole = (
       const text = change(decoder.decode(await wholeBytes(reply)))
       if (text === undefined) return reply
       const { contentType } = streamBytes(reply)
-      return withBody(reply, { kind: 'bytes', contentType, bytes: encoder.encode(text) })
+      return changed(reply, { body: { kind: 'bytes', contentType, bytes: encoder.encode(text) } })
     },
   })

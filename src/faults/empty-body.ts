@@ -1,7 +1,7 @@
 // empty-body: a success without a body.
 import { onAnswer } from './change.ts'
 import { defineFault } from './define.ts'
-import { drop, streamBytes, withBody } from './wire.ts'
+import { changed, drop, streamBytes } from './wire.ts'
 
 export const emptyBody = defineFault({
   type: 'empty-body',
@@ -14,7 +14,7 @@ export const emptyBody = defineFault({
       async change(reply) {
         const { contentType } = streamBytes(reply)
         await drop(reply)
-        return withBody(reply, { kind: 'bytes', contentType, bytes: new Uint8Array() })
+        return changed(reply, { body: { kind: 'bytes', contentType, bytes: new Uint8Array() } })
       },
     }),
 })

@@ -4,7 +4,7 @@ import { Duration } from '../contract/duration.ts'
 import type { Reply } from '../contract/reply.ts'
 import { onAnswer } from './change.ts'
 import { defineFault } from './define.ts'
-import { piecesOf, streamBytes, streamOf, withBody } from './wire.ts'
+import { changed, piecesOf, streamBytes, streamOf } from './wire.ts'
 
 /** Where the bytes are parted: after the first byte of a character that has more, or in the middle of a token of JSON. */
 const CHARACTER = /(?<=[\xc2-\xf4])(?=[\x80-\xbf])/g
@@ -33,7 +33,7 @@ export const splitBytes = defineFault({
           }
           if (!parted) context.skip('the answer has no such place')
         }
-        return withBody(reply, { kind: 'bytes', contentType, bytes: streamOf(pieces()) })
+        return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(pieces()) } })
       },
     }),
 })

@@ -1,11 +1,12 @@
 // stream-error: the provider, or the gateway, reports a failure in the middle of a stream.
 import { z } from 'zod'
-import { envelope } from '../contract/error.ts'
 import type { FaultContext } from '../contract/fault.ts'
-import type { StreamEvent } from '../lib/sse.ts'
-import { encodeEvent } from '../lib/sse.ts'
+import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import { changeAt, PLACE } from './change.ts'
 import { defineFault } from './define.ts'
+import { errorBody, type Given, ownError, refusalOptions } from './refusal.ts'
+
+const { message, shape } = refusalOptions
 
 export const streamError = defineFault({
   type: 'stream-error',
@@ -13,25 +14,27 @@ export const streamError = defineFault({
   points: ['provider', 'gateway'],
   options: {
     ...PLACE,
-    status: z.int().min(400).max(599).default(500).describe('The status that the error names.'),
-    code: z.string().default('server_error'),
-    message: z.string().default('The server had an error while it answered.'),
+    status: z.int().min(400).max(599).default(500).describe('The status that the error would have as an answer.'),
+    message,
+    shape,
   },
-  example: { after_chunks: 6, status: 503, code: 'overloaded', message: 'The model is overloaded.' },
-  apply: (options, next, context) =>
+  example: { after_chunks: 6, status: 503 },
+  apply: ({ status, ...options }, next, context) =>
     changeAt(next, context, {
       ...options,
       async *change(_, { sent }) {
-        for (const event of errorEvents(options, context, sent)) yield encodeEvent(event)
+        for (const event of errorEvents(context, status, { ...options, sent })) yield encodeEvent(event)
       },
     }),
 })
 
-type Told = Pick<Parameters<typeof envelope>[0], 'status' | 'code' | 'message'>
-
-/** The error in the form of the API that is heard: the operation's own events, or one with the envelope or body of an error. */
-function errorEvents(told: Told, { at, operation }: FaultContext, sent: readonly StreamEvent[]): StreamEvent[] {
-  const own = envelope({ ...told, param: null })
-  const events = operation.events?.failed?.(own, sent)
-  return events ?? [{ data: at === 'gateway' ? own : { error: { ...own.error, status_code: told.status } } }]
+/** The events of an operation that has its own for a failure; otherwise the body that the error would have as an answer. */
+function errorEvents(
+  context: FaultContext,
+  status: number,
+  { sent, ...given }: Given & { sent: readonly StreamEvent[] },
+): StreamEvent[] {
+  const about = { problem: 'status', status } as const
+  const own = context.operation.events?.failed?.(ownError(context, about, given), sent)
+  return own ?? [{ data: errorBody(context, about, given) }]
 }

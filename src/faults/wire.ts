@@ -21,13 +21,13 @@ export interface Block {
   tokens: number
 }
 
-/** The reply with another body; its counts are those that the real one has by the time they are asked for. */
-export const withBody = (reply: Reply, body: Reply['body']): Reply => ({
+/** The reply with something else in it; its counts are those that the real one has by the time they are asked for. */
+export const changed = (reply: Reply, change: Partial<Pick<Reply, 'headers' | 'body'>>): Reply => ({
   ...reply,
+  ...change,
   get usage() {
     return reply.usage
   },
-  body,
 })
 
 /** Whether a reply is an answer at all. */
@@ -104,7 +104,7 @@ export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, ch
     }
   }
   const { contentType } = streamBytes(reply)
-  return withBody(reply, { kind: 'bytes', contentType, bytes: streamOf(bytes()) })
+  return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(bytes()) } })
 }
 
 async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'events'>): AsyncGenerator<Block> {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { onAnswer } from './change.ts'
 import { defineFault } from './define.ts'
-import { streamBytes, withBody } from './wire.ts'
+import { changed, streamBytes } from './wire.ts'
 
 export const wrongContentType = defineFault({
   type: 'wrong-content-type',
@@ -11,5 +11,5 @@ export const wrongContentType = defineFault({
   options: { content_type: z.string().min(1).default('text/html') },
   example: { content_type: 'text/html' },
   apply: ({ content_type: contentType }, next, context) =>
-    onAnswer(next, context, { change: (reply) => withBody(reply, { ...streamBytes(reply), contentType }) }),
+    onAnswer(next, context, { change: (reply) => changed(reply, { body: { ...streamBytes(reply), contentType } }) }),
 })

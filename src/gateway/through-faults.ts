@@ -20,10 +20,12 @@ export async function respondThroughFaults(
     const save = () => recording.heard(reply.status)
     return put(await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }), connection)
   } catch (error) {
-    if (!(error instanceof ConnectionFailure)) throw error
-    recording.failed(failureOf(error, signal))
-    await recording.heard(0)
-    return put({ ...NOTHING, body: { kind: 'bytes', contentType: 'text/plain', bytes: failing(error) } }, connection)
+    if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
+    const failure = failureOf(error, signal)
+    recording.failed(failure)
+    await recording.heard(failure.kind === 'cancelled' ? failure.status : 0)
+    const broken = error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message)
+    return put({ ...NOTHING, body: { kind: 'bytes', contentType: 'text/plain', bytes: failing(broken) } }, connection)
   }
 }
 

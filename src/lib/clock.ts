@@ -28,7 +28,7 @@ export const realClock: Clock = {
     }),
 }
 
-/** Waits for ever: rejects with the signal's reason once that is aborted. */
+/** Waits for ever: rejects with the signal's reason once that is aborted. No wait of a clock, since a virtual one would jump to its end. */
 export const untilAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     if (signal.aborted) return reject(signal.reason)

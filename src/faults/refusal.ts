@@ -1,0 +1,72 @@
+// A refusal as a reply: in the provider's own words where the gateway hears it, in this API's where the client does.
+import { z } from 'zod'
+import { envelope } from '../contract/error.ts'
+import type { FaultContext } from '../contract/fault.ts'
+import type { Reply } from '../contract/reply.ts'
+import { errorShape } from '../providers/error-shapes.ts'
+import type { Refused } from '../providers/error-words.ts'
+import { jsonReply } from './define.ts'
+
+/** What every refusal may be given instead of its own. */
+export const refusalOptions = {
+  message: z.string().optional().describe('Instead of the usual message.'),
+  headers: z.record(z.string(), z.string()).optional().describe('Headers beside the usual ones.'),
+  shape: z
+    .enum(['provider', 'gateway'])
+    .optional()
+    .describe("Whose error body it has: the provider's where the gateway hears it, else this API's."),
+}
+
+type Shape = 'provider' | 'gateway' | undefined
+
+/** The provider in whose words a fault speaks; empty when they are those of this API. */
+export const speaker = ({ at, provider }: FaultContext, shape: Shape): string =>
+  (shape ?? (at === 'provider' ? 'provider' : 'gateway')) === 'provider' ? provider : ''
+
+/** What a rule says of a refusal. */
+export interface Given {
+  message?: string | undefined
+  headers?: Record<string, string> | undefined
+  shape?: Shape
+}
+type About = Omit<Refused, 'model' | 'id' | 'message'>
+
+/** The reply of one that refuses. */
+export function refusal(context: FaultContext, about: About, given: Given): Reply {
+  const more = lowerCase(given.headers)
+  const provider = speaker(context, given.shape)
+  const told = shapeOf(provider, context, { about, given })
+  if (provider === '') return jsonReply(told.status, ownError(context, about, given), more)
+  return jsonReply(told.status, told.body, { ...told.headers, ...more })
+}
+
+/** The body of a refusal in the words of this API. */
+export function ownError(context: FaultContext, about: About, given: Given): ReturnType<typeof envelope> {
+  const { status, body } = shapeOf('', context, { about, given })
+  const { message, param, code, type } = body.error as Record<'message' | 'param' | 'code' | 'type', string>
+  return envelope({ status, message, param, code: code ?? type })
+}
+
+/** The body of a refusal in the words of who speaks. */
+export const errorBody = (context: FaultContext, about: About, given: Given): object => {
+  const provider = speaker(context, given.shape)
+  return provider === '' ? ownError(context, about, given) : shapeOf(provider, context, { about, given }).body
+}
+
+function shapeOf(provider: string, { model, luck }: FaultContext, { about, given }: { about: About; given: Given }) {
+  const name = model.slice(model.indexOf('/') + 1)
+  return errorShape(provider, { ...about, message: given.message, model: name, id: requestId(luck) })
+}
+
+/** The same headers under names in lower case. */
+export const lowerCase = (headers: Record<string, string> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+const requestId = (luck: FaultContext['luck']): string =>
+  ['first', 'second']
+    .map((half) =>
+      Math.floor(luck(`${half} half of the request id`) * 2 ** 48)
+        .toString(16)
+        .padStart(12, '0'),
+    )
+    .join('')
