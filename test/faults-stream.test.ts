@@ -175,7 +175,7 @@ describe('slow-stream', () => {
       const durations: number[] = []
       for (let call = 0; call < 3; call++) {
         const fault = { type: 'slow-stream', tokens_per_second: 4, jitter: 0.5 }
-        durations.push((await other.hear({ fault })).trace.duration_ms)
+        durations.push((await other.hear({ fault, more: { seed: call } })).trace.duration_ms)
       }
       other.close()
       return durations

@@ -50,30 +50,28 @@ export interface Asking {
   more?: object
 }
 
-// All ids of a call are made from its ULID, which depends on the session; a fault may cut one short.
-const ULID = /01JGFJJZ00[0-9A-Z]{0,16}/g
+// Ids of a call are made from its ULID, and both it and the time of the answer go on with the clock; a fault may cut them short.
+const PASSING = /01JG[0-9A-Z]{0,22}|17356\d{0,5}/g
+const SESSION = '/s/rehearsal'
 
 /** Where faults are rehearsed: on fixtures, or on a provider on loopback that answers each operation with the given bytes. */
 export function rehearsal(answers?: (operation: string, stream: boolean) => string) {
   const upstream = answers && providerOf(answers)
   const section = { value: upstream ? { openai: at(upstream.url) } : {}, placeOf: () => '' }
   const app = createTestApp({ forwarding: readForwarding({ section, backend: 'fixture', environment: {} }) })
-  let sessions = 0
   return {
     app,
-    /** Makes one call in a session of its own. */
+    /** Makes one call; every one begins the scenario anew, or ends it. */
     async hear({ operation = 'chat.completions', stream = true, point = 'provider', fault, more }: Asking = {}) {
-      const session = `/s/rehearsal-${sessions++}`
       const rules = [fault ?? []].flat().map((one, index) => ({ name: `rule ${index + 1}`, at: point, fault: one }))
       const scenario = { name: 'faults', rules }
-      if (fault) {
-        const put = await app.fetch(`${session}/_understudy/scenario`, { ...JSON_PUT, body: JSON.stringify(scenario) })
-        if (put.status !== 200) throw new Error(put.text)
-      }
+      const chosen = fault ? { ...JSON_PUT, body: JSON.stringify(scenario) } : { method: 'DELETE' }
+      const { status, text: said } = await app.fetch(`${SESSION}/_understudy/scenario`, chosen)
+      if (status !== 200) throw new Error(said)
       const { path, body, streamed } = STREAMING[operation] ?? {}
       const request = { ...body, ...(stream && streamed), ...more }
       const response = await app.understudy.app.fetch(
-        new Request(`http://localhost${session}${path}`, {
+        new Request(`http://localhost${SESSION}${path}`, {
           method: 'POST',
           headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
           body: JSON.stringify(request),
@@ -82,12 +80,11 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
       const { pieces, broken } = await piecesOf(response)
       const text = Buffer.concat(pieces)
         .toString()
-        .replace(ULID, (id) => 'X'.repeat(id.length))
-      const { data } = (await app.fetch(`${session}/_understudy/traces`)).json() as unknown as {
-        data: { id: string }[]
-      }
-      const trace = (await app.fetch(`${session}/_understudy/traces/${data[0]?.id}`)).json() as unknown as StoredTrace
-      const report = fault && (await app.fetch(`${session}/_understudy/scenario`)).json()
+        .replace(PASSING, (found) => found.replace(/./g, found.startsWith('0') ? 'X' : '1'))
+      const told = response.headers.get('x-understudy-trace')
+      const id = told ?? ((await app.fetch(`${SESSION}/_understudy/traces`)).json() as unknown as Traces).data[0]?.id
+      const trace = (await app.fetch(`${SESSION}/_understudy/traces/${id}`)).json() as unknown as StoredTrace
+      const report = fault && (await app.fetch(`${SESSION}/_understudy/scenario`)).json()
       const rule = (report?.rules as Heard['rule'][] | undefined)?.[0]
       return { status: response.status, headers: response.headers, text, pieces, broken, trace, ...(rule && { rule }) }
     },
@@ -99,6 +96,7 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
 }
 export type Rehearsal = ReturnType<typeof rehearsal>
 
+type Traces = { data: { id: string }[] }
 const JSON_PUT = { method: 'PUT', headers: { 'content-type': 'application/json' } }
 
 function providerOf(answers: (operation: string, stream: boolean) => string) {
