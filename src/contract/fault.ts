@@ -15,14 +15,8 @@ export interface WorkspaceCall {
   method: string
   /** Path and query. */
   url: string
-  /** How many calls before it, since the scenario began, may have changed something. */
-  writes: number
   /** What was read since the scenario began, oldest first, as it really was; only the last few hundred. */
-  reads: readonly WorkspaceRead[]
-}
-/** What a call read. */
-export interface WorkspaceRead extends Pick<WorkspaceCall, 'url' | 'writes'> {
-  reply: Reply
+  reads: readonly { url: string; reply: Reply }[]
 }
 
 /** What a fault may know of the attempt or call that it acts on. */

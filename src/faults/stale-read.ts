@@ -1,4 +1,6 @@
 // stale-read: what was written is not seen yet.
+import type { Reply } from '../contract/reply.ts'
+import { canonicalJson } from '../lib/canonical.ts'
 import { defineFault } from './define.ts'
 
 export const staleRead = defineFault({
@@ -8,14 +10,15 @@ export const staleRead = defineFault({
   options: {},
   example: {},
   async apply(_, next, context) {
+    const reply = await next()
     const { call } = context
-    if (call?.method !== 'GET') {
-      context.skip('the call is no read')
-      return next()
-    }
-    const earlier = call.reads.findLast(({ url, writes }) => url === call.url && writes < call.writes)
+    const now = textOf(reply)
+    const earlier =
+      call?.method === 'GET' && call.reads.findLast((read) => read.url === call.url && textOf(read.reply) !== now)
     if (earlier) return earlier.reply
-    context.skip('nothing was read there before the last write')
-    return next()
+    context.skip(call?.method === 'GET' ? 'nothing else was read there before' : 'the call is no read')
+    return reply
   },
 })
+
+const textOf = ({ status, body }: Reply): string => canonicalJson([status, body.kind === 'value' ? body.value : null])

@@ -1,6 +1,6 @@
 // Answers calls of the workspace through the faults of the scenario that is played.
 import { ApiError, envelope } from '../contract/error.ts'
-import type { FaultFacts, WorkspaceRead } from '../contract/fault.ts'
+import type { FaultFacts } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
 import type { Route, RouteInput } from '../contract/route.ts'
 import type { Run } from '../scenarios/engine.ts'
@@ -16,49 +16,41 @@ export interface WorkspaceDeps {
   sessionOf(request: Request): Session
 }
 
-/** What was done in the workspace since a scenario began. */
-interface History {
-  writes: number
-  reads: WorkspaceRead[]
-}
 const MOST_READS = 200
+/** What was read while a scenario was played. */
+type Reads = { url: string; reply: Reply }[]
 
-/** Makes routes of the workspace answer through the faults of scenarios. */
+/** Makes the routes of the workspace answer through the faults of scenarios; leaves those of the emulator as they are. */
 export function throughFaults({ runs, sessionOf }: WorkspaceDeps): (route: Route) => Route {
-  const histories = new WeakMap<Run, History>()
-  const historyOf = (run: Run): History => {
-    const history = histories.get(run) ?? { writes: 0, reads: [] }
-    histories.set(run, history)
-    return history
+  const readsOf = new WeakMap<Run, Reads>()
+  const handleOf = (route: Route) => async (input: RouteInput) => {
+    const session = sessionOf(input.request)
+    const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
+    if (!run) return route.handle(input)
+    const reads = readsOf.get(run) ?? []
+    readsOf.set(run, reads)
+    try {
+      return await played(route, input, { session, run, reads })
+    } catch (error) {
+      if (input.request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
+      throw error
+    }
   }
-  return (route) => ({
-    ...route,
-    async handle(input) {
-      const session = sessionOf(input.request)
-      const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
-      if (!run) return route.handle(input)
-      try {
-        return await played(route, input, { session, run, history: historyOf(run) })
-      } catch (error) {
-        if (input.request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
-        throw error
-      }
-    },
-  })
+  return (route) => (route.path.startsWith('/v2/') ? { ...route, handle: handleOf(route) } : route)
 }
 
 interface Playing {
   session: Session
   run: Run
-  history: History
+  reads: Reads
 }
 
-async function played(route: Route, input: RouteInput, { session, run, history }: Playing): Promise<Response> {
+async function played(route: Route, input: RouteInput, { session, run, reads }: Playing): Promise<Response> {
   const { request } = input
   const { clock } = session
   const { pathname, search } = new URL(request.url)
   const url = `${pathname}${search}`
-  const call = { method: request.method, url, ...history }
+  const call = { method: request.method, url, reads }
   const about = {
     operation: { name: route.operationId ?? `${route.method} ${route.path}`, path: route.path },
     request: input.body ?? input.query,
@@ -79,7 +71,7 @@ async function played(route: Route, input: RouteInput, { session, run, history }
     now: clock.now(),
   }
   const applied: string[] = []
-  const reply = await withFaults(run.faults(facts), () => answered(route, input, { url, history }), {
+  const reply = await withFaults(run.faults(facts), () => answered(route, input, call), {
     about: { ...about, call, clock, signal: request.signal },
     applied: (rule) => applied.push(rule),
   })
@@ -87,26 +79,16 @@ async function played(route: Route, input: RouteInput, { session, run, history }
   return put({ ...reply, headers: { ...reply.headers, ...headers } }, undefined)
 }
 
-/** The real answer, noted in the history. */
+/** The real answer, an error too; one of a read is noted. */
 async function answered(
   route: Route,
   input: RouteInput,
-  { url, history }: { url: string; history: History },
+  { method, url, reads }: { method: string; url: string; reads: Reads },
 ): Promise<Reply> {
-  const read = (reply: Reply) => {
-    history.reads.push({ url, writes: history.writes, reply })
-    if (history.reads.length > MOST_READS) history.reads.shift()
-  }
-  const isRead = route.method === 'get'
-  try {
-    const reply = await replyOf(await route.handle(input))
-    if (isRead) read(reply)
-    else history.writes++
-    return reply
-  } catch (error) {
-    if (isRead && error instanceof ApiError) read({ ...valueReply(envelope(error)), status: error.status })
-    throw error
-  }
+  const reply = await replyOf(route, input)
+  if (method === 'GET') reads.push({ url, reply })
+  if (reads.length > MOST_READS) reads.shift()
+  return reply
 }
 
 const valueReply = (value: unknown): Reply => ({
@@ -118,11 +100,17 @@ const valueReply = (value: unknown): Reply => ({
   synthesized: false,
 })
 
-async function replyOf(answer: object): Promise<Reply> {
-  if (!(answer instanceof Response)) return valueReply(answer)
-  const { 'content-type': contentType = '', ...headers } = Object.fromEntries(answer.headers)
-  const about = { ...valueReply(undefined), status: answer.status, headers }
-  if (contentType.startsWith('application/json'))
-    return { ...about, body: { kind: 'value', value: await answer.json() } }
-  return { ...about, body: { kind: 'bytes', contentType, bytes: await answer.bytes() } }
+async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
+  try {
+    const answer = await route.handle(input)
+    if (!(answer instanceof Response)) return valueReply(answer)
+    const { 'content-type': contentType = '', ...headers } = Object.fromEntries(answer.headers)
+    const reply = { ...valueReply(undefined), status: answer.status, headers }
+    if (!contentType.startsWith('application/json'))
+      return { ...reply, body: { kind: 'bytes', contentType, bytes: await answer.bytes() } }
+    return { ...reply, body: { kind: 'value', value: await answer.json() } }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return { ...valueReply(envelope(error)), status: error.status, headers: error.headers }
+  }
 }
