@@ -10,8 +10,9 @@ import {
   tokenOf,
   withoutPrefix,
 } from './access.ts'
+import type { Hold } from './contract/connection.ts'
 import { ApiError, envelope } from './contract/error.ts'
-import type { About } from './control/index.ts'
+import type { About, ControlDeps } from './control/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
 import type { Gateway } from './gateway/handle.ts'
@@ -30,6 +31,7 @@ export interface AppDeps {
   maxBody: number
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
+  fixtures: ControlDeps['fixtures']
   about: About
   /** Told of every error that is not a user's mistake. */
   report(error: unknown): void
@@ -44,7 +46,8 @@ export interface Surroundings {
 
 /** Answers requests; a plain function of its dependencies, so that tests need no server. */
 export interface App {
-  fetch(request: Request): Promise<Response>
+  /** `hold` finds the connection that the request came on. */
+  fetch(request: Request, hold?: Hold): Promise<Response>
 }
 
 const paths = new Set(endpoints.map(({ path }) => path))
@@ -56,6 +59,8 @@ const isCall = ({ method, url }: Request): boolean =>
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
   const sessionOf = (request: Request) => sessions.get(sessionName(request, tokenOf(request)))
+  // The router hands on nothing but the request.
+  const holds = new WeakMap<Request, Hold>()
   const render = (error: unknown): Response => {
     if (error instanceof ApiError)
       return Response.json(envelope(error), { status: error.status, headers: error.headers })
@@ -73,7 +78,8 @@ export function createApp(deps: AppDeps): App {
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error }) => render(error))
   for (const { path, operation } of endpoints) {
-    const serve = ({ request }: { request: Request }) => serveOperation(operation(), request, sessionOf(request), deps)
+    const serve = ({ request }: { request: Request }) =>
+      serveOperation(operation(), { request, session: sessionOf(request), hold: holds.get(request) }, deps)
     elysia.post(path, serve, { parse: 'none' })
   }
   const admit = (request: Request): void => {
@@ -92,13 +98,14 @@ export function createApp(deps: AppDeps): App {
     return isCall(request) ? elysia.fetch(request) : beside().fetch(request)
   }
   return {
-    async fetch(incoming) {
+    async fetch(incoming, hold) {
       try {
         checkHost(incoming, access.host)
       } catch (error) {
         return render(error)
       }
       const request = withoutPrefix(incoming)
+      if (hold) holds.set(request, hold)
       const origin = access.cors.length > 0 ? request.headers.get('origin') : null
       if (origin === null || !(access.cors.includes(origin) || access.cors.includes('*'))) return answer(request)
       return withCors(request, origin, answer)

@@ -228,6 +228,22 @@ function refuseUnknownVariables(environment: Record<string, string | undefined>)
   if (unknown) throw new ConfigError(`${unknown} is no setting; valid: ${known.join(', ')}`)
 }
 
+/** The environment of a program that shall call us: its own, with the variables that clients of model APIs read. */
+export const clientEnvironment = (url: string, session: string): Record<string, string | undefined> => {
+  const token = `session:${session}`
+  const prefix = `${url}/s/${session}`
+  return {
+    ...process.env,
+    OPENAI_BASE_URL: `${prefix}/v2/router`,
+    OPENAI_API_BASE: `${prefix}/v2/router`,
+    OPENAI_API_KEY: token,
+    ANTHROPIC_BASE_URL: prefix,
+    ANTHROPIC_API_KEY: token,
+    UNDERSTUDY_URL: url,
+    UNDERSTUDY_TOKEN: token,
+  }
+}
+
 /** Where a command that talks to a running server finds it: flags, else `UNDERSTUDY_URL`, else the default port. */
 export function serverAddress(flags: { url?: string; token?: string }): { url: string; token: string; named: boolean } {
   const named = flags.url ?? process.env.UNDERSTUDY_URL

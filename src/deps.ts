@@ -15,7 +15,7 @@ import type { Knowledge } from './gateway/knowledge.ts'
 import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
 import type { SeedFile } from './resources/seed-file.ts'
-import { createRuns } from './scenarios/runs.ts'
+import { createRuns, type Runs } from './scenarios/runs.ts'
 import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
@@ -23,8 +23,9 @@ import { VERSION } from './version.ts'
 export interface Understudy {
   app: App
   sessions: Sessions
+  runs: Runs
   fixtures: number
-  /** A line for each fixture that can never answer. */
+  /** A line for each fixture that can never answer, and each rule that can never fire. */
   warnings: readonly string[]
   mode: 'fixture' | 'forward'
   /** The mode in one line: whether real calls are made, and to whom. */
@@ -39,26 +40,29 @@ const workspace = {
 const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./resources/seed-file.ts')
 const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
 const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
-const givenFixtures = (paths: readonly string[]): Loaded =>
+const fixturesOf = (paths: readonly string[]): Loaded =>
   paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
 
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used. */
 export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
-  const { fixtures, warnings } = givenFixtures(config.fixtures)
+  const { fixtures, warnings } = fixturesOf(config.fixtures)
   const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
   const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
   addProviders(forwarding.named)
-  const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
+  const given = config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
+  const runs = createRuns(given)
+  const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario))
+  const clock = given[0]?.scenario.clock ?? config.clock
+  const sessions = createSessions({ db: config.db, seed: config.seed, clock })
   const seeds = seedsOf(config)
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
   const prepare = (session: Session) => seeder().prepare(session)
   const knowledge: Knowledge = {
     search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
   }
-  const runs = createRuns(config.scenario.map((name) => scenarioFiles().loadScenario(name)))
   const app = createApp({
     prepare,
     sessions,
@@ -67,10 +71,24 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
     strict: config.strict,
+    fixtures: {
+      parse: (values) => loader().givenFixtures(values, allOperations()),
+      give: fixtureAnswers.give,
+      given: fixtureAnswers.given,
+      shared: fixtures.map(({ name }) => name),
+    },
     about: { version: VERSION, mode, db: config.db, fixtures: fixtureAnswers.count },
     report,
   })
-  return { app, sessions, fixtures: fixtureAnswers.count, warnings, mode, about: describeForwarding(forwarding) }
+  return {
+    app,
+    sessions,
+    runs,
+    fixtures: fixtureAnswers.count,
+    warnings: [...warnings, ...idle],
+    mode,
+    about: describeForwarding(forwarding),
+  }
 }
 
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */

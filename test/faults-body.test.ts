@@ -4,7 +4,12 @@ import { type Asking, rehearsal } from './support/faults.ts'
 import { exchange } from './support/server.ts'
 
 const { app, hear, close } = rehearsal()
-const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.understudy.app.fetch })
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  idleTimeout: 0,
+  fetch: (request) => app.understudy.app.fetch(request),
+})
 afterAll(async () => {
   await server.stop(true)
   close()

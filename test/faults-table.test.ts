@@ -183,6 +183,10 @@ const ROWS: Readonly<Record<string, Rows>> = {
   },
   'wrong-content-type': both({ outcome: 'unreadable', told: 'error', wire: same, contentType: 'text/html' }),
   'empty-body': both({ outcome: 'unreadable', told: 'error', wire: () => '' }),
+  'broken-framing': {
+    whole: { outcome: 'disconnected', told: 'error', wire: same, breaks: true },
+    streamed: { outcome: 'disconnected', told: 'error', wire: (healthy) => blocksOf(healthy)[0] ?? '', breaks: true },
+  },
   'truncate-body': {
     whole: { outcome: 'unreadable', told: 'error', wire: halfOfBytes },
     streamed: { outcome: 'disconnected', told: 'error event', wire: halfOfBytes },

@@ -32,11 +32,11 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings)
   const { wake } = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
+  const { runs } = deps.gateway
+  const faulty = throughFaults({ runs, sessionOf })
   const routes = [
-    ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }).map(
-      throughFaults({ runs: deps.gateway.runs, sessionOf }),
-    ),
+    ...controlRoutes({ ...deps, sessionOf, runs }),
+    ...resourceRoutes({ callOf, wake, strict, sessionOf }).map(faulty),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })

@@ -9,6 +9,8 @@ import { ServerError, TraceError } from './errors.ts'
 // Each is loaded when it is run, or when the help names them all.
 const COMMANDS: Record<string, () => Command> = {
   serve: () => (require('./serve.ts') as typeof import('./serve.ts')).serveCommand(),
+  exec: () => (require('./exec.ts') as typeof import('./exec.ts')).execCommand(),
+  rehearse: () => (require('./rehearse.ts') as typeof import('./rehearse.ts')).rehearseCommand(),
   check: () => (require('./check.ts') as typeof import('./check.ts')).checkCommand(),
   schema: () => (require('./schema.ts') as typeof import('./schema.ts')).schemaCommand(),
   trace: () => (require('./trace.ts') as typeof import('./trace.ts')).traceCommand(),

@@ -4,8 +4,13 @@ import { z } from 'zod'
 import { fixtureSchema } from '../backends/fixture/load.ts'
 import { allOperations } from '../endpoints/index.ts'
 import { SeedSchema } from '../resources/seed-file.ts'
+import { ScenarioFile } from '../scenarios/schema.ts'
 
-const schemas: Record<string, () => object> = { fixture: fixtureFileSchema, seed: seedFileSchema }
+const schemas: Record<string, () => object> = {
+  fixture: fixtureFileSchema,
+  seed: seedFileSchema,
+  scenario: scenarioFileSchema,
+}
 
 export function schemaCommand(): Command {
   return new Command('schema')
@@ -28,5 +33,12 @@ function seedFileSchema(): object {
   return {
     title: 'Understudy seed file, version 1',
     ...z.toJSONSchema(SeedSchema, { io: 'input', unrepresentable: 'any' }),
+  }
+}
+
+function scenarioFileSchema(): object {
+  return {
+    title: 'Understudy scenario file, version 1',
+    ...z.toJSONSchema(ScenarioFile, { io: 'input', unrepresentable: 'any' }),
   }
 }

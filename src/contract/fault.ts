@@ -98,25 +98,10 @@ export interface FaultFacts {
   now: number
 }
 
-/** What has become of an attempt (at `provider`) or a call (at `gateway`), for expectations. */
-export interface Observed {
-  /** The trace of the call. */
-  trace: string
-  at: 'provider' | 'gateway'
-  operation: string
-  model: string
-  outcome: string
-  status: number
-  stream: boolean
-  position: number
-  attempt: number
-}
-
 /** A scenario being played in a session. */
 export interface Playing {
   readonly name: string
   /** A key for a call with this body. */
   keyOf(text: string): string
   faults(facts: FaultFacts): readonly Injected[]
-  observe(seen: Observed): void
 }

@@ -1,6 +1,7 @@
 // The registry of fault kinds: one line a kind.
 import type { FaultKind } from '../contract/fault.ts'
 import { authFailure } from './auth-failure.ts'
+import { brokenFraming } from './broken-framing.ts'
 import { contentFilter } from './content-filter.ts'
 import { contextLength } from './context-length.ts'
 import { cutStream } from './cut-stream.ts'
@@ -70,6 +71,7 @@ const insideAnswers: readonly FaultKind[] = [
   wrongContentType,
   emptyBody,
   truncateBody,
+  brokenFraming,
 ]
 
 /** Those of the workspace alone. */

@@ -15,12 +15,14 @@ export interface Answer {
   json(): Json
 }
 
+const raise = (error: unknown) => {
+  throw error
+}
+
 /** An application over an empty database in memory, on a virtual clock unless told otherwise. */
-export function createTestApp(settings: Partial<Config> = {}) {
+export function createTestApp(settings: Partial<Config> = {}, report: (error: unknown) => void = raise) {
   const config: Config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', ...settings }
-  const understudy = createUnderstudy(config, (error) => {
-    throw error
-  })
+  const understudy = createUnderstudy(config, report)
   const fetch = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const headers = new Headers(init.headers)
     if (!headers.has('authorization')) headers.set('authorization', 'Bearer any')

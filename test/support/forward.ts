@@ -57,6 +57,7 @@ export function attempt(
   const request = 'request' in operation ? operation.request.parse(given) : given
   const kept = { get: () => undefined, put: async () => {} }
   return {
+    session: 'default',
     operation,
     request,
     model,
