@@ -185,7 +185,12 @@ const ROWS: Readonly<Record<string, Rows>> = {
   'empty-body': both({ outcome: 'unreadable', told: 'error', wire: () => '' }),
   'broken-framing': {
     whole: { outcome: 'disconnected', told: 'error', wire: same, breaks: true },
-    streamed: { outcome: 'disconnected', told: 'error', wire: (healthy) => blocksOf(healthy)[0] ?? '', breaks: true },
+    streamed: {
+      outcome: 'disconnected',
+      told: 'error event',
+      wire: (healthy) => blocksOf(healthy).slice(0, 6).join(''),
+      breaks: true,
+    },
   },
   'truncate-body': {
     whole: { outcome: 'unreadable', told: 'error', wire: halfOfBytes },

@@ -12,7 +12,7 @@ export const brokenFraming = defineFault({
   options: {
     after_chunks: z.int().min(1).default(1).describe('Events that still arrive whole; a whole answer is one of them.'),
   },
-  example: { after_chunks: 1 },
+  example: { after_chunks: 6 },
   socket: true,
   apply: ({ after_chunks: whole }, next, context) =>
     onAnswer(next, context, {
