@@ -110,10 +110,12 @@ function ended(seen: readonly StreamEvent[], rules: StreamRules): void {
 function readEvent(text: string, event: string | undefined, reply: Reply, rules: StreamRules): StreamEvent {
   const data = parsed(text, 'a chunk')
   if (!isObject(data)) throw new Unreadable(`a chunk of the provider is ${quote(data)}, not an object`)
-  const holder = rules.failureIn ? rules.failureIn(data) : data.error === undefined ? undefined : data
+  const wrong = rules.wrongWith(data)
+  // Not every provider has its error under `error`.
+  const suspect = data.error === undefined && !wrong ? undefined : data
+  const holder = rules.failureIn ? rules.failureIn(data) : suspect
   const failed = holder === undefined ? undefined : errorIn(holder)
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
-  const wrong = rules.wrongWith(data)
   if (wrong) throw new Unreadable(`a chunk of the provider is none: ${wrong}`)
   return { ...(event && { event }), data, text, ...(rules.hasContent(data) && { tokens: 1 }) }
 }
