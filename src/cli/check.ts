@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { readFixtures } from '../backends/fixture/load.ts'
 import { FileError } from '../contract/source.ts'
-import { operations } from '../endpoints/index.ts'
+import { allOperations } from '../endpoints/index.ts'
 
 const DEFAULT_FOLDER = 'fixtures'
 
@@ -16,7 +16,7 @@ export function checkCommand(): Command {
       if (given.length === 0 && !existsSync(DEFAULT_FOLDER)) {
         throw new FileError(`there is no folder ${DEFAULT_FOLDER} here: name the files or folders to check`)
       }
-      const { fixtures, warnings } = readFixtures(paths, operations)
+      const { fixtures, warnings } = readFixtures(paths, allOperations())
       for (const warning of warnings) console.error(`understudy: warning: ${warning}`)
       const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
       console.log(`${count(fixtures.length, 'fixture')}, ${count(warnings.length, 'warning')}`)

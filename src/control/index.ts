@@ -7,6 +7,14 @@ import { healthRoute } from './health.ts'
 import { scenarioRoutes } from './scenario.ts'
 import { traceRoutes } from './traces.ts'
 
+/** What the program says of itself. */
+export interface About {
+  version: string
+  mode: string
+  db: string
+  fixtures: number
+}
+
 /** What the control API works on. */
 export interface ControlDeps {
   sessions: Sessions
@@ -14,7 +22,7 @@ export interface ControlDeps {
   runs: Runs
   /** The session that a request means. */
   sessionOf(request: Request): Session
-  about: { version: string; mode: string; db: string; fixtures: number }
+  about: About
 }
 
 /** All control routes. */

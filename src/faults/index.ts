@@ -1,6 +1,7 @@
 // The registry of fault kinds: one line a kind.
 import type { FaultKind } from '../contract/fault.ts'
 import { authFailure } from './auth-failure.ts'
+import { brokenFraming } from './broken-framing.ts'
 import { contentFilter } from './content-filter.ts'
 import { contextLength } from './context-length.ts'
 import { cutStream } from './cut-stream.ts'
@@ -41,4 +42,4 @@ const beforeAnswers: readonly FaultKind[] = [
 const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPage]
 
 /** All kinds of faults, in the order in which documents list them. */
-export const faultKinds: readonly FaultKind[] = [...beforeAnswers, cutStream, ...ofWorkspace]
+export const faultKinds: readonly FaultKind[] = [...beforeAnswers, cutStream, brokenFraming, ...ofWorkspace]

@@ -5,7 +5,7 @@ import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { streamOf } from '../faults/wire.ts'
 import { type Running, withFaults } from './attempt.ts'
 import { failureOf } from './outcome.ts'
-import { put } from './respond.ts'
+import { put, putNothing } from './respond.ts'
 
 /** What the client hears; `answer` makes the reply behind the faults, if they let it. */
 export async function respondThroughFaults(
@@ -18,14 +18,16 @@ export async function respondThroughFaults(
   try {
     const reply = await withFaults(faults, answer, { about, applied: recording.fault })
     const save = () => recording.heard(reply.status)
-    return put(await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }), connection)
+    return await put(
+      await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }),
+      connection,
+    )
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)
     recording.failed(failure)
     await recording.heard(failure.kind === 'cancelled' ? failure.status : 0)
-    const broken = error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message)
-    return put({ ...NOTHING, body: { kind: 'bytes', contentType: 'text/plain', bytes: failing(broken) } }, connection)
+    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
 }
 
@@ -50,12 +52,3 @@ async function* closing<Item>(
     await act()
   }
 }
-
-const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
-
-const failing = (error: ConnectionFailure): ReadableStream<Uint8Array> =>
-  new ReadableStream({
-    start(controller) {
-      controller.error(error)
-    },
-  })

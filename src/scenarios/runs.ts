@@ -1,8 +1,11 @@
 // Which scenario is played in which session: the one chosen for the session, and those that single calls name.
 import { ApiError } from '../contract/error.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { play, type Run, type Scenario } from './engine.ts'
-import { loadShipped, shippedScenarios } from './load.ts'
+import type { Run, Scenario } from './engine.ts'
+
+// Loaded when the first scenario is asked for: calls without one need nothing of it.
+const engine = () => require('./engine.ts') as typeof import('./engine.ts')
+const files = () => require('./load.ts') as typeof import('./load.ts')
 
 /** The scenarios in play. */
 export interface Runs {
@@ -26,7 +29,7 @@ interface Played {
 export function createRuns(given: readonly Scenario[]): Runs {
   const played = new WeakMap<Session, Played>()
   const begin = (session: Session, scenario: Scenario) =>
-    play(scenario, { seed: session.seed, session: session.name, now: session.clock.now() })
+    engine().play(scenario, { seed: session.seed, session: session.name, now: session.clock.now() })
   const of = (session: Session): Played => {
     let found = played.get(session)
     if (!found) {
@@ -36,9 +39,9 @@ export function createRuns(given: readonly Scenario[]): Runs {
     return found
   }
   const find = (name: string): Scenario => {
-    const scenario = given.find((one) => one.name === name) ?? loadShipped(name)
+    const scenario = given.find((one) => one.name === name) ?? files().loadShipped(name)
     if (scenario) return scenario
-    const names = [...new Set([...given.map((one) => one.name), ...shippedScenarios()])]
+    const names = [...new Set([...given.map((one) => one.name), ...files().shippedScenarios()])]
     throw new ApiError(
       400,
       'unknown_scenario',
