@@ -33,13 +33,16 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings)
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
   const { runs } = deps.gateway
+  const faulty = throughFaults({ runs, sessionOf })
   const routes = [
     ...controlRoutes({ sessions, sessionOf, runs, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }).map(throughFaults({ runs, sessionOf })),
+    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }).map(faulty),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
+  // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
+  const isUnrouted = (error: unknown, code: unknown) => code === 'NOT_FOUND' && !(error instanceof ApiError)
+  elysia.onError(({ error, code, request }) => (isUnrouted(error, code) ? unrouted(request) : render(error)))
   for (const route of routes) mountRoute(elysia, route, deps.maxBody)
   const documented = { operations: allOperations, routes, version: deps.about.version }
   mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
