@@ -86,7 +86,7 @@ function withheldStream(reply: Reply, { operation }: FaultContext): Reply {
 function chunkWithheld(data: Fields): Fields | undefined {
   if (data.type === 'response.completed' || data.type === 'response.incomplete')
     return { ...data, type: 'response.incomplete', response: withheld(data.response as Fields) }
-  if (typeof data.type === 'string') return BEGINNING.includes(data.type) ? data : undefined
+  if (typeof data.type === 'string') return KEPT.includes(data.type) ? data : undefined
   if (!Array.isArray(data.choices) || data.choices.length === 0) return data
   const choices = (data.choices as Fields[]).flatMap(({ delta, text, finish_reason: reason, ...choice }): Fields[] => {
     const ended = reason == null ? null : REASON
@@ -99,4 +99,4 @@ function chunkWithheld(data: Fields): Fields | undefined {
   return choices.length > 0 ? { ...data, choices } : undefined
 }
 
-const BEGINNING = ['response.created', 'response.in_progress']
+const KEPT = ['response.created', 'response.in_progress', 'response.failed', 'error']
