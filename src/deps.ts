@@ -27,13 +27,16 @@ export interface Understudy {
   about: string
 }
 
-/** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used. */
-export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
+/**
+ * Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used.
+ * @param instead answers attempts in place of the backend that the configuration names
+ */
+export function createUnderstudy(config: Config, report: (error: unknown) => void, instead?: Backend): Understudy {
   const { fixtures, warnings } = readFixtures(config.fixtures, operations)
   const fixtureAnswers = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
-  const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
+  const backend = instead ?? (mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers)
   addProviders(forwarding.named)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
   const runs = createRuns(config.scenario.map(loadScenario))

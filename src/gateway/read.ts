@@ -5,7 +5,7 @@ import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply
 import { quote } from '../contract/validation.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
-import { Refusal, Unreadable } from './outcome.ts'
+import { Refusal, TimedOut, Unreadable } from './outcome.ts'
 
 /** A reply as an answer of this API. */
 export type Content =
@@ -95,8 +95,9 @@ async function* readEvents(
       }
     }
   } catch (error) {
-    // What breaks after the last finish reason takes nothing from the answer.
-    if (error instanceof Refusal || signal.aborted || !rules.complete(seen)) throw error
+    // What breaks or falls silent after the last finish reason takes nothing from the answer.
+    const gone = signal.aborted && !(signal.reason instanceof TimedOut)
+    if (error instanceof Refusal || gone || !rules.complete(seen)) throw error
     return
   }
   ended(seen, rules)
