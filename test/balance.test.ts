@@ -1,18 +1,7 @@
 // The load balancer: one keyed pick a call by weight, and what goes with it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { errorOf } from './support/errors.ts'
-import {
-  A,
-  attemptsOf,
-  B,
-  C,
-  closeScripted,
-  createScripted,
-  FORMS,
-  refuses,
-  says,
-  textOf,
-} from './support/scripted.ts'
+import { A, attemptsOf, B, C, closeScripted, createScripted, FORMS, refuses, says, textOf } from './support/scripted.ts'
 
 afterAll(closeScripted)
 const among = (...models: { model: string; weight?: number }[]) => ({ type: 'weight_based', models })
@@ -32,11 +21,15 @@ describe('the share of the calls follows the weights', () => {
     ['none, which are equal', among({ model: A }, { model: B }, { model: C }), [1 / 3, 1 / 3, 1 / 3]],
     ['one left out is 0.5', among({ model: A, weight: 1 }, { model: B }), [2 / 3, 1 / 3, 0]],
     ['they need not add up to 1', among({ model: A, weight: 0.1 }, { model: B, weight: 0.3 }), [0.25, 0.75, 0]],
-    ['the same model twice', among({ model: A, weight: 0.5 }, { model: B, weight: 0.5 }, { model: A, weight: 1 }), [0.75, 0.25, 0]],
+    [
+      'the same model twice',
+      among({ model: A, weight: 0.5 }, { model: B, weight: 0.5 }, { model: A, weight: 1 }),
+      [0.75, 0.25, 0],
+    ],
     ['a very small one', among({ model: A, weight: 0.001 }, { model: B, weight: 1 }), [0.001, 0.999, 0]],
     ['one model alone', among({ model: C, weight: 0.001 }), [0, 0, 1]],
   ])('%s', async (_, balancer, shares) => {
-    const models = await picks(balancer, 400)
+    const models = await picks(balancer, 200)
     for (const [index, model] of [A, B, C].entries()) {
       const wanted = shares[index] ?? 0
       // Three standard deviations; none at all where there is no chance.

@@ -130,7 +130,11 @@ describe('a call is equal to', () => {
     ['one of another person', { identity: { id: 'ada' } }, 'hit'],
     ['one in another thread', { thread: { id: 't' } }, 'hit'],
     ['one with another ttl', { cache: { type: 'exact_match', ttl: 5 } }, 'hit'],
-    ['one with retry, timeout and fallbacks', { retry: {}, timeout: { call_timeout: 9 }, fallbacks: [{ model: B }] }, 'hit'],
+    [
+      'one with retry, timeout and fallbacks',
+      { retry: {}, timeout: { call_timeout: 9 }, fallbacks: [{ model: B }] },
+      'hit',
+    ],
     ['one whose cache is in the service options', { cache: null, svc: { cache } }, 'hit'],
     ['one that streams', { stream: true, stream_options: { include_usage: true } }, 'hit'],
     ['no other model', { model: B }, 'miss'],
@@ -146,7 +150,10 @@ describe('a call is equal to', () => {
 
   test('one with the fields of an object in another order', async () => {
     const app = counting()
-    const schema = (properties: object) => ({ type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object', properties } } })
+    const schema = (properties: object) => ({
+      type: 'json_schema',
+      json_schema: { name: 'x', schema: { type: 'object', properties } },
+    })
     const one = { a: { type: 'string' }, b: { type: 'number' } }
     const two = { b: { type: 'number' }, a: { type: 'string' } }
     await app.ask({ cache, response_format: schema(one) })

@@ -27,12 +27,18 @@ const fallbacks = [{ model: B }, { model: C }]
 
 describe.each(FORMS)('%s', (_, stream) => {
   const rows: [what: string, failure: Step, falls: boolean, status: number][] = [
-    ...([408, 429, 500, 501, 502, 503, 504, 529, 599] as const).map(
-      (status): [string, Step, boolean, number] => [`status ${status}`, refuses(status), true, status],
-    ),
-    ...([400, 401, 402, 403, 404, 409, 413, 422, 499] as const).map(
-      (status): [string, Step, boolean, number] => [`status ${status}`, refuses(status), false, status],
-    ),
+    ...([408, 429, 500, 501, 502, 503, 504, 529, 599] as const).map((status): [string, Step, boolean, number] => [
+      `status ${status}`,
+      refuses(status),
+      true,
+      status,
+    ]),
+    ...([400, 401, 402, 403, 404, 409, 413, 422, 499] as const).map((status): [string, Step, boolean, number] => [
+      `status ${status}`,
+      refuses(status),
+      false,
+      status,
+    ]),
     ['a timeout', hangs, true, 504],
     ['no connection', drops, true, 502],
     ['an empty 200', sends(''), true, 502],
@@ -42,7 +48,9 @@ describe.each(FORMS)('%s', (_, stream) => {
     ['a 400 under a 200', sends(JSON.stringify({ error: { message: 'no', code: 400 } })), false, 400],
     [
       'no choices',
-      stream ? streams(event({ choices: [] }), 'data: [DONE]\n\n') : sends(JSON.stringify(completion('', { choices: [] }))),
+      stream
+        ? streams(event({ choices: [] }), 'data: [DONE]\n\n')
+        : sends(JSON.stringify(completion('', { choices: [] }))),
       true,
       502,
     ],
@@ -91,10 +99,20 @@ describe.each(FORMS)('%s', (_, stream) => {
   })
 
   test('when all have failed, the last failure is answered, with what it says about coming again', async () => {
-    const limits = { 'retry-after': '17', 'x-ratelimit-remaining-requests': '0', 'x-request-id': 'req-9', 'set-cookie': 'a=b' }
+    const limits = {
+      'retry-after': '17',
+      'x-ratelimit-remaining-requests': '0',
+      'x-request-id': 'req-9',
+      'set-cookie': 'a=b',
+    }
     const app = createScripted({ [A]: [refuses(503)], [B]: [refuses(500)], [C]: [refuses(429, limits, 'slow down')] })
     const answer = await app.ask({ stream, fallbacks })
-    expect(errorOf(answer.text, 429)).toEqual({ message: 'slow down', type: 'rate_limit_error', param: null, code: 'why' })
+    expect(errorOf(answer.text, 429)).toEqual({
+      message: 'slow down',
+      type: 'rate_limit_error',
+      param: null,
+      code: 'why',
+    })
     expect(answer.headers.get('content-type')).toStartWith('application/json')
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'retry-after': '17',
@@ -115,7 +133,13 @@ describe.each(FORMS)('%s', (_, stream) => {
     ['a timeout', hangs, 504, 'timeout_error', 'timeout'],
     ['no connection', drops, 502, 'server_error', 'provider_disconnected'],
     ['an empty answer', sends(' '), 502, 'server_error', 'provider_unreadable'],
-    ['an error that is no JSON', async () => bytesOf('upstream connect error', 'text/plain', 503), 503, 'server_error', 'provider_error'],
+    [
+      'an error that is no JSON',
+      async () => bytesOf('upstream connect error', 'text/plain', 503),
+      503,
+      'server_error',
+      'provider_error',
+    ],
   ])('the last failure is told whatever it is: %s', async (_, last, status, type, code) => {
     const app = createScripted({ [A]: [refuses(429, { 'retry-after': '5' })], [B]: [last] })
     const answer = await app.ask({ stream, fallbacks: [{ model: B }], timeout: { call_timeout: 50 } })
@@ -125,8 +149,20 @@ describe.each(FORMS)('%s', (_, stream) => {
 })
 
 test.each<[what: string, body: object, status: number, param: string, names: string]>([
-  ['a provider nobody knows', { fallbacks: [{ model: B }, { model: 'nobody/x' }] }, 404, 'fallbacks[1].model', 'openai'],
-  ['a fallback that is no model id', { fallbacks: [{ model: 'gpt-4o' }] }, 400, 'fallbacks[0].model', '<provider>/<model>'],
+  [
+    'a provider nobody knows',
+    { fallbacks: [{ model: B }, { model: 'nobody/x' }] },
+    404,
+    'fallbacks[1].model',
+    'openai',
+  ],
+  [
+    'a fallback that is no model id',
+    { fallbacks: [{ model: 'gpt-4o' }] },
+    400,
+    'fallbacks[0].model',
+    '<provider>/<model>',
+  ],
   ['a fallback that is a text', { fallbacks: [B] }, 400, 'fallbacks[0]', B],
   ['fallbacks that are no list', { fallbacks: { model: B } }, 400, 'fallbacks', 'array'],
 ])('%s is refused before anything is tried', async (_, body, status, param, names) => {

@@ -87,7 +87,9 @@ describe.each(FORMS)('%s', (_, stream) => {
     }
     expect(waits).toHaveLength(5)
     // The provider sees them too, and they are no round figures.
-    expect(app.reached.map(({ at }) => at)).toEqual([0, ...waits].map((_, at) => waits.slice(0, at).reduce((a, b) => a + b, 0)))
+    expect(app.reached.map(({ at }) => at)).toEqual(
+      [0, ...waits].map((_, at) => waits.slice(0, at).reduce((a, b) => a + b, 0)),
+    )
     expect(waits.filter((wait) => wait % 1000 === 0)).toEqual([])
     expect((await app.traceOf(answer)).duration_ms).toBe(waits.reduce((sum, wait) => sum + wait, 0))
   })
@@ -145,7 +147,9 @@ test('the jitter is a function of the seed, the call and the attempt', async () 
 })
 
 test('calls at the same time wait side by side', async () => {
-  const app = createScripted({ [A]: [refuses(429, { 'retry-after': '30' }), refuses(429, { 'retry-after': '30' }), says('Yes.')] })
+  const app = createScripted({
+    [A]: [refuses(429, { 'retry-after': '30' }), refuses(429, { 'retry-after': '30' }), says('Yes.')],
+  })
   await Promise.all([app.ask({ retry: {} }), app.ask({ retry: {} })])
   expect(app.reached.map(({ at }) => at)).toEqual([0, 0, 30_000, 30_000])
 })
@@ -167,7 +171,9 @@ test.each(wrong)('%s is refused, at the top and in the service options', async (
 })
 
 test('what is asked is heard after every attempt, not after the first alone', async () => {
-  const app = createScripted({ [A]: [refuses(503, { 'retry-after': '0' }), refuses(503, { 'retry-after': '2' }), says('Yes.')] })
+  const app = createScripted({
+    [A]: [refuses(503, { 'retry-after': '0' }), refuses(503, { 'retry-after': '2' }), says('Yes.')],
+  })
   const answer = await app.ask({ retry: { on_codes: [503] } })
   expect(await waitsOf(app, answer)).toEqual([0, 0, 2000])
 })

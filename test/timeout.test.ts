@@ -53,7 +53,9 @@ describe.each(FORMS)('%s', (_, stream) => {
   })
 
   test('the time of an attempt ends with it: neither waits nor other attempts count', async () => {
-    const app = createScripted({ [A]: [after(900, refuses(429, { 'retry-after': '30' })), after(900, says('Patience.'))] })
+    const app = createScripted({
+      [A]: [after(900, refuses(429, { 'retry-after': '30' })), after(900, says('Patience.'))],
+    })
     const answer = await app.ask({ stream, timeout, retry: {} })
     expect(textOf(answer)).toBe('Patience.')
     expect((await app.traceOf(answer)).duration_ms).toBe(900 + 30_000 + 900)
@@ -99,7 +101,9 @@ describe('before its first content a stream', () => {
 describe('after its first content a stream', () => {
   test('may take as long as it likes, as long as it is never silent for that long', async () => {
     const words = ['One ', 'two ', 'three ', 'four ', 'five.']
-    const app = createScripted({ [A]: [streams(ROLE, ...words.flatMap((word) => [900, said(word)]), 900, STOP, 900, DONE)] })
+    const app = createScripted({
+      [A]: [streams(ROLE, ...words.flatMap((word) => [900, said(word)]), 900, STOP, 900, DONE)],
+    })
     const answer = await app.ask({ stream: true, timeout })
     expect(textOf(answer)).toBe('One two three four five.')
     const { attempts, duration_ms } = await app.traceOf(answer)

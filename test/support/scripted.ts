@@ -32,14 +32,17 @@ export const bytesOf = (text: string, contentType = 'application/json', status =
   body: { kind: 'bytes', contentType, bytes: encoder.encode(text) },
 })
 
+const USAGE = { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 }
 /** A whole answer as a provider words it. */
 export const completion = (content: string, more: object = {}) => ({
   id: 'chatcmpl-theirs',
   object: 'chat.completion',
   created: 1,
   model: 'theirs',
-  choices: [{ index: 0, message: { role: 'assistant', content, refusal: null }, logprobs: null, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 },
+  choices: [
+    { index: 0, message: { role: 'assistant', content, refusal: null }, logprobs: null, finish_reason: 'stop' },
+  ],
+  usage: USAGE,
   ...more,
 })
 
@@ -58,7 +61,8 @@ export const said = (content: string): string => chunk({ content })
 async function* played(pieces: readonly Piece[], { clock, signal }: BackendCall): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) {
     if (piece instanceof Error) throw piece
-    if (typeof piece === 'number') await (piece === Number.POSITIVE_INFINITY ? untilAborted(signal) : clock.sleep(piece, signal))
+    if (typeof piece === 'number')
+      await (piece === Number.POSITIVE_INFINITY ? untilAborted(signal) : clock.sleep(piece, signal))
     else yield encoder.encode(piece)
   }
 }
@@ -83,7 +87,7 @@ export const says =
   (content: string): Step =>
   async (call) =>
     call.stream
-      ? streams(ROLE, ...content.split(/(?<= )/).map(said), STOP, DONE)(call)
+      ? { ...(await streams(ROLE, ...content.split(/(?<= )/).map(said), STOP, DONE)(call)), usage: USAGE }
       : bytesOf(JSON.stringify(completion(content)))
 
 /** Answers with exactly this text. */
@@ -95,7 +99,10 @@ export const sends =
 /** Refuses with a status, in the words of the OpenAI family. */
 export const refuses =
   (status: number, headers: Record<string, string> = {}, message = `no: ${status}`): Step =>
-  async () => ({ ...bytesOf(JSON.stringify({ error: { message, type: 'x', code: 'why' } }), undefined, status), headers })
+  async () => ({
+    ...bytesOf(JSON.stringify({ error: { message, type: 'x', code: 'why' } }), undefined, status),
+    headers,
+  })
 
 /** Is not there. */
 export const drops: Step = async () => {
