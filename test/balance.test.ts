@@ -64,7 +64,7 @@ describe.each(FORMS)('%s', (_, stream) => {
       const answer = await app.ask({ stream, load_balancer, retry: { count: 1 }, fallbacks: [{ model: C }] })
       const { plan } = await app.traceOf(answer)
       const [pick] = plan
-      expect([A, B]).toContain(pick as string)
+      expect([A, B] as string[]).toContain(pick as string)
       expect(plan).toEqual([pick as string, C])
       expect(await attemptsOf(app, answer)).toEqual([
         ...[`${pick} 1 first refused 429`, `${pick} 2 retry refused 429`, `${C} 1 fallback answered 200`],

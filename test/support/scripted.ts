@@ -11,8 +11,8 @@ import { errorOf } from './errors.ts'
 
 /** What a provider does with one attempt. */
 export type Step = (call: BackendCall) => Promise<Reply>
-/** A part of a stream: text on the wire, a wait in ms, or an error that ends it. */
-export type Piece = string | number | Error
+/** A part of a stream: what is on the wire, a wait in ms, or an error that ends it. */
+export type Piece = string | Uint8Array | number | Error
 
 /** The primary model and its fallbacks. */
 export const [A, B, C] = ['openai/a', 'groq/b', 'mistral/c'] as const
@@ -63,7 +63,7 @@ async function* played(pieces: readonly Piece[], { clock, signal }: BackendCall)
     if (piece instanceof Error) throw piece
     if (typeof piece === 'number')
       await (piece === Number.POSITIVE_INFINITY ? untilAborted(signal) : clock.sleep(piece, signal))
-    else yield encoder.encode(piece)
+    else yield typeof piece === 'string' ? encoder.encode(piece) : piece
   }
 }
 
