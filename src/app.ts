@@ -22,12 +22,14 @@ import { toNamespace } from './endpoints/namespace.ts'
 import type { Gateway } from './gateway/handle.ts'
 import { createEventQueue } from './resources/events.ts'
 import { eventHandlers, resourceRoutes } from './resources/index.ts'
-import type { Sessions } from './sessions/sessions.ts'
+import type { Session, Sessions } from './sessions/sessions.ts'
 
 /** What the routes work on. */
 export interface AppDeps {
   sessions: Sessions
   gateway: Gateway
+  /** Fills the workspace of a session that is new. */
+  prepare(session: Session): Promise<void>
   /** What requests call the service options object. */
   namespace: string
   access: AccessOptions & { cors: readonly string[] }
@@ -48,16 +50,17 @@ export interface App {
 export function createApp(deps: AppDeps): App {
   const { access, sessions, strict } = deps
   const sessionOf = (request: Request) => sessions.get(sessionName(request, tokenOf(request)))
-  const callOf = async (request: Request) => ({
-    session: sessionOf(request),
-    caller: callerOf(tokenOf(request), access),
-  })
+  const callOf = async (request: Request) => {
+    const session = sessionOf(request)
+    await deps.prepare(session)
+    return { session, caller: callerOf(tokenOf(request), access) }
+  }
   const { wake } = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
   const routes = [
     ...controlRoutes({ sessions, sessionOf, runs: deps.gateway.runs, about: deps.about }),
-    ...resourceRoutes({ callOf, wake, strict }),
+    ...resourceRoutes({ callOf, wake, strict, sessions, sessionOf }),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })

@@ -70,6 +70,13 @@ export const SETTINGS = {
     help: 'fixture file or folder, tried before the embedded ones; repeatable',
     valid: 'a file or folder',
   }),
+  seed_file: setting<string[]>({
+    takes: 'FILE',
+    schema: texts,
+    fallback: [],
+    help: 'what fills the workspace of a new session instead of the shipped example, or none; repeatable',
+    valid: 'a file, or none',
+  }),
   scenario: setting<string[]>({
     takes: 'NAME',
     schema: texts,

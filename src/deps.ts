@@ -1,5 +1,8 @@
 // The composition root: from the configuration to everything that answers calls.
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { callerOf } from './access.ts'
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
 import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
@@ -10,6 +13,9 @@ import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import { operations } from './endpoints/index.ts'
 import { addProviders } from './providers/catalogue.ts'
+import { knowledgeOf } from './resources/search.ts'
+import { createSeeder } from './resources/seed.ts'
+import { readSeed, type SeedFile, shippedSeed } from './resources/seed-file.ts'
 import { loadScenario } from './scenarios/load.ts'
 import { createRuns } from './scenarios/runs.ts'
 import { createSessions, type Sessions } from './sessions/sessions.ts'
@@ -39,10 +45,12 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const backend = instead ?? (mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers)
   addProviders(forwarding.named)
   const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
+  const seeder = createSeeder(seedsOf(config), callerOf(undefined, config))
   const runs = createRuns(config.scenario.map(loadScenario))
   const app = createApp({
+    prepare: seeder.prepare,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: { search: async () => [] }, runs },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: knowledgeOf(seeder.prepare), runs },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
@@ -62,4 +70,13 @@ function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
       return (forwarding.forwards(provider) ? providers : fixtureAnswers).answer(call)
     },
   }
+}
+
+/** What fills new sessions. The user's files are read at once, so that a mistake in them ends the start; ours when needed. */
+function seedsOf({ fixtures, seed_file }: Config): () => readonly SeedFile[] {
+  const beside = fixtures.map((path) => join(path, 'workspace.yaml')).filter((path) => existsSync(path))
+  const named = seed_file.length > 0 ? seed_file : beside
+  if (named.length === 0) return () => [shippedSeed()]
+  const seeds = named.filter((path) => path !== 'none').map(readSeed)
+  return () => seeds
 }

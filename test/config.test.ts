@@ -39,6 +39,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
       ['e', 'f'],
     ],
   ],
+  seed_file: [
+    ['none', ['none']],
+    ['a.yaml, b.yaml', ['a.yaml', 'b.yaml']],
+    [['c.yaml'], ['c.yaml']],
+  ],
   on_miss: [
     ['error', 'error'],
     ['synthesize', 'synthesize'],

@@ -88,6 +88,7 @@ test('an operation that the API does not have is marked as an extension', () => 
     'get /v2/datasets/{dataset_id}',
     'patch /v2/datasets/{dataset_id}',
     'patch /v2/datasets/{dataset_id}/datapoints/{datapoint_id}',
+    'post /v2/knowledge/{knowledge_id}/datasources',
     'post /v2/evaluators',
     'get /v2/evaluators/{id}/versions',
     'post /v2/human-eval-sets',

@@ -1,9 +1,6 @@
 // What single operations of the workspace promise beyond what every resource does.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { join } from 'node:path'
-import { checksumOf } from '../src/lib/canonical.ts'
-import { emptyFolder } from './support/server.ts'
-import { PRODUCTS, strict } from './support/strict/workspace.ts'
+import { strict } from './support/strict/workspace.ts'
 import { emptyWorkspace, type Json, workspaceOf } from './support/workspace.ts'
 
 const app = emptyWorkspace()
@@ -11,8 +8,6 @@ afterAll(app.close)
 const session = (name: string) => workspaceOf(app, { 'x-understudy-session': name })
 const { ok, call } = workspaceOf(app)
 const data = (body: Json) => body.data as Json[]
-/** Lets everything that waits on a session's clock happen. */
-const settled = (name = 'default') => app.understudy.sessions.get(name).clock.sleep(1_000)
 const REVIEW = '01JGFJJZ00Q8VN5K2ZC3R7WXYA'
 
 describe('datasets', () => {
@@ -109,68 +104,6 @@ describe('paths and projects', () => {
   })
 })
 
-describe('versions of tools and evaluators', () => {
-  test('each change writes one, with the checksum of its data; strict clients read list and record', async () => {
-    const tool = await ok('POST', '/v2/tools', { key: 'versioned', description: 'one', function: { name: 'f' } })
-    for (const description of ['two', 'two', 'three']) await ok('PATCH', `/v2/tools/${tool._id}`, { description })
-    const list = await ok('GET', `/v2/tools/${tool._id}/versions?limit=10`)
-    strict.evaluatorVersions?.parse(list)
-    expect(data(list).map(({ version }) => version)).toEqual(['1.0.2', '1.0.1', '1.0.0'])
-    expect(data(list).map((version) => (version.data as Json).description)).toEqual(['three', 'two', 'one'])
-    for (const version of data(list)) {
-      const got = await ok('GET', `/v2/tools/${tool._id}/versions/${version._id}`)
-      expect(strict.version?.parse(got)).toEqual(version)
-      expect(got.checksum).toBe(checksumOf(got.data))
-      expect([got.entityType, got.entityId]).toEqual(['tool', tool._id as string])
-    }
-    const other = await ok('POST', '/v2/tools', { key: 'other', function: { name: 'f' } })
-    const strange = await call('GET', `/v2/tools/${other._id}/versions/${data(list)[0]?._id}`)
-    expect(strange.status).toBe(404)
-    expect(strange.body.message).toStartWith('Tool or version not found: ')
-  })
-
-  test('versions of writers at the same time have no gaps, and the last one wins', async () => {
-    const tool = await ok('POST', '/v2/tools', { key: 'contended', function: { name: 'f' } })
-    const names = Array.from({ length: 40 }, (_, index) => `name ${index}`)
-    await Promise.all(names.map((description) => ok('PATCH', `/v2/tools/${tool._id}`, { description })))
-    const versions = data(await ok('GET', `/v2/tools/${tool._id}/versions?limit=200`))
-    expect(versions.map(({ version }) => version)).toEqual(names.map((_, index) => `1.0.${40 - index}`).concat('1.0.0'))
-    expect(versions[0]?.data).toEqual(await ok('GET', `/v2/tools/${tool._id}`))
-  })
-
-  test('evaluator versions: ten a page, and the limit goes up to 200', async () => {
-    const body = {
-      type: 'llm_eval',
-      key: 'counted',
-      path: 'Default',
-      prompt: 'x',
-      model: 'openai/gpt-4o',
-      description: '',
-    }
-    const { _id } = await ok('POST', '/v2/evaluators', body)
-    for (let count = 0; count < 12; count++) await ok('PATCH', `/v2/evaluators/${_id}`, { prompt: `prompt ${count}` })
-    const at = `/v2/evaluators/${_id}/versions`
-    const page = await ok('GET', at)
-    expect([data(page).length, page.has_more]).toEqual([10, true])
-    expect(data(await ok('GET', `${at}?limit=200`))).toHaveLength(13)
-    const missing = await call('GET', `/v2/evaluators/${REVIEW}/versions`)
-    expect([missing.status, missing.body.message]).toEqual([404, expect.stringMatching(/^Evaluator not found/)])
-  })
-
-  test('tools come all at once when no limit is given, with parameters that strict clients take', async () => {
-    const calls = session('many tools')
-    const many = session('many-tools')
-    expect((await calls.call('GET', '/v2/tools')).status).toBe(400)
-    for (let count = 0; count < 60; count++) {
-      const parameters = count % 2 ? { type: 'object', properties: {} } : {}
-      await many.ok('POST', '/v2/tools', { key: `tool-${count}`, function: { name: 'f', parameters } })
-    }
-    const list = await many.ok('GET', '/v2/tools')
-    strict.tools?.parse(list)
-    expect([data(list).length, list.has_more]).toEqual([60, false])
-  })
-})
-
 describe('evaluators', () => {
   const llm = { type: 'llm_eval', path: 'Default', prompt: 'x', model: 'openai/gpt-4o' }
   test('the answer has no output_type, and a description even when none is sent', async () => {
@@ -261,86 +194,5 @@ describe('contacts', () => {
   test.each(refused)('%j is refused at %s', async (wrong, param) => {
     const { status, body } = await call('POST', '/v2/contacts', { external_id: 'x', ...wrong })
     expect([status, (body.error as Json).param]).toEqual([400, param])
-  })
-})
-
-describe('feedback', () => {
-  const one = { property: 'rating', value: ['good'], trace_id: 'elsewhere' }
-  const listed = async (calls: ReturnType<typeof session>) =>
-    data(await calls.ok('GET', '/v2/feedback')).map(({ id }) => id)
-  test.each(PRODUCTS)('about %s, removed again', async (product) => {
-    const calls = session('products')
-    const sent = strict.feedback?.parse(await calls.ok('POST', '/v2/feedback', { ...one, product })) as Json
-    expect(sent).toMatchObject({ ...one, product })
-    await settled('products')
-    expect(await listed(calls)).toEqual([sent.id])
-    const removal = { id: sent.id, trace_id: one.trace_id, product }
-    expect(strict.feedbackRemoved?.parse(await calls.ok('POST', '/v2/feedback/remove', removal))).toEqual(removal)
-    await settled('products')
-    expect(await listed(calls)).toEqual([])
-    expect((await calls.call('POST', '/v2/feedback/remove', removal)).status).toBe(404)
-  })
-
-  test('events are applied in the order in which they were dispatched', async () => {
-    const calls = session('order')
-    const send = (value: string) => calls.ok('POST', '/v2/feedback', { ...one, id: 'mine', value })
-    const remove = () =>
-      calls.ok('POST', '/v2/feedback/remove', { id: 'mine', trace_id: one.trace_id, product: 'router' })
-    await Promise.all([send('first'), remove(), send('second')])
-    await settled('order')
-    expect(data(await calls.ok('GET', '/v2/feedback'))).toMatchObject([
-      { id: 'mine', value: 'second', product: 'deployments' },
-    ])
-    const events = data(await calls.ok('GET', '/_understudy/events'))
-    expect(events.map(({ type, status }) => [type, status])).toEqual([
-      ['feedback.submitted', 'applied'],
-      ['feedback.removed', 'applied'],
-      ['feedback.submitted', 'applied'],
-    ])
-  })
-
-  test.each(['text', 4, ['a', 'b']])('the value %j', async (value) => {
-    expect(await session('values').ok('POST', '/v2/feedback', { ...one, value })).toMatchObject({ value })
-  })
-  const refused: [Json, string][] = [
-    [{ value: { a: 1 } }, 'value'],
-    [{ value: [1] }, 'value[0]'],
-    [{ product: 'shoes' }, 'product'],
-    [{ property: undefined }, 'property'],
-    [{ trace_id: undefined }, 'trace_id'],
-  ]
-  test.each(refused)('%j is refused at %s', async (wrong, param) => {
-    const { status, body } = await call('POST', '/v2/feedback', { ...one, ...wrong })
-    expect([status, (body.error as Json).param]).toEqual([400, param])
-  })
-
-  test('a trace that nobody knows is accepted with a warning; a known one without; strict refuses', async () => {
-    const calls = session('warned')
-    const warned = await calls.call('POST', '/v2/feedback', one)
-    expect(warned.headers.get('x-understudy-warning')).toContain('"elsewhere"')
-    expect((await calls.ok('GET', '/_understudy/traces')).warnings).toMatchObject([
-      expect.stringContaining('"elsewhere"'),
-    ])
-    const chat = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'hello' }] }
-    const trace_id = (await calls.call('POST', '/v2/router/chat/completions', chat)).headers.get('x-understudy-trace')
-    const known = await calls.call('POST', '/v2/feedback', { ...one, trace_id })
-    expect([known.status, known.headers.get('x-understudy-warning')]).toEqual([200, null])
-    const exact = emptyWorkspace({ strict: true })
-    const refused = await workspaceOf(exact).call('POST', '/v2/feedback', one)
-    expect([refused.status, (refused.body.error as Json).param]).toEqual([404, 'trace_id'])
-    exact.close()
-  })
-
-  test('an event that a stopped process left is applied by the next one', async () => {
-    const folder = emptyFolder()
-    const db = join(folder.path, 'events.db')
-    const before = emptyWorkspace({ db })
-    await workspaceOf(before).ok('POST', '/v2/feedback', one)
-    before.close()
-    const after = emptyWorkspace({ db })
-    await after.understudy.sessions.get('default').clock.sleep(1_000)
-    expect(data(await workspaceOf(after).ok('GET', '/v2/feedback'))).toMatchObject([one])
-    after.close()
-    folder.remove()
   })
 })

@@ -16,14 +16,22 @@ const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.
 
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
-    ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json}').scanSync(root),
+    ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
     ...swaggerAssets.map((name) => `node_modules/swagger-ui-dist/${name}`),
     ...Object.keys(tables).map((name) => `dist/${name}`),
   ].sort()
   const result = await Bun.build({
     root,
     entrypoints: ['src/main.ts', ...assets].map((path) => join(root, path)),
-    loader: { '.yaml': 'file', '.yml': 'file', '.json': 'file', '.css': 'file', '.png': 'file', '.bin': 'file' },
+    loader: {
+      '.yaml': 'file',
+      '.yml': 'file',
+      '.json': 'file',
+      '.md': 'file',
+      '.css': 'file',
+      '.png': 'file',
+      '.bin': 'file',
+    },
     // A folder of their own: a script that is served would else be replaced by the module made of it.
     naming: { asset: 'assets/[dir]/[name].[ext]' },
     format: 'esm',

@@ -7,6 +7,8 @@ import { VERSION } from '../version.ts'
 import { checkCommand } from './check.ts'
 import { schemaCommand } from './schema.ts'
 import { serveCommand } from './serve.ts'
+import { ServerError } from './server.ts'
+import { resetCommand, seedCommand, snapshotCommand } from './snapshot.ts'
 import { TraceError, traceCommand } from './trace.ts'
 
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
@@ -22,7 +24,15 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .showSuggestionAfterError(false)
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-  for (const command of [serveCommand(), checkCommand(), schemaCommand(), traceCommand()]) {
+  for (const command of [
+    serveCommand(),
+    checkCommand(),
+    schemaCommand(),
+    traceCommand(),
+    snapshotCommand(),
+    seedCommand(),
+    resetCommand(),
+  ]) {
     program.addCommand(command)
     for (const one of [command, ...command.commands]) {
       one
@@ -51,7 +61,7 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
     process.exit(USAGE)
   }
-  if (error instanceof DatabaseError || error instanceof TraceError) {
+  if (error instanceof DatabaseError || error instanceof TraceError || error instanceof ServerError) {
     console.error(`understudy: ${error.message}`)
     process.exit(1)
   }

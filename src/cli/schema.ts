@@ -3,8 +3,9 @@ import { Argument, Command } from 'commander'
 import { z } from 'zod'
 import { fixtureSchema } from '../backends/fixture/load.ts'
 import { operations } from '../endpoints/index.ts'
+import { SeedSchema } from '../resources/seed-file.ts'
 
-const schemas: Record<string, () => object> = { fixture: fixtureFileSchema }
+const schemas: Record<string, () => object> = { fixture: fixtureFileSchema, seed: seedFileSchema }
 
 export function schemaCommand(): Command {
   return new Command('schema')
@@ -20,5 +21,12 @@ function fixtureFileSchema(): object {
   return {
     title: 'Understudy fixture file, version 1',
     ...z.toJSONSchema(z.union([one, z.array(one)]), { io: 'input', unrepresentable: 'any' }),
+  }
+}
+
+function seedFileSchema(): object {
+  return {
+    title: 'Understudy seed file, version 1',
+    ...z.toJSONSchema(SeedSchema, { io: 'input', unrepresentable: 'any' }),
   }
 }

@@ -33,6 +33,8 @@ export interface PageFilter {
 export interface Records {
   get(kind: string, workspace: string, id: string): { parent: string; body: Fields } | undefined
   byKey(kind: string, workspace: string, parent: string, key: string): Fields | undefined
+  /** A record of any workspace by its id, or else by its key. */
+  lookUp(kind: string, name: string): Fields | undefined
   /** Newest first. `hasMore` says whether the list goes on in the direction of paging. */
   page(filter: PageFilter): { data: Fields[]; hasMore: boolean }
   /** Whether a page can begin at this id. */
@@ -48,6 +50,24 @@ export interface Records {
   remove(id: string): void
   /** The number of the next record: 1, 2, ...; goes on after a restart and never comes twice. */
   nextNumber(): number
+  /** Whether there has never been a record. */
+  isNew(): boolean
+  /** Counts again from what is stored, after something else has replaced it. */
+  refresh(): void
+}
+
+/** What belongs to records of a session but is no JSON; it goes when its record goes. */
+export interface Contents {
+  putFile(seq: number, bytes: Uint8Array): void
+  /** The bytes of a file record, by its id. */
+  file(id: string): Uint8Array | undefined
+  putChunk(seq: number, chunk: { knowledge: string; text: string; vector: Float32Array }): void
+  /** Scores from 0 to 1 of chunks that hold any of these words (letters and digits), by number. */
+  byWords(knowledge: string, words: readonly string[], limit: number): Map<number, number>
+  /** Cosines of all chunks of a knowledge base with a unit vector, by number. */
+  byVector(knowledge: string, vector: Float32Array): Map<number, number>
+  /** A record by its number. */
+  bySeq(seq: number): Fields | undefined
 }
 
 /** Who makes a call, and where the records it makes belong. */

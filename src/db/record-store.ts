@@ -1,5 +1,5 @@
 // Workspace records in SQLite: one table for every kind, so that a new resource needs no migration.
-import { and, asc, count, desc, eq, gt, isNotNull, lt, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, isNotNull, lt, or, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Fields, PageFilter, Records } from '../contract/record.ts'
 import type { Database } from './open.ts'
@@ -41,11 +41,27 @@ export function recordStore(connection: Database): Records {
     .orderBy(asc(records.seq))
     .limit(place('limit'))
     .prepare()
+  const insert = database
+    .insert(records)
+    .values({
+      seq: place('seq'),
+      kind: place('kind'),
+      id: place('id'),
+      workspace: place('workspace'),
+      parent: place('parent'),
+      key: place('key'),
+      body: place('body'),
+    })
+    .prepare()
+  const update = database
+    .update(records)
+    .set({ key: sql`${place('key')}`, body: sql`${place('body')}` })
+    .where(eq(records.id, place('id')))
+    .prepare()
   // Numbers of removed records are not given again, so the counter is kept apart from the rows.
-  const last = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").get() as
-    | { seq: number }
-    | undefined
-  let numbers = last?.seq ?? 0
+  const sequence = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
+  const lastNumber = () => Number(sequence.get() ?? 0)
+  let numbers = lastNumber()
 
   const seqOf = ({ kind, workspace, parent }: PageFilter, id: string) =>
     seqById.get({ kind, workspace, parent, id })?.seq
@@ -57,6 +73,15 @@ export function recordStore(connection: Database): Records {
     byKey(kind, workspace, parent, key) {
       const row = byKey.get({ kind, workspace, parent, key })
       return row && fieldsOf(row)
+    },
+    lookUp(kind, name) {
+      const rows = database
+        .select({ body: records.body })
+        .from(records)
+        .where(and(eq(records.kind, kind), or(eq(records.id, name), eq(records.key, name))))
+        .all()
+      const found = rows.map(fieldsOf)
+      return found.find(({ _id }) => _id === name) ?? found[0]
     },
     page(filter) {
       const { kind, workspace, parent, limit, after, before } = filter
@@ -97,17 +122,10 @@ export function recordStore(connection: Database): Records {
         .limit(1)
         .get() !== undefined,
     insert({ body, ...record }) {
-      database
-        .insert(records)
-        .values({ ...record, body: JSON.stringify(body) })
-        .run()
+      insert.run({ ...record, body: JSON.stringify(body) })
     },
     update(id, { key, body }) {
-      database
-        .update(records)
-        .set({ key, body: JSON.stringify(body) })
-        .where(eq(records.id, id))
-        .run()
+      update.run({ id, key, body: JSON.stringify(body) })
     },
     remove(id) {
       database.run(sql`
@@ -116,5 +134,9 @@ export function recordStore(connection: Database): Records {
         ) DELETE FROM records WHERE id IN (SELECT id FROM doomed)`)
     },
     nextNumber: () => ++numbers,
+    isNew: () => numbers === 0,
+    refresh() {
+      numbers = lastNumber()
+    },
   }
 }

@@ -45,6 +45,7 @@ export function mountDocs(app: Elysia, documented: Documented, rename: (text: st
           { name: 'Router', description: 'The model gateway.' },
           { name: 'Projects', description: 'What the first name of a path stands for.' },
           { name: 'Datasets', description: 'Datasets and their datapoints.' },
+          { name: 'Knowledge', description: 'Files, and what can be found in them.' },
           { name: 'Evaluators', description: 'Questions about a text that a model or a schema answers.' },
           { name: 'Human review sets', description: 'Which spans people review.' },
           { name: 'Tools', description: 'Functions that models may call.' },

@@ -1,7 +1,7 @@
 // A workspace resource as data: what create, list, get, update and delete need to know of it.
 import type { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
-import type { Caller, Fields, Records } from '../contract/record.ts'
+import type { Caller, Contents, Fields, Records } from '../contract/record.ts'
 import type { IdForm } from '../contract/workspace.ts'
 
 /** The verbs that every resource may have. */
@@ -11,6 +11,7 @@ export type Verb = (typeof VERBS)[number]
 /** What a change is made with. All of it happens inside one transaction, at one instant. */
 export interface Work {
   readonly records: Records
+  readonly contents: Contents
   readonly caller: Caller
   /** The instant, as ISO 8601 with milliseconds. */
   readonly now: string

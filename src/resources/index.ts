@@ -1,5 +1,6 @@
 // The registry of the workspace: one line a resource.
 import type { Route } from '../contract/route.ts'
+import { chunkHandlers } from './chunk.ts'
 import { contacts } from './contacts.ts'
 import { datapoints } from './datapoints.ts'
 import { datasets, datasetVersions } from './datasets.ts'
@@ -7,9 +8,13 @@ import type { Resource } from './define.ts'
 import { evaluators, evaluatorVersions } from './evaluators.ts'
 import { type EventHandler, events } from './events.ts'
 import { feedback, feedbackHandlers, feedbackRoutes } from './feedback.ts'
+import { fileRoutes, files } from './files.ts'
+import { chunks, datasources, knowledgeBases } from './knowledge.ts'
 import { projects } from './projects.ts'
 import { reviewSets } from './review-sets.ts'
 import { type ResourceDeps, routesOf } from './routes.ts'
+import { searchRoute } from './search.ts'
+import { stateRoutes } from './state.ts'
 import { tools, toolVersions } from './tools.ts'
 
 /** All resources, each after the one it lies in. */
@@ -18,6 +23,10 @@ export const resources: readonly Resource[] = [
   datasets,
   datasetVersions,
   datapoints,
+  files,
+  knowledgeBases,
+  datasources,
+  chunks,
   evaluators,
   evaluatorVersions,
   reviewSets,
@@ -32,7 +41,10 @@ export const resources: readonly Resource[] = [
 export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
   ...resources.flatMap((resource) => routesOf(resource, deps)),
   ...feedbackRoutes(deps),
+  ...fileRoutes(deps),
+  searchRoute(deps),
+  ...stateRoutes(deps),
 ]
 
 /** What events do, by type. */
-export const eventHandlers: Record<string, EventHandler> = { ...feedbackHandlers }
+export const eventHandlers: Record<string, EventHandler> = { ...feedbackHandlers, ...chunkHandlers }

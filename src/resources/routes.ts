@@ -2,7 +2,7 @@
 import type { Caller, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
-import type { Session } from '../sessions/sessions.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
 import { notFound, oneOf, type Resource, type Verb, type Work } from './define.ts'
 import { deleteRecord, findRecord, type Params, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
@@ -11,6 +11,9 @@ import { workOf } from './work.ts'
 export interface ResourceDeps {
   /** The session that a request means, its workspace filled, and who asks. */
   callOf(request: Request): Promise<{ session: Session; caller: Caller }>
+  sessions: Sessions
+  /** The session that a request means, as it is. */
+  sessionOf(request: Request): Session
   /** Has the events of a session applied that wait for their turn. */
   wake(session: Session): void
   /** Whether what looks like a mistake is refused instead of noted. */
@@ -67,7 +70,9 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   /** Runs a change in one transaction and answers with what it gives. */
   const change = async (request: Request, run: (work: Work) => Fields) => {
     const { session, caller } = await deps.callOf(request)
-    return shown(resource, await session.transact(() => run(workOf(session, caller))))
+    const record = await session.transact(() => run(workOf(session, caller)))
+    deps.wake(session)
+    return shown(resource, record)
   }
   switch (verb) {
     case 'create':

@@ -59,11 +59,18 @@ export function putRecord(resource: Resource, work: Work, input: Fields, params:
   const held = key === null ? undefined : work.records.byKey(resource.kind, work.caller.workspace, '', key)
   return held
     ? updateRecord(resource, work, input, { ...params, [resource.param]: String(held._id) })
-    : createRecord(resource, work, input, params)
+    : createRecord(resource, work, input, { params })
+}
+
+/** Where a new record goes, and what is stored beside it under its number. */
+interface Making {
+  params?: Params
+  beside?: (made: { seq: number }) => void
 }
 
 /** Makes a record of a valid body. */
-export function createRecord(resource: Resource, work: Work, input: Fields, params: Params = {}): Fields {
+export function createRecord(resource: Resource, work: Work, input: Fields, making: Making = {}): Fields {
+  const { params = {}, beside } = making
   const { records, caller, now } = work
   const { kind } = resource
   const parents = parentsOf(resource, work, params)
@@ -82,6 +89,7 @@ export function createRecord(resource: Resource, work: Work, input: Fields, para
   const parent = parents.at(-1) ?? ''
   refuseTaken(resource, work, parent, body)
   records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
+  beside?.({ seq })
   if (resource.versioned) addVersion(resource, work, body)
   resource.changed?.(work, { verb: 'create', parents, record: body })
   return body

@@ -5,10 +5,11 @@ import type { Session } from '../sessions/sessions.ts'
 import type { Work } from './define.ts'
 
 /** The work of one transaction; made inside it, so that its instant is that of the transaction. */
-export function workOf({ clock, name, records, seed }: Session, caller: Caller): Work {
+export function workOf({ clock, contents, name, records, seed }: Session, caller: Caller): Work {
   const now = clock.now()
   return {
     records,
+    contents,
     caller,
     now: new Date(now).toISOString(),
     newId(form, kind) {

@@ -1,10 +1,12 @@
 // A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
 import type { Kept } from '../contract/kept.ts'
-import type { Records } from '../contract/record.ts'
+import type { Contents, Records } from '../contract/record.ts'
+import { contentStore } from '../db/content-store.ts'
 import { keptStore } from '../db/kept-store.ts'
 import { type Database, openClone, openFile, template } from '../db/open.ts'
 import { recordStore } from '../db/record-store.ts'
+import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
 import { type Clock, realClock, virtualClock } from '../lib/clock.ts'
@@ -19,8 +21,14 @@ export interface Session {
   readonly kept: Kept
   /** The workspace. */
   readonly records: Records
+  /** Files, and the chunks of knowledge bases. */
+  readonly contents: Contents
   /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
+  /** Everything that is stored. */
+  snapshot(): Snapshot
+  /** Puts a snapshot in the place of everything that is stored, or nothing at all; counts go on from there. */
+  replace(snapshot: Snapshot | null): Promise<void>
   /** Aborted when the session is closed. */
   readonly ended: AbortSignal
   /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
@@ -80,14 +88,23 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
     const traces = traceStore(database, writer)
     let calls = traces.lastSeq()
     const uses = new Map<string, number>()
+    const records = recordStore(database)
     return {
       name,
       seed,
       clock: clock === 'virtual' ? virtualClock() : realClock,
       traces,
       kept: keptStore(database, writer),
-      records: recordStore(database),
+      records,
+      contents: contentStore(database),
       transact: writer.transact,
+      snapshot: () => dump(database),
+      async replace(snapshot) {
+        await writer.transact(() => (snapshot ? restore(database, snapshot) : clear(database)))
+        records.refresh()
+        calls = traces.lastSeq()
+        uses.clear()
+      },
       ended: ending.signal,
       secret: clock === 'virtual' ? `${seed}:${name}` : processSecret(),
       nextCall: () => ++calls,

@@ -27,7 +27,8 @@ export function workspaceOf(app: ReturnType<typeof createTestApp>, headers: Reco
 }
 
 /** Settings of a workspace without seeds. */
-export const emptyWorkspace = (settings: Parameters<typeof createTestApp>[0] = {}) => createTestApp(settings)
+export const emptyWorkspace = (settings: Parameters<typeof createTestApp>[0] = {}) =>
+  createTestApp({ seed_file: ['none'], ...settings })
 
 /** Parses a record as a strict client does; resources that such clients do not know pass. */
 export const parsed = (resource: Resource, record: unknown): Json =>

@@ -1,0 +1,62 @@
+// npm run bench store [SIZES]: reads, writes and list pages per second with ever more records; the cost must not grow.
+import { readConfig } from '../src/config.ts'
+import { createUnderstudy } from '../src/deps.ts'
+import { inFolder, median, megabytes } from './support.ts'
+
+const sizes = (process.argv[2] ?? '100,10000,1000000').split(',').map(Number)
+const SECONDS = 2
+const RUNS = 3
+const BATCH = 1_000
+const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+
+/** Calls per second, one after another. */
+async function rate(run: () => Promise<unknown>): Promise<number> {
+  const rates: number[] = []
+  for (let turn = 0; turn < RUNS; turn++) {
+    const until = performance.now() + (SECONDS * 1_000) / RUNS
+    const began = performance.now()
+    let calls = 0
+    while (performance.now() < until) {
+      await run()
+      calls++
+    }
+    rates.push((calls * 1_000) / (performance.now() - began))
+  }
+  return median(rates)
+}
+
+await inFolder(async (folder) => {
+  const config = { ...readConfig({ seed_file: ['none'] }, {}), db: `${folder}/store.db` }
+  const { app, sessions } = createUnderstudy(config, (error) => {
+    throw error
+  })
+  const call = async (method: string, path: string, body?: unknown) => {
+    const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const response = await app.fetch(new Request(`http://localhost${path}`, request))
+    if (!response.ok) throw new Error(await response.text())
+    return (await response.json()) as { _id: string; data: { _id: string }[] }
+  }
+  let made = 0
+  let renamed = 0
+  const create = () => call('POST', '/v2/contacts', { external_id: `user-${made++}`, display_name: 'Somebody' })
+  const rows = []
+  for (const size of sizes) {
+    while (made < size) await Promise.all(Array.from({ length: Math.min(BATCH, size - made) }, create))
+    const [newest] = (await call('GET', '/v2/contacts?limit=1')).data
+    const [oldest] = (await call('GET', `/v2/contacts?limit=200&ending_before=${newest?._id}`)).data
+    const middle = oldest ?? newest
+    const page = `/v2/contacts?limit=50&starting_after=${middle?._id}`
+    rows.push({
+      records: made,
+      'reads/s': Math.round(await rate(() => call('GET', `/v2/contacts/${middle?._id}`))),
+      'pages/s': Math.round(await rate(() => call('GET', page))),
+      'updates/s': Math.round(
+        await rate(() => call('PATCH', `/v2/contacts/${middle?._id}`, { display_name: `${renamed++}` })),
+      ),
+      'creates/s': Math.round(await rate(create)),
+      memory: megabytes(process.memoryUsage.rss()),
+    })
+  }
+  console.table(rows)
+  sessions.close()
+})

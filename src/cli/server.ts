@@ -1,0 +1,35 @@
+// What commands that change a running server share: where it is, and how its refusals are told.
+import type { Command } from 'commander'
+import { serverAddress } from '../config.ts'
+
+/** The server, or a file, does not give what was asked for; the message is one line. */
+export class ServerError extends Error {}
+
+/** Which server, and which of its sessions. */
+export interface ServerFlags {
+  url?: string
+  token?: string
+  session?: string
+}
+
+/** Adds those flags to a command. */
+export const withServer = (command: Command): Command =>
+  command
+    .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+    .option('--token <TOKEN>', 'a token that may call')
+    .option('--session <NAME>', 'the session (default: default)')
+
+/** Calls a path of the server; throws `ServerError` when it is not there or refuses. */
+export async function callServer(flags: ServerFlags, method: string, path: string, body?: unknown): Promise<unknown> {
+  const { url, token } = serverAddress(flags)
+  const headers: Record<string, string> = { authorization: `Bearer ${token}` }
+  if (flags.session !== undefined) headers['x-understudy-session'] = flags.session
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+  const response = await fetch(`${url}${path}`, request).catch(() => {
+    throw new ServerError(`no server answers at ${url}: start one with understudy serve, or name it with --url`)
+  })
+  const answer = (await response.json()) as { message?: string }
+  if (!response.ok) throw new ServerError(answer.message ?? `${url} answered ${response.status}`)
+  return answer
+}

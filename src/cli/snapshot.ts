@@ -1,0 +1,111 @@
+// understudy snapshot, reset and seed: the state of a running server's session as a whole.
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Command } from 'commander'
+import { canonicalJson } from '../lib/canonical.ts'
+import { parseSeed } from '../resources/seed-file.ts'
+import { callServer, ServerError, type ServerFlags, withServer } from './server.ts'
+
+type Row = Record<string, unknown>
+interface Snapshot {
+  understudy_snapshot: number
+  tables: Record<string, Row[]>
+}
+const SNAPSHOT = '/_understudy/snapshot'
+
+export function snapshotCommand(): Command {
+  const snapshot = new Command('snapshot').description('save, load or compare everything that a session holds')
+  const sub = (name: string, description: string) => {
+    const command = withServer(new Command(name).description(description).argument('<FILE>', 'the snapshot'))
+    snapshot.addCommand(command)
+    return command
+  }
+  sub('save', 'write the session to a file').action(async (file: string, flags: ServerFlags) => {
+    const text = `${JSON.stringify(await callServer(flags, 'GET', SNAPSHOT), null, 1)}\n`
+    // Renamed into place, so that nobody ever reads half of it.
+    const draft = `${file}.${process.pid}`
+    writeFileSync(draft, text)
+    renameSync(draft, file)
+    console.log(`saved ${file}`)
+  })
+  sub('load', 'put a file in the place of the session').action(async (file: string, flags: ServerFlags) => {
+    await callServer(flags, 'POST', SNAPSHOT, readSnapshot(file))
+    console.log(`loaded ${file}`)
+  })
+  sub('diff', 'say what the session has more, less or otherwise than a file; exit 1 when they differ').action(
+    async (file: string, flags: ServerFlags) => {
+      const lines = differences(readSnapshot(file), (await callServer(flags, 'GET', SNAPSHOT)) as Snapshot)
+      for (const line of lines) console.log(line)
+      if (lines.length > 0) process.exitCode = 1
+      else console.log('no differences')
+    },
+  )
+  return snapshot
+}
+
+export function resetCommand(): Command {
+  return withServer(new Command('reset').description('forget everything that a session holds'))
+    .option('--all', 'every session')
+    .action(async (flags: ServerFlags & { all?: boolean }) => {
+      const { sessions } = (await callServer(flags, 'POST', `/_understudy/reset?all=${flags.all === true}`)) as {
+        sessions: string[]
+      }
+      console.log(`reset ${sessions.join(', ')}`)
+    })
+}
+
+export function seedCommand(): Command {
+  return withServer(new Command('seed').description('fill the workspace from a file; again changes nothing'))
+    .argument('<FILE>', 'the seed file')
+    .action(async (file: string, flags: ServerFlags) => {
+      const yaml = readText(file)
+      const beside = (name: string) => {
+        const path = join(dirname(file), name)
+        return existsSync(path) ? readFileSync(path) : undefined
+      }
+      // Read here first, so that a mistake is told with the place in this file.
+      const { documents } = parseSeed(yaml, file, beside)
+      const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
+      await callServer(flags, 'POST', '/_understudy/seed', {
+        name: file,
+        yaml,
+        documents: Object.fromEntries(encoded),
+      })
+      console.log(`seeded from ${file}`)
+    })
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ServerError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function readSnapshot(file: string): Snapshot {
+  try {
+    return JSON.parse(readText(file))
+  } catch (error) {
+    if (error instanceof ServerError) throw error
+    throw new ServerError(`${file} is no snapshot: ${(error as Error).message}`)
+  }
+}
+
+/** A line for each row that only one side has (`-` the first, `+` the second) or that differs (`~`, with the columns). */
+function differences(before: Snapshot, after: Snapshot): string[] {
+  const names = [...new Set([...Object.keys(before.tables), ...Object.keys(after.tables)])].sort()
+  return names.flatMap((table) => {
+    const [left, right] = [byKey(before.tables[table]), byKey(after.tables[table])]
+    const keys = [...new Set([...left.keys(), ...right.keys()])]
+    return keys.flatMap((key) => {
+      const [one, other] = [left.get(key), right.get(key)]
+      if (!one || !other) return [`${one ? '-' : '+'} ${table} ${key}`]
+      const changed = Object.keys(one).filter((column) => canonicalJson(one[column]) !== canonicalJson(other[column]))
+      return changed.length > 0 ? [`~ ${table} ${key}: ${changed.join(', ')}`] : []
+    })
+  })
+}
+
+const byKey = (rows: readonly Row[] = []) =>
+  new Map(rows.map((row) => [[row.kind, row.id ?? row.name ?? row.seq ?? row.rowid].filter(Boolean).join(' '), row]))

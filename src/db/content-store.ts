@@ -1,0 +1,56 @@
+// What belongs to records but is no JSON: the bytes of files, and the chunks of knowledge bases by word and by vector.
+import { eq, sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/better-sqlite3'
+import type { Contents } from '../contract/record.ts'
+import type { Database } from './open.ts'
+import { blobs, records, vectors } from './schema.ts'
+
+const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+/** A blob may begin at an odd address, so its numbers are copied. */
+const vectorOf = (bytes: Buffer) => new Float32Array(new Uint8Array(bytes).buffer)
+const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)
+
+export function contentStore(connection: Database): Contents {
+  const database = drizzle(connection)
+  return {
+    putFile(seq, bytes) {
+      database
+        .insert(blobs)
+        .values({ seq, bytes: Buffer.from(bytes) })
+        .run()
+    },
+    file: (id) =>
+      database
+        .select({ bytes: blobs.bytes })
+        .from(blobs)
+        .innerJoin(records, eq(records.seq, blobs.seq))
+        .where(eq(records.id, id))
+        .get()?.bytes,
+    putChunk(seq, { knowledge, text, vector }) {
+      database
+        .insert(vectors)
+        .values({ seq, knowledge, vector: bytesOf(vector) })
+        .run()
+      database.run(sql`INSERT INTO chunk_texts (rowid, text) VALUES (${seq}, ${text})`)
+    },
+    byWords(knowledge, words, limit) {
+      const query = words.map((word) => `"${word}"`).join(' OR ')
+      // The best match is 1; SQLite's own numbers mean nothing by themselves.
+      const found = database.all<{ seq: number; rank: number }>(sql`
+        SELECT chunk_texts.rowid AS seq, chunk_texts.rank AS rank FROM chunk_texts
+        JOIN vectors ON vectors.seq = chunk_texts.rowid
+        WHERE chunk_texts MATCH ${query} AND vectors.knowledge = ${knowledge}
+        ORDER BY rank, seq LIMIT ${limit}`)
+      const best = found[0]?.rank ?? 0
+      return new Map(found.map(({ seq, rank }) => [seq, best === 0 ? 1 : rank / best]))
+    },
+    byVector(knowledge, vector) {
+      const rows = database.select().from(vectors).where(eq(vectors.knowledge, knowledge)).all()
+      return new Map(rows.map((row) => [row.seq, dot(vectorOf(row.vector), vector)]))
+    },
+    bySeq: (seq) => {
+      const row = database.select({ body: records.body }).from(records).where(eq(records.seq, seq)).get()
+      return row && JSON.parse(row.body)
+    },
+  }
+}

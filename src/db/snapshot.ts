@@ -1,0 +1,67 @@
+// Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
+import type { Database } from './open.ts'
+
+/** Version of the format; a newer one is refused. */
+export const SNAPSHOT_FORMAT = 1
+
+type Row = Record<string, unknown>
+/** A session's data by table. Bytes are `{ base64 }`; a column that holds JSON is JSON. */
+export interface Snapshot {
+  understudy_snapshot: number
+  tables: Record<string, Row[]>
+}
+
+const JSON_COLUMNS: Record<string, string> = { records: 'body', kept: 'value', traces: 'record' }
+/** The full-text index is a table of its own kind, with tables behind it. */
+const INDEX = 'chunk_texts'
+
+/** Columns by table; the counters of `AUTOINCREMENT` come last, since inserting rows changes them. */
+function tablesOf(database: Database): [string, string[]][] {
+  const names = database
+    .prepare(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
+       AND name NOT LIKE '${INDEX}!_%' ESCAPE '!' ORDER BY name`,
+    )
+    .pluck()
+    .all() as string[]
+  return [...names, 'sqlite_sequence'].map((name) => {
+    const columns = database.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(name) as string[]
+    return [name, name === INDEX ? ['rowid', 'text'] : columns]
+  })
+}
+
+const packed = (value: unknown) =>
+  value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value
+const unpacked = (value: unknown) =>
+  typeof value === 'object' && value !== null ? Buffer.from(String((value as Row).base64), 'base64') : value
+
+/** The whole of a database. */
+export function dump(database: Database): Snapshot {
+  const tables = tablesOf(database).map(([name, columns]) => {
+    const json = JSON_COLUMNS[name]
+    const rows = database.prepare(`SELECT ${columns.join(', ')} FROM ${name} ORDER BY 1, 2`).all() as Row[]
+    const read = ([column, value]: [string, unknown]) =>
+      column === json ? [column, JSON.parse(String(value))] : [column, packed(value)]
+    return [name, rows.map((row) => Object.fromEntries(Object.entries(row).map(read)))]
+  })
+  return { understudy_snapshot: SNAPSHOT_FORMAT, tables: Object.fromEntries(tables) }
+}
+
+/** Empties a database; belongs inside a transaction. */
+export function clear(database: Database): void {
+  for (const [name] of tablesOf(database)) database.exec(`DELETE FROM ${name}`)
+}
+
+/** Puts a dumped database in the place of what is there; belongs inside a transaction. */
+export function restore(database: Database, { tables }: Snapshot): void {
+  clear(database)
+  for (const [name, columns] of tablesOf(database)) {
+    if (name === 'sqlite_sequence') database.exec('DELETE FROM sqlite_sequence')
+    const places = columns.map(() => '?').join(', ')
+    const insert = database.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`)
+    const json = JSON_COLUMNS[name]
+    const write = (row: Row) => (column: string) =>
+      column === json ? JSON.stringify(row[column]) : unpacked(row[column] ?? null)
+    for (const row of tables[name] ?? []) insert.run(...columns.map(write(row)))
+  }
+}

@@ -1,0 +1,52 @@
+// Cuts a text into chunks, after cleaning it as asked.
+
+/** What may be taken out of a text before it is cut, in the order in which it happens. */
+export const CLEAN_UPS: Record<string, (text: string) => string> = {
+  delete_emails: (text) => text.replace(/[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu, ''),
+  delete_credit_cards: (text) =>
+    text.replace(/\b\d(?:[ -]?\d){12,18}\b/g, (digits) => (passesLuhn(digits.replace(/\D/g, '')) ? '' : digits)),
+  // Two groups of digits are a number to call only when they begin like one.
+  delete_phone_numbers: (text) =>
+    text.replace(
+      /(?<![\p{L}\p{N}])(?:(?:\+|0|\()\d{1,5}\)?(?:[ ./-]?\(?\d{2,8}\)?){1,5}|\d{2,4}(?:[ ./-]\d{2,5}){2,5})(?![\p{L}\p{N}])/gu,
+      (found) => {
+        const digits = found.replace(/\D/g, '').length
+        return digits >= 7 && digits <= 15 && !DATE.test(found) ? '' : found
+      },
+    ),
+  clean_bullet_points: (text) => text.replace(/^[ \t]*[•‣◦▪●○*+-][ \t]+/gmu, ''),
+  clean_numbered_list: (text) => text.replace(/^[ \t]*(?:\d{1,3}|[a-z])[.)][ \t]+/gim, ''),
+  clean_unicode: (text) =>
+    text
+      .normalize('NFKC')
+      .replace(/[\u2018\u2019]/g, "'")
+      .replace(/[\u201c\u201d]/g, '"')
+      .replace(/[\u200b-\u200f\u202a-\u202e\u2060\ufeff\ufffd]/g, ''),
+  clean_dashes: (text) => text.replace(/[\u2010-\u2015\u2212]/g, '-').replace(/-{2,}/g, '-'),
+  clean_whitespaces: (text) =>
+    text
+      .replace(/[^\S\n]+/g, ' ')
+      .replace(/ ?\n ?/g, '\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim(),
+}
+const DATE = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}$/
+
+/** The check digit rule of payment cards. */
+function passesLuhn(digits: string): boolean {
+  const sum = [...digits].reverse().reduce((total, digit, index) => {
+    const value = Number(digit) * (index % 2 === 1 ? 2 : 1)
+    return total + (value > 9 ? value - 9 : value)
+  }, 0)
+  return sum % 10 === 0
+}
+
+/** A text without what the named clean-ups take out. */
+export const cleaned = (text: string, names: readonly string[]): string =>
+  Object.entries(CLEAN_UPS).reduce((rest, [name, clean]) => (names.includes(name) ? clean(rest) : rest), text)
+
+/** Chunks of at most `size` characters, cut between paragraphs, lines or words; neighbours share at most `overlap` characters. */
+export async function chunksOf(text: string, { size, overlap }: { size: number; overlap: number }): Promise<string[]> {
+  const { RecursiveCharacterTextSplitter } = await import('@langchain/textsplitters')
+  return new RecursiveCharacterTextSplitter({ chunkSize: size, chunkOverlap: overlap }).splitText(text)
+}

@@ -1,0 +1,76 @@
+// Files: uploaded as multipart, given back byte for byte.
+import { FileBody, FileRecord, fileId } from '../contract/knowledge.ts'
+import type { Fields } from '../contract/record.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { defineResource, type Work } from './define.ts'
+import type { ResourceDeps } from './routes.ts'
+import { createRecord, findRecord } from './verbs.ts'
+import { workOf } from './work.ts'
+
+export const files = defineResource({
+  kind: 'file',
+  noun: 'file',
+  plural: 'files',
+  tag: 'Knowledge',
+  path: '/v2/files',
+  param: 'file_id',
+  id: fileId,
+  verbs: ['list', 'get', 'delete'],
+  record: FileRecord,
+})
+
+/** A file to keep. */
+export interface NewFile {
+  name: string
+  type: string
+  purpose: string
+  bytes: Uint8Array
+}
+
+/** Stores a file. */
+export function createFile(work: Work, { name, type, purpose, bytes }: NewFile): Fields {
+  const fields = { file_name: name, content_type: type, bytes: bytes.byteLength, purpose }
+  return createRecord(files, work, fields, { beside: ({ seq }) => work.contents.putFile(seq, bytes) })
+}
+
+/** Upload and content. */
+export function fileRoutes({ callOf }: ResourceDeps): Route[] {
+  const upload = asRoute({
+    method: 'post',
+    path: '/v2/files',
+    tag: 'Knowledge',
+    summary: 'Upload a file',
+    description: 'Keeps a file, which a datasource can then be made of.',
+    operationId: 'createFile',
+    bodyType: 'multipart',
+    body: FileBody,
+    response: FileRecord,
+    errors: [400, 413, 415],
+    async handle({ request, body: { file, purpose } }) {
+      const { session, caller } = await callOf(request)
+      const bytes = new Uint8Array(await file.arrayBuffer())
+      const type = file.type === '' ? 'application/octet-stream' : file.type
+      return session.transact(() => createFile(workOf(session, caller), { name: file.name, type, purpose, bytes }))
+    },
+  })
+  const content = asRoute({
+    method: 'get',
+    path: '/v2/files/:file_id/content',
+    tag: 'Knowledge',
+    summary: 'Get the content of a file',
+    description: 'The bytes of the file.',
+    operationId: 'getFileContent',
+    response: FileBody.shape.file,
+    contentType: 'application/octet-stream',
+    errors: [400, 404],
+    async handle({ request, params }) {
+      const { session, caller } = await callOf(request)
+      const record = findRecord(files, { records: session.records, caller }, params)
+      const bytes = session.contents.file(String(record._id)) ?? new Uint8Array()
+      // Never shown as a page of ours, whatever was uploaded.
+      const headers = { 'content-type': String(record.content_type), 'content-disposition': 'attachment' }
+      return new Response(bytes.slice(), { headers })
+    },
+  })
+  return [upload, content]
+}

@@ -1,0 +1,84 @@
+// Search in knowledge bases: by words, by vectors, or by both; for clients and for the gateway.
+import { ApiError } from '../contract/error.ts'
+import { SearchAnswer, SearchBody } from '../contract/knowledge.ts'
+import type { Fields } from '../contract/record.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import type { Knowledge } from '../gateway/knowledge.ts'
+import { embed } from '../lib/embedding.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { DIMENSIONS } from './chunk.ts'
+import { knowledgeBases } from './knowledge.ts'
+import type { ResourceDeps } from './routes.ts'
+import { findRecord } from './verbs.ts'
+
+/** How a knowledge base is searched. */
+interface Search {
+  query: string
+  top_k: number
+  threshold: number
+  search_type: 'vector_search' | 'keyword_search' | 'hybrid_search'
+}
+
+const TOP_K = 5
+/** Matches by words that are looked at: far more than anybody asks for. */
+const MOST_MATCHES = 1_000
+const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** Chunks that fit, best first; equal ones in the order in which they were made. */
+export function searchChunks(
+  { contents }: Session,
+  knowledge: string,
+  search: Search,
+): { score: number; chunk: Fields }[] {
+  const { query, search_type: type, top_k, threshold } = search
+  const words = wordsOf(query)
+  const byWords =
+    type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MOST_MATCHES)
+  const byVector = type === 'keyword_search' ? new Map() : contents.byVector(knowledge, embed(query, DIMENSIONS))
+  // Both halves of a hybrid search count the same.
+  const share = type === 'hybrid_search' ? 0.5 : 1
+  const scores = [...new Set([...byWords.keys(), ...byVector.keys()])].map((seq: number) => ({
+    seq,
+    score: share * Math.max(0, byWords.get(seq) ?? 0) + share * Math.max(0, byVector.get(seq) ?? 0),
+  }))
+  return scores
+    .filter(({ score }) => score > 0 && score >= threshold)
+    .sort((a, b) => b.score - a.score || a.seq - b.seq)
+    .slice(0, top_k)
+    .map(({ seq, score }) => ({ score: Math.min(1, score), chunk: contents.bySeq(seq) ?? {} }))
+}
+
+/** What the gateway finds in the knowledge bases of a session, by id or key. */
+export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowledge => ({
+  async search(session, { knowledge_id, query, top_k = TOP_K, threshold = 0, search_type, param }) {
+    await prepare(session)
+    const base = session.records.lookUp(knowledgeBases.kind, knowledge_id)
+    if (!base) {
+      const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this session`
+      throw new ApiError(404, 'knowledge_not_found', message, { param })
+    }
+    const found = searchChunks(session, String(base._id), { query, top_k, threshold, search_type })
+    return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
+  },
+})
+
+/** Search as a route. */
+export function searchRoute({ callOf }: ResourceDeps): Route {
+  return asRoute({
+    method: 'post',
+    path: '/v2/knowledge/:knowledge_id/search',
+    tag: 'Knowledge',
+    summary: 'Search a knowledge base',
+    description: 'The chunks that fit a query, best first, as retrieval in the router finds them.',
+    operationId: 'searchKnowledgeBase',
+    examples: { returns: { query: 'How long can I return things?', top_k: 3 } },
+    body: SearchBody,
+    response: SearchAnswer,
+    errors: [400, 404, 413, 415],
+    async handle({ request, params, body }) {
+      const { session, caller } = await callOf(request)
+      const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
+      return { object: 'list', data: searchChunks(session, String(base._id), body) }
+    },
+  })
+}

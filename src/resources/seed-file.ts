@@ -1,0 +1,90 @@
+// Seed files: a whole workspace in one YAML file, with its documents beside it. Strict, with the place of every mistake.
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { ContactBody } from '../contract/contact.ts'
+import { DatapointBody, DatasetBody } from '../contract/dataset.ts'
+import { EvaluatorBody, EvaluatorPatch } from '../contract/evaluator.ts'
+import { ChunkingOptions, KnowledgeBody } from '../contract/knowledge.ts'
+import { ProjectBody } from '../contract/project.ts'
+import { ReviewSetBody } from '../contract/review-set.ts'
+import { FileError, parseSource } from '../contract/source.ts'
+import { ToolBody, ToolPatch } from '../contract/tool.ts'
+import { formatPath, problemsOf } from '../contract/validation.ts'
+import { readAsset } from '../lib/assets.ts'
+
+const Document = z.strictObject({
+  file: z.string().min(1).describe('Path of the document, from the seed file.'),
+  display_name: z.string().min(1).optional(),
+  chunking_options: ChunkingOptions.optional(),
+})
+/** What a seed file may hold. */
+export const SeedSchema = z.strictObject({
+  projects: z.array(ProjectBody.strict()).default([]),
+  contacts: z.array(ContactBody.strict()).default([]),
+  tools: z
+    .array(z.object({ ...ToolBody.shape, changes: z.array(ToolPatch.strict()).default([]) }).strict())
+    .default([])
+    .describe('Tools by key; each of `changes` makes a version.'),
+  evaluators: z
+    .array(z.intersection(EvaluatorBody, z.object({ changes: z.array(EvaluatorPatch.strict()).default([]) })))
+    .default([])
+    .describe('Evaluators by key; each of `changes` makes a version.'),
+  datasets: z
+    .array(z.object({ ...DatasetBody.shape, datapoints: z.array(DatapointBody.strict()).default([]) }).strict())
+    .default([])
+    .describe('Datasets by display_name.'),
+  knowledge: z
+    .array(z.object({ ...KnowledgeBody.shape, documents: z.array(Document).default([]) }).strict())
+    .default([])
+    .describe('Knowledge bases by key, with the documents that become datasources.'),
+  review_sets: z
+    .array(z.intersection(ReviewSetBody, z.object({ project: z.string().optional() })))
+    .default([])
+    .describe('Review sets by display_name; `project` is the name of one.'),
+})
+export type Seed = z.infer<typeof SeedSchema>
+
+/** A seed file with its documents, by the path that it calls them. */
+export interface SeedFile {
+  seed: Seed
+  documents: Map<string, Uint8Array>
+}
+
+/** Parses a seed file; `read` gives a document, undefined when there is none. Throws `FileError`. */
+export function parseSeed(text: string, name: string, read: (path: string) => Uint8Array | undefined): SeedFile {
+  const file = parseSource(name, text)
+  const value = file.value ?? {}
+  const result = SeedSchema.safeParse(value)
+  if (!result.success) {
+    const lines = problemsOf(result.error, value).map(
+      ({ path, message }) => `${file.at(path)}: ${formatPath(path) || 'the seed'} ${message}`,
+    )
+    throw new FileError(lines.join('\n'))
+  }
+  const documents = new Map<string, Uint8Array>()
+  for (const [index, base] of result.data.knowledge.entries()) {
+    for (const [place, { file: path }] of base.documents.entries()) {
+      const bytes = read(path)
+      const at = ['knowledge', index, 'documents', place, 'file']
+      if (!bytes) throw new FileError(`${file.at(at)}: ${formatPath(at)} ${JSON.stringify(path)} does not exist`)
+      documents.set(path, bytes)
+    }
+  }
+  return { seed: result.data, documents }
+}
+
+/** Reads a seed file of the user. */
+export function readSeed(path: string): SeedFile {
+  if (!existsSync(path)) throw new FileError(`seed file ${path}: there is no such file`)
+  const beside = (name: string) => {
+    const place = join(dirname(path), name)
+    return existsSync(place) ? readFileSync(place) : undefined
+  }
+  return parseSeed(readFileSync(path, 'utf8'), path, beside)
+}
+
+const SHIPPED = 'fixtures/workspace.yaml'
+/** The example that ships inside the executable. */
+export const shippedSeed = (): SeedFile =>
+  parseSeed(new TextDecoder().decode(readAsset(SHIPPED)), SHIPPED, (name) => readAsset(`fixtures/${name}`))

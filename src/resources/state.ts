@@ -1,0 +1,104 @@
+// The state of a session as a whole: save, load, reset, and fill from a seed file.
+import { z } from 'zod'
+import { ApiError } from '../contract/error.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { FileError } from '../contract/source.ts'
+import { SNAPSHOT_FORMAT } from '../db/snapshot.ts'
+import { canonicalJson } from '../lib/canonical.ts'
+import { UnreadableDocument } from '../lib/text-of.ts'
+import type { ResourceDeps } from './routes.ts'
+import { applySeed, prepareSeed } from './seed.ts'
+import { parseSeed } from './seed-file.ts'
+import { workOf } from './work.ts'
+
+const SnapshotBody = z.object({
+  understudy_snapshot: z
+    .int()
+    .min(1)
+    .max(SNAPSHOT_FORMAT, { error: `must be at most ${SNAPSHOT_FORMAT}: a newer understudy has written this snapshot` })
+    .describe('Version of the format.'),
+  tables: z.record(z.string(), z.array(z.record(z.string(), z.unknown()))),
+})
+const SeedBody = z.strictObject({
+  name: z.string().default('seed').describe('What errors call the file.'),
+  yaml: z.string().describe('The text of the seed file.'),
+  documents: z.record(z.string(), z.base64()).default({}).describe('The documents that it names, in base64.'),
+})
+const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
+const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that were changed.') })
+const shared = { tag: 'Emulator', errors: [400, 413, 415] }
+
+/** Snapshot, reset and seed. */
+export function stateRoutes({ callOf, sessionOf, sessions, wake }: ResourceDeps): Route[] {
+  const save = asRoute({
+    ...shared,
+    method: 'get',
+    path: '/_understudy/snapshot',
+    summary: 'Save a session',
+    description: 'Everything that the session holds, files included, as sorted JSON.',
+    response: SnapshotBody,
+    handle({ request }) {
+      const text = canonicalJson(sessionOf(request).snapshot())
+      return new Response(text, { headers: { 'content-type': 'application/json' } })
+    },
+  })
+  const load = asRoute({
+    ...shared,
+    method: 'post',
+    path: '/_understudy/snapshot',
+    summary: 'Load a session',
+    description: 'Puts a snapshot in the place of everything that the session holds, or changes nothing.',
+    body: SnapshotBody,
+    response: Done,
+    async handle({ request, body }) {
+      const session = sessionOf(request)
+      try {
+        await session.replace(body)
+      } catch (error) {
+        throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: ${(error as Error).message}`)
+      }
+      wake(session)
+      return { sessions: [session.name] }
+    },
+  })
+  const reset = asRoute({
+    ...shared,
+    method: 'post',
+    path: '/_understudy/reset',
+    summary: 'Reset a session',
+    description: 'Forgets everything that the session holds; its workspace is then filled as that of a new one.',
+    query: z.strictObject({ all }),
+    response: Done,
+    async handle({ request, query }) {
+      const chosen = query.all === 'true' ? sessions.list() : [sessionOf(request)]
+      for (const session of chosen) await session.replace(null)
+      return { sessions: chosen.map(({ name }) => name) }
+    },
+  })
+  const seed = asRoute({
+    ...shared,
+    method: 'post',
+    path: '/_understudy/seed',
+    summary: 'Fill the workspace',
+    description:
+      'Makes or changes everything that a seed file holds, all or nothing; the same file again changes nothing.',
+    body: SeedBody,
+    response: Done,
+    async handle({ request, body: { name, yaml, documents } }) {
+      const { session, caller } = await callOf(request)
+      const bytesOf = (path: string) => {
+        const text = documents[path]
+        return text === undefined ? undefined : Uint8Array.fromBase64(text)
+      }
+      try {
+        const prepared = await prepareSeed(parseSeed(yaml, name, bytesOf))
+        await session.transact(() => applySeed(workOf(session, caller), prepared))
+      } catch (error) {
+        if (!(error instanceof FileError || error instanceof UnreadableDocument)) throw error
+        throw new ApiError(400, 'invalid_seed', error.message)
+      }
+      return { sessions: [session.name] }
+    },
+  })
+  return [save, load, reset, seed]
+}

@@ -1,0 +1,227 @@
+// Seeds, snapshots and resets, with the executable as a user runs it and over HTTP.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createTestApp } from './support/app.ts'
+import { emptyFolder, run, type Server, startServer } from './support/server.ts'
+import { strict } from './support/strict/workspace.ts'
+import { emptyWorkspace, type Json, workspaceOf } from './support/workspace.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+let server: Server
+beforeAll(async () => {
+  server = await startServer(['--db', 'state.db', '--clock', 'virtual'], { cwd })
+})
+afterAll(async () => {
+  await server.stop()
+  folder.remove()
+})
+const cli = (...args: string[]) => run([...args, '--url', server.url], { cwd })
+const data = (body: Json) => body.data as Json[]
+const ask = async (path: string, init: RequestInit = {}) => {
+  const response = await fetch(`${server.url}${path}`, {
+    ...init,
+    headers: { authorization: 'Bearer any', ...init.headers },
+  })
+  return (await response.json()) as Json
+}
+const post = (path: string, body: unknown) =>
+  ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
+
+describe('the shipped workspace', () => {
+  test('is whole, and strict clients read it', async () => {
+    const app = createTestApp()
+    const { ok } = workspaceOf(app)
+    const tools = strict.tools?.parse(await ok('GET', '/v2/tools')) as Json
+    expect(data(tools)).toHaveLength(3)
+    for (const { _id } of data(tools)) {
+      expect(data(await ok('GET', `/v2/tools/${_id}/versions`)).length).toBeGreaterThan(1)
+    }
+    const [dataset] = data(await ok('GET', '/v2/datasets'))
+    expect(strict.dataset?.parse(dataset)).toMatchObject({ metadata: { datapoints_count: 20 } })
+    for (const point of data(await ok('GET', `/v2/datasets/${dataset?._id}/datapoints?limit=200`)))
+      strict.datapoint?.parse(point)
+    for (const set of data(await ok('GET', '/v2/human-eval-sets'))) strict.human_review_set?.parse(set)
+    for (const contact of data(await ok('GET', '/v2/contacts'))) strict.contact?.parse(contact)
+    const [base] = data(await ok('GET', '/v2/knowledge'))
+    const sources = data(await ok('GET', `/v2/knowledge/${base?._id}/datasources`))
+    expect(sources.map((source) => strict.datasource?.parse(source))).toHaveLength(2)
+    for (const source of sources) expect(source).toMatchObject({ status: 'completed' })
+    const found = data(
+      await ok('POST', `/v2/knowledge/${base?._id}/search`, { query: 'How long can I return things?' }),
+    )
+    expect(found[0]?.chunk).toMatchObject({ text: expect.stringContaining('30 days') })
+    expect((await ok('GET', '/_understudy/events')).data).toEqual([])
+    app.close()
+  })
+
+  test('fills a new session once: what was deleted stays deleted', async () => {
+    const app = createTestApp()
+    const { ok } = workspaceOf(app)
+    for (const { _id } of data(await ok('GET', '/v2/contacts'))) await ok('DELETE', `/v2/contacts/${_id}`)
+    expect(data(await ok('GET', '/v2/contacts'))).toEqual([])
+    app.close()
+  })
+})
+
+describe('seed files', () => {
+  const seed = `
+contacts:
+  - { external_id: one, display_name: One }
+tools:
+  - { key: t, function: { name: f }, changes: [{ description: two }] }
+knowledge:
+  - { key: k, documents: [{ file: docs/a.md }] }
+review_sets:
+  - { display_name: s, project: P, human_eval_ids: [01JGFJJZ00Q8VN5K2ZC3R7WXYA], filter_type: name, filter_value: x }
+datasets:
+  - { display_name: d, datapoints: [{ inputs: { a: 1 } }, { inputs: { a: 2 } }] }
+`
+  mkdirSync(join(cwd, 'docs'), { recursive: true })
+  writeFileSync(join(cwd, 'docs', 'a.md'), 'Parcels take three days.')
+  writeFileSync(join(cwd, 'seed.yaml'), seed)
+
+  test('fill a running session, and again change nothing', async () => {
+    const session = ['--session', 'seeded']
+    expect(await cli('seed', 'seed.yaml', ...session)).toMatchObject({ code: 0, stderr: '' })
+    await cli('snapshot', 'save', 'once.json', ...session)
+    expect(await cli('seed', 'seed.yaml', ...session)).toMatchObject({ code: 0, stderr: '' })
+    expect(await cli('snapshot', 'diff', 'once.json', ...session)).toMatchObject({
+      code: 0,
+      stdout: 'no differences\n',
+    })
+    const inSession = (path: string) => ask(path, { headers: { 'x-understudy-session': 'seeded' } })
+    const [project] = data(await inSession('/v2/projects')).filter(({ name }) => name === 'P')
+    expect(data(await inSession('/v2/human-eval-sets'))[0]).toMatchObject({
+      display_name: 's',
+      project_id: project?._id,
+    })
+  })
+
+  test('of the command line fill what is new, several in order, or nothing', async () => {
+    writeFileSync(join(cwd, 'more.yaml'), 'contacts: [{ external_id: two }]')
+    const files = createTestApp({ seed_file: [join(cwd, 'seed.yaml'), join(cwd, 'more.yaml')] })
+    const ids = data(await workspaceOf(files).ok('GET', '/v2/contacts')).map(({ external_id }) => external_id)
+    expect(ids).toEqual(['two', 'one'])
+    files.close()
+    const none = emptyWorkspace()
+    expect(data(await workspaceOf(none).ok('GET', '/v2/contacts'))).toEqual([])
+    none.close()
+  })
+
+  const wrong: [string, string, string[]][] = [
+    ['an unknown kind', 'contact: []', ['wrong.yaml:1', '"contact"']],
+    [
+      'a wrong field',
+      'contacts:\n  - { external_id: a }\n  - { external_id: b, email: nobody }',
+      ['wrong.yaml:3', 'contacts[1].email', 'e-mail'],
+    ],
+    [
+      'an unknown field',
+      'tools:\n  - { key: a, function: { name: f }, colour: red }',
+      ['wrong.yaml:2', 'tools[0]', '"colour"'],
+    ],
+    [
+      'a document that is not there',
+      'knowledge:\n  - { key: a, documents: [{ file: no.md }] }',
+      ['wrong.yaml:2', 'knowledge[0].documents[0].file', '"no.md"'],
+    ],
+    ['no YAML', 'contacts: [', ['wrong.yaml:']],
+  ]
+  test.each(wrong)('%s is told with line and path, and nothing is made', async (_, yaml, said) => {
+    writeFileSync(join(cwd, 'wrong.yaml'), yaml)
+    const before = await ask('/_understudy/snapshot')
+    for (const finished of [
+      await cli('seed', 'wrong.yaml'),
+      await run(['serve', '--port', '0', '--db', ':memory:', '--seed-file', 'wrong.yaml'], { cwd }),
+    ]) {
+      expect(finished.code).toBe(2)
+      for (const part of said) expect(finished.stderr).toContain(part)
+    }
+    expect(await ask('/_understudy/snapshot')).toEqual(before)
+  })
+})
+
+describe('snapshots', () => {
+  test('a round trip is byte-identical, through another session and another server', async () => {
+    await ask('/v2/tools')
+    await post('/v2/router/chat/completions', {
+      model: 'openai/gpt-4o',
+      messages: [{ role: 'user', content: 'hello' }],
+    })
+    expect(await cli('snapshot', 'save', 'a.json')).toMatchObject({ code: 0 })
+    expect(await cli('snapshot', 'load', 'a.json', '--session', 'copy')).toMatchObject({ code: 0 })
+    expect(await cli('snapshot', 'save', 'b.json', '--session', 'copy')).toMatchObject({ code: 0 })
+    const [a, b] = [readFileSync(join(cwd, 'a.json'), 'utf8'), readFileSync(join(cwd, 'b.json'), 'utf8')]
+    expect(b).toBe(a)
+    const other = emptyWorkspace()
+    await workspaceOf(other).ok('POST', '/_understudy/snapshot', JSON.parse(a))
+    expect(await workspaceOf(other).ok('GET', '/_understudy/snapshot')).toEqual(JSON.parse(a))
+    const found = data(await workspaceOf(other).ok('GET', '/v2/knowledge'))[0]
+    const hits = await workspaceOf(other).ok('POST', `/v2/knowledge/${found?._id}/search`, { query: 'return' })
+    expect(data(hits).length).toBeGreaterThan(0)
+    await workspaceOf(other).ok('POST', '/v2/contacts', { external_id: 'after' })
+    other.close()
+  })
+
+  test('diff names what was added, removed and changed', async () => {
+    await cli('snapshot', 'save', 'c.json')
+    const [first, second] = data(await ask('/v2/contacts'))
+    const added = await post('/v2/contacts', { external_id: 'new' })
+    await post('/v2/contacts', { external_id: first?.external_id, display_name: 'Other' })
+    await ask(`/v2/contacts/${second?._id}`, { method: 'DELETE' })
+    const { code, stdout } = await cli('snapshot', 'diff', 'c.json')
+    expect(code).toBe(1)
+    expect(stdout).toContain(`+ records contact ${added._id}`)
+    expect(stdout).toContain(`- records contact ${second?._id}`)
+    expect(stdout).toContain(`~ records contact ${first?._id}: body`)
+  })
+
+  const refused: [string, string, string[]][] = [
+    ['a newer format', '{"understudy_snapshot": 99, "tables": {}}', ['understudy_snapshot', 'newer understudy']],
+    ['something else', '{"a": 1}', ['understudy_snapshot']],
+    ['no JSON', 'hello', ['d.json is no snapshot']],
+    [
+      'a row that does not fit',
+      '{"understudy_snapshot": 1, "tables": {"records": [{"seq": 1}]}}',
+      ['cannot be loaded'],
+    ],
+  ]
+  test.each(refused)('%s is refused, and nothing is changed', async (_, text, said) => {
+    writeFileSync(join(cwd, 'd.json'), text)
+    const before = await ask('/_understudy/snapshot')
+    const { code, stderr } = await cli('snapshot', 'load', 'd.json')
+    expect(code).toBe(1)
+    for (const part of said) expect(stderr).toContain(part)
+    expect(await ask('/_understudy/snapshot')).toEqual(before)
+  })
+})
+
+describe('reset', () => {
+  test('one session is as new, the others stay; --all empties every one', async () => {
+    const app = createTestApp({ seed_file: ['none'] })
+    const [one, two] = [
+      workspaceOf(app, { 'x-understudy-session': 'one' }),
+      workspaceOf(app, { 'x-understudy-session': 'two' }),
+    ]
+    const fresh = await one.ok('POST', '/v2/contacts', { external_id: 'a' })
+    await two.ok('POST', '/v2/contacts', { external_id: 'a' })
+    expect(await one.ok('POST', '/_understudy/reset')).toEqual({ sessions: ['one'] })
+    expect(data(await one.ok('GET', '/v2/contacts'))).toEqual([])
+    expect(data(await two.ok('GET', '/v2/contacts'))).toHaveLength(1)
+    expect(await one.ok('POST', '/v2/contacts', { external_id: 'a' })).toEqual(fresh)
+    await one.ok('POST', '/_understudy/reset?all=true')
+    expect(data(await two.ok('GET', '/v2/contacts'))).toEqual([])
+    app.close()
+  })
+  test('from the command line', async () => {
+    await post('/v2/contacts', { external_id: 'gone' })
+    expect(await cli('reset')).toEqual({ code: 0, stdout: 'reset default\n', stderr: '' })
+    expect(data(await ask('/v2/contacts')).map(({ external_id }) => external_id)).not.toContain('gone')
+  })
+  test('without a server it is one line', async () => {
+    const { code, stderr } = await run(['reset', '--url', 'http://127.0.0.1:9'], { cwd })
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^understudy: no server answers at [^\n]+\n$/)])
+  })
+})

@@ -1,0 +1,38 @@
+// Small real documents, made here so that no test file is a binary nobody can read.
+import JSZip from 'jszip'
+
+const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
+
+/** A PDF of one page with one line. */
+export const pdf = (line: string) => {
+  const drawing = `BT /F1 12 Tf 20 200 Td (${line}) Tj ET`
+  const objects = [
+    '<</Type/Catalog/Pages 2 0 R>>',
+    '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>',
+    `<</Length ${drawing.length}>>stream\n${drawing}\nendstream`,
+    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
+  ]
+  const body = objects.map((object, index) => `${index + 1} 0 obj${object}endobj\n`).join('')
+  return bytes(`%PDF-1.4\n${body}trailer<</Root 1 0 R>>\n`)
+}
+
+/** A Word document of one paragraph. */
+export async function docx(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const xml = (inner: string) => bytes(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>${inner}`)
+  const office = 'http://schemas.openxmlformats.org'
+  const parts = {
+    '[Content_Types].xml': xml(
+      `<Types xmlns="${office}/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`,
+    ),
+    '_rels/.rels': xml(
+      `<Relationships xmlns="${office}/package/2006/relationships"><Relationship Id="r1" Type="${office}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`,
+    ),
+    'word/document.xml': xml(
+      `<w:document xmlns:w="${office}/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:body></w:document>`,
+    ),
+  }
+  const zip = new JSZip()
+  for (const [name, part] of Object.entries(parts)) zip.file(name, part)
+  return new Uint8Array(await zip.generateAsync({ type: 'arraybuffer' }))
+}
