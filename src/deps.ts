@@ -44,7 +44,7 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const backend = instead ?? (mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers)
   addProviders(forwarding.named)
-  const sessions = createSessions({ db: config.db, seed: config.seed, clock: config.clock })
+  const sessions = createSessions({ ...config, keepTraces: config.keep_traces })
   const seeder = createSeeder(seedsOf(config), callerOf(undefined, config))
   const runs = createRuns(config.scenario.map(loadScenario))
   const app = createApp({

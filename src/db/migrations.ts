@@ -43,4 +43,5 @@ export const migrations: readonly string[] = [
     DELETE FROM vectors WHERE seq = old.seq;
     DELETE FROM chunk_texts WHERE rowid = old.seq AND old.kind = 'chunk';
   END;`,
+  'CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;',
 ]

@@ -56,9 +56,11 @@ export interface SessionsOptions {
   db: string
   seed: number
   clock: Clock['kind']
+  /** Most traces of a session; the oldest go first. */
+  keepTraces?: number | undefined
 }
 
-export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
+export function createSessions({ db, seed, clock: kind, keepTraces }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>()
   const closers: (() => void)[] = []
   const ending = new AbortController()
@@ -85,16 +87,17 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
       )
     }
     const { database, writer } = open(name)
-    const traces = traceStore(database, writer)
+    const traces = traceStore(database, writer, keepTraces)
+    const clock = kind === 'virtual' ? virtualClock() : realClock
     let calls = traces.lastSeq()
     const uses = new Map<string, number>()
     const records = recordStore(database)
     return {
       name,
       seed,
-      clock: clock === 'virtual' ? virtualClock() : realClock,
+      clock,
       traces,
-      kept: keptStore(database, writer),
+      kept: keptStore(database, writer, clock.now),
       records,
       contents: contentStore(database),
       transact: writer.transact,
@@ -106,7 +109,7 @@ export function createSessions({ db, seed, clock }: SessionsOptions): Sessions {
         uses.clear()
       },
       ended: ending.signal,
-      secret: clock === 'virtual' ? `${seed}:${name}` : processSecret(),
+      secret: kind === 'virtual' ? `${seed}:${name}` : processSecret(),
       nextCall: () => ++calls,
       uses(fixture) {
         const before = uses.get(fixture) ?? 0
