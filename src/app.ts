@@ -66,7 +66,10 @@ export function createApp(deps: AppDeps): App {
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
   for (const operation of operations) {
-    const serve = ({ request }: { request: Request }) => serveOperation(operation, request, sessionOf(request), deps)
+    const serve = ({ request }: { request: Request }) => {
+      const caller = () => callerOf(tokenOf(request), access)
+      return serveOperation(operation, request, { session: sessionOf(request), caller }, deps)
+    }
     elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })
   }
   for (const route of routes) mountRoute(elysia, route, deps.maxBody)

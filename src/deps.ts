@@ -13,6 +13,7 @@ import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import { operations } from './endpoints/index.ts'
 import { addProviders } from './providers/catalogue.ts'
+import { peopleOf } from './resources/people.ts'
 import { knowledgeOf } from './resources/search.ts'
 import { createSeeder } from './resources/seed.ts'
 import { readSeed, type SeedFile, shippedSeed } from './resources/seed-file.ts'
@@ -50,7 +51,13 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const app = createApp({
     prepare: seeder.prepare,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: knowledgeOf(seeder.prepare), runs },
+    gateway: {
+      backend,
+      guardrails: { ids: [], find: () => undefined },
+      knowledge: knowledgeOf(seeder.prepare),
+      runs,
+      people: peopleOf(seeder.prepare),
+    },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,

@@ -2,8 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
-import { type Gateway, handle } from '../gateway/handle.ts'
-import type { Session } from '../sessions/sessions.ts'
+import { type Call, type Gateway, handle } from '../gateway/handle.ts'
 import { describeFields, type FormOf, readFields, typedFields } from './form.ts'
 import { fromNamespace, toNamespace } from './namespace.ts'
 
@@ -20,7 +19,7 @@ export interface EndpointDeps {
 export async function serveOperation(
   operation: Operation,
   request: Request,
-  session: Session,
+  { session, caller }: Pick<Call, 'session' | 'caller'>,
   { gateway, maxBody, namespace }: EndpointDeps,
 ): Promise<Response> {
   const bytes = await readBody(request, maxBody)
@@ -39,7 +38,7 @@ export async function serveOperation(
     }
   }
   const { url, headers, signal } = request
-  return handle({ operation, session, text: read.text, retained, url, headers, signal, parse }, gateway)
+  return handle({ operation, session, caller, text: read.text, retained, url, headers, signal, parse }, gateway)
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */
