@@ -2,7 +2,7 @@
 // file. Each setting is one row of the table below; the command line, its help and the errors are made from it.
 import { z } from 'zod'
 import { ConfigError, type Given, readConfigFile } from './config/file.ts'
-import { BACKENDS, type BackendName, type Forwarding, readForwarding } from './config/providers.ts'
+import { BACKENDS, type BackendName, type Forwarding, readForwarding, refuseVirtualClock } from './config/providers.ts'
 import { problemsOf, quote } from './contract/validation.ts'
 import { parseSize } from './lib/units.ts'
 
@@ -204,7 +204,9 @@ export function readConfig(
     const given = fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
     config[key] = given ? validated(key, given) : SETTINGS[key].fallback
   }
-  config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
+  const forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
+  if (config.clock === 'virtual') refuseVirtualClock(forwarding)
+  config.forwarding = forwarding
   return Object.freeze(config) as Config
 }
 
