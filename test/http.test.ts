@@ -151,7 +151,7 @@ describe('refusals', () => {
       ['"nope"'],
     ],
     ['traces of an unknown session', app, '/_understudy/traces?session=nope', {}, 404, 'session_not_found', ['"nope"']],
-    ['an unknown query key', app, '/_understudy/traces?foo=1', {}, 400, 'invalid_value', ['the query', '"foo"']],
+    ['an unknown query key', app, '/_understudy/traces?foo=1', {}, 400, 'invalid_value', ["'foo'", 'starting_after']],
     [
       'a page that is too long',
       app,

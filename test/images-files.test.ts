@@ -159,7 +159,7 @@ test.each([
   ['images: [aGVsbG8=]', 'broken.yaml:3:12: reply.images[0] must be a PNG, JPEG or WebP file as base64'],
   ['images: [not base64!]', 'images[0] must be'],
   ['images: []', 'images must be at least 1 items'],
-  ['content: hello', 'unknown key "content"'],
+  ['content: hello', 'reply.content is not known; valid: prompt, images, '],
 ])('a fixture with %p is refused: %s', (reply, words) => {
   const path = join(folder.path, 'broken.yaml')
   writeFileSync(path, `match: { operation: images.generations }\nreply:\n  ${reply}\n`)

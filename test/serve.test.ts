@@ -178,4 +178,24 @@ describe('stopping', () => {
       await again.stop()
     },
   )
+
+  const impatient: [NodeJS.Signals, number][] = [
+    ['SIGTERM', 0],
+    ['SIGINT', 1],
+  ]
+  test.each(impatient)('a second %s while an answer runs ends it with %d', async (signal, code) => {
+    const one = await startServer(['--fixtures', '.', '--db', ':memory:'], { cwd: slow.path })
+    const response = await fetch(`${one.url}/v2/router/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(chat),
+    })
+    process.kill(one.pid, signal)
+    // Signals that wait are one: the second is sent when the first has shut the door.
+    while (await fetch(`${one.url}/_understudy/health`).catch(() => undefined));
+    const stopped = one.stop(signal)
+    const text = await response.text().catch(() => 'cut')
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(code === 0)
+    expect(await stopped).toBe(code)
+  })
 })

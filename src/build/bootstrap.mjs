@@ -1,7 +1,7 @@
 // The one file that runs before anything is installed, so it is plain Node: it installs what the lockfile says when that
 // has changed, builds what is out of date, and hands over to the pinned Bun. `npm start` and `npm test` are this file.
-import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -21,6 +21,25 @@ function run(command, args, options = {}) {
   if (status !== 0) process.exit(status ?? 1)
 }
 
+/**
+ * Runs a server in the caller's folder until it ends or is told to. Ctrl-C reaches the whole foreground group, so it is not
+ * passed on; a process manager stops npm alone, whose shell then dies without a word, so losing the parent counts as well.
+ */
+function serve(command, args) {
+  const child = spawn(command, args, { stdio: 'inherit' })
+  const stop = () => child.kill('SIGTERM')
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', stop)
+  const parent = process.ppid
+  setInterval(() => process.ppid === parent || stop(), PARENT_CHECK_MS)
+  child.on('error', ({ message }) => {
+    console.error(`understudy: could not run ${command}: ${message}`)
+    process.exit(1)
+  })
+  child.on('exit', (status) => process.exit(status ?? 1))
+}
+const PARENT_CHECK_MS = 500
+
 /** Newest modification time, in ms, of a file or of everything below a folder; 0 when there is none. */
 function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -29,17 +48,17 @@ function newest(path) {
   return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
 }
 
+/** Installs when the lockfile is newer than the last installation, npm's own or ours. */
 function install() {
-  const stamp = join(root, 'node_modules', '.package-lock.json')
+  const [byNpm, byUs] = ['.package-lock.json', '.installed'].map((name) => join(root, 'node_modules', name))
   const wanted = Math.max(newest(join(root, 'package.json')), newest(join(root, 'package-lock.json')))
-  if (existsSync(stamp) && newest(stamp) >= wanted) return
+  if (Math.max(newest(byNpm), newest(byUs)) >= wanted) return
   console.error('understudy: installing dependencies ...')
   const npm = spawnSync(windows ? 'npm.cmd' : 'npm', ['--version'], { stdio: 'ignore', shell: windows })
   if (npm.status === 0)
     run(windows ? 'npm.cmd' : 'npm', ['install', '--no-save', '--loglevel=error'], { shell: windows })
   else run('bun', ['install', '--no-save'])
-  const now = new Date()
-  if (existsSync(stamp)) utimesSync(stamp, now, now)
+  writeFileSync(byUs, '')
 }
 
 /** The pinned Bun, straight from its platform package: install scripts stay switched off (.npmrc). */
@@ -72,9 +91,7 @@ const bun = bunPath()
 const tasks = {
   start() {
     build(bun)
-    // Signals reach the whole foreground group: the server stops by itself, and this process waits for it.
-    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
-    run(executable, ['serve', ...rest], { cwd: process.cwd() })
+    serve(executable, ['serve', ...rest])
   },
   test() {
     check()
@@ -85,7 +102,11 @@ const tasks = {
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
   build: () => run(bun, ['src/build/build.ts', ...rest]),
   'build:all': () => run(bun, ['src/build/build.ts', '--all']),
-  dev: () => run(bun, ['--watch', 'src/main.ts', 'serve', ...rest], { cwd: process.cwd() }),
+  dev() {
+    // Source is run as it is, but for the table of tokens that the build makes.
+    if (!existsSync(join(root, 'dist', 'o200k.bin'))) build(bun)
+    serve(bun, ['--watch', join(root, 'src', 'main.ts'), 'serve', ...rest])
+  },
   bench() {
     build(bun)
     run(bun, [`bench/${rest[0] ?? 'start'}.ts`, ...rest.slice(1)])

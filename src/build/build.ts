@@ -1,8 +1,9 @@
 // Compiles the executable: `dist/understudy` for this platform, or with --all an archive a platform plus SHA256SUMS.
 
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { $, Glob } from 'bun'
+import { withoutSignature } from './mach-o.ts'
 import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -46,6 +47,10 @@ async function compile(platform: string, outfile: string): Promise<void> {
     },
   })
   if (!result.success) throw new AggregateError(result.logs, `building for ${platform} failed`)
+  if (platform === 'darwin-x64') {
+    await Bun.write(outfile, withoutSignature(await Bun.file(outfile).bytes()))
+    chmodSync(outfile, 0o755)
+  }
 }
 
 /** The driver's entry for one platform (its default one looks for node_modules at run time), and scripts that are served, not run. */

@@ -134,8 +134,10 @@ function readyLines(url: string, db: string, { fixtures, about }: Understudy, co
 
 function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy): void {
   let stopping = false
-  const stop = async () => {
-    if (stopping) process.exit(1)
+  const stop = async (signal: NodeJS.Signals) => {
+    // A second Ctrl-C is a person who will not wait; SIGTERM may come twice, to the group and from the one in front of us.
+    if (stopping && signal === 'SIGINT') process.exit(1)
+    if (stopping) return
     stopping = true
     const ended = Promise.all(servers.map((server) => server.stop()))
     await Promise.race([ended, realClock.sleep(GRACE_MS)])

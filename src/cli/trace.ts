@@ -4,9 +4,11 @@ import { styleText } from 'node:util'
 import { Command } from 'commander'
 import { ConfigError, SETTINGS, serverAddress } from '../config.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import { quote } from '../contract/validation.ts'
 import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
 import { realClock } from '../lib/clock.ts'
+import { DEFAULT_SESSION } from '../sessions/sessions.ts'
 import { waterfall } from './waterfall.ts'
 
 interface Options {
@@ -20,6 +22,8 @@ interface Options {
   since?: string
   until?: string
   limit?: string
+  /** Id of the trace that the page goes on after. */
+  after?: string | undefined
   json?: boolean
 }
 
@@ -52,12 +56,13 @@ export function traceCommand(): Command {
       .option('--thread <ID>', 'only calls of this thread')
       .option('--since <TIME>', 'only calls from this ISO 8601 time on')
       .option('--until <TIME>', 'only calls up to this ISO 8601 time')
-      .option('--limit <N>', 'how many, newest first, 1 to 200 (default: 50)')
-  filters(sub('list', 'list traces, newest first')).action(async (options: Options) => {
-    const traces = await source(options).list(options)
-    if (traces.length === 0 && !options.json) console.log('no traces')
-    for (const record of traces) print(record, options)
-  })
+  filters(sub('list', 'list traces, newest first'))
+    .option('--limit <N>', 'how many, newest first, 1 to 200 (default: 50)')
+    .action(async (options: Options) => {
+      const traces = await source(options).list(options)
+      if (traces.length === 0 && !options.json) console.log('no traces')
+      for (const record of traces) print(record, options)
+    })
   sub('show', 'show one trace: its steps and attempts over time, its request and answer')
     .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace')
     .action(async (id: string, options: Options) => show(await source(options).get(id), options))
@@ -67,16 +72,23 @@ export function traceCommand(): Command {
 
 async function tail(options: Options): Promise<void> {
   const from = source(options)
-  const seen = new Set((await from.list({ ...options, limit: '200' })).map((record) => record.id))
-  for (;;) {
-    await realClock.sleep(TAIL_INTERVAL_MS)
-    const fresh = (await from.list({ ...options, limit: '200' })).filter((record) => !seen.has(record.id))
-    for (const record of fresh.reverse()) {
-      seen.add(record.id)
-      print(record, options)
+  const seen = new Set<string>()
+  const unseen = async (): Promise<TraceRecord[]> => {
+    const fresh: TraceRecord[] = []
+    for (let after: string | undefined; ; after = fresh.at(-1)?.id) {
+      const page = (await from.list({ ...options, limit: String(PAGE), after })).filter(({ id }) => !seen.has(id))
+      fresh.push(...page)
+      for (const { id } of page) seen.add(id)
+      if (page.length < PAGE) return fresh
     }
   }
+  for (const { id } of await from.list({ ...options, limit: String(PAGE) })) seen.add(id)
+  for (;;) {
+    await realClock.sleep(TAIL_INTERVAL_MS)
+    for (const record of (await unseen()).reverse()) print(record, options)
+  }
 }
+const PAGE = 200
 const TAIL_INTERVAL_MS = 300
 
 const colour = (format: Parameters<typeof styleText>[0], text: string) =>
@@ -125,10 +137,16 @@ function show(trace: StoredTrace, options: Options): void {
 
 /** The database that was named; else the server; else, when none is running here, the database of this folder. */
 function source(options: Options): Source {
-  if (options.db !== undefined) return fileSource(options.db)
+  const { db, session = DEFAULT_SESSION } = options
+  const inFile = session === DEFAULT_SESSION
+  if (db !== undefined && inFile) return fileSource(db)
+  if (db !== undefined) {
+    throw new ConfigError(`--session ${quote(session)} is in no file: sessions with a name live in the server`)
+  }
   const server = serverSource(options)
   const fallback = SETTINGS.db.fallback
-  if (serverAddress(options).named || !existsSync(fallback)) return server
+  if (serverAddress(options).named || !inFile || !existsSync(fallback)) return server
+  let file: Source | undefined
   const orFile =
     <Argument, Result>(ask: (from: Source) => (argument: Argument) => Promise<Result>) =>
     async (argument: Argument): Promise<Result> => {
@@ -136,7 +154,8 @@ function source(options: Options): Source {
         return await ask(server)(argument)
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error
-        return ask(fileSource(fallback))(argument)
+        file ??= fileSource(fallback)
+        return ask(file)(argument)
       }
     }
   return { list: orFile((from) => from.list), get: orFile((from) => from.get) }
@@ -155,14 +174,15 @@ function serverSource(options: Options): Source {
     } catch {
       throw new Unreachable(`no server answers at ${url}: start one with 'understudy serve', or name a file with --db`)
     }
-    const text = await response.text()
-    const body = JSON.parse(text) as { message?: string }
-    if (!response.ok) throw new TraceError(body.message ?? text)
+    const body = (await response.json().catch(() => undefined)) as { message?: string } | undefined
+    if (!response.ok || body === undefined) {
+      throw new TraceError(body?.message ?? `what answers at ${url} is no understudy (status ${response.status})`)
+    }
     return body
   }
   return {
-    async list({ model, status, thread, since, until, limit }) {
-      const given = Object.entries({ model, status, thread, since, until, limit })
+    async list({ model, status, thread, since, until, limit, after }) {
+      const given = Object.entries({ model, status, thread, since, until, limit, starting_after: after })
       const query = new URLSearchParams(given.filter((pair): pair is [string, string] => pair[1] !== undefined))
       return ((await ask(`/_understudy/traces?${query}`)) as { data: TraceRecord[] }).data
     },
@@ -186,10 +206,11 @@ function fileSource(file: string): Source {
     throw new ConfigError(`--${name} ${JSON.stringify(text)} is not valid: it must be a number from ${low} to ${high}`)
   }
   return {
-    async list({ model, status, thread, since, until, limit }) {
+    async list({ model, status, thread, since, until, limit, after }) {
       return store.list({
         model,
         thread,
+        after,
         status: number('status', status, 100, 599),
         since: time('since', since),
         until: time('until', until),

@@ -16,8 +16,8 @@ export interface BackendCall {
   clock: Clock
   /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */
   signal: AbortSignal
-  /** How many times the sequence of a fixture has been used before; counts this use. */
-  uses(fixture: string): number
+  /** How many times the sequence of the fixture at a place has been used before; counts this use. */
+  uses(place: string): number
 }
 
 /** Answers attempts. */

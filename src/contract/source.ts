@@ -1,5 +1,5 @@
 // Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
-import { LineCounter, parseDocument } from 'yaml'
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 
 /** A file that cannot be used; the message has a line a problem, each with file, line and path. */
 export class FileError extends Error {}
@@ -8,7 +8,7 @@ export class FileError extends Error {}
 export interface Source {
   path: string
   value: unknown
-  /** `file:line:column` of the value at a path, or of the nearest one above it. */
+  /** `file:line:column` of the key or item at a path, or of the nearest one above it. */
   at(path: readonly PropertyKey[]): string
 }
 
@@ -23,7 +23,7 @@ export function parseSource(path: string, text: string): Source {
     const { line, col } = lines.linePos(offset)
     return `${path}:${line}:${col}`
   }
-  const [broken] = document.errors
+  const [broken] = [...document.errors, ...document.warnings]
   if (broken) throw new FileError(`${place(broken.pos[0])}: ${broken.message}`)
   let value: unknown
   try {
@@ -37,8 +37,12 @@ export function parseSource(path: string, text: string): Source {
 
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly PropertyKey[]): number {
   for (let depth = path.length; depth > 0; depth--) {
-    const node = document.getIn(path.slice(0, depth), true)
-    if (node && typeof node === 'object' && 'range' in node) return (node.range as [number] | undefined)?.[0] ?? 0
+    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true)
+    const step = path[depth - 1]
+    const node = isMap(parent)
+      ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === step)?.key
+      : isSeq(parent) && parent.items[step as number]
+    if (isNode(node)) return node.range?.[0] ?? 0
   }
   return document.contents?.range?.[0] ?? 0
 }

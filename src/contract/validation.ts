@@ -48,8 +48,6 @@ function expectation(issue: Issue): string {
       return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${UNITS[issue.origin] ?? ''}`
     case 'too_big':
       return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${UNITS[issue.origin] ?? ''}`
-    case 'unrecognized_keys':
-      return `has unknown ${issue.keys.length > 1 ? 'keys' : 'key'} ${list(issue.keys)}`
     case 'invalid_format':
       return 'pattern' in issue && issue.pattern ? `must match ${issue.pattern}` : `must be a valid ${issue.format}`
     case 'invalid_union':
@@ -70,6 +68,7 @@ const unionOf = (branches: Issue[][]): string => {
 /** The problem the writer most likely means: in a union, the one of the branch that got furthest. */
 function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = []): Problem {
   const path = [...base, ...issue.path]
+  if (issue.code === 'unrecognized_keys') return { path: [...path, issue.keys[0] ?? ''], message: issue.message }
   if (issue.code === 'invalid_union') {
     const furthest = issue.errors
       .flat()
@@ -91,13 +90,26 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
 const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>
   path.at(-1) === issue.discriminator ? path : [...path, issue.discriminator ?? '']
 
-/** All problems of a failed parse, in the order zod found them. */
-export const problemsOf = (error: z.core.$ZodError, root: unknown): Problem[] =>
-  error.issues.map((issue) => deepest(issue, root))
+/** Parses as the schema does, with the valid keys in the message of a key that is not known. */
+export const safeParse = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> =>
+  schema.safeParse(value, {
+    error: ({ code, inst }) => {
+      if (code !== 'unrecognized_keys') return undefined
+      return `is not known; valid: ${Object.keys((inst as unknown as z.ZodObject).shape).join(', ')}`
+    },
+  })
+
+/** All problems of a failed parse, in the order zod found them; every key that is not known is one. */
+export const problemsOf = ({ issues }: z.core.$ZodError, root: unknown): Problem[] =>
+  issues
+    .flatMap((issue): Issue[] =>
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue],
+    )
+    .map((issue) => deepest(issue, root))
 
 /** The value as the schema makes it; a 400 that names the first field at fault, or `whole`, otherwise. */
 export function parseRequest<T>(schema: z.ZodType<T>, value: unknown, { status = 400, whole = 'the body' } = {}): T {
-  const result = schema.safeParse(value)
+  const result = safeParse(schema, value)
   if (result.success) return result.data
   const [problem = { path: [], message: 'is not valid' }] = problemsOf(result.error, value)
   const param = formatPath(problem.path)

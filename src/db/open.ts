@@ -46,10 +46,17 @@ export function openFile(file: string): { database: Database; release: () => voi
   }
 }
 
-/** A second connection that only reads, for programs beside the server. */
+/** A second connection that only reads, for programs beside the server; throws `DatabaseError` when there is nothing to read. */
 export function openReadOnly(file: string): Database {
   try {
-    return new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
+    const database = new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
+    if (numberOf(database, 'application_id') !== APPLICATION_ID) {
+      throw new DatabaseError(`database ${file} is not one of understudy's: name another file with --db`)
+    }
+    if (versionOf(database, file) < migrations.length) {
+      throw new DatabaseError(`database ${file} is of an older understudy: 'understudy serve --db ${file}' renews it`)
+    }
+    return database
   } catch (error) {
     throw explained(error, file)
   }
@@ -99,13 +106,17 @@ function refuseForeign(database: Database, file: string): void {
   throw new DatabaseError(`database ${file} belongs to another program: name another file with --db`)
 }
 
-function migrate(database: Database, file: string): void {
+/** The schema version; one that this program does not know yet is refused. */
+function versionOf(database: Database, file: string): number {
   const version = numberOf(database, 'user_version')
-  if (version > migrations.length) {
-    throw new DatabaseError(
-      `database ${file} has schema version ${version}, this understudy knows ${migrations.length}: use a newer understudy or another file`,
-    )
-  }
+  if (version <= migrations.length) return version
+  throw new DatabaseError(
+    `database ${file} has schema version ${version}, this understudy knows ${migrations.length}: use a newer understudy or another file`,
+  )
+}
+
+function migrate(database: Database, file: string): void {
+  const version = versionOf(database, file)
   for (const [index, sql] of migrations.entries()) {
     if (index < version) continue
     database.transaction(() => {

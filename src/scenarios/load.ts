@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, extname } from 'node:path'
 import { FileError, parseSource } from '../contract/source.ts'
-import { formatPath, problemsOf } from '../contract/validation.ts'
+import { formatPath, problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
 import type { Scenario } from './engine.ts'
 import { pointOf } from './engine.ts'
@@ -20,7 +20,7 @@ export const shippedScenarios = (): string[] => listAssets('scenarios').map(name
  */
 export function parseScenario(path: string, text: string): Scenario {
   const source = parseSource(path, text)
-  const result = ScenarioFile.safeParse(source.value)
+  const result = safeParse(ScenarioFile, source.value)
   if (!result.success) {
     const problems = problemsOf(result.error, source.value)
     throw new FileError(

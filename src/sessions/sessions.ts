@@ -35,8 +35,8 @@ export interface Session {
   readonly secret: string
   /** The number of the next call: 1, 2, ...; goes on after a restart. */
   nextCall(): number
-  /** How many times the sequence of a fixture has been used before; counts this use. */
-  uses(fixture: string): number
+  /** How many times the sequence of the fixture at a place has been used before; counts this use. */
+  uses(place: string): number
 }
 
 /** All sessions of a process. */
@@ -111,9 +111,9 @@ export function createSessions({ db, seed, clock: kind, keepTraces }: SessionsOp
       ended: ending.signal,
       secret: kind === 'virtual' ? `${seed}:${name}` : processSecret(),
       nextCall: () => ++calls,
-      uses(fixture) {
-        const before = uses.get(fixture) ?? 0
-        uses.set(fixture, before + 1)
+      uses(place) {
+        const before = uses.get(place) ?? 0
+        uses.set(place, before + 1)
         return before
       },
     }

@@ -1,0 +1,58 @@
+// .ci/run: its last line counts the tests of the runner's own report, and it fails when one failed or none ran.
+import { afterAll, expect, test } from 'bun:test'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { folderWith } from './support/fixtures.ts'
+
+const script = join(import.meta.dir, '..', '.ci', 'run')
+const PASSES = "import { test } from 'bun:test'\ntest('a', () => {})\ntest('b', () => {})\n"
+const FAILS = `${PASSES}test('c', () => { throw new Error('no') })\n`
+const folder = folderWith({
+  'passes/some.test.ts': PASSES,
+  'mixed/one.test.ts': PASSES,
+  'mixed/two.test.ts': FAILS,
+  'broken/one.test.ts': `${PASSES}throw new Error('while loading')\n`,
+  'nothing/README.md': 'No test here.',
+  // Stands in for npm: it hands its arguments to the real test runner in the folder that the test names.
+  'bin/npm': `#!/bin/sh\n[ "$1" = test ] || exit 9\nshift 2\n[ -n "$STOP" ] && exit "$STOP"\ncd "$TESTS" && exec "${process.execPath}" test "$@"\n`,
+  'bin/chromium': '#!/bin/sh\n',
+})
+for (const name of ['npm', 'chromium']) chmodSync(join(folder.path, 'bin', name), 0o755)
+afterAll(folder.remove)
+
+async function ci(tests: string, env: Record<string, string> = {}) {
+  const child = Bun.spawn(['bash', script], {
+    env: { PATH: `${join(folder.path, 'bin')}:${process.env.PATH}`, TESTS: join(folder.path, tests), ...env },
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  const lines = (await new Response(child.stdout).text()).trimEnd().split('\n')
+  return { code: await child.exited, last: lines.at(-1), said: lines }
+}
+
+test('all pass', async () => {
+  expect(await ci('passes')).toMatchObject({ code: 0, last: '2 passed, 0 failed' })
+})
+test('one of two files has a failure', async () => {
+  expect(await ci('mixed')).toMatchObject({ code: 1, last: '4 passed, 1 failed' })
+})
+test('a file that cannot be loaded is a failure', async () => {
+  const { code, last } = await ci('broken')
+  expect(code).toBe(1)
+  expect(last).toMatch(/^\d+ passed, [1-9]\d* failed$/)
+})
+test('no test at all is a failure', async () => {
+  const { code, last, said } = await ci('nothing')
+  expect(code).not.toBe(0)
+  expect(last).toBe('0 passed, 1 failed')
+  expect(said).toContain('no test ran')
+})
+test('so is a check that fails before the tests', async () => {
+  const { code, last, said } = await ci('passes', { STOP: '2' })
+  expect(code).toBe(1)
+  expect(last).toBe('0 passed, 1 failed')
+  expect(said).toContain('no test ran')
+})
+test('and a runner that ends well without having run a test', async () => {
+  expect(await ci('passes', { STOP: '00' })).toMatchObject({ code: 1, last: '0 passed, 1 failed' })
+})
