@@ -139,11 +139,13 @@ function orUndefined(text: string): unknown {
   }
 }
 
-async function textOf(body: BytesBody, { signal }: Reading): Promise<string> {
-  if (body.bytes instanceof Uint8Array) return new TextDecoder().decode(body.bytes)
-  const chunks: Uint8Array[] = []
-  for await (const chunk of chunksOf(body, signal)) chunks.push(chunk)
-  return new TextDecoder().decode(Buffer.concat(chunks))
+async function textOf({ bytes }: BytesBody, { signal }: Reading): Promise<string> {
+  try {
+    // The runtime reads a whole stream faster than we can piece by piece.
+    return await new Response(bytes as BodyInit).text()
+  } catch (error) {
+    throw broken(error, signal)
+  }
 }
 
 /** The chunks of a body; a connection that breaks is a `ConnectionFailure`, an aborted one the signal's reason. */
@@ -155,8 +157,12 @@ async function* chunksOf({ bytes }: BytesBody, signal: AbortSignal): AsyncGenera
   try {
     yield* bytes
   } catch (error) {
-    if (signal.aborted) throw signal.reason
-    if (error instanceof ConnectionFailure || error instanceof Unreadable) throw error
-    throw new ConnectionFailure(`the connection to the provider broke: ${(error as Error).message}`)
+    throw broken(error, signal)
   }
+}
+
+function broken(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason
+  if (error instanceof ConnectionFailure || error instanceof Unreadable) return error
+  return new ConnectionFailure(`the connection to the provider broke: ${(error as Error).message}`)
 }
