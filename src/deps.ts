@@ -5,71 +5,103 @@ import { join } from 'node:path'
 import { callerOf } from './access.ts'
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
-import { embeddedFixtures, readFixtures } from './backends/fixture/load.ts'
-import { forwardBackend } from './backends/forward/backend.ts'
-import { network } from './backends/forward/transport.ts'
-import { describeForwarding } from './config/providers.ts'
+import type { Loaded } from './backends/fixture/load.ts'
+import { shippedFixtures } from './backends/fixture/shipped.ts'
+import { describeForwarding, refuseVirtualClock } from './config/providers.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
-import { operations } from './endpoints/index.ts'
+import { allOperations } from './endpoints/index.ts'
+import type { People } from './gateway/handle.ts'
+import type { Knowledge } from './gateway/knowledge.ts'
+import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
-import { peopleOf } from './resources/people.ts'
-import { knowledgeOf } from './resources/search.ts'
-import { createSeeder } from './resources/seed.ts'
-import { readSeed, type SeedFile, shippedSeed } from './resources/seed-file.ts'
-import { loadScenario } from './scenarios/load.ts'
-import { createRuns } from './scenarios/runs.ts'
-import { createSessions, type Sessions } from './sessions/sessions.ts'
+import type { SeedFile } from './resources/seed-file.ts'
+import { createRuns, type Runs } from './scenarios/runs.ts'
+import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
 /** A running program, less its listener. */
 export interface Understudy {
   app: App
   sessions: Sessions
+  runs: Runs
   fixtures: number
-  /** A line for each fixture that can never answer. */
+  /** A line for each fixture that can never answer, and each rule that can never fire. */
   warnings: readonly string[]
   mode: 'fixture' | 'forward'
   /** The mode in one line: whether real calls are made, and to whom. */
   about: string
 }
 
+// Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
+const workspace = {
+  seeds: () => require('./resources/seed.ts') as typeof import('./resources/seed.ts'),
+  search: () => require('./resources/search.ts') as typeof import('./resources/search.ts'),
+  people: () => require('./resources/people.ts') as typeof import('./resources/people.ts'),
+}
+const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./resources/seed-file.ts')
+const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
+const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
+const fixturesOf = (paths: readonly string[]): Loaded =>
+  paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
+
 /**
- * Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used.
+ * Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds.
  * @param instead answers attempts in place of the backend that the configuration names
  */
 export function createUnderstudy(config: Config, report: (error: unknown) => void, instead?: Backend): Understudy {
-  const { fixtures, warnings } = readFixtures(config.fixtures, operations)
-  const fixtureAnswers = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
+  const { fixtures, warnings } = fixturesOf(config.fixtures)
+  const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
+  const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const backend = instead ?? (mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers)
   addProviders(forwarding.named)
-  const sessions = createSessions({ ...config, keepTraces: config.keep_traces })
-  const seeder = createSeeder(seedsOf(config), callerOf(undefined, config))
-  const runs = createRuns(config.scenario.map(loadScenario))
+  const given = config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
+  const runs = createRuns(given)
+  const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario))
+  const clock = given[0]?.scenario.clock ?? config.clock
+  if (clock === 'virtual') refuseVirtualClock(forwarding)
+  const sessions = createSessions({ db: config.db, seed: config.seed, clock, keepTraces: config.keep_traces })
+  const seeds = seedsOf(config)
+  const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
+  const prepare = (session: Session) => seeder().prepare(session)
+  const knowledge: Knowledge = {
+    search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
+  }
+  const people: People = { meet: (identity, call) => workspace.people().peopleOf(prepare).meet(identity, call) }
   const app = createApp({
-    prepare: seeder.prepare,
+    prepare,
     sessions,
-    gateway: {
-      backend,
-      guardrails: { ids: [], find: () => undefined },
-      knowledge: knowledgeOf(seeder.prepare),
-      runs,
-      people: peopleOf(seeder.prepare),
-    },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge, runs, people },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
     strict: config.strict,
+    fixtures: {
+      parse: (values) => loader().givenFixtures(values, allOperations()),
+      give: fixtureAnswers.give,
+      given: fixtureAnswers.given,
+      shared: fixtures.map(({ name }) => name),
+    },
     about: { version: VERSION, mode, db: config.db, fixtures: fixtureAnswers.count },
     report,
   })
-  return { app, sessions, fixtures: fixtureAnswers.count, warnings, mode, about: describeForwarding(forwarding) }
+  return {
+    app,
+    sessions,
+    runs,
+    fixtures: fixtureAnswers.count,
+    warnings: [...warnings, ...idle],
+    mode,
+    about: describeForwarding(forwarding),
+  }
 }
 
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
 function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
+  const { forwardBackend } = require('./backends/forward/backend.ts') as typeof import('./backends/forward/backend.ts')
+  const { network } = require('./backends/forward/transport.ts') as typeof import('./backends/forward/transport.ts')
   const providers = forwardBackend(forwarding.upstreams, network)
   return {
     answer(call) {
@@ -83,7 +115,7 @@ function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
 function seedsOf({ fixtures, seed_file }: Config): () => readonly SeedFile[] {
   const beside = fixtures.map((path) => join(path, 'workspace.yaml')).filter((path) => existsSync(path))
   const named = seed_file.length > 0 ? seed_file : beside
-  if (named.length === 0) return () => [shippedSeed()]
-  const seeds = named.filter((path) => path !== 'none').map(readSeed)
+  if (named.length === 0) return () => [seedFiles().shippedSeed()]
+  const seeds = named.filter((path) => path !== 'none').map((path) => seedFiles().readSeed(path))
   return () => seeds
 }

@@ -126,7 +126,12 @@ describe('over real connections, forwarding', () => {
     const section = { value: { mine: at(url) }, placeOf: () => '' }
     const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
     const app = createTestApp({ clock: 'real', forwarding })
-    const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.understudy.app.fetch })
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      idleTimeout: 0,
+      fetch: (request) => app.understudy.app.fetch(request),
+    })
     stops.push(() => server.stop(true), app.close)
     return `http://127.0.0.1:${server.port}`
   }

@@ -36,10 +36,12 @@ const TRACE: TraceRecord = {
   metadata: null,
   identity: null,
   thread: null,
+  retry_after_ms: null,
   cost: null,
   attachments: [],
   error: null,
 }
+const HEARD = { arrived: 0, left: 1 }
 const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
 /** One call, read to its end; the id of its trace. */
 async function call({ url }: Server, content: string, stream: boolean): Promise<string> {
@@ -108,7 +110,7 @@ test('the write-ahead log stays bounded while traces come in', async () => {
     const batch = Array.from({ length: 32 }, (_, index) => turn * 32 + index + 1)
     await Promise.all(
       batch.map((seq) =>
-        traces.record(seq, { ...TRACE, id: `trace-${seq}` }, { request: 'null', rendered: 'null', answer }),
+        traces.record(seq, { ...TRACE, id: `trace-${seq}` }, { request: 'null', rendered: 'null', answer, ...HEARD }),
       ),
     )
   }

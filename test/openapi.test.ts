@@ -4,11 +4,13 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Operation } from '../src/contract/operation.ts'
-import { operations } from '../src/endpoints/index.ts'
+import { allOperations } from '../src/endpoints/index.ts'
 import { resourceRoutes } from '../src/resources/index.ts'
 import type { ResourceDeps } from '../src/resources/routes.ts'
 import { createTestApp } from './support/app.ts'
 import { fileOf, formOf, speak } from './support/translations.ts'
+
+const operations = allOperations()
 
 type Json = Record<string, unknown>
 interface Described {
@@ -73,6 +75,15 @@ test('every route that the server has is in it, and nothing else', () => {
       'get /_understudy/scenario',
       'put /_understudy/scenario',
       'delete /_understudy/scenario',
+      'get /_understudy/sessions',
+      'post /_understudy/sessions',
+      'get /_understudy/sessions/{name}',
+      'delete /_understudy/sessions/{name}',
+      'post /_understudy/sessions/{name}/reset',
+      'post /_understudy/sessions/{name}/clock',
+      'post /_understudy/reset',
+      'get /_understudy/verify',
+      'post /_understudy/verify',
       'get /_understudy/traces',
       'get /_understudy/traces/{id}',
       'get /files/{name}',
@@ -176,10 +187,12 @@ test('what the control API answers is as described', async () => {
   await app.post('/v2/router/chat/completions', operations[0]?.examples.greeting)
   const [newest] = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
   const ours = described().filter(
-    ({ method, path }) => method === 'get' && /_understudy.(?:health|traces|scenario)/.test(path),
+    ({ method, path }) => method === 'get' && /_understudy.(?:health|traces|scenario|sessions|verify)/.test(path),
   )
   for (const { path, method, operation } of ours) {
-    const answer = await app.fetch(path.replace('{id}', newest?.id ?? ''), { method: method.toUpperCase() })
+    const answer = await app.fetch(path.replace('{id}', newest?.id ?? '').replace('{name}', 'default'), {
+      method: method.toUpperCase(),
+    })
     expect(answer.status).toBe(200)
     expect(complaints(operation.responses[200]?.content['application/json']?.schema as Json, answer.json())).toBeNull()
   }

@@ -1,11 +1,12 @@
 // The settings of a call: top level and service options merged field by field, and which operation takes which (SPEC.md).
 import { afterAll, describe, expect, test } from 'bun:test'
-import { operations } from '../src/endpoints/index.ts'
+import { allOperations } from '../src/endpoints/index.ts'
 import { settingsOf } from '../src/gateway/settings.ts'
 import { errorOf } from './support/errors.ts'
 import { A, attemptsOf, B, C, closeScripted, createScripted, refuses, says, sends, textOf } from './support/scripted.ts'
 
 afterAll(closeScripted)
+const operations = allOperations()
 const TRANSLATIONS = '/v2/router/audio/translations'
 const operation = (name: string) => {
   const found = operations.find((one) => one.name === name)

@@ -10,6 +10,7 @@ const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
   ...{ synthesized: false, plan: ['openai/a'], scenario: null, faults: [], attempts: [], cache: null, guardrails: [] },
   ...{ retrievals: [], usage: null, cost: null, attachments: [], metadata: null, identity: null, thread: null },
   error: null,
+  retry_after_ms: null,
   ...more,
 })
 const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({

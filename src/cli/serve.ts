@@ -3,7 +3,10 @@ import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:f
 import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
 import { type Config, ConfigError, flagOf, isFileOnly, isList, readConfig, SETTINGS } from '../config.ts'
+import type { Connection } from '../contract/connection.ts'
+import { FileError } from '../contract/source.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
+import { bareSocket } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { isLoopback } from '../lib/hosts.ts'
 import { VERSION } from '../version.ts'
@@ -45,8 +48,7 @@ async function serve(config: Config): Promise<void> {
     )
   }
   if (config.ready_file) clearReadyFile(config.ready_file)
-  // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
-  const understudy = createUnderstudy(config, (error) => console.error(error instanceof Error ? error.stack : error))
+  const understudy = createUnderstudy(config, report)
   for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
   const servers = await listen(config, understudy)
   const port = servers[0]?.port
@@ -62,6 +64,16 @@ async function serve(config: Config): Promise<void> {
   }
   console.log(config.json ? ready : readyLines(url, db, understudy, config))
   stopOnSignal(servers, understudy)
+}
+
+/** Prints what went wrong while calls are answered: a file with a mistake in lines, what is a bug with its stack. */
+export function report(error: unknown): void {
+  if (error instanceof FileError) {
+    for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
+    return
+  }
+  // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
+  console.error(error instanceof Error ? error.stack : error)
 }
 
 /** Removes what an earlier run left, so that whoever waits for the file gets this run's; finds out that it can be written. */
@@ -83,7 +95,7 @@ const REASONS: Record<string, string> = {
 }
 
 /** Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems. */
-async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
+export async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
   const on = (hostname: string, port: number) =>
     Bun.serve({
       hostname,
@@ -91,7 +103,9 @@ async function listen(config: Config, { app, sessions }: Understudy): Promise<Bu
       idleTimeout: 0,
       reusePort: false,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: app.fetch,
+      // Else the server prints every connection that a fault resets, with a stack.
+      development: false,
+      fetch: (request, server) => app.fetch(request, () => connectionOf(request, server)),
     })
   const host = config.host ?? '127.0.0.1'
   try {
@@ -111,6 +125,13 @@ async function listen(config: Config, { app, sessions }: Understudy): Promise<Bu
     console.error(`understudy: cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
     process.exit(1)
   }
+}
+
+/** The bare connection of a request that is being answered. */
+async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {
+  const client = server.requestIP(request)
+  if (!client || server.port === undefined) return undefined
+  return bareSocket({ address: client.address, port: client.port, localPort: server.port })
 }
 
 function readyLines(url: string, db: string, { fixtures, about }: Understudy, config: Config): string {

@@ -5,6 +5,8 @@ import type { Reply } from './reply.ts'
 
 /** One attempt as a backend sees it. */
 export interface BackendCall {
+  /** Name of the session. */
+  session: string
   operation: Operation
   /** The parsed, rendered request; its model is that of the attempt. */
   request: unknown

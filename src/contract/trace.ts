@@ -68,6 +68,7 @@ export const TraceRecord = z.object({
   cache: CacheRecord.nullable().describe('Null when the call asked for no cache.'),
   guardrails: z.array(GuardrailRecord),
   retrievals: z.array(RetrievalRecord),
+  retry_after_ms: milliseconds.nullable().describe('How long the client was told to wait before it calls again.'),
   usage: z.looseObject({}).nullable(),
   cost: z
     .number()

@@ -107,12 +107,16 @@ export const problemsOf = ({ issues }: z.core.$ZodError, root: unknown): Problem
     )
     .map((issue) => deepest(issue, root))
 
-/** The value as the schema makes it; a 400 that names the first field at fault, or `whole`, otherwise. */
-export function parseRequest<T>(schema: z.ZodType<T>, value: unknown, { status = 400, whole = 'the body' } = {}): T {
+/** The value as the schema makes it; a 400 that names the first field at fault, below `under`, or `whole`, otherwise. */
+export function parseRequest<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  { status = 400, whole = 'the body', under = '' } = {},
+): T {
   const result = safeParse(schema, value)
   if (result.success) return result.data
   const [problem = { path: [], message: 'is not valid' }] = problemsOf(result.error, value)
-  const param = formatPath(problem.path)
+  const param = formatPath([...(under ? [under] : []), ...problem.path])
   throw new ApiError(status, 'invalid_value', `${param === '' ? whole : `'${param}'`} ${problem.message}`, {
     param: param === '' ? null : param,
   })

@@ -1,40 +1,44 @@
 // /_understudy/scenario: which scenario is played in the session, with its counters.
 import { z } from 'zod'
-import type { Route } from '../contract/route.ts'
+import { asRoute, type Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
-import type { Run } from '../scenarios/engine.ts'
+import { RuleReport } from '../contract/verification.ts'
+import { fixedSource, idleRules, type ScenarioSource } from '../scenarios/load.ts'
 import type { Runs } from '../scenarios/runs.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { ControlDeps } from './index.ts'
 
-const count = z.int().min(0)
 /** What a scenario has to tell while it is played. */
 const Report = z.object({
   scenario: z.string().nullable().describe('Its name; null when none is played.'),
+  from: z.string().nullable().describe('Where it was read.'),
+  problem: z.string().nullable().describe('Why the file, as it stands now, is not what is played.'),
+  warnings: z.array(z.string()).describe('Rules that can never fire.'),
   state: z.string().nullable(),
   started_at: z.iso.datetime().nullable(),
-  rules: z.array(
-    z.object({
-      name: z.string(),
-      fault: z.string().nullable(),
-      at: z.enum(['provider', 'gateway', 'workspace']),
-      matched: count.describe('Attempts or calls that the rule is about.'),
-      fired: count.describe('How often its fault was chosen.'),
-      applied: count.describe('How often the fault really acted.'),
-      skipped: z.record(z.string(), count).describe('Why it did not act although it was chosen.'),
-    }),
-  ),
+  rules: z.array(RuleReport),
 })
 
-const report = (run: Run | undefined): z.infer<typeof Report> => ({
-  scenario: run?.name ?? null,
-  state: run?.state() ?? null,
-  started_at: run ? new Date(run.started).toISOString() : null,
-  rules: run?.rules() ?? [],
-})
+/** A scenario in a request: the name of a known one, or a whole one. */
+export const ScenarioBody = z
+  .looseObject({ name: z.string() })
+  .describe('A scenario as it would stand in a file, or `{"name": ...}` alone for a known one.')
 
 export function scenarioRoutes({ sessionOf, runs }: ControlDeps): Route[] {
   const path = '/_understudy/scenario'
+  const report = (session: Session): z.infer<typeof Report> => {
+    const run = runs.current(session)
+    return {
+      scenario: run?.name ?? null,
+      from: run?.scenario.place ?? null,
+      problem: runs.problem(session) ?? null,
+      warnings: run ? idleRules(run.scenario) : [],
+      state: run?.state() ?? null,
+      started_at: run ? new Date(run.started).toISOString() : null,
+      rules: run?.rules() ?? [],
+    }
+  }
   return [
     {
       method: 'get',
@@ -43,20 +47,24 @@ export function scenarioRoutes({ sessionOf, runs }: ControlDeps): Route[] {
       summary: 'Get the scenario',
       description: 'The scenario that is played in the session, with what became of each rule.',
       response: Report,
-      handle: ({ request }) => report(runs.current(sessionOf(request))),
+      handle: ({ request }) => report(sessionOf(request)),
     },
-    {
+    asRoute({
       method: 'put',
       path,
       tag: 'Emulator',
       summary: 'Play a scenario',
       description:
-        'Begins a scenario in the session, with all counters at 0: `{"name": ...}` for a known one, or a whole scenario as it would stand in a file.',
-      body: z.looseObject({ name: z.string() }).describe('The name of a known scenario, or a scenario file.'),
+        'Begins a scenario in the session, with all counters at 0 and on its clock: `{"name": ...}` for a known one, or a whole scenario as it would stand in a file.',
+      body: ScenarioBody,
       response: Report,
       errors: [400],
-      handle: ({ request, body }) => report(runs.start(sessionOf(request), chosen(body as object, runs))),
-    },
+      handle({ request, body }) {
+        const session = sessionOf(request)
+        runs.start(session, chosenScenario(body, runs))
+        return report(session)
+      },
+    }),
     {
       method: 'delete',
       path,
@@ -67,16 +75,17 @@ export function scenarioRoutes({ sessionOf, runs }: ControlDeps): Route[] {
       handle({ request }) {
         const session = sessionOf(request)
         runs.stop(session)
-        return report(runs.current(session))
+        return report(session)
       },
     },
   ]
 }
 
-/** The known scenario of a name, or the one that the body is. */
-function chosen(body: object, runs: Runs) {
-  const [name, ...more] = Object.entries(body)
+/** The known scenario of a name, or the one that the body is; `ApiError` 400 otherwise. */
+export function chosenScenario(given: string | object, runs: Runs, param = ''): ScenarioSource {
+  if (typeof given === 'string') return runs.find(given)
+  const [name, ...more] = Object.entries(given)
   if (name?.[0] === 'name' && more.length === 0) return runs.find(String(name[1]))
-  const scenario = parseRequest(ScenarioFile, body, { whole: 'the scenario' })
-  return { ...scenario, place: 'the request' }
+  const scenario = parseRequest(ScenarioFile, given, { whole: 'the scenario', under: param })
+  return fixedSource({ ...scenario, place: 'the request' })
 }

@@ -47,7 +47,7 @@ export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
     }),
     errors: [400, 404],
     handle({ request, query }) {
-      const { traces, records } = query.session === undefined ? sessionOf(request) : existing(query.session)
+      const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
       if (query.starting_after !== undefined && !traces.has(query.starting_after)) throw unknown(query.starting_after)
       const { data, hasMore } = traces.list({ ...query, after: query.starting_after })
       return { object: 'list', data, has_more: hasMore, warnings: warningsOf(records) }
@@ -66,13 +66,6 @@ export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
       if (!trace) throw unknown(params.id ?? '')
       return trace
     },
-  }
-  const existing = (name: string) => {
-    const session = sessions.list().find((one) => one.name === name)
-    if (session) return session
-    throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
-      param: 'session',
-    })
   }
   const unknown = (id: string) =>
     new ApiError(404, 'trace_not_found', `there is no trace with the id ${JSON.stringify(id)} in this session`)

@@ -43,5 +43,7 @@ export const migrations: readonly string[] = [
     DELETE FROM vectors WHERE seq = old.seq;
     DELETE FROM chunk_texts WHERE rowid = old.seq AND old.kind = 'chunk';
   END;`,
+  `ALTER TABLE traces ADD COLUMN arrived INTEGER;
+  ALTER TABLE traces ADD COLUMN left INTEGER;`,
   'CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;',
 ]

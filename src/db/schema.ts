@@ -20,6 +20,9 @@ export const traces = sqliteTable('traces', {
   rendered: text('rendered').notNull(),
   /** The answer's JSON text, `null` when there was none. */
   answer: text('answer').notNull(),
+  /** When the call came and when its answer had gone out, in ms since the epoch by the machine's clock, whatever the session's. */
+  arrived: integer('arrived'),
+  left: integer('left'),
 })
 
 /** What calls keep for later ones, by kind and id. */

@@ -1,7 +1,8 @@
 // Traces in SQLite: written once, listed newest first.
-import { and, count, desc, eq, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import { fingerprint } from '../lib/ids.ts'
 import type { Database } from './open.ts'
 import { traces } from './schema.ts'
 import type { Writer } from './writer.ts'
@@ -26,13 +27,30 @@ export interface TraceTexts {
   answer: string
 }
 
+/** When a call came and when its answer had gone out, in ms since the epoch by the machine's clock: client's waits are real. */
+export interface Heard {
+  arrived: number
+  left: number
+}
+
+/** A trace with what it takes to tell how the client behaved. */
+export interface Witnessed {
+  trace: TraceRecord
+  /** Equal for equal requests of an operation. */
+  request: string
+  /** Null for a call that was not made here. */
+  heard: Heard | null
+}
+
 /** The traces of one session. */
 export interface TraceStore {
   /** Resolves when the trace is committed. */
-  record(seq: number, trace: TraceRecord, texts: TraceTexts): Promise<void>
+  record(seq: number, trace: TraceRecord, stored: TraceTexts & Heard): Promise<void>
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
   get(id: string): StoredTrace | undefined
   has(id: string): boolean
+  /** The calls after one by number, in the order in which they began. */
+  since(seq: number): IterableIterator<Witnessed>
   count(): number
   /** How many were removed since the start because there were newer ones. */
   dropped(): number
@@ -64,6 +82,8 @@ export function traceStore(
       request: place('request'),
       rendered: place('rendered'),
       answer: place('answer'),
+      arrived: place('arrived'),
+      left: place('left'),
     })
     .prepare()
   const lot = Math.max(1, Math.floor(keep * LOT))
@@ -78,7 +98,7 @@ export function traceStore(
   }
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   return {
-    record: (seq, trace, texts) =>
+    record: (seq, trace, stored) =>
       writer.write(() => {
         insert.run({
           seq,
@@ -88,7 +108,7 @@ export function traceStore(
           status: trace.status,
           thread: (trace.thread?.id as string | undefined) ?? null,
           record: JSON.stringify(trace),
-          ...texts,
+          ...stored,
         })
         drop()
       }),
@@ -122,6 +142,18 @@ export function traceStore(
       }
     },
     has: (id) => seqOf(id) !== undefined,
+    *since(seq) {
+      const rows = database
+        .select({ record: traces.record, request: traces.request, arrived: traces.arrived, left: traces.left })
+        .from(traces)
+        .where(gt(traces.seq, seq))
+        .orderBy(asc(traces.seq))
+        .all()
+      for (const { record, request, arrived, left } of rows) {
+        const heard = arrived === null || left === null ? null : { arrived, left }
+        yield { trace: JSON.parse(record), request: fingerprint(request), heard }
+      }
+    },
     count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,
     dropped: () => dropped,
     lastSeq: () =>

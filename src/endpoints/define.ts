@@ -1,8 +1,10 @@
 // What every router endpoint does before the gateway: body and validation.
+import type { Hold } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { type Call, type Gateway, handle } from '../gateway/handle.ts'
+import type { Session } from '../sessions/sessions.ts'
 import { describeFields, type FormOf, readFields, typedFields } from './form.ts'
 import { fromNamespace, toNamespace } from './namespace.ts'
 
@@ -15,11 +17,19 @@ export interface EndpointDeps {
   namespace: string
 }
 
+/** One request, in its session. */
+interface Asked {
+  request: Request
+  session: Session
+  caller: Call['caller']
+  /** Finds its connection. */
+  hold: Hold | undefined
+}
+
 /** Answers one request to a router operation. */
 export async function serveOperation(
   operation: Operation,
-  request: Request,
-  { session, caller }: Pick<Call, 'session' | 'caller'>,
+  { request, session, caller, hold }: Asked,
   { gateway, maxBody, namespace }: EndpointDeps,
 ): Promise<Response> {
   const bytes = await readBody(request, maxBody)
@@ -38,7 +48,7 @@ export async function serveOperation(
     }
   }
   const { url, headers, signal } = request
-  return handle({ operation, session, caller, text: read.text, retained, url, headers, signal, parse }, gateway)
+  return handle({ operation, session, caller, text: read.text, retained, url, headers, signal, hold, parse }, gateway)
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */

@@ -70,7 +70,7 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
     const request = { ...running.request, model }
     const { clock, uses } = session
     const about = { operation, request, model, stream, clock, signal }
-    const answer = () => backend.answer({ ...about, prompt, making, uses })
+    const answer = () => backend.answer({ ...about, session: session.name, prompt, making, uses })
     const faults = running.playing?.faults({
       ...running.facts,
       ...about,

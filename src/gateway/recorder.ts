@@ -1,14 +1,17 @@
 // The trace of a call, saved exactly once: when a whole answer is made, when a stream ends, or when the call is refused.
 import { ApiError, envelope } from '../contract/error.ts'
-import type { Observed, Playing } from '../contract/fault.ts'
+import type { Playing } from '../contract/fault.ts'
 import type { Keep } from '../contract/kept.ts'
+import type { Reply } from '../contract/reply.ts'
 import type { AttemptRecord, GuardrailRecord, OutcomeKind, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
+import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { costOf } from '../providers/catalogue.ts'
 import type { Answer, Try } from './attempt.ts'
 import type { Call } from './handle.ts'
 import { errorOf, type Failure } from './outcome.ts'
 import type { Target } from './plan.ts'
+import { retryAfter } from './retry.ts'
 import type { Settings } from './settings.ts'
 
 /** How a call that was answered, at least in part, has ended. */
@@ -57,7 +60,7 @@ export interface Recording {
   /** Notes the answer that is told. */
   answered(answer: Answer): void
   /** Saves the trace of a call that a fault answered; does nothing when the answer behind it was told to its end. */
-  heard(status: number): Promise<void>
+  heard(reply: Pick<Reply, 'status' | 'headers'>): Promise<void>
   /** Notes the failure that the call will be refused with. */
   failed(failure: Failure): void
   /** Headers by which a client finds the trace and sees what happened. */
@@ -68,13 +71,18 @@ export interface Recording {
   refuse(error: unknown): Promise<void>
 }
 
-type Saved = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & Partial<Ending>
+interface Saved extends Pick<TraceRecord, 'outcome' | 'status' | 'error'>, Partial<Ending> {
+  /** Of an answer that is none. */
+  headers?: Record<string, string>
+}
 
 /** Begins the trace of a call: it gets its number and its id. */
 export function startRecording({ operation, text, retained, session }: Call): Recording {
   const seq = session.nextCall()
-  const { clock } = session
+  // What the call began with, whatever becomes of the session.
+  const { clock, traces, kept } = session
   const started = clock.now()
+  const arrived = realClock.now()
   const id = ulidOf(session.seed, started, `${session.name}:trace`, seq)
   const steps: Pick<TraceRecord, 'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'> =
     {
@@ -90,14 +98,11 @@ export function startRecording({ operation, text, retained, session }: Call): Re
   let settings: Settings | undefined
   let rendered: object | null = null
   let failure: Failure | undefined
-  let playing: Playing | undefined
   let current: Answer | undefined
   let saved = false
 
   const stream = () => request !== undefined && operation.streams(request)
-  const observe = (seen: Omit<Observed, 'trace' | 'operation' | 'stream'>) =>
-    playing?.observe({ trace: id, operation: operation.name, stream: stream(), ...seen })
-  const save = ({ outcome, status, error, answer, text: answered = 'null', usage, keep = [] }: Saved) => {
+  const save = ({ outcome, status, error, answer, text: answered = 'null', usage, keep = [], headers = {} }: Saved) => {
     if (saved) return Promise.resolve()
     saved = true
     const model = answer?.model ?? steps.attempts.at(-1)?.target ?? (request ? operation.model(request) : null)
@@ -116,6 +121,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
       fixture: answer?.from.fixture ?? null,
       synthesized: answer?.from.synthesized ?? false,
       ...steps,
+      retry_after_ms: retryAfter(headers, clock.now()) ?? null,
       usage: used,
       // An answer from the cache costs nothing.
       cost: used && model ? (answer?.attempt ? costOf(model, used) : 0) : null,
@@ -125,14 +131,18 @@ export function startRecording({ operation, text, retained, session }: Call): Re
       thread: settings?.thread ?? null,
       error,
     }
-    observe({ at: 'gateway', model: model ?? '', outcome, status, position: 0, attempt: 1 })
-    const texts = { request: text, rendered: JSON.stringify(rendered), answer: answered }
+    const heard = { arrived, left: realClock.now() }
     const recorded = retained
-      ? session.traces.record(seq, record, texts)
-      : session.traces.record(seq, withoutContent(record), { request: 'null', rendered: 'null', answer: 'null' })
+      ? traces.record(seq, record, {
+          ...heard,
+          request: text,
+          rendered: JSON.stringify(rendered),
+          answer: answered,
+        })
+      : traces.record(seq, withoutContent(record), { ...heard, ...NOTHING_KEPT })
     if (keep.length === 0) return recorded
     // Written in the same turn, so in the same transaction: the answer and what it leaves stand or fall together.
-    return Promise.all([recorded, ...keep.map(session.kept.put)]).then(() => {})
+    return Promise.all([recorded, ...keep.map(kept.put)]).then(() => {})
   }
   const headers = (): Record<string, string> => {
     const { attempts, cache } = steps
@@ -184,8 +194,6 @@ export function startRecording({ operation, text, retained, session }: Call): Re
           over = true
           record.duration_ms = clock.now() - started - record.started_ms
           if (ended) Object.assign(record, { outcome: ended.kind, status: ended.status, error: ended.message })
-          const { target: model, position, number, outcome, status } = record
-          observe({ at: 'provider', model, outcome, status, position, attempt: number })
         },
       }
     },
@@ -195,20 +203,19 @@ export function startRecording({ operation, text, retained, session }: Call): Re
     guardrail: (verdict) => void steps.guardrails.push(verdict),
     retrieval: (found) => void steps.retrievals.push(found),
     playing(scenario) {
-      playing = scenario
       steps.scenario = scenario?.name ?? null
     },
     answered(answer) {
       current = answer
     },
     fault: (rule) => void steps.faults.push(rule),
-    heard(status) {
+    heard({ status, headers: sent }) {
       if (saved) return Promise.resolve()
       const outcome = failure?.kind ?? (status < 400 ? 'answered' : 'refused')
       const message = failure?.message ?? `answered by a fault: ${steps.faults.join(', ')}`
       const error = outcome === 'answered' ? null : bodyOf(new ApiError(status, 'injected_fault', message))
       current?.attempt?.end()
-      return save({ outcome, status, error, ...(current && { answer: current }) })
+      return save({ outcome, status, error, headers: sent, ...(current && { answer: current }) })
     },
     failed(last) {
       failure = last
@@ -228,7 +235,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
       const known = error instanceof ApiError ? error : new ApiError(500, 'internal_error', String(error))
       Object.assign(known.headers, headers())
       const outcome: OutcomeKind = failure?.kind ?? 'refused'
-      return save({ outcome, status: known.status, error: bodyOf(known) })
+      return save({ outcome, status: known.status, error: bodyOf(known), headers: known.headers })
     },
   }
 }
@@ -236,6 +243,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
 const bodyOf = (error: ApiError): TraceRecord['error'] => envelope(error).error
 
 const NOT_KEPT = 'not kept'
+const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
 /** A record without what quotes the request or the answer. */
 const withoutContent = (record: TraceRecord): TraceRecord => ({
   ...record,

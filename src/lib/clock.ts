@@ -9,8 +9,29 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+/** A clock that goes by itself. */
+export interface RealClock extends Clock {
+  readonly kind: 'real'
+}
+
+/** A clock that a test can hold and move. */
+export interface VirtualClock extends Clock {
+  readonly kind: 'virtual'
+  /** Whether it stands still until it is moved. */
+  readonly frozen: boolean
+  /** How many waits have not ended. */
+  readonly waiting: number
+  freeze(): void
+  /** Lets it jump from wait to wait again. */
+  resume(): void
+  /** Lets so many milliseconds pass, with every wait that ends in them; resolves when they have passed. */
+  advance(ms: number): Promise<void>
+  /** Changes the time (ms since the epoch) without letting any pass: waits keep what is left of them. */
+  set(now: number): void
+}
+
 /** The machine's own clock. */
-export const realClock: Clock = {
+export const realClock: RealClock = {
   kind: 'real',
   now: Date.now,
   sleep: (ms, signal) =>
@@ -34,16 +55,22 @@ export const VIRTUAL_START = Date.UTC(2025, 0, 1)
 /** Event-loop turns without new waits after which a virtual clock takes it that nothing else can run. */
 const IDLE_TURNS = 3
 
+/** Later than every wait that ends. */
+const NEVER = Number.MAX_SAFE_INTEGER
+
 /** A clock that stands still until nothing else can run, then jumps to the next due wait; equal due times keep their order. */
-export function virtualClock(start = VIRTUAL_START): Clock {
+export function virtualClock(start = VIRTUAL_START): VirtualClock {
   let now = start
   let turnsLeft = 0
-  const waits: { due: number; wake: () => void }[] = []
+  // Waits that are due later are left alone: the instant up to which a frozen clock may go.
+  let horizon = NEVER
+  let waits: { due: number; wake: () => void }[] = []
 
   const turn = () => {
     if (--turnsLeft > 0) return setImmediate(turn)
-    const next = waits.shift()
-    if (!next) return
+    const [next] = waits
+    if (!next || next.due > horizon) return
+    waits.shift()
     now = Math.max(now, next.due)
     next.wake()
     if (waits.length > 0) watch()
@@ -52,25 +79,48 @@ export function virtualClock(start = VIRTUAL_START): Clock {
     if (turnsLeft <= 0) setImmediate(turn)
     turnsLeft = IDLE_TURNS
   }
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const stop = () => {
+        waits = waits.filter((other) => other !== wait)
+        reject(signal?.reason)
+      }
+      const wake = () => {
+        signal?.removeEventListener('abort', stop)
+        resolve()
+      }
+      const wait = { due: now + Math.max(0, ms), wake }
+      const later = waits.findIndex((other) => other.due > wait.due)
+      waits.splice(later < 0 ? waits.length : later, 0, wait)
+      signal?.addEventListener('abort', stop, { once: true })
+      watch()
+    })
   return {
     kind: 'virtual',
     now: () => Math.floor(now),
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason)
-        const stop = () => {
-          waits.splice(waits.indexOf(wait), 1)
-          reject(signal?.reason)
-        }
-        const wake = () => {
-          signal?.removeEventListener('abort', stop)
-          resolve()
-        }
-        const wait = { due: now + Math.max(0, ms), wake }
-        const later = waits.findIndex((other) => other.due > wait.due)
-        waits.splice(later < 0 ? waits.length : later, 0, wait)
-        signal?.addEventListener('abort', stop, { once: true })
-        watch()
-      }),
+    sleep,
+    get frozen() {
+      return horizon < NEVER
+    },
+    get waiting() {
+      return waits.length
+    },
+    freeze() {
+      horizon = now
+    },
+    resume() {
+      horizon = NEVER
+      watch()
+    },
+    advance(ms) {
+      if (horizon < NEVER) horizon = Math.max(horizon, now + ms)
+      return sleep(ms)
+    },
+    set(to) {
+      waits = waits.map((wait) => Object.assign(wait, { due: wait.due + to - now }))
+      if (horizon < NEVER) horizon += to - now
+      now = to
+    },
   }
 }

@@ -2,7 +2,7 @@
 import type { Caller, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
-import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { Session } from '../sessions/sessions.ts'
 import { notFound, oneOf, type Resource, type Verb, type Work } from './define.ts'
 import { deleteRecord, findRecord, type Params, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
@@ -11,7 +11,6 @@ import { workOf } from './work.ts'
 export interface ResourceDeps {
   /** The session that a request means, its workspace filled, and who asks. */
   callOf(request: Request): Promise<{ session: Session; caller: Caller }>
-  sessions: Sessions
   /** The session that a request means, as it is. */
   sessionOf(request: Request): Session
   /** Has the events of a session applied that wait for their turn. */

@@ -1,4 +1,4 @@
-// The state of a session as a whole: save, load, reset, and fill from a seed file.
+// The state of a session as a whole: save, load, and fill from a seed file.
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
@@ -24,12 +24,11 @@ const SeedBody = z.strictObject({
   yaml: z.string().describe('The text of the seed file.'),
   documents: z.record(z.string(), z.base64()).default({}).describe('The documents that it names, in base64.'),
 })
-const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
 const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that were changed.') })
 const shared = { tag: 'Emulator', errors: [400, 413, 415] }
 
-/** Snapshot, reset and seed. */
-export function stateRoutes({ callOf, sessionOf, sessions, wake }: ResourceDeps): Route[] {
+/** Snapshot and seed. */
+export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] {
   const save = asRoute({
     ...shared,
     method: 'get',
@@ -61,20 +60,6 @@ export function stateRoutes({ callOf, sessionOf, sessions, wake }: ResourceDeps)
       return { sessions: [session.name] }
     },
   })
-  const reset = asRoute({
-    ...shared,
-    method: 'post',
-    path: '/_understudy/reset',
-    summary: 'Reset a session',
-    description: 'Forgets everything that the session holds; its workspace is then filled as that of a new one.',
-    query: z.strictObject({ all }),
-    response: Done,
-    async handle({ request, query }) {
-      const chosen = query.all === 'true' ? sessions.list() : [sessionOf(request)]
-      for (const session of chosen) await session.replace(null)
-      return { sessions: chosen.map(({ name }) => name) }
-    },
-  })
   const seed = asRoute({
     ...shared,
     method: 'post',
@@ -100,5 +85,5 @@ export function stateRoutes({ callOf, sessionOf, sessions, wake }: ResourceDeps)
       return { sessions: [session.name] }
     },
   })
-  return [save, load, reset, seed]
+  return [save, load, seed]
 }

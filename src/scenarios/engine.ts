@@ -1,10 +1,11 @@
 // Plays a scenario in a session: counts, states and chance; the only part of scenarios that changes while it runs.
 import { globRegex, matchText, valueAtPath } from '../backends/fixture/fixture.ts'
-import type { FaultFacts, FaultKind, FaultPoint, Injected, Observed, Playing } from '../contract/fault.ts'
+import type { FaultFacts, FaultKind, FaultPoint, Injected, Playing } from '../contract/fault.ts'
+import type { RuleReport } from '../contract/verification.ts'
 import { faultKinds } from '../faults/index.ts'
 import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
-import type { Expectation, Phase, Rule, ScenarioFile } from './schema.ts'
+import type { Phase, Rule, ScenarioFile } from './schema.ts'
 
 /** A scenario as it was loaded. */
 export interface Scenario extends ScenarioFile {
@@ -12,50 +13,38 @@ export interface Scenario extends ScenarioFile {
   place: string
 }
 
-/** What became of a rule. */
-export interface RuleReport {
-  name: string
-  fault: string | null
-  at: FaultPoint
-  /** Attempts or calls that it is about. */
-  matched: number
-  /** How often its fault was chosen. */
-  fired: number
-  /** How often the fault really acted. */
-  applied: number
-  /** Why it did not act although it was chosen, with how often. */
-  skipped: Record<string, number>
-}
-
-/** One expectation, and what there really was. */
-export interface ExpectationReport {
-  expected: Omit<Expectation, 'attempts' | 'calls'> & { count: string }
-  actual: number
-  met: boolean
-}
-
 /** A scenario being played, with what it has to tell. */
 export interface Run extends Playing {
   readonly scenario: Scenario
   /** Milliseconds since the epoch at which it began. */
   readonly started: number
+  /** Calls of the session that had begun before it. */
+  readonly calls: number
   state(): string
   rules(): RuleReport[]
-  seen(): readonly Observed[]
-  expectations(more?: readonly Expectation[]): ExpectationReport[]
 }
 
-interface Counters extends RuleReport {
+interface Counters extends Omit<RuleReport, 'idle'> {
   memory: Map<string, unknown>
 }
 
 export const START_STATE = 'start'
 
-/** Begins to play a scenario. `seed` and `session` key its chance; `now` is the instant of the session's clock. */
-export function play(scenario: Scenario, { seed, session, now }: { seed: number; session: string; now: number }): Run {
+/** Where and when a scenario begins. */
+export interface Beginning {
+  /** With the session's name, the key of its chance. */
+  seed: number
+  session: string
+  /** The instant of the session's clock, in ms since the epoch. */
+  now: number
+  /** How many calls of the session have begun. */
+  calls: number
+}
+
+/** Begins to play a scenario. */
+export function play(scenario: Scenario, { seed, session, now, calls }: Beginning): Run {
   const counters = new Map<Rule, Counters>(scenario.rules.map((rule) => [rule, countersOf(rule)]))
   const occurrences = new Map<string, number>()
-  const observed: Observed[] = []
   const chosen = scenario.seed ?? seed
   let state = START_STATE
 
@@ -67,10 +56,10 @@ export function play(scenario: Scenario, { seed, session, now }: { seed: number;
     const counter = counters.get(rule)
     if (!counter) return false
     counter.matched++
-    const { calls, every, after = 0, for: length, probability, requires, schedule, sets } = rule.when
+    const { calls: range, every, after = 0, for: length, probability, requires, schedule, sets } = rule.when
     const elapsed = facts.now - now
     const luck = luckOf(rule, facts)
-    if (calls && !inRange(counter.matched, calls)) return false
+    if (range && !inRange(counter.matched, range)) return false
     if (every !== undefined && counter.matched % every !== 0) return false
     if (elapsed < after || (length !== undefined && elapsed >= after + length)) return false
     if (requires !== undefined && requires !== state) return false
@@ -108,6 +97,7 @@ export function play(scenario: Scenario, { seed, session, now }: { seed: number;
     name: scenario.name,
     scenario,
     started: now,
+    calls,
     keyOf(text) {
       const print = fingerprint(text)
       const before = occurrences.get(print) ?? 0
@@ -116,12 +106,8 @@ export function play(scenario: Scenario, { seed, session, now }: { seed: number;
     },
     faults: (facts) =>
       [...counters].flatMap(([rule, counter]) => (fires(rule, facts) ? injected(rule, facts, counter) : [])),
-    observe: (seen) => void observed.push(seen),
     state: () => state,
-    rules: () =>
-      [...counters.values()].map(({ memory: _, ...report }) => ({ ...report, skipped: { ...report.skipped } })),
-    seen: () => observed,
-    expectations: (more) => (more ?? scenario.expect).map((one) => judge(one, observed)),
+    rules: () => [...counters.values()].map(reportOf),
   }
 }
 
@@ -140,12 +126,32 @@ const countersOf = (rule: Rule): Counters => ({
   memory: new Map(),
 })
 
-const inRange = (value: number, [first, last]: readonly [number, number]) => value >= first && value <= last
+function reportOf({ memory: _, ...report }: Counters): RuleReport {
+  const skipped = { ...report.skipped }
+  const told = Object.values(skipped).reduce((sum, count) => sum + count, report.applied)
+  if (report.fault !== null && told < report.fired) skipped[NOT_REACHED] = report.fired - told
+  return { ...report, skipped, idle: idleReason(report) }
+}
+
+/** Why a rule has never fired. */
+function idleReason({ at, fired, matched }: Omit<RuleReport, 'idle'>): string | null {
+  if (fired > 0) return null
+  const noun = at === 'provider' ? 'attempt' : 'call'
+  if (matched === 0) return `no ${noun} was like its match`
+  return `its conditions held for none of the ${matched} ${noun}${matched === 1 ? '' : 's'} like its match`
+}
+
+/** A fault may answer by itself; those inside it then have nothing to act on. */
+const NOT_REACHED = 'another fault acted before it'
+
+/** Whether a number is one of those meant. */
+export const inRange = (value: number, [first, last]: readonly [number, number]) => value >= first && value <= last
 
 function matches(rule: Rule, facts: FaultFacts): boolean {
-  const { operation, provider, model, target, attempt, stream, header, identity, thread, body, text } = rule.match
+  const { operation, path, provider, model, target, attempt, stream, header, identity, thread, body, text } = rule.match
   if (facts.at !== pointOf(rule)) return false
-  if (operation !== undefined && operation !== facts.operation.name) return false
+  if (operation !== undefined && !globRegex(operation).test(facts.operation.name)) return false
+  if (path !== undefined && !globRegex(path).test(facts.path ?? facts.operation.path)) return false
   if (provider !== undefined && !facts.model.startsWith(`${provider}/`)) return false
   if (model !== undefined && !matchesModel(model, facts.model)) return false
   if (target !== undefined && !matchesPosition(target, facts.position)) return false
@@ -164,10 +170,12 @@ function matches(rule: Rule, facts: FaultFacts): boolean {
   )
 }
 
-const matchesModel = (glob: string, model: string): boolean =>
+/** Whether a pattern of a rule means a model. */
+export const matchesModel = (glob: string, model: string): boolean =>
   globRegex(glob).test(model) || globRegex(glob).test(model.slice(model.indexOf('/') + 1))
 
-function matchesPosition(wanted: string | number, position: number): boolean {
+/** Whether a target's position is the one wanted. */
+export function matchesPosition(wanted: string | number, position: number): boolean {
   if (typeof wanted === 'number') return wanted === position
   if (wanted === 'primary') return position === 0
   const number = wanted.split(' ')[1]
@@ -196,21 +204,4 @@ export function probabilityAt(schedule: readonly Phase[], elapsed: number): numb
     begins += length
   }
   return 0
-}
-
-function judge(expectation: Expectation, observed: readonly Observed[]): ExpectationReport {
-  const { attempts, calls, at, ...filter } = expectation
-  const where = calls ? 'gateway' : at
-  const range = attempts ?? calls ?? ([1, Number.POSITIVE_INFINITY] as const)
-  const { provider, model, ...exact } = filter
-  const actual = observed.filter(
-    (seen) =>
-      seen.at === where &&
-      (provider === undefined || seen.model.startsWith(`${provider}/`)) &&
-      (model === undefined || matchesModel(model, seen.model)) &&
-      Object.entries(exact).every(([field, value]) => value === undefined || seen[field as keyof Observed] === value),
-  ).length
-  const [first, last] = range
-  const count = first === last ? String(first) : Number.isFinite(last) ? `${first}-${last}` : `${first}+`
-  return { expected: { ...filter, at: where, count }, actual, met: inRange(actual, range) }
 }

@@ -1,6 +1,6 @@
 // Reads scenario files: the shipped ones by name, others by path; strict, with the place of every mistake.
 import { readFileSync, statSync } from 'node:fs'
-import { basename, extname } from 'node:path'
+import { basename, dirname, extname } from 'node:path'
 import { FileError, parseSource } from '../contract/source.ts'
 import { formatPath, problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
@@ -32,21 +32,82 @@ export function parseScenario(path: string, text: string): Scenario {
   return { ...result.data, place: path }
 }
 
+/** Whether a file is a scenario and not a fixture: by its folder, or because it has rules. */
+export function isScenario(path: string, text: string): boolean {
+  if (basename(dirname(path)) === 'scenarios') return true
+  try {
+    const { value } = parseSource(path, text)
+    return typeof value === 'object' && value !== null && 'rules' in value
+  } catch {
+    return false
+  }
+}
+
+/** A scenario where it comes from. */
+export interface ScenarioSource {
+  /** As it was when it was last valid. */
+  readonly scenario: Scenario
+  /** Why the file, as it stands now, is not what is played. */
+  readonly problem: string | undefined
+  /** Reads the file again if it has changed; a file with a mistake leaves all as it was, and is told of once. */
+  refresh(): void
+}
+
+/** A scenario that never changes. */
+export const fixedSource = (scenario: Scenario): ScenarioSource => ({ scenario, problem: undefined, refresh() {} })
+
 /** The shipped scenario of a name, undefined when there is none. */
 export function loadShipped(name: string): Scenario | undefined {
   const path = listAssets('scenarios').find((one) => nameOf(one) === name)
   return path === undefined ? undefined : parseScenario(path, decoder.decode(readAsset(path)))
 }
 
-/** The scenario of a shipped name or of a file; throws `FileError` for one that does not exist or is not valid. */
-export function loadScenario(nameOrFile: string): Scenario {
+/**
+ * The scenario of a shipped name or of a file, which is read again when it changes.
+ * @param tell told of every edit that cannot be played.
+ * @throws FileError for one that does not exist or is not valid.
+ */
+export function openScenario(nameOrFile: string, tell: (problem: FileError) => void): ScenarioSource {
   const shipped = loadShipped(nameOrFile)
-  if (shipped) return shipped
+  if (shipped) return fixedSource(shipped)
   if (!statSync(nameOrFile, { throwIfNoEntry: false })?.isFile()) {
     const names = shippedScenarios().join(', ')
     throw new FileError(`there is no scenario or file ${JSON.stringify(nameOrFile)}; shipped: ${names || 'none'}`)
   }
-  return parseScenario(nameOrFile, readFileSync(nameOrFile, 'utf8'))
+  return fileSource(nameOrFile, tell)
+}
+
+function fileSource(path: string, tell: (problem: FileError) => void): ScenarioSource {
+  const read = () => parseScenario(path, readFileSync(path, 'utf8'))
+  let version = versionOf(path)
+  let scenario = read()
+  let problem: string | undefined
+  return {
+    get scenario() {
+      return scenario
+    },
+    get problem() {
+      return problem
+    },
+    refresh() {
+      const found = versionOf(path)
+      if (found === version) return
+      version = found
+      try {
+        scenario = read()
+        problem = undefined
+      } catch (error) {
+        problem = (error as Error).message
+        tell(new FileError(`${problem}\n${path} has changed, but cannot be used: the scenario goes on as it was`))
+      }
+    },
+  }
+}
+
+/** A text that is another when the file has been written again. */
+function versionOf(path: string): string {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs}` : 'gone'
 }
 
 /** A line for each rule that can never fire. */
@@ -57,6 +118,8 @@ export function idleRules({ rules, place }: Scenario): string[] {
     return why ? [`${place}: rules[${index}] ${JSON.stringify(rule.name)} can never fire: ${why}`] : []
   })
 }
+
+const MODELS_ONLY = ['provider', 'model', 'identity', 'thread', 'text'] as const
 
 function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefined {
   const { calls, every, probability, requires, schedule } = rule.when
@@ -74,5 +137,7 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
     rule.match.target !== 0
   )
     return 'at the gateway there is no fallback target yet'
+  const foreign = pointOf(rule) === 'workspace' && MODELS_ONLY.find((field) => rule.match[field] !== undefined)
+  if (foreign) return `calls of the workspace have no ${foreign}`
   return undefined
 }

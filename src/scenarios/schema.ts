@@ -1,6 +1,6 @@
 // The file format of scenarios, version 1.
 import { z } from 'zod'
-import { TextMatch } from '../backends/fixture/fixture.ts'
+import { TextMatch } from '../backends/fixture/match-schema.ts'
 import { Duration } from '../contract/duration.ts'
 import { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'
@@ -24,7 +24,13 @@ const Position = z
 
 /** Which attempts (or calls) a rule is about; every condition given must hold. */
 export const RuleMatch = z.strictObject({
-  operation: z.string().optional(),
+  operation: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the operation, such as `chat.completions`, or `getDataset` in the workspace; `*` stands for any characters.',
+    ),
+  path: z.string().optional().describe('Path that is called; `*` stands for any characters.'),
   provider: z.string().optional(),
   model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
   target: Position.optional(),
@@ -75,7 +81,7 @@ export const Rule = z
       .enum(['provider', 'gateway', 'workspace'])
       .optional()
       .describe(
-        'Where it acts: on what the gateway hears of the provider, or on what the client hears of the gateway.',
+        'Where it acts: on what the gateway hears of the provider, or on what the client hears of the gateway or of the workspace.',
       ),
     match: RuleMatch.default({}),
     when: RuleWhen.default({}),
@@ -94,17 +100,45 @@ export const Rule = z
   })
 export type Rule = z.infer<typeof Rule>
 
-/** What must have happened when all is over. */
-export const Expectation = z.strictObject({
-  at: z.enum(['provider', 'gateway']).default('provider').describe('Whether attempts or calls are counted.'),
+/** What an attempt or a call is like; every condition given must hold. */
+const Like = z.strictObject({
   provider: z.string().optional(),
-  model: z.string().optional(),
+  model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
   operation: z.string().optional(),
   outcome: OutcomeKind.optional(),
   status: z.int().optional(),
   stream: z.boolean().optional(),
-  attempts: Range.optional().describe('How many attempts there are like that.'),
+  target: Position.optional(),
+  rule: z.string().optional().describe('A rule whose fault it met.'),
+  cache: z.enum(['hit', 'miss']).optional().describe('What the cache did for the call.'),
+})
+export type Like = z.infer<typeof Like>
+
+/** What must have happened when all is over: how often, in which order, or that waits were kept. */
+export const Expectation = Like.extend({
+  at: z
+    .enum(['provider', 'gateway'])
+    .optional()
+    .describe('Whether attempts (the usual) or calls are counted, when no number says it.'),
+  attempts: Range.optional().describe('How many attempts there are like that; at least one when nothing is said.'),
   calls: Range.optional().describe('How many calls of the client there are like that.'),
+  order: z.array(Like).min(2).optional().describe('Attempts that come in this order; others may come between them.'),
+  waits_kept: z
+    .literal(true)
+    .optional()
+    .describe('The client never calls again earlier than `Retry-After` has told it to.'),
+}).superRefine(({ attempts, calls, order, waits_kept, ...like }, context) => {
+  const said = Object.entries({ attempts, calls, order, waits_kept }).filter(([, value]) => value !== undefined)
+  const issue = (message: string) => context.addIssue({ code: 'custom', path: [said[0]?.[0] ?? ''], message })
+  if (said.length > 1)
+    issue(
+      `cannot stand beside ${said
+        .slice(1)
+        .map(([name]) => `'${name}'`)
+        .join(', ')}`,
+    )
+  if ((order || waits_kept) && Object.values(like).some((value) => value !== undefined))
+    issue('stands alone: nothing narrows it')
 })
 export type Expectation = z.infer<typeof Expectation>
 

@@ -9,14 +9,15 @@ import { recordStore } from '../db/record-store.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
-import { type Clock, realClock, virtualClock } from '../lib/clock.ts'
+import { type Clock, type RealClock, realClock, type VirtualClock, virtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 
 /** What a call needs of its session. */
 export interface Session {
   readonly name: string
   readonly seed: number
-  readonly clock: Clock
+  /** A call uses the one that it begins with. */
+  readonly clock: RealClock | VirtualClock
   readonly traces: TraceStore
   readonly kept: Kept
   /** The workspace. */
@@ -33,16 +34,34 @@ export interface Session {
   readonly ended: AbortSignal
   /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
   readonly secret: string
-  /** The number of the next call: 1, 2, ...; goes on after a restart. */
+  /** How many calls have begun; goes on after a restart. */
+  readonly calls: number
+  /** The number of the next call: 1, 2, ... */
   nextCall(): number
+  /** Gives it a clock of a kind, or its own kind again; one of that kind already goes on. */
+  useClock(kind: Clock['kind'] | undefined): void
+  /** Forgets everything that is stored, counts from nothing again, and starts a virtual clock anew. */
+  reset(): Promise<void>
   /** How many times the sequence of the fixture at a place has been used before; counts this use. */
   uses(place: string): number
 }
 
+/** What a session may have otherwise than the others. */
+export interface SessionSettings {
+  seed?: number | undefined
+  clock?: Clock['kind'] | undefined
+}
+
 /** All sessions of a process. */
 export interface Sessions {
-  /** The session of a name, made on first use. */
+  /** The session of a name, made on first use; 400 for a name that is none, 429 when there are too many. */
   get(name: string): Session
+  /** The session of a name that is there; 404 otherwise. */
+  find(name: string): Session
+  /** Makes a session; 409 when there is one of that name. */
+  create(name: string, settings: SessionSettings): Session
+  /** Forgets a session and all it holds; calls that still run in it end as if nothing had happened. 404 when there is none. */
+  delete(name: string): void
   list(): Session[]
   close(): void
 }
@@ -56,90 +75,157 @@ export interface SessionsOptions {
   db: string
   seed: number
   clock: Clock['kind']
-  /** Most traces of a session; the oldest go first. */
+  /** Most traces of a session; the oldest go first. All are kept when left out. */
   keepTraces?: number | undefined
 }
 
-export function createSessions({ db, seed, clock: kind, keepTraces }: SessionsOptions): Sessions {
-  const sessions = new Map<string, Session>()
-  const closers: (() => void)[] = []
-  const ending = new AbortController()
+export function createSessions({ db, keepTraces, ...standard }: SessionsOptions): Sessions {
+  const sessions = new Map<string, Held>()
   let empty: Buffer | undefined
 
-  const open = (name: string): { database: Database; writer: Writer } => {
+  const open = (name: string): Opened => {
     if (name !== DEFAULT_SESSION || db === ':memory:') {
       const database = openClone((empty ??= template()))
-      const writer = createWriter(database)
-      closers.push(writer.close)
-      return { database, writer }
+      return { database, writer: createWriter(database), release: () => {} }
     }
     const { database, release } = openFile(db)
-    const writer = createWriter(database)
-    closers.push(writer.close, release)
-    return { database, writer }
+    return { database, writer: createWriter(database), release }
   }
-  const create = (name: string): Session => {
-    if (sessions.size >= MOST_SESSIONS) {
+  const create = (name: string, settings: SessionSettings = {}): Session => {
+    if (!NAME.test(name)) {
       throw new ApiError(
-        429,
-        'session_limit',
-        `there are ${MOST_SESSIONS} sessions already; restart, or use one of them`,
+        400,
+        'invalid_session',
+        `session name ${JSON.stringify(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`,
+        { param: 'name' },
       )
     }
-    const { database, writer } = open(name)
-    const traces = traceStore(database, writer, keepTraces)
-    const clock = kind === 'virtual' ? virtualClock() : realClock
-    let calls = traces.lastSeq()
-    const uses = new Map<string, number>()
-    const records = recordStore(database)
-    return {
-      name,
-      seed,
-      clock,
-      traces,
-      kept: keptStore(database, writer, clock.now),
-      records,
-      contents: contentStore(database),
-      transact: writer.transact,
-      snapshot: () => dump(database),
-      async replace(snapshot) {
-        await writer.transact(() => (snapshot ? restore(database, snapshot) : clear(database)))
-        records.refresh()
-        calls = traces.lastSeq()
-        uses.clear()
-      },
-      ended: ending.signal,
-      secret: kind === 'virtual' ? `${seed}:${name}` : processSecret(),
-      nextCall: () => ++calls,
-      uses(place) {
-        const before = uses.get(place) ?? 0
-        uses.set(place, before + 1)
-        return before
-      },
+    if (sessions.size >= MOST_SESSIONS) {
+      const message = `there are ${MOST_SESSIONS} sessions already: delete one (DELETE /_understudy/sessions/<name>) or use one of them`
+      throw new ApiError(429, 'session_limit', message)
     }
-  }
-  const get = (name: string): Session => {
-    let session = sessions.get(name)
-    if (!session) {
-      if (!NAME.test(name)) {
-        throw new ApiError(
-          400,
-          'invalid_session',
-          `session name ${JSON.stringify(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`,
-        )
-      }
-      session = create(name)
-      sessions.set(name, session)
+    const opened = open(name)
+    const ending = new AbortController()
+    const { seed = standard.seed, clock = standard.clock } = settings
+    const session = sessionOver(opened, { name, seed, clock, keepTraces, ended: ending.signal })
+    const close = () => {
+      ending.abort()
+      opened.writer.close()
+      opened.release()
     }
+    sessions.set(name, { session, close, forget: () => ending.abort() })
     return session
   }
-  get(DEFAULT_SESSION)
+  const held = (name: string): Held => {
+    const found = sessions.get(name)
+    if (found) return found
+    throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
+      param: 'session',
+    })
+  }
+  create(DEFAULT_SESSION)
   return {
-    get,
-    list: () => [...sessions.values()],
+    get: (name) => sessions.get(name)?.session ?? create(name),
+    find: (name) => held(name).session,
+    create(name, settings) {
+      if (!sessions.has(name)) return create(name, settings)
+      const message = `there is a session named ${JSON.stringify(name)} already: reset or delete it, or take another name`
+      throw new ApiError(409, 'session_exists', message, { param: 'name' })
+    },
+    delete(name) {
+      const { forget } = held(name)
+      if (name === DEFAULT_SESSION) {
+        throw new ApiError(400, 'default_session', 'the default session cannot be deleted; it can be reset')
+      }
+      forget()
+      sessions.delete(name)
+    },
+    list: () => [...sessions.values()].map(({ session }) => session),
     close() {
-      ending.abort()
-      for (const close of closers) close()
+      for (const { close } of sessions.values()) close()
+    },
+  }
+}
+
+interface Opened {
+  database: Database
+  writer: Writer
+  /** Lets another process have the file. */
+  release(): void
+}
+
+interface Held {
+  session: Session
+  close(): void
+  /** Like `close`, for a database in memory, which is gone with the last call that uses it. */
+  forget(): void
+}
+
+interface Own extends Omit<SessionsOptions, 'db'> {
+  name: string
+  ended: AbortSignal
+}
+
+/** A session over its database. */
+function sessionOver({ database, writer }: Opened, { name, seed, clock: own, keepTraces, ended }: Own): Session {
+  const clockOf = (kind: Clock['kind']) => (kind === 'virtual' ? virtualClock() : realClock)
+  let clock = clockOf(own)
+  const uses = new Map<string, number>()
+  const open = () => {
+    // A call that began before everything was replaced leaves nothing behind.
+    const write: Writer['write'] = (run) => (mine === stores ? writer.write(run) : Promise.resolve())
+    const mine = {
+      traces: traceStore(database, { write }, keepTraces),
+      kept: keptStore(database, { write }, () => clock.now()),
+    }
+    return mine
+  }
+  let stores = open()
+  let calls = stores.traces.lastSeq()
+  const records = recordStore(database)
+  const replace = async (snapshot: Snapshot | null) => {
+    await writer.transact(() => (snapshot ? restore(database, snapshot) : clear(database)))
+    records.refresh()
+    stores = open()
+    calls = stores.traces.lastSeq()
+    uses.clear()
+  }
+  return {
+    name,
+    seed,
+    get clock() {
+      return clock
+    },
+    get traces() {
+      return stores.traces
+    },
+    get kept() {
+      return stores.kept
+    },
+    records,
+    contents: contentStore(database),
+    transact: writer.transact,
+    snapshot: () => dump(database),
+    replace,
+    ended,
+    get secret() {
+      return clock.kind === 'virtual' ? `${seed}:${name}` : processSecret()
+    },
+    get calls() {
+      return calls
+    },
+    nextCall: () => ++calls,
+    useClock(kind = own) {
+      if (kind !== clock.kind) clock = clockOf(kind)
+    },
+    async reset() {
+      await replace(null)
+      clock = clockOf(clock.kind)
+    },
+    uses(place) {
+      const before = uses.get(place) ?? 0
+      uses.set(place, before + 1)
+      return before
     },
   }
 }

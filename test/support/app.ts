@@ -16,12 +16,17 @@ export interface Answer {
   json(): Json
 }
 
+const raise = (error: unknown) => {
+  throw error
+}
+
 /** An application over an empty database in memory, on a virtual clock and over fixtures unless told otherwise. */
-export function createTestApp(settings: Partial<Config> = {}, backend?: Backend) {
+export function createTestApp(
+  settings: Partial<Config> = {},
+  report: (error: unknown) => void = raise,
+  backend?: Backend,
+) {
   const config: Config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', ...settings }
-  const report = (error: unknown) => {
-    throw error
-  }
   const understudy = createUnderstudy(config, report, backend)
   const fetch = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const headers = new Headers(init.headers)

@@ -1,0 +1,128 @@
+// understudy rehearse: plays a scenario with calls of its own and shows what a gateway makes of it.
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { ConfigError, readConfig, serverAddress } from '../config.ts'
+import { parseSource } from '../contract/source.ts'
+import type { TraceRecord } from '../contract/trace.ts'
+import type { Verification } from '../contract/verification.ts'
+import { createUnderstudy } from '../deps.ts'
+import { loadShipped, openScenario } from '../scenarios/load.ts'
+import { builtInCalls, stepOf } from './built-in-calls.ts'
+import { ServerError } from './errors.ts'
+import { reportLines } from './report.ts'
+import { report } from './serve.ts'
+import { traceTable } from './trace-table.ts'
+
+interface Options {
+  against?: string
+  token?: string
+  calls: string
+  json?: boolean
+}
+const STANDARD_CALLS = 6
+const MOST_CALLS = 200
+
+export function rehearseCommand(): Command {
+  return new Command('rehearse')
+    .description('play a scenario with built-in calls, and show what happens over time')
+    .argument('<SCENARIO>', 'a shipped name or a file')
+    .option(
+      '--against <URL>',
+      'a running server, in a session rehearse-<scenario> (default: in this process, in no time)',
+    )
+    .option('--token <TOKEN>', 'a token that may call that server')
+    .option('--calls <NUMBER>', 'how many calls to make', String(STANDARD_CALLS))
+    .option('--json', 'print the traces and the report as JSON')
+    .action(rehearse)
+}
+
+/** Sends a request to the server that is rehearsed against. */
+type Send = (path: string, init?: RequestInit) => Promise<Response>
+
+async function rehearse(nameOrFile: string, options: Options): Promise<void> {
+  const number = Number(options.calls)
+  if (!(Number.isInteger(number) && number >= 1 && number <= MOST_CALLS)) {
+    throw new ConfigError(
+      `--calls ${JSON.stringify(options.calls)} is not valid: it must be a number from 1 to ${MOST_CALLS}`,
+    )
+  }
+  const { scenario } = openScenario(nameOrFile, report)
+  const { send, close } = options.against === undefined ? inProcess() : against(options.against, options.token)
+  const session = `rehearse-${scenario.name}`.slice(0, 64)
+  const ask = async (path: string, init: RequestInit = {}) => json(await send(path, init))
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    send(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+
+  // What an earlier rehearsal left.
+  await send(`/_understudy/sessions/${session}`, { method: 'DELETE' })
+  const whole = loadShipped(nameOrFile)
+    ? scenario.name
+    : parseSource(nameOrFile, readFileSync(nameOrFile, 'utf8')).value
+  const made = await json(
+    await post('/_understudy/sessions', {
+      name: session,
+      scenario: whole,
+      ...(options.against === undefined && !scenario.clock && { clock: 'virtual' }),
+    }),
+  )
+  const virtual = (made as { clock: { kind: string } }).clock.kind === 'virtual'
+  const step = stepOf(scenario, number)
+  for (const [index, { path, body, headers }] of builtInCalls(scenario, number).entries()) {
+    if (index > 0 && virtual && step > 0) await post(`/_understudy/sessions/${session}/clock`, { advance: step })
+    // What a client gets may be no answer at all: the trace says what it was.
+    await post(`/s/${session}${path}`, body, headers)
+      .then((answer) => answer.text())
+      .catch(() => {})
+  }
+  const { data } = (await ask(`/s/${session}/_understudy/traces?limit=${number}`)) as { data: TraceRecord[] }
+  const found = (await ask(`/s/${session}/_understudy/verify`)) as Verification
+  close()
+  tell(data.reverse(), found, options)
+}
+
+/** A server in this process, without a socket. */
+function inProcess(): { send: Send; close(): void } {
+  const read = readConfig({})
+  // Nothing is forwarded: a rehearsal costs nothing.
+  const forwarding = { ...read.forwarding, upstreams: [] }
+  const config = { ...read, forwarding, db: ':memory:', scenario: [], token: [], tokens: {} }
+  const { app, sessions } = createUnderstudy(config, report)
+  const headers = { authorization: 'Bearer any' }
+  return {
+    send: (path, init = {}) =>
+      app.fetch(new Request(`http://localhost${path}`, { ...init, headers: { ...headers, ...init.headers } })),
+    close: () => sessions.close(),
+  }
+}
+
+function against(address: string, given: string | undefined): { send: Send; close(): void } {
+  const { url, token } = serverAddress({ url: address, ...(given !== undefined && { token: given }) })
+  const headers = { authorization: `Bearer ${token}` }
+  const unreachable = () => new ServerError(`no server answers at ${url}: start one with understudy serve`)
+  return {
+    async send(path, init = {}) {
+      const answer = fetch(`${url}${path}`, { ...init, headers: { ...headers, ...init.headers } })
+      return path.startsWith('/_understudy') ? answer.catch(() => Promise.reject(unreachable())) : answer
+    },
+    close() {},
+  }
+}
+
+async function json(response: Response): Promise<unknown> {
+  const body = (await response.json()) as { message?: string }
+  if (!response.ok) throw new ServerError(body.message ?? `the server answered ${response.status}`)
+  return body
+}
+
+function tell(traces: readonly TraceRecord[], found: Verification, options: Options): void {
+  if (options.json) {
+    console.log(JSON.stringify({ traces, report: found }))
+    return
+  }
+  for (const trace of traces) console.log(`${traceTable(trace).join('\n')}\n`)
+  console.log([`Understudy: ${found.scenario}`, ...reportLines(found)].join('\n'))
+}

@@ -1,0 +1,95 @@
+// What verify answers: what really happened in a session, and whether it is what was expected.
+import { z } from 'zod'
+import { OutcomeKind } from './trace.ts'
+
+const count = z.int().min(0)
+const trace = z.string().describe('Id of the trace.')
+const milliseconds = z.number().describe('Milliseconds.')
+
+/** What became of a rule of a scenario. */
+export const RuleReport = z.object({
+  name: z.string(),
+  fault: z.string().nullable(),
+  at: z.enum(['provider', 'gateway', 'workspace']),
+  matched: count.describe('Attempts or calls that the rule is about.'),
+  fired: count.describe('How often its fault was chosen.'),
+  applied: count.describe('How often the fault really acted.'),
+  skipped: z.record(z.string(), count).describe('Why it did not act although it was chosen, with how often.'),
+  idle: z.string().nullable().describe('Why it never fired; null when it did.'),
+})
+export type RuleReport = z.infer<typeof RuleReport>
+
+/** One expectation, and what there really was. */
+export const ExpectationReport = z.object({
+  expected: z.string().describe('The expectation in words.'),
+  actual: z.string().describe('What there was, in words.'),
+  met: z.boolean(),
+})
+export type ExpectationReport = z.infer<typeof ExpectationReport>
+
+/** Ways through a gateway and its client that only bad days show; how often each was taken. */
+export const Paths = z.object({
+  retry: count.describe('Attempts that repeat one that failed.'),
+  fallback: count.describe('Attempts at a fallback model.'),
+  timeout: count.describe('Attempts whose time was up.'),
+  cache: count.describe('Calls answered from the cache.'),
+  'stream recovery': count.describe(
+    'Streams answered in full after one that broke off, by the gateway or by the client.',
+  ),
+  'client retry': count.describe('Calls that the client made again after a failure.'),
+})
+export type Paths = z.infer<typeof Paths>
+
+/** What was asked for by an attempt, as a list in the order of time shows it. */
+const Step = z.object({
+  trace,
+  target: z.string(),
+  why: z.enum(['first', 'retry', 'fallback']),
+  outcome: OutcomeKind,
+  status: z.int(),
+  faults: z.array(z.string()),
+})
+
+export const Verification = z.object({
+  session: z.string(),
+  scenario: z.string().nullable(),
+  ok: z.boolean().describe('Every expectation is met.'),
+  calls: count,
+  attempts: count,
+  counts: z
+    .array(
+      z.object({
+        at: z.enum(['provider', 'gateway']).describe('Attempts at a provider, or calls of the client.'),
+        operation: z.string(),
+        provider: z.string(),
+        model: z.string(),
+        outcome: OutcomeKind,
+        count,
+      }),
+    )
+    .describe('How often each provider, model and operation came to each outcome.'),
+  paths: Paths,
+  order: z.array(Step).describe('The attempts in the order in which they began, the first 1000 of them.'),
+  waits: z
+    .object({
+      told: count.describe('Calls whose answer told the client to wait.'),
+      kept: count.describe('Those after which it called again, and not too early.'),
+      broken: z.array(
+        z.object({ trace, retry_after_ms: milliseconds, called_again_after_ms: milliseconds, by: z.string() }),
+      ),
+    })
+    .describe('Whether the client waited as long as `Retry-After` said, on its own clock or on that of the session.'),
+  cancelled: z
+    .array(z.object({ trace, after_ms: milliseconds, provider_stopped: z.boolean() }))
+    .describe('Calls that the client gave up, and whether the attempt at the provider ended with them.'),
+  fixtures: z.object({
+    unused: z.array(z.string()).describe('Fixtures given to the session or the program that have answered no call.'),
+    unmatched: z
+      .array(z.object({ trace, operation: z.string(), model: z.string().nullable() }))
+      .describe('Calls that no fixture was there for.'),
+  }),
+  rules: z.array(RuleReport.extend({ scenario: z.string() })),
+  expectations: z.array(ExpectationReport),
+})
+/** The whole report. */
+export type Verification = z.infer<typeof Verification>

@@ -1,0 +1,207 @@
+// /_understudy/sessions: sessions made on purpose, with settings, a scenario and fixtures of their own.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import { ApiError } from '../contract/error.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { ControlDeps } from './index.ts'
+import { chosenScenario, ScenarioBody } from './scenario.ts'
+
+const ClockKind = z.enum(['real', 'virtual'])
+const NewSession = z.strictObject({
+  name: z.string().describe("1 to 64 letters, digits, '.', '_' or '-'."),
+  seed: z.int().min(0).optional().describe("Seed of its ids and chance; the program's when left out."),
+  clock: ClockKind.optional().describe("The scenario's, else the program's, when left out."),
+  scenario: z.union([z.string(), ScenarioBody]).optional().describe('The name of a known scenario, or a whole one.'),
+  fixtures: z
+    .array(z.unknown())
+    .default([])
+    .describe('Fixtures as files hold them, with `match.operation`; they are tried before all others.'),
+})
+
+const Clock = z.object({
+  kind: ClockKind,
+  now: z.iso.datetime(),
+  frozen: z.boolean().describe('Whether a virtual clock stands still until it is moved.'),
+  waiting: z.int().min(0).describe('Waits of a virtual clock that have not ended.'),
+})
+const Info = z.object({
+  name: z.string(),
+  seed: z.int(),
+  clock: Clock,
+  scenario: z.string().nullable(),
+  fixtures: z.array(z.string()).describe('Names of its own fixtures.'),
+  calls: z.int().min(0).describe('Calls that have begun.'),
+})
+
+const CHANGES = ['advance', 'freeze', 'resume', 'set'] as const
+const ClockChange = z
+  .strictObject({
+    advance: Duration.optional().describe('Lets so much time pass, such as `10m`, with every wait that ends in it.'),
+    freeze: z.literal(true).optional().describe('Stops it: no wait ends until it is advanced.'),
+    resume: z.literal(true).optional().describe('Lets it go from wait to wait again.'),
+    set: z.iso
+      .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2025-01-01T00:00:00Z' })
+      .optional()
+      .describe('Changes its time; waits keep what is left of them.'),
+  })
+  .refine((change) => CHANGES.filter((name) => change[name] !== undefined).length === 1, {
+    error: `must have exactly one of ${CHANGES.map((name) => `'${name}'`).join(', ')}`,
+  })
+
+const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that are meant.') })
+const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
+const path = '/_understudy/sessions'
+const tag = 'Emulator'
+
+export function sessionRoutes(deps: ControlDeps): Route[] {
+  const { sessions, runs, fixtures } = deps
+  const info = (session: Session): z.infer<typeof Info> => ({
+    name: session.name,
+    seed: session.seed,
+    clock: clockOf(session),
+    scenario: runs.current(session)?.name ?? null,
+    fixtures: fixtures.given(session.name).map(({ name }) => name),
+    calls: session.calls,
+  })
+  return [
+    asRoute({
+      method: 'post',
+      path,
+      tag,
+      summary: 'Make a session',
+      description:
+        'A session with a seed, a clock, a scenario and fixtures of its own, which shares nothing with others.',
+      body: NewSession,
+      response: Info,
+      errors: [400, 409, 429],
+      handle: ({ body }) => info(createSession(body, deps)),
+    }),
+    {
+      method: 'get',
+      path,
+      tag,
+      summary: 'List sessions',
+      description: 'All sessions of this process, in the order in which they were made.',
+      response: z.object({ object: z.literal('list'), data: z.array(Info) }),
+      handle: () => ({ object: 'list', data: sessions.list().map(info) }),
+    },
+    {
+      method: 'get',
+      path: `${path}/:name`,
+      tag,
+      summary: 'Get a session',
+      description: 'Its settings, its clock and how many calls it has had.',
+      response: Info,
+      errors: [404],
+      handle: ({ params: { name = '' } }) => info(sessions.find(name)),
+    },
+    {
+      method: 'delete',
+      path: `${path}/:name`,
+      tag,
+      summary: 'Delete a session',
+      description: 'Forgets the session and everything that it holds, which makes room for another.',
+      response: Done,
+      errors: [400, 404],
+      handle({ params: { name = '' } }) {
+        sessions.delete(name)
+        fixtures.give(name, [])
+        return { sessions: [name] }
+      },
+    },
+    ...changingRoutes(deps, info),
+  ]
+}
+
+/** Reset and clock. */
+function changingRoutes(
+  { sessions, sessionOf, runs }: ControlDeps,
+  info: (session: Session) => z.infer<typeof Info>,
+): Route[] {
+  const reset = async (session: Session) => {
+    await session.reset()
+    runs.restart(session)
+  }
+  return [
+    {
+      method: 'post',
+      path: `${path}/:name/reset`,
+      tag,
+      operationId: 'postSessionsResetOne',
+      summary: 'Reset a session by name',
+      description:
+        'Forgets what the session holds, begins its scenario and its virtual clock anew, and keeps its settings and fixtures: the same calls then get the same answers.',
+      response: Info,
+      errors: [404],
+      async handle({ params: { name = '' } }) {
+        const session = sessions.find(name)
+        await reset(session)
+        return info(session)
+      },
+    },
+    asRoute({
+      method: 'post',
+      path: '/_understudy/reset',
+      tag,
+      summary: 'Reset a session',
+      description:
+        'Resets the session of the caller, or all of them; their workspaces are then filled as those of new ones.',
+      query: z.strictObject({ all }),
+      response: Done,
+      errors: [400],
+      async handle({ request, query }) {
+        const chosen = query.all === 'true' ? sessions.list() : [sessionOf(request)]
+        for (const session of chosen) await reset(session)
+        return { sessions: chosen.map(({ name }) => name) }
+      },
+    }),
+    asRoute({
+      method: 'post',
+      path: `${path}/:name/clock`,
+      tag,
+      summary: 'Move the clock of a session',
+      description: 'Advances, freezes, resumes or sets a virtual clock; a real one cannot be moved.',
+      body: ClockChange,
+      response: Clock,
+      errors: [400, 404],
+      async handle({ params: { name = '' }, body: { advance, freeze, resume, set } }) {
+        const session = sessions.find(name)
+        const { clock } = session
+        if (clock.kind === 'real') {
+          const message = `the clock of session ${JSON.stringify(name)} is real and goes by itself: make the session with "clock": "virtual", or play a scenario that has that`
+          throw new ApiError(400, 'clock_is_real', message)
+        }
+        if (advance !== undefined) await clock.advance(advance)
+        if (freeze) clock.freeze()
+        if (resume) clock.resume()
+        if (set !== undefined) clock.set(Date.parse(set))
+        return clockOf(session)
+      },
+    }),
+  ]
+}
+
+function clockOf({ clock }: Session): z.infer<typeof Clock> {
+  const now = new Date(clock.now()).toISOString()
+  if (clock.kind === 'real') return { kind: 'real', now, frozen: false, waiting: 0 }
+  return { kind: 'virtual', now, frozen: clock.frozen, waiting: clock.waiting }
+}
+
+/** Makes a session whole, or not at all: what may be wrong is looked at first. */
+function createSession(
+  { name, seed, clock, scenario: given, fixtures: values }: z.infer<typeof NewSession>,
+  { sessions, runs, fixtures }: ControlDeps,
+): Session {
+  const own = fixtures.parse(values)
+  const source = given === undefined ? undefined : chosenScenario(given, runs, 'scenario')
+  const wanted = source?.scenario.clock
+  if (clock && wanted && clock !== wanted) {
+    const message = `'clock' ${JSON.stringify(clock)} is not that of the scenario, which is played on a ${wanted} clock: leave one of them out`
+    throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
+  }
+  const session = sessions.create(name, { seed, clock: clock ?? wanted })
+  fixtures.give(name, own)
+  if (source) runs.start(session, source)
+  return session
+}

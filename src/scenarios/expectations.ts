@@ -1,0 +1,106 @@
+// Holds expectations against what happened.
+import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
+import type { ExpectationReport } from '../contract/verification.ts'
+import { inRange, matchesModel, matchesPosition } from './engine.ts'
+import type { Expectation, Like } from './schema.ts'
+
+/** An attempt, with its call and the instant at which it began, in ms since the epoch. */
+export interface Tried {
+  trace: TraceRecord
+  attempt: AttemptRecord
+  began: number
+}
+
+/** What happened. */
+export interface Happened {
+  traces: readonly TraceRecord[]
+  /** The attempts in the order in which they began. */
+  tried: readonly Tried[]
+  /** How often the client called again too early. */
+  brokenWaits: number
+}
+
+/** Whether an expectation is met, in words. */
+export function judge(expectation: Expectation, happened: Happened): ExpectationReport {
+  const { at, attempts, calls, order, waits_kept, ...like } = expectation
+  if (waits_kept) return waitsKept(happened.brokenWaits)
+  if (order) return inOrder(order, happened.tried)
+  const ofCalls = calls !== undefined || at === 'gateway'
+  const found = ofCalls
+    ? happened.traces.map(callSeen).filter((seen) => isLike(seen, like))
+    : happened.tried.map(attemptSeen).filter((seen) => isLike(seen, like))
+  const range = attempts ?? calls ?? ([1, Number.POSITIVE_INFINITY] as const)
+  return {
+    expected: `${rangeText(range, ofCalls ? 'call' : 'attempt')}${likeText(like)}`,
+    actual: String(found.length),
+    met: inRange(found.length, range),
+  }
+}
+
+const waitsKept = (broken: number): ExpectationReport => ({
+  expected: 'the client waits as long as it is told',
+  actual: broken === 0 ? 'it never called too early' : `it called too early ${broken} times`,
+  met: broken === 0,
+})
+
+function inOrder(order: readonly Like[], tried: readonly Tried[]): ExpectationReport {
+  let next = 0
+  for (const one of tried) {
+    const wanted = order[next]
+    if (wanted && isLike(attemptSeen(one), wanted)) next++
+  }
+  return {
+    expected: `in this order: ${order.map((like) => likeText(like).slice(2) || 'any attempt').join('; then ')}`,
+    actual: next === order.length ? 'so it was' : `the first ${next} of ${order.length}`,
+    met: next === order.length,
+  }
+}
+
+/** An attempt or a call in the terms of expectations. */
+interface Seen extends Pick<TraceRecord, 'operation' | 'outcome' | 'status' | 'stream'> {
+  model: string
+  position: number
+  rules: readonly string[]
+  cache: string | undefined
+}
+
+const attemptSeen = ({ trace, attempt }: Tried): Seen => ({
+  operation: trace.operation,
+  stream: trace.stream,
+  cache: trace.cache?.status,
+  model: attempt.target,
+  outcome: attempt.outcome,
+  status: attempt.status,
+  position: attempt.position,
+  rules: attempt.faults,
+})
+
+const callSeen = ({ operation, stream, cache, model, outcome, status, attempts, faults }: TraceRecord): Seen => ({
+  operation,
+  stream,
+  cache: cache?.status,
+  model: model ?? '',
+  outcome,
+  status,
+  position: attempts.at(-1)?.position ?? 0,
+  rules: [...faults, ...attempts.flatMap((attempt) => attempt.faults)],
+})
+
+function isLike(seen: Seen, { provider, model, target, rule, ...exact }: Like): boolean {
+  if (provider !== undefined && !seen.model.startsWith(`${provider}/`)) return false
+  if (model !== undefined && !matchesModel(model, seen.model)) return false
+  if (target !== undefined && !matchesPosition(target, seen.position)) return false
+  if (rule !== undefined && !seen.rules.includes(rule)) return false
+  return Object.entries(exact).every(([field, value]) => value === undefined || seen[field as keyof Seen] === value)
+}
+
+const rangeText = ([first, last]: readonly [number, number], noun: string): string => {
+  const counted = (number: number) => `${number} ${noun}${number === 1 ? '' : 's'}`
+  if (first === last) return counted(first)
+  return Number.isFinite(last) ? `${first} to ${counted(last)}` : `at least ${counted(first)}`
+}
+
+const likeText = (like: Like): string => {
+  const given = Object.entries(like).filter(([, value]) => value !== undefined)
+  return given.length === 0 ? '' : `: ${given.map(([field, value]) => `${field} ${value}`).join(', ')}`
+}

@@ -1,0 +1,233 @@
+// understudy exec, rehearse, and the checks of scenario files: the executable as a developer or a CI job runs it.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TraceRecord } from '../src/contract/trace.ts'
+import type { Verification } from '../src/contract/verification.ts'
+import { emptyFolder, run, startServer } from './support/server.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+afterAll(folder.remove)
+const put = (name: string, text: string) => writeFileSync(join(cwd, name), text)
+const day = (name: string, expect: string) => `
+name: ${name}
+clock: virtual
+rules:
+  - name: the first two are slow
+    match: { provider: openai }
+    when: { calls: 1-2 }
+    fault: { type: delay, for: 10m }
+  - name: streams break
+    match: { stream: true }
+    when: { probability: 0.5 }
+    fault: { type: cut-stream, after_chunks: 2 }
+expect: [${expect}]
+`
+/** A client that makes three calls, prints what it was given, and ends as it is told to. */
+const CLIENT = `
+const { OPENAI_BASE_URL, OPENAI_API_KEY, UNDERSTUDY_URL, UNDERSTUDY_TOKEN, ANTHROPIC_BASE_URL } = process.env
+for (const content of ['one', 'two', 'three']) {
+  const response = await fetch(OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer ' + OPENAI_API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'openai/gpt-4o',
+      messages: [{ role: 'user', content }],
+      timeout: { call_timeout: 5000 },
+      fallbacks: [{ model: 'anthropic/claude-sonnet-4' }],
+    }),
+  })
+  console.log('status', response.status)
+}
+const seen = await fetch(UNDERSTUDY_URL + '/_understudy/verify', { headers: { authorization: 'Bearer ' + UNDERSTUDY_TOKEN } })
+const { session, calls } = await seen.json()
+console.log('session', session, calls, ANTHROPIC_BASE_URL === UNDERSTUDY_URL + '/s/' + session)
+const [how] = process.argv.slice(2)
+if (how === 'killed') process.kill(process.pid, 'SIGTERM')
+process.exit(Number(how ?? 0))
+`
+beforeAll(() => {
+  put('client.ts', CLIENT)
+  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: answered }, { calls: 3 }'))
+  put('bad.yaml', day('bad', '{ provider: anthropic, attempts: 0 }'))
+})
+const exec = (...args: string[]) => run(['exec', ...args], { cwd })
+const client = (...args: string[]) => ['--', process.execPath, 'client.ts', ...args]
+
+describe('exec', () => {
+  test('runs the command in a session of its own and says what was exercised', async () => {
+    const { code, stdout, stderr } = await exec('--scenario', 'good.yaml', ...client())
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.match(/status 200/g)).toHaveLength(3)
+    expect(stdout).toContain('session good 3 true')
+    const lines = stdout.slice(stdout.indexOf('Understudy:')).split('\n')
+    expect(lines).toEqual([
+      'Understudy: good: as expected',
+      '  calls         3, 5 attempts',
+      '  exercised     fallback (2), timeout (2)',
+      '  not exercised retry, cache, stream recovery, client retry',
+      '  rule          the first two are slow: fired 2, delay applied 2',
+      '  rule          streams break: never fired, no attempt was like its match',
+      '  fixtures      3 calls without one',
+      '  expected      2 attempts: provider anthropic, outcome answered ok',
+      '  expected      3 calls ok',
+      '',
+    ])
+  })
+
+  const ends: [string, string, string[], number][] = [
+    ['an expectation that is not met', 'bad.yaml', [], 3],
+    ['the own failure of the command', 'good.yaml', ['7'], 7],
+    ['the own failure of the command, though an expectation is not met', 'bad.yaml', ['1'], 1],
+    ['a command that a signal ends', 'good.yaml', ['killed'], 143],
+  ]
+  test.each(ends)('tells %s by its exit code', async (_, scenario, args, expected) => {
+    const { code, stdout } = await exec('--scenario', scenario, ...client(...args))
+    expect(code).toBe(expected)
+    if (expected === 3) expect(stdout).toContain('expected      0 attempts: provider anthropic NOT MET: 2')
+  })
+
+  test('runs once for each scenario and seed, and writes JSON and JUnit', async () => {
+    const { code, stdout } = await exec(
+      ...['--scenario', 'good.yaml', '--scenario', 'bad.yaml', '--seed', '1', '--seed', '2'],
+      ...['--junit', 'out.xml', '--json', ...client()],
+    )
+    expect(code).toBe(3)
+    const { runs } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as {
+      runs: { name: string; code: number; report: Verification }[]
+    }
+    expect(runs.map(({ name, code: own, report }) => [name, own, report.session, report.ok, report.calls])).toEqual([
+      ['good, seed 1', 0, 'good-seed-1', true, 3],
+      ['good, seed 2', 0, 'good-seed-2', true, 3],
+      ['bad, seed 1', 0, 'bad-seed-1', false, 3],
+      ['bad, seed 2', 0, 'bad-seed-2', false, 3],
+    ])
+    const xml = readFileSync(join(cwd, 'out.xml'), 'utf8')
+    expect(xml.match(/<testsuite name="[^"]+" tests="\d" failures="\d">/g)).toEqual([
+      '<testsuite name="good, seed 1" tests="3" failures="0">',
+      '<testsuite name="good, seed 2" tests="3" failures="0">',
+      '<testsuite name="bad, seed 1" tests="2" failures="1">',
+      '<testsuite name="bad, seed 2" tests="2" failures="1">',
+    ])
+    expect(xml.match(/<failure message="2"\/>/g)).toHaveLength(2)
+  })
+
+  const misuse: [string, string[], string][] = [
+    ['no command', [], "missing required argument 'COMMAND'"],
+    ['a program that is not there', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'there is no such program'],
+    ['an unknown scenario', ['--scenario', 'nosuch', ...client()], 'there is no scenario or file "nosuch"; shipped: '],
+    ['a seed that is none', ['--seed', 'x', ...client()], '--seed "x" is not valid'],
+    ['a scenario with a mistake', ['--scenario', 'wrong.yaml', ...client()], 'wrong.yaml:2:10: rules[0].fault is'],
+  ]
+  test.each(misuse)('%s is a misuse', async (_, args, message) => {
+    put('wrong.yaml', 'name: wrong\nrules: [ { name: r } ]\n')
+    const { code, stdout, stderr } = await exec(...args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+  })
+})
+
+describe('rehearse', () => {
+  interface Played {
+    traces: TraceRecord[]
+    report: Verification
+  }
+  const rehearse = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(['rehearse', ...args], { cwd })
+    return { code, stderr, stdout }
+  }
+
+  test('plays a scenario in no time, the same every time', async () => {
+    const first = await rehearse('good.yaml', '--json')
+    expect(first.code).toBe(0)
+    const { traces, report } = JSON.parse(first.stdout) as Played
+    expect(traces).toHaveLength(6)
+    expect(traces[0]?.attempts.map(({ why, outcome }) => `${why} ${outcome}`)).toEqual([
+      'first timed out',
+      'retry timed out',
+      'retry answered',
+    ])
+    expect(report).toMatchObject({ scenario: 'good', calls: 6, paths: { retry: 2, timeout: 2 } })
+    expect((await rehearse('good.yaml', '--json')).stdout).toBe(first.stdout)
+  })
+
+  test('shows each call with its attempts, and what was exercised', async () => {
+    const { stdout } = await rehearse('good.yaml', '--calls', '1')
+    expect(stdout).toMatch(/^chat\.completions {2}openai\/\S+ {2}answered 200 {2}\d+ ms\n/)
+    expect(stdout).toMatch(/ 0 ms {2}first +openai\/\S+ +timed out 504 +10000 ms {2}the first two are slow\n/)
+    expect(stdout).toContain('  exercised     retry (2), timeout (2)')
+    expect(stdout).toContain('NOT MET')
+  })
+
+  test('lets the time of a schedule pass between its calls', async () => {
+    put(
+      'ramp.yaml',
+      'name: ramp\nrules:\n  - { name: down, when: { after: 1h, for: 1h }, fault: { type: delay, for: 1s } }\n',
+    )
+    const { traces } = JSON.parse((await rehearse('ramp.yaml', '--calls', '5', '--json')).stdout) as Played
+    expect(traces.map(({ attempts }) => attempts.flatMap(({ faults }) => faults).length)).toEqual([0, 0, 1, 1, 0])
+  })
+
+  test('against a running server, it leaves a session to look at', async () => {
+    const own = emptyFolder()
+    const server = await startServer(['--db', ':memory:'], { cwd: own.path })
+    for (let turn = 0; turn < 2; turn++) {
+      const { code, stdout } = await rehearse('good.yaml', '--against', server.url, '--json')
+      expect(code).toBe(0)
+      expect((JSON.parse(stdout) as Played).report).toMatchObject({ session: 'rehearse-good', calls: 6 })
+    }
+    const { stdout } = await run(['trace', 'list', '--session', 'rehearse-good', '--url', server.url], { cwd })
+    expect(stdout.trim().split('\n')).toHaveLength(6)
+    await server.stop()
+    own.remove()
+  })
+
+  const mistakes: [string, string[], number, string][] = [
+    ['an unknown scenario', ['nosuch'], 2, 'there is no scenario or file "nosuch"'],
+    ['a number that is none', ['good.yaml', '--calls', 'x'], 2, '--calls "x" is not valid'],
+    ['a server that is not there', ['good.yaml', '--against', 'http://127.0.0.1:1'], 1, 'no server answers'],
+  ]
+  test.each(mistakes)('%s is told', async (_, args, expected, message) => {
+    const { code, stderr } = await rehearse(...args)
+    expect(code).toBe(expected)
+    expect(stderr).toContain(message)
+  })
+})
+
+describe('scenario files', () => {
+  test('are checked by what is in them, with every mistake and its place', async () => {
+    put(
+      'mixed.yaml',
+      'name: mixed\nrules:\n  - { name: r, when: { probability: 0 }, fault: { type: delay, for: 1s } }\n',
+    )
+    const fine = await run(['check', 'mixed.yaml', 'good.yaml'], { cwd })
+    expect(fine).toEqual({
+      code: 0,
+      stdout: '2 scenarios, 1 warning\n',
+      stderr: 'understudy: warning: mixed.yaml: rules[0] "r" can never fire: its probability is 0\n',
+    })
+    put('broken.yaml', 'name: broken\nrules:\n  - name: r\n    fault: { type: delai }\n  - name: r\n')
+    const broken = await run(['check', 'broken.yaml', 'wrong.yaml'], { cwd })
+    expect(broken.code).toBe(2)
+    expect(broken.stdout).toBe('')
+    expect(broken.stderr).toContain('broken.yaml:4:14: rules[0].fault.type must be one of "delay", ')
+    expect(broken.stderr).toContain('broken.yaml:5:5: rules[1].fault is required')
+    expect(broken.stderr).toContain('wrong.yaml:2:')
+  })
+
+  test('have a schema for editors', async () => {
+    const { code, stdout } = await run(['schema', 'scenario'], { cwd })
+    expect(code).toBe(0)
+    const schema = JSON.parse(stdout) as { title: string; required: string[]; properties: object }
+    expect(schema.title).toBe('Understudy scenario file, version 1')
+    expect(schema.required).toEqual(['name', 'rules'])
+    expect(Object.keys(schema.properties)).toEqual(['name', 'description', 'seed', 'clock', 'rules', 'expect'])
+  })
+
+  test('with a mistake end the start of a server', async () => {
+    const { code, stderr } = await run(['serve', '--scenario', 'broken.yaml'], { cwd })
+    expect(code).toBe(2)
+    expect(stderr).toContain('broken.yaml:4:14: rules[0].fault.type')
+  })
+})
