@@ -3,6 +3,7 @@
 import { Elysia } from 'elysia'
 import {
   type AccessOptions,
+  callerOf,
   checkHost,
   checkToken,
   requireToken,
@@ -84,8 +85,14 @@ export function createApp(deps: AppDeps): App {
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error }) => render(error))
   for (const { path, operation } of endpoints) {
-    const serve = ({ request }: { request: Request }) =>
-      serveOperation(operation(), { request, session: sessionOf(request), hold: holds.get(request) }, deps)
+    const serve = ({ request }: { request: Request }) => {
+      const caller = () => callerOf(tokenOf(request), access)
+      return serveOperation(
+        operation(),
+        { request, session: sessionOf(request), caller, hold: holds.get(request) },
+        deps,
+      )
+    }
     elysia.post(path, serve, { parse: 'none' })
   }
   const admit = (request: Request): void => {

@@ -3,6 +3,7 @@ import type { Backend } from '../contract/backend.ts'
 import type { Hold } from '../contract/connection.ts'
 import type { Injected } from '../contract/fault.ts'
 import type { Making, Operation } from '../contract/operation.ts'
+import type { Caller } from '../contract/record.ts'
 import { chance } from '../lib/chance.ts'
 import { providerOf } from '../providers/catalogue.ts'
 import type { Runs } from '../scenarios/runs.ts'
@@ -16,7 +17,7 @@ import { planOf, type Target } from './plan.ts'
 import { type Recording, startRecording } from './recorder.ts'
 import { put, tell } from './respond.ts'
 import { route } from './route.ts'
-import { settingsOf } from './settings.ts'
+import { type Settings, settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
 import { renderVariables } from './variables.ts'
 
@@ -24,6 +25,8 @@ import { renderVariables } from './variables.ts'
 export interface Call {
   operation: Operation
   session: Session
+  /** Who calls, worked out when it is asked for. */
+  caller(): Caller
   /** The body as it came; that of a form as the JSON of its fields. */
   text: string
   /** Whether the trace may keep the body and the answer. */
@@ -45,6 +48,13 @@ export interface Gateway {
   guardrails: Guardrails
   knowledge: Knowledge
   runs: Runs
+  people: People
+}
+
+/** Knows the people on whose behalf calls are made. */
+export interface People {
+  /** Makes a person known to the workspace who is not yet; resolves when that is committed. */
+  meet(identity: NonNullable<Settings['identity']>, call: Pick<Call, 'session' | 'caller'>): Promise<void>
 }
 
 /** Answers one call and records it; user mistakes and the last failure are recorded too and thrown as `ApiError`. */
@@ -83,6 +93,7 @@ async function prepare(call: Call, recording: Recording, gateway: Gateway) {
   const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
   const resolved = (operation.resolve ? await operation.resolve(balanced, making) : balanced) as object
   const request = await retrieve(resolved, { operation, settings, session, recording }, gateway.knowledge)
+  if (settings.identity) await gateway.people.meet(settings.identity, call)
   if (rendered !== parsed || request !== resolved) recording.rendered(request)
   const prompt = operation.prompt(request)
   const running: Running = {
