@@ -1,8 +1,8 @@
-// The HTTP surface: who may call, the routes, and the one place that renders errors. It listens to nothing and does no I/O.
+// The HTTP surface: who may call, the router operations, and the one place that renders errors. It listens to nothing and
+// does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { Elysia } from 'elysia'
 import {
   type AccessOptions,
-  callerOf,
   checkHost,
   checkToken,
   requireToken,
@@ -10,18 +10,13 @@ import {
   tokenOf,
   withoutPrefix,
 } from './access.ts'
+import type { Hold } from './contract/connection.ts'
 import { ApiError, envelope } from './contract/error.ts'
-import type { Route } from './contract/route.ts'
-import { parseRequest } from './contract/validation.ts'
-import { type ControlDeps, controlRoutes } from './control/index.ts'
-import { mountDocs } from './docs/swagger.ts'
-import { readBody, readForm, readJson, serveOperation } from './endpoints/define.ts'
-import { typedFields } from './endpoints/form.ts'
-import { operations } from './endpoints/index.ts'
-import { toNamespace } from './endpoints/namespace.ts'
+import type { About, SessionFixtures } from './control/index.ts'
+import { serveOperation } from './endpoints/define.ts'
+import { endpoints } from './endpoints/index.ts'
 import type { Gateway } from './gateway/handle.ts'
-import { createEventQueue } from './resources/events.ts'
-import { eventHandlers, resourceRoutes } from './resources/index.ts'
+import { once } from './lib/once.ts'
 import type { Session, Sessions } from './sessions/sessions.ts'
 
 /** What the routes work on. */
@@ -36,58 +31,36 @@ export interface AppDeps {
   maxBody: number
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
-  fixtures: ControlDeps['fixtures']
-  about: ControlDeps['about']
+  fixtures: SessionFixtures
+  about: About
   /** Told of every error that is not a user's mistake. */
   report(error: unknown): void
 }
 
+/** What the routes beside the operations need besides. */
+export interface Surroundings {
+  sessionOf(request: Request): Session
+  /** The response of an error. */
+  render(error: unknown): Response
+}
+
 /** Answers requests; a plain function of its dependencies, so that tests need no server. */
 export interface App {
-  fetch(request: Request): Promise<Response>
+  /** `hold` finds the connection that the request came on. */
+  fetch(request: Request, hold?: Hold): Promise<Response>
 }
+
+const paths = new Set(endpoints.map(({ path }) => path))
+/** Whether a request is a call of a router operation. */
+const isCall = ({ method, url }: Request): boolean =>
+  method === 'POST' && paths.has(new URL(url).pathname.replace(/\/$/, ''))
 
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
-  const { access, sessions, strict } = deps
+  const { access, sessions } = deps
   const sessionOf = (request: Request) => sessions.get(sessionName(request, tokenOf(request)))
-  const callOf = async (request: Request) => {
-    const session = sessionOf(request)
-    await deps.prepare(session)
-    return { session, caller: callerOf(tokenOf(request), access) }
-  }
-  const { wake } = createEventQueue(eventHandlers, deps.report)
-  // Those that an earlier process left.
-  for (const session of sessions.list()) wake(session)
-  const routes = [
-    ...controlRoutes({ ...deps, sessionOf, runs: deps.gateway.runs }),
-    ...resourceRoutes({ callOf, wake, strict, sessionOf }),
-  ]
-  const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
-  const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
-  for (const operation of operations) {
-    const serve = ({ request }: { request: Request }) => serveOperation(operation, request, sessionOf(request), deps)
-    elysia.post(operation.path, serve, { parse: 'none', detail: { hide: true } })
-  }
-  for (const route of routes) mountRoute(elysia, route, deps.maxBody)
-  const documented = { operations, routes, version: deps.about.version }
-  mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
-
-  // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
-  const unrouted = (request: Request): Response => {
-    const { pathname } = new URL(request.url)
-    const methods = elysia.routes.filter((route) => pathRegex(route.path).test(pathname)).map((route) => route.method)
-    if (methods.length === 0) {
-      return render(new ApiError(404, 'unknown_path', `there is no path ${pathname}; all of them are at /swagger`))
-    }
-    // The router answers HEAD wherever it answers GET.
-    const allowed = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
-    const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }
-    if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers })
-    const message = `${pathname} takes ${allowed.join(', ')}, not ${request.method}`
-    return render(new ApiError(405, 'method_not_allowed', message, { headers }))
-  }
+  // The router hands on nothing but the request.
+  const holds = new WeakMap<Request, Hold>()
   const render = (error: unknown): Response => {
     if (error instanceof ApiError)
       return Response.json(envelope(error), { status: error.status, headers: error.headers })
@@ -99,9 +72,19 @@ export function createApp(deps: AppDeps): App {
     )
     return Response.json(envelope(bug), { status: 500 })
   }
+  const beside = once(() =>
+    (require('./app/routes.ts') as typeof import('./app/routes.ts')).createRoutes(deps, { sessionOf, render }),
+  )
+  const elysia = new Elysia({ normalize: false })
+  elysia.onError(({ error }) => render(error))
+  for (const { path, operation } of endpoints) {
+    const serve = ({ request }: { request: Request }) =>
+      serveOperation(operation(), { request, session: sessionOf(request), hold: holds.get(request) }, deps)
+    elysia.post(path, serve, { parse: 'none' })
+  }
   const admit = (request: Request): void => {
     const { pathname } = new URL(request.url)
-    if (publicPaths.some((path) => path.test(pathname))) return
+    if (!pathname.startsWith('/v2/') && beside().isPublic(pathname)) return
     const token = tokenOf(request)
     checkToken(token, access)
     if (pathname.startsWith('/v2/')) requireToken(token)
@@ -112,50 +95,22 @@ export function createApp(deps: AppDeps): App {
     } catch (error) {
       return render(error)
     }
-    return elysia.fetch(request)
+    return isCall(request) ? elysia.fetch(request) : beside().fetch(request)
   }
   return {
-    async fetch(incoming) {
+    async fetch(incoming, hold) {
       try {
         checkHost(incoming, access.host)
       } catch (error) {
         return render(error)
       }
       const request = withoutPrefix(incoming)
+      if (hold) holds.set(request, hold)
       const origin = access.cors.length > 0 ? request.headers.get('origin') : null
       if (origin === null || !(access.cors.includes(origin) || access.cors.includes('*'))) return answer(request)
       return withCors(request, origin, answer)
     },
   }
-}
-
-/** `/a/:id` as a pattern for whole paths. */
-const pathRegex = (path: string) =>
-  new RegExp(
-    `^${path
-      .split(/:[^/]+/)
-      .map(RegExp.escape)
-      .join('[^/]+')}$`,
-  )
-
-function mountRoute(elysia: Elysia, route: Route, maxBody: number): void {
-  const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
-    const given = Object.fromEntries(new URL(request.url).searchParams)
-    const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
-    const body = route.body && parseRequest(route.body, await bodyOf(request, route, maxBody))
-    const answer = await route.handle({ request, params, query, body })
-    return answer instanceof Response ? answer : Response.json(answer)
-  }
-  elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
-}
-
-async function bodyOf(request: Request, route: Route, maxBody: number): Promise<unknown> {
-  const bytes = await readBody(request, maxBody)
-  const type = request.headers.get('content-type')
-  const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
-  const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)
-  if ('refused' in read) throw read.refused
-  return form ? typedFields(read.value as object, form) : read.value
 }
 
 /** Adds the headers by which a browser lets a page of an allowed origin read the answer; answers its preflight. */

@@ -5,20 +5,18 @@ import { join } from 'node:path'
 import { callerOf } from './access.ts'
 import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
-import { embeddedFixtures, givenFixtures, readFixtures } from './backends/fixture/load.ts'
-import { forwardBackend } from './backends/forward/backend.ts'
-import { network } from './backends/forward/transport.ts'
+import type { Loaded } from './backends/fixture/load.ts'
+import { shippedFixtures } from './backends/fixture/shipped.ts'
 import { describeForwarding } from './config/providers.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
-import { operations } from './endpoints/index.ts'
+import { allOperations } from './endpoints/index.ts'
+import type { Knowledge } from './gateway/knowledge.ts'
+import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
-import { knowledgeOf } from './resources/search.ts'
-import { createSeeder } from './resources/seed.ts'
-import { readSeed, type SeedFile, shippedSeed } from './resources/seed-file.ts'
-import { idleRules, openScenario } from './scenarios/load.ts'
+import type { SeedFile } from './resources/seed-file.ts'
 import { createRuns, type Runs } from './scenarios/runs.ts'
-import { createSessions, type Sessions } from './sessions/sessions.ts'
+import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
 /** A running program, less its listener. */
@@ -34,30 +32,47 @@ export interface Understudy {
   about: string
 }
 
+// Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
+const workspace = {
+  seeds: () => require('./resources/seed.ts') as typeof import('./resources/seed.ts'),
+  search: () => require('./resources/search.ts') as typeof import('./resources/search.ts'),
+}
+const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./resources/seed-file.ts')
+const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
+const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
+const givenFixtures = (paths: readonly string[]): Loaded =>
+  paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
+
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used. */
 export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
-  const { fixtures, warnings } = readFixtures(config.fixtures, operations)
-  const fixtureAnswers = fixtureBackend([...fixtures, ...embeddedFixtures(operations)], config.on_miss)
+  const { fixtures, warnings } = givenFixtures(config.fixtures)
+  const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
+  const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
   addProviders(forwarding.named)
-  const given = config.scenario.map((nameOrFile) => openScenario(nameOrFile, report))
-  const runs = createRuns(given)
-  const idle = given.flatMap(({ scenario }) => idleRules(scenario))
-  const clock = given[0]?.scenario.clock ?? config.clock
+  const played = config.scenario.map((name) => scenarioFiles().openScenario(name, report))
+  const idle = played.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario))
+  const runs = createRuns(played)
+  const clock = played[0]?.scenario.clock ?? config.clock
   const sessions = createSessions({ db: config.db, seed: config.seed, clock })
-  const seeder = createSeeder(seedsOf(config), callerOf(undefined, config))
+  const seeds = seedsOf(config)
+  const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
+  const prepare = (session: Session) => seeder().prepare(session)
+  const knowledge: Knowledge = {
+    search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
+  }
   const app = createApp({
-    prepare: seeder.prepare,
+    prepare,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge: knowledgeOf(seeder.prepare), runs },
+    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge, runs },
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
     strict: config.strict,
     fixtures: {
-      parse: (values) => givenFixtures(values, operations),
+      parse: (values) => loader().givenFixtures(values, allOperations()),
       give: fixtureAnswers.give,
       given: fixtureAnswers.given,
       shared: fixtures.map(({ name }) => name),
@@ -78,6 +93,8 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
 
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
 function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
+  const { forwardBackend } = require('./backends/forward/backend.ts') as typeof import('./backends/forward/backend.ts')
+  const { network } = require('./backends/forward/transport.ts') as typeof import('./backends/forward/transport.ts')
   const providers = forwardBackend(forwarding.upstreams, network)
   return {
     answer(call) {
@@ -91,7 +108,7 @@ function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
 function seedsOf({ fixtures, seed_file }: Config): () => readonly SeedFile[] {
   const beside = fixtures.map((path) => join(path, 'workspace.yaml')).filter((path) => existsSync(path))
   const named = seed_file.length > 0 ? seed_file : beside
-  if (named.length === 0) return () => [shippedSeed()]
-  const seeds = named.filter((path) => path !== 'none').map(readSeed)
+  if (named.length === 0) return () => [seedFiles().shippedSeed()]
+  const seeds = named.filter((path) => path !== 'none').map((path) => seedFiles().readSeed(path))
   return () => seeds
 }

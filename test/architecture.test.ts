@@ -45,7 +45,7 @@ const imports = program.flatMap((file): Import[] =>
   [
     ...lines(file)
       .join('\n')
-      .matchAll(/(?:\bfrom |\bimport\(|^import )'([^']+)'/gm),
+      .matchAll(/(?:\bfrom |\bimport\(|\brequire\(|^import )'([^']+)'/gm),
   ].map(([, from = '']) => ({ file, from })),
 )
 const own = imports

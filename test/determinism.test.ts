@@ -1,8 +1,10 @@
 // The same seed on a virtual clock: two processes give the same bytes, ids and traces to the same calls. Another seed does not.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { operations } from '../src/endpoints/index.ts'
+import { allOperations } from '../src/endpoints/index.ts'
 import { folderWith } from './support/fixtures.ts'
 import { startServer } from './support/server.ts'
+
+const operations = allOperations()
 
 const CHAT = '/v2/router/chat/completions'
 const folder = folderWith({

@@ -1,9 +1,11 @@
 // What is wrong with fixture files, each mistake with its place and what would be valid; and fixtures that can never answer.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { operations } from '../src/endpoints/index.ts'
+import { allOperations } from '../src/endpoints/index.ts'
 import { createTestApp } from './support/app.ts'
 import { folderWith } from './support/fixtures.ts'
 import { run } from './support/server.ts'
+
+const operations = allOperations()
 
 const reply = 'reply: { content: x }'
 /** A file, and every line that is said of it: where, and its beginning. */

@@ -4,11 +4,13 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Operation } from '../src/contract/operation.ts'
-import { operations } from '../src/endpoints/index.ts'
+import { allOperations } from '../src/endpoints/index.ts'
 import { resourceRoutes } from '../src/resources/index.ts'
 import type { ResourceDeps } from '../src/resources/routes.ts'
 import { createTestApp } from './support/app.ts'
 import { fileOf, formOf, speak } from './support/translations.ts'
+
+const operations = allOperations()
 
 type Json = Record<string, unknown>
 interface Described {

@@ -28,6 +28,8 @@ beforeAll(async () => {
     httpCredentials: { username: 'me', password: 'secret' },
   })
   page = await context.newPage()
+  // A page of so many operations takes its time on a busy machine.
+  page.setDefaultTimeout(60_000)
   const own = new URL(server.url).host
   await page.route('**/*', (route) => {
     const { host, protocol } = new URL(route.request().url())
@@ -41,7 +43,7 @@ beforeAll(async () => {
   page.on('pageerror', (error) => complaints.push(error.message))
   await page.goto(`${server.url}/swagger`)
   await page.waitForSelector('.opblock')
-}, 30_000)
+}, 90_000)
 afterAll(async () => {
   await browser?.close()
   await server?.stop()
@@ -79,7 +81,7 @@ test('with the token authorized, Execute on chat completions shows 200 and the a
   await live.waitFor()
   expect((await live.locator('.response-col_status').textContent())?.trim()).toStartWith('200')
   expect(await live.locator('.response-col_description').textContent()).toContain('"chat.completion"')
-}, 15_000)
+}, 60_000)
 
 test('a file chosen in the form of audio translations is translated', async () => {
   const block = page.locator('#operations-Router-audioTranslations')
@@ -91,7 +93,7 @@ test('a file chosen in the form of audio translations is translated', async () =
   const response = await answered
   expect(response.status()).toBe(200)
   expect(await response.json()).toEqual({ text: expect.stringMatching(/\w/) })
-}, 15_000)
+}, 60_000)
 
 test('the schemas open when asked for', async () => {
   await page.click('section.models button.models-control')

@@ -2,11 +2,13 @@ import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readFixtures } from '../src/backends/fixture/load.ts'
-import { operations } from '../src/endpoints/index.ts'
+import { allOperations } from '../src/endpoints/index.ts'
 import { createTestApp } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
 import { emptyFolder } from './support/server.ts'
 import { fileOf, media, send, speak } from './support/translations.ts'
+
+const operations = allOperations()
 
 const folder = emptyFolder()
 // sha256sum test/media/silence.m4a

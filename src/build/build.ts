@@ -1,8 +1,11 @@
 // Compiles the executable: `dist/understudy` for this platform, or with --all an archive a platform plus SHA256SUMS.
 
 import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { $, Glob } from 'bun'
+import { embeddedFixtures } from '../backends/fixture/load.ts'
+import { SHIPPED } from '../backends/fixture/shipped.ts'
+import { allOperations } from '../endpoints/index.ts'
 import { withoutSignature } from './mach-o.ts'
 import { tokenTables } from './token-table.ts'
 
@@ -11,7 +14,11 @@ const dist = join(root, 'dist')
 const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'] as const
 const here = `${process.platform}-${process.arch}`
 
-const tables = tokenTables()
+/** What is made for the executable, by its name under `dist/`. */
+const made: Record<string, Uint8Array | string> = {
+  ...tokenTables(),
+  [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(allOperations())),
+}
 /** Swagger UI's own files; everything the page loads comes from the executable. */
 const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']
 
@@ -19,7 +26,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
     ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
     ...swaggerAssets.map((name) => `node_modules/swagger-ui-dist/${name}`),
-    ...Object.keys(tables).map((name) => `dist/${name}`),
+    ...Object.keys(made).map((name) => `dist/${name}`),
   ].sort()
   const result = await Bun.build({
     root,
@@ -67,7 +74,7 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
 })
 
 mkdirSync(dist, { recursive: true })
-for (const [name, bytes] of Object.entries(tables)) await Bun.write(join(dist, name), bytes)
+for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
 if (!process.argv.includes('--all')) {
   const name = process.platform === 'win32' ? 'understudy.exe' : 'understudy'
   await compile(here, join(dist, `${name}.new`))

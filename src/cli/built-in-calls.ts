@@ -1,5 +1,5 @@
 // The calls that a rehearsal makes: ones that the rules of its scenario are about, with everything a gateway can do for them.
-import { operations } from '../endpoints/index.ts'
+import { allOperations } from '../endpoints/index.ts'
 import { MODELS } from '../providers/catalogue.ts'
 import { pointOf, type Scenario } from '../scenarios/engine.ts'
 import type { Rule } from '../scenarios/schema.ts'
@@ -22,6 +22,7 @@ export const builtInCalls = ({ rules }: Pick<Scenario, 'rules'>, count: number):
 
 function callFor(rule: Rule, index: number): BuiltInCall {
   const { match } = rule
+  const operations = allOperations()
   const named = operations.find(({ name, body }) => name === match.operation && body === 'json')
   const operation = named ?? operations.find(({ name }) => name === 'chat.completions')
   if (!operation) throw new Error('there are chat completions')

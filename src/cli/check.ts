@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { type FixtureFile, loadFixtures, readPath } from '../backends/fixture/load.ts'
 import { FileError } from '../contract/source.ts'
-import { operations } from '../endpoints/index.ts'
+import { allOperations } from '../endpoints/index.ts'
 import { idleRules, isScenario, parseScenario } from '../scenarios/load.ts'
 import { count } from './report.ts'
 
@@ -41,7 +41,7 @@ function check(files: readonly FixtureFile[]) {
   const { scenario: scenarioFiles = [], fixture: fixtureFiles = [] } = Object.groupBy(files, (file) =>
     isScenario(file.path, file.text) ? 'scenario' : 'fixture',
   )
-  const loaded = collect(() => loadFixtures(fixtureFiles, operations))
+  const loaded = collect(() => loadFixtures(fixtureFiles, allOperations()))
   const scenarios = scenarioFiles.flatMap(({ path, text }) => collect(() => parseScenario(path, text)))
   if (problems.length > 0) throw new FileError(problems.join('\n'))
   const fixtures = loaded.flatMap((one) => one.fixtures)

@@ -4,14 +4,20 @@ import { ConfigError } from '../config.ts'
 import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
-import { checkCommand } from './check.ts'
-import { execCommand } from './exec.ts'
-import { rehearseCommand } from './rehearse.ts'
-import { schemaCommand } from './schema.ts'
-import { serveCommand } from './serve.ts'
-import { ServerError } from './server.ts'
-import { resetCommand, seedCommand, snapshotCommand } from './snapshot.ts'
-import { TraceError, traceCommand } from './trace.ts'
+import { ServerError, TraceError } from './errors.ts'
+
+// Each is loaded when it is run, or when the help names them all.
+const COMMANDS: Record<string, () => Command> = {
+  serve: () => (require('./serve.ts') as typeof import('./serve.ts')).serveCommand(),
+  exec: () => (require('./exec.ts') as typeof import('./exec.ts')).execCommand(),
+  rehearse: () => (require('./rehearse.ts') as typeof import('./rehearse.ts')).rehearseCommand(),
+  check: () => (require('./check.ts') as typeof import('./check.ts')).checkCommand(),
+  schema: () => (require('./schema.ts') as typeof import('./schema.ts')).schemaCommand(),
+  trace: () => (require('./trace.ts') as typeof import('./trace.ts')).traceCommand(),
+  snapshot: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).snapshotCommand(),
+  seed: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).seedCommand(),
+  reset: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).resetCommand(),
+}
 
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
 const USAGE = 2
@@ -26,17 +32,9 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .showSuggestionAfterError(false)
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-  for (const command of [
-    serveCommand(),
-    execCommand(),
-    rehearseCommand(),
-    checkCommand(),
-    schemaCommand(),
-    traceCommand(),
-    snapshotCommand(),
-    seedCommand(),
-    resetCommand(),
-  ]) {
+  const named = COMMANDS[args[0] ?? '']
+  for (const load of named ? [named] : Object.values(COMMANDS)) {
+    const command = load()
     program.addCommand(command)
     for (const one of [command, ...command.commands]) {
       one

@@ -8,9 +8,9 @@ import type { Verification } from '../contract/verification.ts'
 import { createUnderstudy } from '../deps.ts'
 import { loadShipped, openScenario } from '../scenarios/load.ts'
 import { builtInCalls, stepOf } from './built-in-calls.ts'
+import { ServerError } from './errors.ts'
 import { reportLines } from './report.ts'
 import { report } from './serve.ts'
-import { ServerError } from './server.ts'
 import { traceTable } from './trace-table.ts'
 
 interface Options {

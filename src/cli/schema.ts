@@ -2,7 +2,7 @@
 import { Argument, Command } from 'commander'
 import { z } from 'zod'
 import { fixtureSchema } from '../backends/fixture/load.ts'
-import { operations } from '../endpoints/index.ts'
+import { allOperations } from '../endpoints/index.ts'
 import { SeedSchema } from '../resources/seed-file.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 
@@ -21,7 +21,7 @@ export function schemaCommand(): Command {
 
 /** A fixture file is one fixture or a list; which replies it may have depends on the operation. */
 function fixtureFileSchema(): object {
-  const scripts = new Set(operations.map((operation) => operation.script))
+  const scripts = new Set(allOperations().map((operation) => operation.script))
   const one = z.union([...scripts].map(fixtureSchema))
   return {
     title: 'Understudy fixture file, version 1',

@@ -3,8 +3,10 @@ import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:f
 import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
 import { type Config, ConfigError, flagOf, isFileOnly, isList, readConfig, SETTINGS } from '../config.ts'
+import type { Connection } from '../contract/connection.ts'
 import { FileError } from '../contract/source.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
+import { bareSocket } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { isLoopback } from '../lib/hosts.ts'
 import { VERSION } from '../version.ts'
@@ -101,7 +103,9 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
       idleTimeout: 0,
       reusePort: false,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: app.fetch,
+      // Else the server prints every connection that a fault resets, with a stack.
+      development: false,
+      fetch: (request, server) => app.fetch(request, () => connectionOf(request, server)),
     })
   const host = config.host ?? '127.0.0.1'
   try {
@@ -121,6 +125,13 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
     console.error(`understudy: cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
     process.exit(1)
   }
+}
+
+/** The bare connection of a request that is being answered. */
+async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {
+  const client = server.requestIP(request)
+  if (!client || server.port === undefined) return undefined
+  return bareSocket({ address: client.address, port: client.port, localPort: server.port })
 }
 
 function readyLines(url: string, db: string, { fixtures, about }: Understudy, config: Config): string {

@@ -1,9 +1,7 @@
 // What commands that change a running server share: where it is, and how its refusals are told.
 import type { Command } from 'commander'
 import { serverAddress } from '../config.ts'
-
-/** The server, or a file, does not give what was asked for; the message is one line. */
-export class ServerError extends Error {}
+import { ServerError } from './errors.ts'
 
 /** Which server, and which of its sessions. */
 export interface ServerFlags {

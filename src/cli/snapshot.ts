@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { canonicalJson } from '../lib/canonical.ts'
 import { parseSeed } from '../resources/seed-file.ts'
-import { callServer, ServerError, type ServerFlags, withServer } from './server.ts'
+import { ServerError } from './errors.ts'
+import { callServer, type ServerFlags, withServer } from './server.ts'
 
 type Row = Record<string, unknown>
 interface Snapshot {

@@ -9,6 +9,7 @@ import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
 import { realClock } from '../lib/clock.ts'
 import { DEFAULT_SESSION } from '../sessions/sessions.ts'
+import { TraceError } from './errors.ts'
 
 interface Options {
   url?: string
@@ -31,9 +32,6 @@ interface Source {
   list(options: Options): Promise<TraceRecord[]>
   get(id: string): Promise<StoredTrace>
 }
-
-/** The server or file cannot give what was asked for; the message is one line. */
-export class TraceError extends Error {}
 
 export function traceCommand(): Command {
   const trace = new Command('trace').description('show the calls that were made')

@@ -1,7 +1,7 @@
 // Reads the settings file: each setting with the file and line it came from, for the errors.
 import { readFileSync } from 'node:fs'
-import { LineCounter, parseDocument } from 'yaml'
 import { quote } from '../contract/validation.ts'
+import { type Yaml, yaml } from '../lib/yaml.ts'
 
 /** A setting that cannot be used; the message is one line that names the value and what would be valid. */
 export class ConfigError extends Error {}
@@ -35,6 +35,7 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
     if (named !== undefined) throw new ConfigError(`settings file ${quote(path)} does not exist`)
     return { settings: new Map() }
   }
+  const { LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const place = (offset: number) => `${path}:${lines.linePos(offset).line}`
@@ -74,7 +75,7 @@ function readText(path: string): string | undefined {
 }
 
 /** The document as a value; an alias without its anchor is found only here. */
-function valuesOf(document: ReturnType<typeof parseDocument>, path: string): unknown {
+function valuesOf(document: ReturnType<Yaml['parseDocument']>, path: string): unknown {
   try {
     return document.toJS() ?? {}
   } catch (error) {

@@ -48,18 +48,18 @@ const KEY = /^[\x21-\x7e]+$/
 const VARIABLE = /^\$\{(\w+)\}$/
 
 // A key is never quoted in an error.
-const FIELDS: Record<keyof Entry, { schema: z.ZodType; valid: string; secret?: boolean }> = {
-  kind: { schema: z.enum(PROVIDER_KINDS), valid: 'openai-compatible, anthropic or google' },
+const FIELDS: Record<keyof Entry, { schema: () => z.ZodType; valid: string; secret?: boolean }> = {
+  kind: { schema: () => z.enum(PROVIDER_KINDS), valid: 'openai-compatible, anthropic or google' },
   base_url: {
-    schema: z.string().refine(isAddress),
+    schema: () => z.string().refine(isAddress),
     valid: 'an http or https address without a user name, such as http://127.0.0.1:8000/v1',
   },
   api_key: {
-    schema: z.string().regex(KEY),
+    schema: () => z.string().regex(KEY),
     valid: `a text without spaces, or \${NAME} for a variable of the environment`,
     secret: true,
   },
-  backend: { schema: z.enum(BACKENDS), valid: 'fixture or forward' },
+  backend: { schema: () => z.enum(BACKENDS), valid: 'fixture or forward' },
 }
 const fields = Object.keys(FIELDS)
 
@@ -101,7 +101,7 @@ function checkField([name, key]: [string, string], value: unknown, placeOf: Prov
   const at = `${placeOf([name, key])}: providers.${name}.${key}`
   const field = Object.hasOwn(FIELDS, key) ? FIELDS[key as keyof Entry] : undefined
   if (!field) throw new ConfigError(`${at} is no setting; valid: ${fields.join(', ')}`)
-  if (field.schema.safeParse(value).success) return
+  if (field.schema().safeParse(value).success) return
   const shown = field.secret ? '' : ` ${quote(value)}`
   throw new ConfigError(`${at}${shown} is not valid: it must be ${field.valid}`)
 }

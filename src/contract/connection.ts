@@ -2,10 +2,13 @@
 
 /** What may be done to a connection instead of answering on it. */
 export interface Connection {
-  /** Ends it with a reset (TCP RST). */
-  reset(): void
+  /** Puts bytes on it that need not be HTTP. */
+  write(bytes: Uint8Array): Promise<void>
   /** Ends it without another byte (TCP FIN). */
   close(): void
-  /** Puts bytes on it that need not be HTTP. */
-  write(bytes: Uint8Array): void
+  /** Ends it with a reset (TCP RST); resolves when it is gone. */
+  reset(): Promise<void>
 }
+
+/** Finds the connection of a request, when there is a hold on it. */
+export type Hold = () => Promise<Connection | undefined>

@@ -31,13 +31,15 @@ export interface BytesBody {
   kind: 'bytes'
   contentType: string
   bytes: Uint8Array | ReadableStream<Uint8Array>
+  /** The length that is promised, when fewer bytes than that come. */
+  announced?: number
 }
 
 /** There is no answer, or no more of it; the message says what happened. */
 export class ConnectionFailure extends Error {
-  /** How a client would see it on its own connection. */
-  readonly how: 'reset' | 'closed'
-  constructor(message: string, how: 'reset' | 'closed' = 'reset') {
+  /** How a client would see it on its own connection; `garbled` is what cannot be the size of the next chunk, and then the end. */
+  readonly how: 'reset' | 'closed' | 'garbled'
+  constructor(message: string, how: ConnectionFailure['how'] = 'reset') {
     super(message)
     this.how = how
   }

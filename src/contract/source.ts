@@ -1,5 +1,5 @@
 // Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { type Yaml, yaml } from '../lib/yaml.ts'
 
 /** A file that cannot be used; the message has a line a problem, each with file, line and path. */
 export class FileError extends Error {}
@@ -17,6 +17,7 @@ export interface Source {
  * @throws FileError where it is neither.
  */
 export function parseSource(path: string, text: string): Source {
+  const { LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const place = (offset: number) => {
@@ -35,7 +36,8 @@ export function parseSource(path: string, text: string): Source {
   return { path, value, at: (steps) => place(offsetOf(document, steps)) }
 }
 
-function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly PropertyKey[]): number {
+function offsetOf(document: ReturnType<Yaml['parseDocument']>, path: readonly PropertyKey[]): number {
+  const { isMap, isNode, isScalar, isSeq } = yaml()
   for (let depth = path.length; depth > 0; depth--) {
     const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true)
     const step = path[depth - 1]

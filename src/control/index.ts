@@ -10,6 +10,14 @@ import { sessionRoutes } from './sessions.ts'
 import { traceRoutes } from './traces.ts'
 import { verifyRoutes } from './verify.ts'
 
+/** What the program says of itself. */
+export interface About {
+  version: string
+  mode: string
+  db: string
+  fixtures: number
+}
+
 /** What the control API works on. */
 export interface ControlDeps {
   sessions: Sessions
@@ -18,7 +26,7 @@ export interface ControlDeps {
   /** The session that a request means. */
   sessionOf(request: Request): Session
   fixtures: SessionFixtures
-  about: { version: string; mode: string; db: string; fixtures: number }
+  about: About
 }
 
 /** The fixtures that sessions are given. */

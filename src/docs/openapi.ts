@@ -9,7 +9,7 @@ type Io = 'input' | 'output'
 
 /** What the document is made of. */
 export interface Documented {
-  operations: readonly Operation[]
+  operations(): readonly Operation[]
   routes: readonly Route[]
   version: string
 }
@@ -138,7 +138,7 @@ const pascal = (name: string) => name.replace(/(?:^|[._/-])([a-z])/g, (_, letter
 export function openapiParts({ operations, routes }: Documented): { paths: Json; schemas: Json } {
   const schemas: Json = { Error: jsonSchema(ErrorBody, 'output') }
   const paths: Json = {}
-  for (const operation of operations) {
+  for (const operation of operations()) {
     const name = pascal(operation.name)
     schemas[`${name}Request`] = jsonSchema(operation.request, 'input')
     schemas[`${name}Response`] = jsonSchema(operation.response, 'output')

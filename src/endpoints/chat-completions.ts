@@ -1,15 +1,17 @@
 // POST /v2/router/chat/completions (SPEC.md, "Create a chat completion"; WIRE.md, section 2).
 import { satisfying, synthesizeText } from '../backends/fixture/synthesize.ts'
-import { ChatChunk, ChatCompletion } from '../contract/chat.ts'
 import { ChatRequest } from '../contract/chat-request.ts'
 import type { Operation } from '../contract/operation.ts'
-import { TextScript } from '../contract/script.ts'
+import type { TextScript } from '../contract/script.ts'
 import { checkEffort } from '../providers/catalogue.ts'
 import { compose } from './chat/answer.ts'
 import { assemble } from './chat/chunks.ts'
 import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens, SCHEMA_PARAM } from './chat/prompt.ts'
 import { keepPrefixes } from './chat/prompt-cache.ts'
 import { addContext, chatEvents, inputTexts, outputTexts, replay, wrongWith } from './chat/provider-answer.ts'
+
+// Asked for by documents and fixture files, and by no call.
+const answers = () => require('../contract/chat.ts') as typeof import('../contract/chat.ts')
 
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
   name: 'chat.completions',
@@ -59,9 +61,15 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   },
   body: 'json',
   request: ChatRequest,
-  response: ChatCompletion,
-  chunk: ChatChunk,
-  script: TextScript,
+  get response() {
+    return answers().ChatCompletion
+  },
+  get chunk() {
+    return answers().ChatChunk
+  },
+  get script() {
+    return (require('../contract/script.ts') as typeof import('../contract/script.ts')).TextScript
+  },
   model: (request) => request.model,
   streams: (request) => request.stream === true,
   prompt: promptOf,

@@ -1,4 +1,5 @@
 // What every router endpoint does before the gateway: body and validation.
+import type { Hold } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
@@ -16,11 +17,18 @@ export interface EndpointDeps {
   namespace: string
 }
 
+/** One request, in its session. */
+interface Asked {
+  request: Request
+  session: Session
+  /** Finds its connection. */
+  hold: Hold | undefined
+}
+
 /** Answers one request to a router operation. */
 export async function serveOperation(
   operation: Operation,
-  request: Request,
-  session: Session,
+  { request, session, hold }: Asked,
   { gateway, maxBody, namespace }: EndpointDeps,
 ): Promise<Response> {
   const bytes = await readBody(request, maxBody)
@@ -39,7 +47,7 @@ export async function serveOperation(
     }
   }
   const { url, headers, signal } = request
-  return handle({ operation, session, text: read.text, retained, url, headers, signal, parse }, gateway)
+  return handle({ operation, session, text: read.text, retained, url, headers, signal, hold, parse }, gateway)
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */

@@ -1,18 +1,25 @@
-// The registry of router operations: one line each.
+// The registry of router operations: one line each. An operation is loaded with its schemas when it is first used.
 import type { Operation } from '../contract/operation.ts'
-import { audioTranslations } from './audio-translations.ts'
-import { chatCompletions } from './chat-completions.ts'
-import { completions } from './completions.ts'
-import { embeddings } from './embeddings.ts'
-import { images } from './images.ts'
-import { responses } from './responses.ts'
+import { once } from '../lib/once.ts'
+
+/** A router operation by its path. */
+export interface Endpoint {
+  path: string
+  operation(): Operation
+}
 
 // Each operation is typed over its own request; the registry holds them as what they have in common.
-export const operations = [
-  chatCompletions,
-  responses,
-  completions,
-  images,
-  embeddings,
-  audioTranslations,
-] as unknown as readonly Operation[]
+const endpoint = (path: string, load: () => unknown): Endpoint => ({ path, operation: once(load as () => Operation) })
+
+/** All router operations, in the order in which documents list them. */
+export const endpoints: readonly Endpoint[] = [
+  endpoint('/v2/router/chat/completions', () => require('./chat-completions.ts').chatCompletions),
+  endpoint('/v2/router/responses', () => require('./responses.ts').responses),
+  endpoint('/v2/router/completions', () => require('./completions.ts').completions),
+  endpoint('/v2/router/images/generations', () => require('./images.ts').images),
+  endpoint('/v2/router/embeddings', () => require('./embeddings.ts').embeddings),
+  endpoint('/v2/router/audio/translations', () => require('./audio-translations.ts').audioTranslations),
+]
+
+/** All operations, loaded. */
+export const allOperations = once((): readonly Operation[] => endpoints.map(({ operation }) => operation()))

@@ -12,13 +12,18 @@ export const cutStream = defineFault({
     after_chunks: z.int().min(0).optional().describe('Events of a stream that still arrive whole.'),
     after_bytes: z.int().min(0).optional().describe('Bytes that still arrive.'),
     after_fraction: z.number().min(0).max(1).optional().describe('Share of the bytes that still arrives.'),
-    close: z.enum(['clean', 'reset']).default('reset').describe('How the connection ends.'),
+    close: z
+      .enum(['clean', 'reset', 'abrupt'])
+      .default('reset')
+      .describe('How it ends: as if it were complete, or with the connection, which is closed or reset.'),
   },
   example: { after_chunks: 3 },
   async apply({ after_chunks: chunks, after_bytes: most, after_fraction: fraction, close }, next, context) {
     const reply = await next()
     const end = () => {
       if (close === 'reset') throw new ConnectionFailure('the connection was reset in the middle of the answer')
+      if (close === 'abrupt')
+        throw new ConnectionFailure('the connection was closed in the middle of the answer', 'closed')
     }
     if (most === undefined && fraction === undefined) {
       if (!isStream(reply)) {

@@ -1,6 +1,6 @@
 // One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
 import type { Backend } from '../contract/backend.ts'
-import type { Connection } from '../contract/connection.ts'
+import type { Hold } from '../contract/connection.ts'
 import type { Injected } from '../contract/fault.ts'
 import type { Making, Operation } from '../contract/operation.ts'
 import { chance } from '../lib/chance.ts'
@@ -33,8 +33,8 @@ export interface Call {
   headers: Headers
   /** Aborted when the client has gone. */
   signal: AbortSignal
-  /** The client's connection, when there is a hold on it. */
-  connection?: Connection | undefined
+  /** Finds the client's connection, for what cannot be said in HTTP. */
+  hold?: Hold | undefined
   /** Parses and validates the body; throws `ApiError`. */
   parse(): unknown
 }
@@ -57,8 +57,8 @@ export async function handle(call: Call, gateway: Gateway): Promise<Response> {
     const cacheKey = running.settings.cacheTtl === undefined ? undefined : keyOf(running)
     const answer = async () => tell(await answerOf(running, { targets, cacheKey, gateway }), { running, cacheKey })
     const faults = faultsHeard(running)
-    if (faults.length === 0) return put(await answer(), call.connection)
-    return await respondThroughFaults(faults, running, { answer, connection: call.connection })
+    if (faults.length === 0) return put(await answer())
+    return await respondThroughFaults(faults, running, { answer, connection: await call.hold?.() })
   } catch (error) {
     await recording.refuse(error)
     throw error

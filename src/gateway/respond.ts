@@ -1,7 +1,9 @@
 // Tells the client: an answer as a reply that records its own end, and a reply put on the wire.
+import { STATUS_CODES } from 'node:http'
 import type { Connection } from '../contract/connection.ts'
 import { envelope } from '../contract/error.ts'
-import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import type { Answer, Running } from './attempt.ts'
 import { storing } from './cache.ts'
@@ -103,8 +105,12 @@ const UNHEARD: Failure = {
 }
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
-/** A reply as a response; what breaks in it breaks the client's connection. */
-export function put({ status, headers, body }: Reply, connection: Connection | undefined): Response {
+/**
+ * A reply as a response; what breaks in it breaks the client's connection.
+ * @throws ConnectionFailure when a body breaks before its first byte.
+ */
+export function put(reply: Reply, connection?: Connection): Response | Promise<Response> {
+  const { status, headers, body } = reply
   switch (body.kind) {
     case 'value': {
       const { value, text = JSON.stringify(value) } = body
@@ -114,11 +120,8 @@ export function put({ status, headers, body }: Reply, connection: Connection | u
       const texts = encoded(body.events)
       return new Response(directStream(texts, connection), { status, headers: { ...headers, ...EVENT_STREAM } })
     }
-    case 'bytes': {
-      const { bytes, contentType } = body
-      const content = bytes instanceof Uint8Array ? (bytes as Uint8Array<ArrayBuffer>) : directStream(bytes, connection)
-      return new Response(content, { status, headers: { ...headers, 'content-type': contentType } })
-    }
+    case 'bytes':
+      return putBytes(reply, body, connection)
     default:
       return body satisfies never
   }
@@ -128,18 +131,66 @@ async function* encoded(events: Iterable<StreamEvent> | AsyncIterable<StreamEven
   for await (const event of events) yield encodeEvent(event)
 }
 
+async function putBytes(
+  { status, headers: given }: Reply,
+  { bytes, contentType, announced }: BytesBody,
+  connection: Connection | undefined,
+): Promise<Response> {
+  const headers = { ...given, 'content-type': contentType }
+  const whole = bytes instanceof Uint8Array
+  if (whole && announced === undefined) return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
+  const pieces = await begun(whole ? [bytes] : bytes)
+  if (announced === undefined) return new Response(directStream(pieces, connection), { status, headers })
+  if (!connection) return new Response(directStream(broken(pieces), connection), { status, headers })
+  // The server would correct a length that is not kept, so this answer is written by hand.
+  const fields = Object.entries({ ...headers, 'content-length': announced, connection: 'close' })
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+  ]
+  await connection.write(encoder.encode(`${head.join('\r\n')}\r\n\r\n`))
+  for await (const piece of pieces) await connection.write(piece)
+  connection.close()
+  return NEVER_SENT()
+}
+
+/** The same pieces once the first has come: the server cannot take back a head that it has begun. */
+async function begun(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<AsyncGenerator<Uint8Array>> {
+  const rest = (async function* () {
+    yield* pieces
+  })()
+  const first = await rest.next()
+  return (async function* () {
+    try {
+      if (!first.done) yield first.value
+      yield* rest
+    } finally {
+      await rest.return()
+    }
+  })()
+}
+
+async function* broken(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* pieces
+  throw new ConnectionFailure('the connection was reset before the promised end of the answer')
+}
+
 /** Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own. */
 function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Connection | undefined): ReadableStream {
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
+      let sent = false
       try {
         for await (const piece of pieces) {
+          sent = true
           controller.write(piece)
           await controller.flush()
         }
       } catch (error) {
-        breakOff(error, connection)
+        // What was flushed leaves in the next turn, and must not be lost with the connection.
+        if (sent) await nextTurn()
+        await breakOff(error, connection)
       }
       controller.close()
     },
@@ -147,8 +198,29 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Co
 }
 
 /** Ends the client's connection as the failure says; without a hold on it, an error of the stream resets it. */
-export function breakOff(error: unknown, connection: Connection | undefined): void {
+async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {
   if (!(error instanceof ConnectionFailure) || !connection) throw error
-  if (error.how === 'closed') connection.close()
-  else connection.reset()
+  if (error.how === 'reset') return connection.reset()
+  if (error.how === 'garbled') await connection.write(NO_CHUNK_SIZE)
+  connection.close()
 }
+
+/** A failure in place of an answer: not one byte of HTTP is sent. */
+export async function putNothing(failure: ConnectionFailure, connection: Connection | undefined): Promise<Response> {
+  try {
+    await breakOff(failure, connection)
+    return NEVER_SENT()
+  } catch (error) {
+    return new Response(directStream(failing(error), connection))
+  }
+}
+
+// biome-ignore lint/correctness/useYield: it fails before it has anything
+async function* failing(error: unknown): AsyncGenerator<never> {
+  throw error
+}
+
+const encoder = new TextEncoder()
+const NO_CHUNK_SIZE = encoder.encode('no chunk size\r\n')
+/** What the server is given for a connection that is closed already. */
+const NEVER_SENT = () => new Response(null)

@@ -5,7 +5,7 @@ import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { streamOf } from '../faults/wire.ts'
 import { type Running, withFaults } from './attempt.ts'
 import { failureOf } from './outcome.ts'
-import { put } from './respond.ts'
+import { put, putNothing } from './respond.ts'
 
 /** What the client hears; `answer` makes the reply behind the faults, if they let it. */
 export async function respondThroughFaults(
@@ -18,12 +18,15 @@ export async function respondThroughFaults(
   try {
     const reply = await withFaults(faults, answer, { about, applied: recording.fault })
     const save = () => recording.heard(reply)
-    return put(await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }), connection)
+    return await put(
+      await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }),
+      connection,
+    )
   } catch (error) {
     if (!(error instanceof ConnectionFailure)) throw error
     recording.failed(failureOf(error, signal))
     await recording.heard({ status: 0, headers: {} })
-    return put({ ...NOTHING, body: { kind: 'bytes', contentType: 'text/plain', bytes: failing(error) } }, connection)
+    return putNothing(error, connection)
   }
 }
 
@@ -48,12 +51,3 @@ async function* closing<Item>(
     await act()
   }
 }
-
-const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
-
-const failing = (error: ConnectionFailure): ReadableStream<Uint8Array> =>
-  new ReadableStream({
-    start(controller) {
-      controller.error(error)
-    },
-  })

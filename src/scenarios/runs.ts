@@ -2,8 +2,12 @@
 import { ApiError } from '../contract/error.ts'
 import { FileError } from '../contract/source.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { play, type Run, type Scenario } from './engine.ts'
-import { fixedSource, loadShipped, type ScenarioSource, shippedScenarios } from './load.ts'
+import type { Run, Scenario } from './engine.ts'
+import type { ScenarioSource } from './load.ts'
+
+// Loaded when the first scenario is asked for: calls without one need nothing of it.
+const engine = () => require('./engine.ts') as typeof import('./engine.ts')
+const files = () => require('./load.ts') as typeof import('./load.ts')
 
 /** The scenarios in play. Those of files begin anew when the file changes. */
 export interface Runs {
@@ -34,7 +38,7 @@ interface Played {
 }
 
 const beginIn = (session: Session, scenario: Scenario): Run =>
-  play(scenario, { seed: session.seed, session: session.name, now: session.clock.now(), calls: session.calls })
+  engine().play(scenario, { seed: session.seed, session: session.name, now: session.clock.now(), calls: session.calls })
 
 /**
  * Scenarios in play; `given` are those that the program was started with, the first of which every session begins with.
@@ -76,9 +80,9 @@ export function createRuns(given: readonly ScenarioSource[]): Runs {
     for (const source of given) source.refresh()
     const source = given.find((one) => one.scenario.name === name)
     if (source) return source
-    const shipped = loadShipped(name)
-    if (shipped) return fixedSource(shipped)
-    const names = [...new Set([...given.map((one) => one.scenario.name), ...shippedScenarios()])]
+    const shipped = files().loadShipped(name)
+    if (shipped) return files().fixedSource(shipped)
+    const names = [...new Set([...given.map((one) => one.scenario.name), ...files().shippedScenarios()])]
     throw new ApiError(
       400,
       'unknown_scenario',

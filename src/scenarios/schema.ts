@@ -1,6 +1,6 @@
 // The file format of scenarios, version 1.
 import { z } from 'zod'
-import { TextMatch } from '../backends/fixture/fixture.ts'
+import { TextMatch } from '../backends/fixture/match-schema.ts'
 import { Duration } from '../contract/duration.ts'
 import { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'

@@ -6,9 +6,11 @@ import { readForwarding } from '../../src/config/providers.ts'
 import type { BackendCall } from '../../src/contract/backend.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import type { Reply } from '../../src/contract/reply.ts'
-import { operations } from '../../src/endpoints/index.ts'
+import { allOperations } from '../../src/endpoints/index.ts'
 import { VIRTUAL_START, virtualClock } from '../../src/lib/clock.ts'
 import type { StreamEvent } from '../../src/lib/sse.ts'
+
+const operations = allOperations()
 
 /** The key that every provider of these tests has; it must never come out again. */
 export const KEY = 'sk-a-secret-of-the-tests'

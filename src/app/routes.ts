@@ -1,0 +1,93 @@
+// Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
+import { Elysia } from 'elysia'
+import { callerOf, tokenOf } from '../access.ts'
+import type { App, AppDeps, Surroundings } from '../app.ts'
+import { ApiError } from '../contract/error.ts'
+import type { Route } from '../contract/route.ts'
+import { parseRequest } from '../contract/validation.ts'
+import { controlRoutes } from '../control/index.ts'
+import { mountDocs } from '../docs/swagger.ts'
+import { readBody, readForm, readJson } from '../endpoints/define.ts'
+import { typedFields } from '../endpoints/form.ts'
+import { allOperations, endpoints } from '../endpoints/index.ts'
+import { toNamespace } from '../endpoints/namespace.ts'
+import { createEventQueue } from '../resources/events.ts'
+import { eventHandlers, resourceRoutes } from '../resources/index.ts'
+
+/** The routes as an application of their own. */
+export interface Routes extends App {
+  /** Whether a path is answered without a token. */
+  isPublic(pathname: string): boolean
+}
+
+/** Mounts every route that is no router operation. */
+export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings): Routes {
+  const { access, sessions, strict } = deps
+  const callOf = async (request: Request) => {
+    const session = sessionOf(request)
+    await deps.prepare(session)
+    return { session, caller: callerOf(tokenOf(request), access) }
+  }
+  const { wake } = createEventQueue(eventHandlers, deps.report)
+  // Those that an earlier process left.
+  for (const session of sessions.list()) wake(session)
+  const routes = [
+    ...controlRoutes({ ...deps, sessionOf, runs: deps.gateway.runs }),
+    ...resourceRoutes({ callOf, wake, strict, sessionOf }),
+  ]
+  const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
+  const elysia = new Elysia({ normalize: false })
+  elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
+  for (const route of routes) mountRoute(elysia, route, deps.maxBody)
+  const documented = { operations: allOperations, routes, version: deps.about.version }
+  mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
+
+  // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
+  const unrouted = (request: Request): Response => {
+    const { pathname } = new URL(request.url)
+    const known = [...endpoints.map(({ path }) => ({ path, method: 'POST' })), ...elysia.routes]
+    const methods = known.filter((route) => pathRegex(route.path).test(pathname)).map((route) => route.method)
+    if (methods.length === 0) {
+      return render(new ApiError(404, 'unknown_path', `there is no path ${pathname}; all of them are at /swagger`))
+    }
+    // The router answers HEAD wherever it answers GET.
+    const allowed = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
+    const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }
+    if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers })
+    const message = `${pathname} takes ${allowed.join(', ')}, not ${request.method}`
+    return render(new ApiError(405, 'method_not_allowed', message, { headers }))
+  }
+  return {
+    fetch: async (request) => elysia.fetch(request),
+    isPublic: (pathname) => publicPaths.some((path) => path.test(pathname)),
+  }
+}
+
+/** `/a/:id` as a pattern for whole paths. */
+const pathRegex = (path: string) =>
+  new RegExp(
+    `^${path
+      .split(/:[^/]+/)
+      .map(RegExp.escape)
+      .join('[^/]+')}$`,
+  )
+
+function mountRoute(elysia: Elysia, route: Route, maxBody: number): void {
+  const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
+    const given = Object.fromEntries(new URL(request.url).searchParams)
+    const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
+    const body = route.body && parseRequest(route.body, await bodyOf(request, route, maxBody))
+    const answer = await route.handle({ request, params, query, body })
+    return answer instanceof Response ? answer : Response.json(answer)
+  }
+  elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
+}
+
+async function bodyOf(request: Request, route: Route, maxBody: number): Promise<unknown> {
+  const bytes = await readBody(request, maxBody)
+  const type = request.headers.get('content-type')
+  const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
+  const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)
+  if ('refused' in read) throw read.refused
+  return form ? typedFields(read.value as object, form) : read.value
+}

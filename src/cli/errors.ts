@@ -1,0 +1,7 @@
+// What commands fail with. They stand apart, so that the command line knows them without loading the commands.
+
+/** The server or file cannot give what was asked for; the message is one line. */
+export class TraceError extends Error {}
+
+/** The server, or a file, does not give what was asked for; the message is one line. */
+export class ServerError extends Error {}
