@@ -12,7 +12,7 @@ import {
 } from './access.ts'
 import type { Hold } from './contract/connection.ts'
 import { ApiError, envelope } from './contract/error.ts'
-import type { About, SessionFixtures } from './control/index.ts'
+import type { About, ControlDeps } from './control/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
 import type { Gateway } from './gateway/handle.ts'
@@ -31,7 +31,7 @@ export interface AppDeps {
   maxBody: number
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
-  fixtures: SessionFixtures
+  fixtures: ControlDeps['fixtures']
   about: About
   /** Told of every error that is not a user's mistake. */
   report(error: unknown): void

@@ -40,22 +40,22 @@ const workspace = {
 const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./resources/seed-file.ts')
 const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
 const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
-const givenFixtures = (paths: readonly string[]): Loaded =>
+const fixturesOf = (paths: readonly string[]): Loaded =>
   paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
 
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used. */
 export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
-  const { fixtures, warnings } = givenFixtures(config.fixtures)
+  const { fixtures, warnings } = fixturesOf(config.fixtures)
   const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
   const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
   addProviders(forwarding.named)
-  const played = config.scenario.map((name) => scenarioFiles().openScenario(name, report))
-  const idle = played.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario))
-  const runs = createRuns(played)
-  const clock = played[0]?.scenario.clock ?? config.clock
+  const given = config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
+  const runs = createRuns(given)
+  const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario))
+  const clock = given[0]?.scenario.clock ?? config.clock
   const sessions = createSessions({ db: config.db, seed: config.seed, clock })
   const seeds = seedsOf(config)
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))

@@ -27,7 +27,7 @@ const rows: [string, string[], string, { code: number; stdout: string; stderr: s
     {
       code: 2,
       stdout: '',
-      stderr: 'understudy: there is no folder fixtures here: name the files or folders to check\n',
+      stderr: 'understudy: there is no folder fixtures or scenarios here: name the files or folders to check\n',
     },
   ],
   ['one file', ['fixtures/chat.completions/a.yaml'], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],
@@ -68,5 +68,5 @@ test.each(rows)('%s', async (_, args, place, finished) => {
 test('what ships with the program passes', async () => {
   const finished = await run(['check'], { cwd: join(import.meta.dir, '..') })
   expect(finished).toMatchObject({ code: 0, stderr: '' })
-  expect(finished.stdout).toMatch(/^\d+ fixtures, 0 warnings\n$/)
+  expect(finished.stdout).toMatch(/^\d+ fixtures, \d+ scenarios?, 0 warnings\n$/)
 })

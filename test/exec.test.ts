@@ -213,7 +213,7 @@ describe('scenario files', () => {
     const broken = await run(['check', 'broken.yaml', 'wrong.yaml'], { cwd })
     expect(broken.code).toBe(2)
     expect(broken.stdout).toBe('')
-    expect(broken.stderr).toContain('broken.yaml:4:14: rules[0].fault.type must be one of "delay", ')
+    expect(broken.stderr).toContain('broken.yaml:4:14: rules[0].fault.type must be one of "http-error", ')
     expect(broken.stderr).toContain('broken.yaml:5:5: rules[1].fault is required')
     expect(broken.stderr).toContain('wrong.yaml:2:')
   })

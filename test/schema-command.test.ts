@@ -1,4 +1,4 @@
-// understudy schema fixture: the JSON Schema that editors check fixture files with.
+// understudy schema: the JSON Schemas that editors check fixture and seed files with.
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,13 +11,17 @@ const root = join(import.meta.dir, '..')
 const shipped = [...new Glob('fixtures/*/*.yaml').scanSync(root)].sort()
 let validate: ValidateFunction
 let schema: Record<string, unknown>
-beforeAll(async () => {
-  const { code, stdout, stderr } = await run(['schema', 'fixture'])
+// The formats are checked by serve itself.
+const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, validateFormats: false })
+async function schemaOf(kind: string): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await run(['schema', kind])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  schema = JSON.parse(stdout)
-  validate = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, formats: { base64: true } }).compile(
-    schema,
-  )
+  return JSON.parse(stdout)
+}
+const parsed = (path: string) => parse(readFileSync(join(root, path), 'utf8'))
+beforeAll(async () => {
+  schema = await schemaOf('fixture')
+  validate = ajv.compile(schema)
 })
 
 test('says what it is, and describes the fields that need it', () => {
@@ -30,7 +34,14 @@ test('says what it is, and describes the fields that need it', () => {
 
 test.each(shipped)('%s is valid', (path) => {
   expect(shipped.length).toBeGreaterThanOrEqual(6)
-  expect(validate(parse(readFileSync(join(root, path), 'utf8'))) || validate.errors).toBe(true)
+  expect(validate(parsed(path)) || validate.errors).toBe(true)
+})
+
+test('the shipped seed is valid by the schema of seeds, and is no fixture', async () => {
+  const seed = ajv.compile(await schemaOf('seed'))
+  expect(seed(parsed('fixtures/workspace.yaml')) || seed.errors).toBe(true)
+  expect(seed({ datasetz: [] })).toBe(false)
+  expect(validate(parsed('fixtures/workspace.yaml'))).toBe(false)
 })
 
 describe('refused', () => {

@@ -11,6 +11,7 @@ import { readBody, readForm, readJson } from '../endpoints/define.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
+import { throughFaults } from '../gateway/through-workspace.ts'
 import { createEventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 
@@ -31,13 +32,17 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings)
   const { wake } = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
+  const { runs } = deps.gateway
+  const faulty = throughFaults({ runs, sessionOf })
   const routes = [
-    ...controlRoutes({ ...deps, sessionOf, runs: deps.gateway.runs }),
-    ...resourceRoutes({ callOf, wake, strict, sessionOf }),
+    ...controlRoutes({ ...deps, sessionOf, runs }),
+    ...resourceRoutes({ callOf, wake, strict, sessionOf }).map(faulty),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error, code, request }) => (code === 'NOT_FOUND' ? unrouted(request) : render(error)))
+  // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
+  const isUnrouted = (error: unknown, code: unknown) => code === 'NOT_FOUND' && !(error instanceof ApiError)
+  elysia.onError(({ error, code, request }) => (isUnrouted(error, code) ? unrouted(request) : render(error)))
   for (const route of routes) mountRoute(elysia, route, deps.maxBody)
   const documented = { operations: allOperations, routes, version: deps.about.version }
   mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))

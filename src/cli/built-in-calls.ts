@@ -22,9 +22,8 @@ export const builtInCalls = ({ rules }: Pick<Scenario, 'rules'>, count: number):
 
 function callFor(rule: Rule, index: number): BuiltInCall {
   const { match } = rule
-  const operations = allOperations()
-  const named = operations.find(({ name, body }) => name === match.operation && body === 'json')
-  const operation = named ?? operations.find(({ name }) => name === 'chat.completions')
+  const named = allOperations().find(({ name, body }) => name === match.operation && body === 'json')
+  const operation = named ?? allOperations().find(({ name }) => name === 'chat.completions')
   if (!operation) throw new Error('there are chat completions')
   const example = Object.values(operation.examples)[0] as Record<string, unknown>
   const text = typeof match.text === 'string' ? match.text : `Rehearsal, call ${index + 1}`

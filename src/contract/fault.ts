@@ -7,15 +7,30 @@ import type { Reply } from './reply.ts'
 /** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, or on the workspace. */
 export type FaultPoint = 'provider' | 'gateway' | 'workspace'
 
+/** What is asked for: an operation of the router, or one of the workspace, of which less is known. */
+export type Asked = Pick<Operation, 'name' | 'path'> & Partial<Operation>
+
+/** A call of the workspace. */
+export interface WorkspaceCall {
+  method: string
+  /** Path and query. */
+  url: string
+  /** What was read since the scenario began, oldest first, as it really was; only the last few hundred. */
+  reads: readonly { url: string; reply: Reply }[]
+}
+
 /** What a fault may know of the attempt or call that it acts on. */
 export interface FaultContext {
   at: FaultPoint
-  operation: Operation
+  operation: Asked
+  /** The body; of a call without one, its query. */
   request: unknown
   provider: string
   /** `<provider>/<model>` */
   model: string
   stream: boolean
+  /** At `workspace` only. */
+  call?: WorkspaceCall | undefined
   /** Time of the session. */
   clock: Clock
   /** Aborted when nobody waits any more; whatever waits, waits with it. */
@@ -55,15 +70,18 @@ export interface Injected {
   rule: string
   apply(
     next: Next,
-    context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream'>,
+    context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call'>,
   ): Promise<Reply>
 }
 
-/** What a scenario knows of an attempt (at `provider`) or a call (at `gateway`) when it decides. */
+/** What a scenario knows of an attempt (at `provider`) or a call (at `gateway` or `workspace`) when it decides. */
 export interface FaultFacts {
-  at: 'provider' | 'gateway'
-  operation: Operation
+  at: FaultPoint
+  operation: Asked
+  /** The path that was called, when it has parameters. */
+  path?: string
   request: unknown
+  /** Empty at `workspace`. */
   model: string
   /** 0 is the primary target. */
   position: number

@@ -23,10 +23,11 @@ export async function respondThroughFaults(
       connection,
     )
   } catch (error) {
-    if (!(error instanceof ConnectionFailure)) throw error
-    recording.failed(failureOf(error, signal))
-    await recording.heard({ status: 0, headers: {} })
-    return putNothing(error, connection)
+    if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
+    const failure = failureOf(error, signal)
+    recording.failed(failure)
+    await recording.heard({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {} })
+    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
 }
 

@@ -84,6 +84,12 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   xai: compatible('https://api.x.ai/v1', 'XAI_API_KEY', [chat, responses, images]),
 }
 
+/** Where a provider listens, as far as that is known. */
+export function addressOf(provider: string): { host: string; port: string } {
+  const { protocol, hostname, port } = new URL(ENDPOINTS[provider]?.baseUrl ?? `https://${provider}.invalid`)
+  return { host: hostname, port: port || (protocol === 'http:' ? '80' : '443') }
+}
+
 /** What a provider of any other name is like, by kind. */
 export const endpointOf = (name: string, kind: ProviderKind | undefined): Endpoint => {
   const known = ENDPOINTS[name]

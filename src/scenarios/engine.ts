@@ -148,9 +148,10 @@ const NOT_REACHED = 'another fault acted before it'
 export const inRange = (value: number, [first, last]: readonly [number, number]) => value >= first && value <= last
 
 function matches(rule: Rule, facts: FaultFacts): boolean {
-  const { operation, provider, model, target, attempt, stream, header, identity, thread, body, text } = rule.match
+  const { operation, path, provider, model, target, attempt, stream, header, identity, thread, body, text } = rule.match
   if (facts.at !== pointOf(rule)) return false
-  if (operation !== undefined && operation !== facts.operation.name) return false
+  if (operation !== undefined && !globRegex(operation).test(facts.operation.name)) return false
+  if (path !== undefined && !globRegex(path).test(facts.path ?? facts.operation.path)) return false
   if (provider !== undefined && !facts.model.startsWith(`${provider}/`)) return false
   if (model !== undefined && !matchesModel(model, facts.model)) return false
   if (target !== undefined && !matchesPosition(target, facts.position)) return false

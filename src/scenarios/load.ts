@@ -119,6 +119,8 @@ export function idleRules({ rules, place }: Scenario): string[] {
   })
 }
 
+const MODELS_ONLY = ['provider', 'model', 'identity', 'thread', 'text'] as const
+
 function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefined {
   const { calls, every, probability, requires, schedule } = rule.when
   if (probability === 0) return 'its probability is 0'
@@ -135,5 +137,7 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
     rule.match.target !== 0
   )
     return 'at the gateway there is no fallback target yet'
+  const foreign = pointOf(rule) === 'workspace' && MODELS_ONLY.find((field) => rule.match[field] !== undefined)
+  if (foreign) return `calls of the workspace have no ${foreign}`
   return undefined
 }

@@ -24,7 +24,13 @@ const Position = z
 
 /** Which attempts (or calls) a rule is about; every condition given must hold. */
 export const RuleMatch = z.strictObject({
-  operation: z.string().optional(),
+  operation: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the operation, such as `chat.completions`, or `getDataset` in the workspace; `*` stands for any characters.',
+    ),
+  path: z.string().optional().describe('Path that is called; `*` stands for any characters.'),
   provider: z.string().optional(),
   model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
   target: Position.optional(),
@@ -75,7 +81,7 @@ export const Rule = z
       .enum(['provider', 'gateway', 'workspace'])
       .optional()
       .describe(
-        'Where it acts: on what the gateway hears of the provider, or on what the client hears of the gateway.',
+        'Where it acts: on what the gateway hears of the provider, or on what the client hears of the gateway or of the workspace.',
       ),
     match: RuleMatch.default({}),
     when: RuleWhen.default({}),

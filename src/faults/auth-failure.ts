@@ -1,0 +1,12 @@
+// auth-failure: the key is refused.
+import { defineFault } from './define.ts'
+import { refusal, refusalOptions } from './refusal.ts'
+
+export const authFailure = defineFault({
+  type: 'auth-failure',
+  summary: 'The key is wrong, expired or revoked.',
+  points: ['provider', 'gateway'],
+  options: refusalOptions,
+  example: {},
+  apply: async (given, _, context) => refusal(context, { problem: 'auth-failure' }, given),
+})

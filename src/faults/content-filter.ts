@@ -1,0 +1,102 @@
+// content-filter: the provider takes the request or the answer for unsafe.
+import { z } from 'zod'
+import type { FaultContext } from '../contract/fault.ts'
+import type { Reply } from '../contract/reply.ts'
+import { encodeEvent } from '../lib/sse.ts'
+import { defineFault } from './define.ts'
+import { refusal, refusalOptions } from './refusal.ts'
+import { isStream, mapBlocks, wholeBytes } from './wire.ts'
+
+export const contentFilter = defineFault({
+  type: 'content-filter',
+  summary: 'The request or the answer is taken for unsafe: it is refused, or the answer ends for that reason.',
+  points: ['provider', 'gateway'],
+  options: {
+    as: z
+      .enum(['error', 'finish'])
+      .optional()
+      .describe(
+        "A refusal, or an answer without content and with the finish reason 'content_filter'; as the provider does.",
+      ),
+    ...refusalOptions,
+  },
+  example: {},
+  async apply({ as, ...given }, next, context) {
+    const refused = () => refusal(context, { problem: 'content-filter' }, given)
+    if ((as ?? usual(context)) === 'error') return refused()
+    const reply = await next()
+    if (isStream(reply)) return withheldStream(reply)
+    return (await withheldWhole(reply)) ?? refused()
+  },
+})
+
+const REFUSING = ['anthropic', 'azure', 'cohere', 'mistral']
+const usual = ({ at, provider }: FaultContext) =>
+  at === 'provider' && REFUSING.includes(provider) ? 'error' : 'finish'
+
+type Fields = Record<string, unknown>
+const REASON = 'content_filter'
+
+/** The answer without its content; undefined when it has no finish reason, like a vector or a picture. */
+async function withheldWhole(reply: Reply): Promise<Reply | undefined> {
+  const { contentType, bytes } = await wholeBytes(reply)
+  const value = parsed(bytes)
+  const told = value && withheld(value)
+  return (
+    told && { ...reply, body: { kind: 'bytes', contentType, bytes: new TextEncoder().encode(JSON.stringify(told)) } }
+  )
+}
+
+function parsed(bytes: Uint8Array): Fields | undefined {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as Fields
+  } catch {
+    return undefined
+  }
+}
+
+function withheld(value: Fields): Fields | undefined {
+  if (Array.isArray(value.output))
+    return { ...value, status: 'incomplete', incomplete_details: { reason: REASON }, output: [], output_text: '' }
+  if (!Array.isArray(value.choices)) return undefined
+  const choices = (value.choices as Fields[]).map(({ message, text, ...choice }) => ({
+    ...choice,
+    ...(message === undefined ? { text: '' } : { message: { role: 'assistant', content: '', refusal: null } }),
+    logprobs: null,
+    finish_reason: REASON,
+  }))
+  return { ...value, choices }
+}
+
+function withheldStream(reply: Reply): Reply {
+  return mapBlocks(reply, async function* (blocks) {
+    let number = 0
+    for await (const { text, data } of blocks) {
+      if (data === undefined) yield text
+      else {
+        const told = chunkWithheld(data as Fields)
+        if (typeof told?.type !== 'string') yield told ? encodeEvent({ data: told }) : ''
+        else yield encodeEvent({ event: told.type, data: { ...told, sequence_number: number++ } })
+      }
+    }
+  })
+}
+
+/** A chunk without its content; undefined when nothing is left of it. */
+function chunkWithheld(data: Fields): Fields | undefined {
+  if (data.type === 'response.completed' || data.type === 'response.incomplete')
+    return { ...data, type: 'response.incomplete', response: withheld(data.response as Fields) }
+  if (typeof data.type === 'string') return BEGINNING.includes(data.type) ? data : undefined
+  if (!Array.isArray(data.choices) || data.choices.length === 0) return data
+  const choices = (data.choices as Fields[]).flatMap(({ delta, text, finish_reason: reason, ...choice }): Fields[] => {
+    const ended = reason == null ? null : REASON
+    if (text !== undefined) return [{ ...choice, text: '', logprobs: null, finish_reason: ended }]
+    const { role } = (delta ?? {}) as Fields
+    if (role === undefined && ended === null) return []
+    const left = role === undefined ? {} : { role, content: '' }
+    return [{ ...choice, delta: left, logprobs: null, finish_reason: ended }]
+  })
+  return choices.length > 0 ? { ...data, choices } : undefined
+}
+
+const BEGINNING = ['response.created', 'response.in_progress']

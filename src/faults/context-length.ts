@@ -1,0 +1,33 @@
+// context-length: the input is too long for the model.
+import { z } from 'zod'
+import { modelOf } from '../providers/catalogue.ts'
+import { defineFault } from './define.ts'
+import { refusal, refusalOptions } from './refusal.ts'
+
+/** What a model takes that is not listed. */
+const USUAL = 128_000
+
+export const contextLength = defineFault({
+  type: 'context-length',
+  summary: 'The input is refused as longer than the model can read.',
+  points: ['provider', 'gateway'],
+  options: {
+    limit: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('Tokens that the model takes: only longer inputs are refused. Every one is when left out.'),
+    ...refusalOptions,
+  },
+  example: {},
+  async apply({ limit, ...given }, next, context) {
+    const { operation, request, model } = context
+    const tokens = operation.promptTokens?.(request) ?? 0
+    if (limit !== undefined && tokens <= limit) {
+      context.skip(`the input has no more than ${limit} tokens`)
+      return next()
+    }
+    const most = limit ?? modelOf(model)?.context ?? USUAL
+    return refusal(context, { problem: 'context-length', limit: most, asked: Math.max(tokens, most + 1) }, given)
+  },
+})

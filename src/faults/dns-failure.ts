@@ -1,0 +1,23 @@
+// dns-failure: the provider's name has no address.
+import { z } from 'zod'
+import { ConnectionFailure } from '../contract/reply.ts'
+import { addressOf } from '../providers/endpoints.ts'
+import { defineFault } from './define.ts'
+
+const WORDS = { ENOTFOUND: 'was not found', EAI_AGAIN: 'could not be looked up for now' }
+
+export const dnsFailure = defineFault({
+  type: 'dns-failure',
+  summary: "The provider's host name cannot be resolved.",
+  points: ['provider'],
+  options: {
+    code: z
+      .enum(['ENOTFOUND', 'EAI_AGAIN'])
+      .default('ENOTFOUND')
+      .describe('Whether there is no such name, or nobody who knows it answers.'),
+  },
+  example: {},
+  async apply({ code }, _, { provider }) {
+    throw new ConnectionFailure(`the host name ${addressOf(provider).host} ${WORDS[code]} (${code})`)
+  },
+})

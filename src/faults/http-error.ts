@@ -1,0 +1,41 @@
+// http-error: a refusal with a status instead of an answer.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import type { Reply } from '../contract/reply.ts'
+import { RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
+import { defineFault } from './define.ts'
+import { lowerCase, refusal, refusalOptions } from './refusal.ts'
+
+export const httpError = defineFault({
+  type: 'http-error',
+  summary: "A refusal with a status, in the provider's own error body and headers.",
+  points: ['provider', 'gateway', 'workspace'],
+  options: {
+    status: z.int().min(400).max(599),
+    retry_after: Duration.optional().describe('When to call again.'),
+    retry_after_form: z.enum(RETRY_FORMS).default('seconds').describe('How that is said.'),
+    ...refusalOptions,
+    body: z
+      .union([z.string(), z.record(z.string(), z.unknown())])
+      .optional()
+      .describe('Instead of the usual body: JSON, or a text such as the page of a proxy.'),
+  },
+  example: { status: 503 },
+  async apply({ status, retry_after: wait, retry_after_form: form, body, ...given }, _, context) {
+    const retry = wait === undefined ? {} : retryHeaders(wait, form, context.clock.now())
+    const headers = { ...retry, ...lowerCase(given.headers) }
+    const about = { problem: 'status' as const, status, retryAfter: wait }
+    return withBody(refusal(context, about, { ...given, headers }), body)
+  },
+})
+
+/** The reply with another body, if there is one; a content type among the headers is that of the body. */
+function withBody(reply: Reply, content: string | object | undefined): Reply {
+  const { 'content-type': said, ...headers } = reply.headers
+  if (content === undefined && said === undefined) return reply
+  const text = typeof content === 'object' ? JSON.stringify(content) : content
+  const usual = typeof content !== 'string' ? 'application/json' : /^\s*</.test(content) ? 'text/html' : 'text/plain'
+  const usualBytes = reply.body.kind === 'bytes' ? reply.body.bytes : new Uint8Array()
+  const bytes = text === undefined ? usualBytes : new TextEncoder().encode(text)
+  return { ...reply, headers, body: { kind: 'bytes', contentType: said ?? usual, bytes } }
+}

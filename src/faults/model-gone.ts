@@ -1,0 +1,12 @@
+// model-gone: there is no such model any more.
+import { defineFault } from './define.ts'
+import { refusal, refusalOptions } from './refusal.ts'
+
+export const modelGone = defineFault({
+  type: 'model-gone',
+  summary: 'The model has been withdrawn, or the account may not use it.',
+  points: ['provider', 'gateway'],
+  options: refusalOptions,
+  example: {},
+  apply: async (given, _, context) => refusal(context, { problem: 'model-gone' }, given),
+})

@@ -1,0 +1,12 @@
+// quota-exceeded: what the account may use or pay is used up, so waiting does not help.
+import { defineFault } from './define.ts'
+import { refusal, refusalOptions } from './refusal.ts'
+
+export const quotaExceeded = defineFault({
+  type: 'quota-exceeded',
+  summary: 'The quota or the credit of the account is used up.',
+  points: ['provider', 'gateway'],
+  options: refusalOptions,
+  example: {},
+  apply: async (given, _, context) => refusal(context, { problem: 'quota-exceeded' }, given),
+})

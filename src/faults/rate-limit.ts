@@ -1,0 +1,90 @@
+// rate-limit: so many requests and tokens in a window of time, counted down in the headers of every answer.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import type { FaultContext } from '../contract/fault.ts'
+import { type Quotas, quotaHeaders, RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
+import { defineFault } from './define.ts'
+import { lowerCase, refusal, refusalOptions, speaker } from './refusal.ts'
+
+const MINUTE = 60_000
+const UNITS = ['requests', 'tokens'] as const
+
+export const rateLimit = defineFault({
+  type: 'rate-limit',
+  summary: 'Requests and tokens are limited in a window of time; headers count down, and what is too much is refused.',
+  points: ['provider', 'gateway'],
+  options: {
+    requests: z.int().min(0).optional().describe('Requests in a window, for each model.'),
+    tokens: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('Tokens in a window, for each model: those of the input and the most that the answer may have.'),
+    per: Duration.default(MINUTE).describe('Length of the window, which begins with the first request in it.'),
+    retry_after_form: z
+      .enum(RETRY_FORMS)
+      .optional()
+      .describe('How it is said when to call again; as the provider does.'),
+    ...refusalOptions,
+  },
+  example: { requests: 1 },
+  async apply({ requests, tokens, per, retry_after_form: form, ...given }, next, context) {
+    const now = context.clock.now()
+    const limits = { requests, tokens }
+    const window = windowOf(context, per)
+    const asked = { requests: 1, tokens: tokensOf(context) }
+    const over = UNITS.find((unit) => window.used[unit] + asked[unit] > (limits[unit] ?? Number.POSITIVE_INFINITY))
+    if (!over) for (const unit of UNITS) window.used[unit] += asked[unit]
+    const provider = speaker(context, given.shape)
+    const countdown = quotaHeaders(provider, quotasOf(limits, window), now)
+    if (!over) {
+      context.skip('the quota was not used up')
+      const reply = await next()
+      return { ...reply, headers: { ...reply.headers, ...countdown } }
+    }
+    const wait = window.resets - now
+    const retry = form === undefined && WORDLESS.includes(provider) ? {} : retryHeaders(wait, form ?? 'seconds', now)
+    return refusal(
+      context,
+      { problem: 'rate-limit', retryAfter: wait, unit: over, limit: limits[over], asked: asked[over] },
+      { ...given, headers: { ...countdown, ...retry, ...lowerCase(given.headers) } },
+    )
+  },
+})
+
+/** Providers that send no `retry-after`: one says it in the body, the other not at all. */
+const WORDLESS = ['google', 'aws']
+
+interface Window {
+  /** Milliseconds since the epoch. */
+  resets: number
+  used: Record<(typeof UNITS)[number], number>
+}
+
+/** What is left in a window. */
+const quotasOf = (limits: Record<(typeof UNITS)[number], number | undefined>, { used, resets }: Window): Quotas =>
+  Object.fromEntries(
+    UNITS.flatMap((unit) => {
+      const limit = limits[unit]
+      return limit === undefined ? [] : [[unit, { limit, remaining: Math.max(0, limit - used[unit]), resets }]]
+    }),
+  )
+
+/** The window that runs for the model, or a new one. */
+function windowOf({ memory, model, clock }: FaultContext, length: number): Window {
+  const key = `window of ${model}`
+  const running = memory.get(key) as Window | undefined
+  if (running && clock.now() < running.resets) return running
+  const window: Window = { resets: clock.now() + length, used: { requests: 0, tokens: 0 } }
+  memory.set(key, window)
+  return window
+}
+
+const MOST_ANSWER = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
+
+/** Tokens that a request is counted with before it is answered. */
+function tokensOf({ operation, request }: FaultContext): number {
+  const fields = request as Record<string, unknown>
+  const most = MOST_ANSWER.map((field) => fields[field]).find((value) => typeof value === 'number')
+  return (operation.promptTokens?.(request) ?? 0) + Number(most ?? 0)
+}

@@ -1,0 +1,30 @@
+// The records in an answer of the workspace, for the kinds that act there.
+import type { Reply } from '../contract/reply.ts'
+
+type Fields = Record<string, unknown>
+/** A page of a list. */
+export interface Page extends Fields {
+  data: Fields[]
+}
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+/** Whether an answer is a list. */
+export const isPage = (value: unknown): value is Page =>
+  isObject(value) && value.object === 'list' && Array.isArray(value.data)
+
+/** The records of an answer: those of a list, or the one that it is. */
+export function recordsOf({ body }: Reply): Fields[] {
+  if (body.kind !== 'value' || !isObject(body.value)) return []
+  return isPage(body.value) ? body.value.data : [body.value]
+}
+
+/** The same answer with each record replaced by what `change` makes of it. */
+export function mapRecords(reply: Reply, change: (record: Fields) => Fields): Reply {
+  const { body } = reply
+  if (body.kind !== 'value' || !isObject(body.value)) return reply
+  const { value } = body
+  return {
+    ...reply,
+    body: { kind: 'value', value: isPage(value) ? { ...value, data: value.data.map(change) } : change(value) },
+  }
+}

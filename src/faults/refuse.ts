@@ -1,0 +1,16 @@
+// refuse: nobody listens at the provider's address.
+import { ConnectionFailure } from '../contract/reply.ts'
+import { addressOf } from '../providers/endpoints.ts'
+import { defineFault } from './define.ts'
+
+export const refuse = defineFault({
+  type: 'refuse',
+  summary: 'The connection is refused: nobody listens there.',
+  points: ['provider'],
+  options: {},
+  example: {},
+  async apply(_, __, { provider }) {
+    const { host, port } = addressOf(provider)
+    throw new ConnectionFailure(`the connection to ${host}:${port} was refused (ECONNREFUSED)`)
+  },
+})

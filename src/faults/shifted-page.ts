@@ -1,0 +1,36 @@
+// shifted-page: a list moves while somebody pages through it.
+import { z } from 'zod'
+import type { WorkspaceCall } from '../contract/fault.ts'
+import { defineFault } from './define.ts'
+import { isPage, type Page, recordsOf } from './records.ts'
+
+export const shiftedPage = defineFault({
+  type: 'shifted-page',
+  summary: 'A page of a list leaves out an item, or repeats the one before it.',
+  points: ['workspace'],
+  options: { shift: z.enum(['skip', 'repeat']).default('skip') },
+  example: {},
+  async apply({ shift }, next, context) {
+    const reply = await next()
+    const { body } = reply
+    const given = body.kind === 'value' && isPage(body.value) ? body.value : undefined
+    const page = given && (shift === 'skip' ? skipped(given) : repeated(given, context.call))
+    if (page) return { ...reply, body: { kind: 'value', value: page } }
+    context.skip(given ? REASONS[shift] : 'the answer is no list')
+    return reply
+  },
+})
+
+const REASONS = { skip: 'the page is empty', repeat: 'no item before the page was read, or it has room for one only' }
+
+const skipped = (page: Page): Page | undefined =>
+  page.data.length > 0 ? { ...page, data: page.data.slice(1) } : undefined
+
+/** The page moved back by one: it begins with the item that the page before ended with, and is as long as before. */
+function repeated(page: Page, call: WorkspaceCall | undefined): Page | undefined {
+  if (!call || page.data.length < 2) return undefined
+  const cursor = new URL(call.url, 'http://localhost').searchParams.get('starting_after')
+  const records = call.reads.flatMap(({ reply }) => recordsOf(reply))
+  const before = records.findLast(({ _id }) => _id === cursor)
+  return before && { ...page, data: [before, ...page.data.slice(0, -1)], has_more: true }
+}

@@ -1,0 +1,24 @@
+// stale-read: what was written is not seen yet.
+import type { Reply } from '../contract/reply.ts'
+import { canonicalJson } from '../lib/canonical.ts'
+import { defineFault } from './define.ts'
+
+export const staleRead = defineFault({
+  type: 'stale-read',
+  summary: 'A read answers what the same read answered before the last write.',
+  points: ['workspace'],
+  options: {},
+  example: {},
+  async apply(_, next, context) {
+    const reply = await next()
+    const { call } = context
+    const now = textOf(reply)
+    const earlier =
+      call?.method === 'GET' && call.reads.findLast((read) => read.url === call.url && textOf(read.reply) !== now)
+    if (earlier) return earlier.reply
+    context.skip(call?.method === 'GET' ? 'nothing else was read there before' : 'the call is no read')
+    return reply
+  },
+})
+
+const textOf = ({ status, body }: Reply): string => canonicalJson([status, body.kind === 'value' ? body.value : null])

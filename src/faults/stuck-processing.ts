@@ -1,0 +1,30 @@
+// stuck-processing: a datasource is never ready.
+import { z } from 'zod'
+import { defineFault } from './define.ts'
+import { mapRecords } from './records.ts'
+
+/** The states of a datasource. */
+const STATES = ['pending', 'processing', 'completed', 'failed', 'queued']
+
+export const stuckProcessing = defineFault({
+  type: 'stuck-processing',
+  summary: 'A datasource stays in processing, however often it is asked for.',
+  points: ['workspace'],
+  options: {
+    status: z.enum(['processing', 'queued', 'pending']).default('processing').describe('The state that it stays in.'),
+  },
+  example: {},
+  async apply({ status }, next, context) {
+    const reply = await next()
+    let found = false
+    const told = /\/datasources(\/[^/]+)?$/.test(context.call?.url.replace(/\?.*$/s, '') ?? '')
+      ? mapRecords(reply, (record) => {
+          if (!STATES.includes(String(record.status))) return record
+          found = true
+          return { ...record, status }
+        })
+      : reply
+    if (!found) context.skip('the answer has no datasource')
+    return told
+  },
+})

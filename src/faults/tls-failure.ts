@@ -1,0 +1,23 @@
+// tls-failure: no secure connection comes about.
+import { z } from 'zod'
+import { ConnectionFailure } from '../contract/reply.ts'
+import { addressOf } from '../providers/endpoints.ts'
+import { defineFault } from './define.ts'
+
+const WORDS = {
+  expired: 'its certificate has expired (CERT_HAS_EXPIRED)',
+  'self-signed': 'its certificate is signed by itself (DEPTH_ZERO_SELF_SIGNED_CERT)',
+  'wrong-host': 'its certificate is for another host (ERR_TLS_CERT_ALTNAME_INVALID)',
+  handshake: 'the handshake failed (EPROTO)',
+}
+
+export const tlsFailure = defineFault({
+  type: 'tls-failure',
+  summary: 'No secure connection comes about.',
+  points: ['provider'],
+  options: { reason: z.enum(['expired', 'self-signed', 'wrong-host', 'handshake']).default('expired') },
+  example: {},
+  async apply({ reason }, _, { provider }) {
+    throw new ConnectionFailure(`no secure connection to ${addressOf(provider).host}: ${WORDS[reason]}`)
+  },
+})

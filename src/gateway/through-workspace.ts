@@ -1,0 +1,116 @@
+// Answers calls of the workspace through the faults of the scenario that is played.
+import { ApiError, envelope } from '../contract/error.ts'
+import type { FaultFacts } from '../contract/fault.ts'
+import type { Reply } from '../contract/reply.ts'
+import type { Route, RouteInput } from '../contract/route.ts'
+import type { Run } from '../scenarios/engine.ts'
+import type { Runs } from '../scenarios/runs.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { withFaults } from './attempt.ts'
+import { CLIENT_GONE } from './outcome.ts'
+import { put } from './respond.ts'
+
+/** What the faults of the workspace depend on. */
+export interface WorkspaceDeps {
+  runs: Runs
+  sessionOf(request: Request): Session
+}
+
+const MOST_READS = 200
+/** What was read while a scenario was played. */
+type Reads = { url: string; reply: Reply }[]
+
+/** Makes the routes of the workspace answer through the faults of scenarios; leaves those of the emulator as they are. */
+export function throughFaults({ runs, sessionOf }: WorkspaceDeps): (route: Route) => Route {
+  const readsOf = new WeakMap<Run, Reads>()
+  const handleOf = (route: Route) => async (input: RouteInput) => {
+    const session = sessionOf(input.request)
+    const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
+    if (!run) return route.handle(input)
+    const reads = readsOf.get(run) ?? []
+    readsOf.set(run, reads)
+    try {
+      return await played(route, input, { session, run, reads })
+    } catch (error) {
+      if (input.request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
+      throw error
+    }
+  }
+  return (route) => (route.path.startsWith('/v2/') ? { ...route, handle: handleOf(route) } : route)
+}
+
+interface Playing {
+  session: Session
+  run: Run
+  reads: Reads
+}
+
+async function played(route: Route, input: RouteInput, { session, run, reads }: Playing): Promise<Response> {
+  const { request } = input
+  const { clock } = session
+  const { pathname, search } = new URL(request.url)
+  const url = `${pathname}${search}`
+  const call = { method: request.method, url, reads }
+  const about = {
+    operation: { name: route.operationId ?? `${route.method} ${route.path}`, path: route.path },
+    request: input.body ?? input.query,
+    model: '',
+    stream: false,
+  }
+  const facts: FaultFacts = {
+    ...about,
+    at: 'workspace',
+    path: pathname,
+    position: 0,
+    attempt: 1,
+    headers: request.headers,
+    identity: undefined,
+    thread: undefined,
+    text: '',
+    key: run.keyOf(`${request.method} ${url} ${JSON.stringify(input.body)}`),
+    now: clock.now(),
+  }
+  const applied: string[] = []
+  const reply = await withFaults(run.faults(facts), () => answered(route, input, call), {
+    about: { ...about, call, clock, signal: request.signal },
+    applied: (rule) => applied.push(rule),
+  })
+  const headers = { 'x-understudy-scenario': run.name, 'x-understudy-faults': applied.join(', ') }
+  return put({ ...reply, headers: { ...reply.headers, ...headers } }, undefined)
+}
+
+/** The real answer, an error too; one of a read is noted. */
+async function answered(
+  route: Route,
+  input: RouteInput,
+  { method, url, reads }: { method: string; url: string; reads: Reads },
+): Promise<Reply> {
+  const reply = await replyOf(route, input)
+  if (method === 'GET') reads.push({ url, reply })
+  if (reads.length > MOST_READS) reads.shift()
+  return reply
+}
+
+const valueReply = (value: unknown): Reply => ({
+  status: 200,
+  headers: {},
+  body: { kind: 'value', value },
+  usage: null,
+  fixture: null,
+  synthesized: false,
+})
+
+async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
+  try {
+    const answer = await route.handle(input)
+    if (!(answer instanceof Response)) return valueReply(answer)
+    const { 'content-type': contentType = '', ...headers } = Object.fromEntries(answer.headers)
+    const reply = { ...valueReply(undefined), status: answer.status, headers }
+    if (!contentType.startsWith('application/json'))
+      return { ...reply, body: { kind: 'bytes', contentType, bytes: await answer.bytes() } }
+    return { ...reply, body: { kind: 'value', value: await answer.json() } }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return { ...valueReply(envelope(error)), status: error.status, headers: error.headers }
+  }
+}
