@@ -15,6 +15,7 @@ import { ApiError, envelope } from './contract/error.ts'
 import type { About, ControlDeps } from './control/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
+import type { Ask } from './gateway/ask.ts'
 import type { Gateway } from './gateway/handle.ts'
 import { once } from './lib/once.ts'
 import type { Session, Sessions } from './sessions/sessions.ts'
@@ -23,6 +24,8 @@ import type { Session, Sessions } from './sessions/sessions.ts'
 export interface AppDeps {
   sessions: Sessions
   gateway: Gateway
+  /** How evaluators ask a model. */
+  ask: Ask
   /** Fills the workspace of a session that is new. */
   prepare(session: Session): Promise<void>
   /** What requests call the service options object. */

@@ -10,7 +10,10 @@ import { shippedFixtures } from './backends/fixture/shipped.ts'
 import { describeForwarding } from './config/providers.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
+import type { Operation } from './contract/operation.ts'
 import { allOperations } from './endpoints/index.ts'
+import { askThrough } from './gateway/ask.ts'
+import type { Guardrails } from './gateway/guardrails.ts'
 import type { Knowledge } from './gateway/knowledge.ts'
 import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
@@ -36,8 +39,10 @@ export interface Understudy {
 const workspace = {
   seeds: () => require('./resources/seed.ts') as typeof import('./resources/seed.ts'),
   search: () => require('./resources/search.ts') as typeof import('./resources/search.ts'),
+  guardrails: () => require('./resources/guardrails.ts') as typeof import('./resources/guardrails.ts'),
 }
 const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./resources/seed-file.ts')
+const chat = (): Operation => require('./endpoints/chat-completions.ts').chatCompletions
 const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
 const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
 const fixturesOf = (paths: readonly string[]): Loaded =>
@@ -63,10 +68,14 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const knowledge: Knowledge = {
     search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
   }
+  const ask = askThrough(backend, chat)
+  const guarding = once(() => workspace.guardrails().guardrailsOf({ namespace: config.namespace, prepare, ask }))
+  const guardrails: Guardrails = { ids: () => guarding().ids(), find: (...named) => guarding().find(...named) }
   const app = createApp({
     prepare,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge, runs },
+    gateway: { backend, guardrails, knowledge, runs },
+    ask,
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,

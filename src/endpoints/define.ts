@@ -6,7 +6,7 @@ import { parseRequest } from '../contract/validation.ts'
 import { type Gateway, handle } from '../gateway/handle.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { describeFields, type FormOf, readFields, typedFields } from './form.ts'
-import { fromNamespace, toNamespace } from './namespace.ts'
+import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
 /** What the endpoints are configured with. */
 export interface EndpointDeps {
@@ -47,7 +47,13 @@ export async function serveOperation(
     }
   }
   const { url, headers, signal } = request
-  return handle({ operation, session, text: read.text, retained, url, headers, signal, hold, parse }, gateway)
+  try {
+    return await handle({ operation, session, text: read.text, retained, url, headers, signal, hold, parse }, gateway)
+  } catch (error) {
+    // What the gateway finds out later is still in standard words.
+    const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
+    throw standard ? renamed(error, namespace) : error
+  }
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */

@@ -9,7 +9,7 @@ import type { Runs } from '../scenarios/runs.ts'
 import { DEFAULT_SESSION, type Session } from '../sessions/sessions.ts'
 import type { Answer, Running } from './attempt.ts'
 import { findStored, keyOf } from './cache.ts'
-import { type Guardrails, guard } from './guardrails.ts'
+import { type Guard, type Guardrails, guard, guardsOf } from './guardrails.ts'
 import { type Knowledge, retrieve } from './knowledge.ts'
 import { errorOf } from './outcome.ts'
 import { planOf, type Target } from './plan.ts'
@@ -55,7 +55,8 @@ export async function handle(call: Call, gateway: Gateway): Promise<Response> {
   try {
     const { running, targets } = await prepare(call, recording, gateway)
     const cacheKey = running.settings.cacheTtl === undefined ? undefined : keyOf(running)
-    const answer = async () => tell(await answerOf(running, { targets, cacheKey, gateway }), { running, cacheKey })
+    const guards = await guardsOf(running, gateway.guardrails)
+    const answer = async () => tell(await answerOf(running, { targets, cacheKey, guards }), { running, cacheKey })
     const faults = faultsHeard(running)
     if (faults.length === 0) return put(await answer())
     return await respondThroughFaults(faults, running, { answer, connection: await call.hold?.() })
@@ -110,19 +111,18 @@ async function prepare(call: Call, recording: Recording, gateway: Gateway) {
 interface Ways {
   targets: readonly Target[]
   cacheKey: string | undefined
-  gateway: Gateway
+  guards: readonly Guard[]
 }
 
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
-async function answerOf(running: Running, { targets, cacheKey, gateway }: Ways): Promise<Answer> {
+async function answerOf(running: Running, { targets, cacheKey, guards }: Ways): Promise<Answer> {
   const { operation, request, prompt } = running
-  await guard(running, 'input', operation.inputTexts?.(request) ?? [prompt.user], gateway.guardrails)
+  await guard(running, guards, { stage: 'input', texts: operation.inputTexts?.(request) ?? [prompt.user] })
   const stored = cacheKey === undefined ? undefined : cached(running, cacheKey)
   const answer = stored ?? (await answered(running, targets))
-  if (answer.content.kind === 'whole') {
-    const texts = operation.outputTexts?.(answer.content.value as object) ?? []
-    await guard(running, 'output', texts, gateway.guardrails)
-  }
+  const { content } = answer
+  const texts = content.kind === 'whole' ? (operation.outputTexts?.(content.value as object) ?? []) : undefined
+  await guard(running, guards, { stage: 'output', texts })
   return answer
 }
 

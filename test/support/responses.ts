@@ -60,7 +60,7 @@ export function responsesApp() {
 export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof globalThis.fetch {
   const gateway = {
     backend,
-    guardrails: { ids: [], find: () => undefined },
+    guardrails: { ids: () => [], find: async () => undefined },
     knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
     runs: createRuns([]),
   }
