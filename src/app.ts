@@ -13,7 +13,7 @@ import {
 } from './access.ts'
 import type { Hold } from './contract/connection.ts'
 import { ApiError, envelope } from './contract/error.ts'
-import { EVENT_KIND } from './contract/record.ts'
+import { EVENT } from './contract/record.ts'
 import type { About, ControlDeps } from './control/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
@@ -80,8 +80,8 @@ export function createApp(deps: AppDeps): App {
   const beside = once(() =>
     (require('./app/routes.ts') as typeof import('./app/routes.ts')).createRoutes(deps, { sessionOf, render }),
   )
-  // Events that an earlier process left are the routes' work.
-  if (sessions.list().some((session) => session.records.keyed(EVENT_KIND).length > 0)) beside()
+  // The events that an earlier process left are applied at once.
+  if (sessions.list().some(({ records }) => records.keyed(EVENT).length > 0)) beside()
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error }) => render(error))
   for (const { path, operation } of endpoints) {

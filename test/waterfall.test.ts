@@ -58,8 +58,8 @@ test('cache, guardrails, retrieval, usage and cost, in the order in which they c
       { knowledge_id: 'shop', search_type: 'vector_search', query: 'x', chunks: [] },
     ],
     guardrails: [
-      { id: 'svc_pii_detection', stage: 'input', passed: true, reason: null },
-      { id: 'polite', stage: 'output', passed: false, reason: 'it is rude' },
+      { id: 'svc_pii_detection', stage: 'input', outcome: 'passed', reason: null, evaluation: null },
+      { id: 'polite', stage: 'output', outcome: 'blocked', reason: 'it is rude', evaluation: null },
     ],
     cache: { status: 'miss', key: 'k', age_ms: null },
     attempts: [attempt({ duration_ms: 1, first_content_ms: 1 })],

@@ -17,8 +17,9 @@ const HEARD = '█'
 export function waterfall(trace: TraceRecord, paint: Paint): string[] {
   const { scenario, faults, retrievals, guardrails, cache, attempts } = trace
   const step = (name: string, text: string) => `  ${paint('bold', name.padEnd(10))} ${text}`
-  const verdict = ({ id, passed, reason }: TraceRecord['guardrails'][number]) =>
-    `${id} ${passed ? paint('green', 'passed') : paint('red', `blocked: ${reason}`)}`
+  const colours = { passed: 'green', blocked: 'red', alerted: 'yellow', unchecked: 'dim' } as const
+  const verdict = ({ id, outcome, reason }: TraceRecord['guardrails'][number]) =>
+    `${id} ${paint(colours[outcome], reason === null ? outcome : `${outcome}: ${reason}`)}`
   const checks = (stage: string) =>
     guardrails.filter((one) => one.stage === stage).map((one) => step(stage, verdict(one)))
   return [

@@ -1,10 +1,10 @@
 // Workspace records as they are stored, whatever their kind.
 
+/** The kind of the records that are events; one has a key as long as it waits for its turn. */
+export const EVENT = 'event'
+
 /** The fields of a record, or of a body that makes or changes one. */
 export type Fields = Record<string, unknown>
-
-/** The kind of events; those that wait have a key. */
-export const EVENT_KIND = 'event'
 
 /** A record with what it is found by. */
 export interface NewRecord {
