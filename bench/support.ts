@@ -67,6 +67,14 @@ export async function start(command: readonly string[]): Promise<Running> {
   }
 }
 
+/** Traces that a server has made so far. */
+export async function tracesOf({ url }: Running): Promise<number> {
+  const health = (await (await fetch(`${url}/_understudy/health`)).json()) as {
+    counts: { traces: number; traces_dropped: number }
+  }
+  return health.counts.traces + health.counts.traces_dropped
+}
+
 /** How Understudy is started: with a database file in its folder. */
 export const serveCommand = [understudy, 'serve', '--json', '--port', '0', '--db', 'understudy.db']
 

@@ -3,6 +3,7 @@
 import { Elysia } from 'elysia'
 import {
   type AccessOptions,
+  callerOf,
   checkHost,
   checkToken,
   requireToken,
@@ -12,9 +13,11 @@ import {
 } from './access.ts'
 import type { Hold } from './contract/connection.ts'
 import { ApiError, envelope } from './contract/error.ts'
+import { EVENT } from './contract/record.ts'
 import type { About, ControlDeps } from './control/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
+import type { Ask } from './gateway/ask.ts'
 import type { Gateway } from './gateway/handle.ts'
 import { once } from './lib/once.ts'
 import type { Session, Sessions } from './sessions/sessions.ts'
@@ -23,6 +26,8 @@ import type { Session, Sessions } from './sessions/sessions.ts'
 export interface AppDeps {
   sessions: Sessions
   gateway: Gateway
+  /** How evaluators ask a model. */
+  ask: Ask
   /** Fills the workspace of a session that is new. */
   prepare(session: Session): Promise<void>
   /** What requests call the service options object. */
@@ -75,11 +80,19 @@ export function createApp(deps: AppDeps): App {
   const beside = once(() =>
     (require('./app/routes.ts') as typeof import('./app/routes.ts')).createRoutes(deps, { sessionOf, render }),
   )
+  // The events that an earlier process left are applied at once.
+  if (sessions.list().some(({ records }) => records.keyed(EVENT).length > 0)) beside()
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error }) => render(error))
   for (const { path, operation } of endpoints) {
-    const serve = ({ request }: { request: Request }) =>
-      serveOperation(operation(), { request, session: sessionOf(request), hold: holds.get(request) }, deps)
+    const serve = ({ request }: { request: Request }) => {
+      const caller = () => callerOf(tokenOf(request), access)
+      return serveOperation(
+        operation(),
+        { request, session: sessionOf(request), caller, hold: holds.get(request) },
+        deps,
+      )
+    }
     elysia.post(path, serve, { parse: 'none' })
   }
   const admit = (request: Request): void => {

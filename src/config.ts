@@ -118,6 +118,13 @@ export const SETTINGS = {
     help: 'clock of the sessions; a virtual one starts at a fixed instant and never waits',
     valid: 'real or virtual',
   }),
+  keep_traces: setting({
+    takes: 'NUMBER',
+    schema: () => integerText().pipe(z.int().min(1)),
+    fallback: 10_000,
+    help: 'traces kept of each session; the oldest go first',
+    valid: 'a whole number from 1',
+  }),
   namespace: setting({
     takes: 'NAME',
     schema: () => z.string().regex(/^[a-z][a-z0-9_]*$/),

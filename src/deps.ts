@@ -7,10 +7,14 @@ import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
 import type { Loaded } from './backends/fixture/load.ts'
 import { shippedFixtures } from './backends/fixture/shipped.ts'
-import { describeForwarding } from './config/providers.ts'
+import { describeForwarding, refuseVirtualClock } from './config/providers.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
+import type { Operation } from './contract/operation.ts'
 import { allOperations } from './endpoints/index.ts'
+import { askThrough } from './gateway/ask.ts'
+import type { Guardrails } from './gateway/guardrails.ts'
+import type { People } from './gateway/handle.ts'
 import type { Knowledge } from './gateway/knowledge.ts'
 import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
@@ -36,37 +40,49 @@ export interface Understudy {
 const workspace = {
   seeds: () => require('./resources/seed.ts') as typeof import('./resources/seed.ts'),
   search: () => require('./resources/search.ts') as typeof import('./resources/search.ts'),
+  guardrails: () => require('./resources/guardrails.ts') as typeof import('./resources/guardrails.ts'),
+  people: () => require('./resources/people.ts') as typeof import('./resources/people.ts'),
 }
 const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./resources/seed-file.ts')
+const chat = (): Operation => require('./endpoints/chat-completions.ts').chatCompletions
 const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
 const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
 const fixturesOf = (paths: readonly string[]): Loaded =>
   paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
 
-/** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used. */
-export function createUnderstudy(config: Config, report: (error: unknown) => void): Understudy {
+/**
+ * Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds.
+ * @param instead answers attempts in place of the backend that the configuration names
+ */
+export function createUnderstudy(config: Config, report: (error: unknown) => void, instead?: Backend): Understudy {
   const { fixtures, warnings } = fixturesOf(config.fixtures)
   const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
   const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
-  const backend = mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers
+  const backend = instead ?? (mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers)
   addProviders(forwarding.named)
   const given = config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
   const runs = createRuns(given)
   const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario))
   const clock = given[0]?.scenario.clock ?? config.clock
-  const sessions = createSessions({ db: config.db, seed: config.seed, clock })
+  if (clock === 'virtual') refuseVirtualClock(forwarding)
+  const sessions = createSessions({ db: config.db, seed: config.seed, clock, keepTraces: config.keep_traces })
   const seeds = seedsOf(config)
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
   const prepare = (session: Session) => seeder().prepare(session)
   const knowledge: Knowledge = {
     search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
   }
+  const ask = askThrough(backend, chat)
+  const guarding = once(() => workspace.guardrails().guardrailsOf({ namespace: config.namespace, prepare, ask }))
+  const guardrails: Guardrails = { ids: () => guarding().ids(), find: (...named) => guarding().find(...named) }
+  const people: People = { meet: (identity, call) => workspace.people().peopleOf(prepare).meet(identity, call) }
   const app = createApp({
     prepare,
     sessions,
-    gateway: { backend, guardrails: { ids: [], find: () => undefined }, knowledge, runs },
+    gateway: { backend, guardrails, knowledge, runs, people },
+    ask,
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,

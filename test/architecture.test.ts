@@ -26,7 +26,7 @@ const LAYERS = [
   ['endpoints', 'resources', 'agents', 'control', 'inspector', 'docs'],
   ['gateway'],
   ['scenarios'],
-  ['backends', 'faults'],
+  ['backends', 'faults', 'guardrails'],
   ['sessions'],
   ['providers', 'db'],
   ['contract'],

@@ -54,6 +54,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['fixture', 'fixture'],
     ['forward', 'forward'],
   ],
+  keep_traces: [
+    ['1', 1],
+    ['2', 2],
+    ['3', 3],
+  ],
   strict: [
     ['true', true],
     ['0', false],

@@ -1,11 +1,13 @@
 // understudy exec, rehearse, and the checks of scenario files: the executable as a developer or a CI job runs it.
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TraceRecord } from '../src/contract/trace.ts'
 import type { Verification } from '../src/contract/verification.ts'
 import { emptyFolder, run, startServer } from './support/server.ts'
 
+// Each test starts the executable, some of them several times, on a machine that may be busy.
+setDefaultTimeout(30_000)
 const folder = emptyFolder()
 const cwd = folder.path
 afterAll(folder.remove)

@@ -37,6 +37,20 @@ const rows: [string, Typed, string[]][] = [
   ['a backend', flag('--backend', 'real'), ['--backend "real"', 'fixture or forward']],
   ['a seed that is a word', flag('--seed', 'lucky'), ['--seed "lucky"', 'a whole number from 0']],
   ['a seed that is too large', flag('--seed', '99999999999999999999'), ['--seed', 'a whole number from 0']],
+  ['no traces at all', flag('--keep-traces', '0'), ['--keep-traces "0"', 'a whole number from 1']],
+  [
+    'a virtual clock in front of real providers',
+    flag('--clock', 'virtual', '--backend', 'forward'),
+    ['virtual clock', 'openai', 'backend to fixture'],
+  ],
+  [
+    'a virtual clock in front of one real provider',
+    {
+      args: ['--clock', 'virtual'],
+      yaml: 'providers: { mine: { base_url: "http://127.0.0.1:1", backend: forward } }\n',
+    },
+    ['virtual clock', 'calls to mine are forwarded', 'leave --clock virtual out'],
+  ],
   ['a clock', flag('--clock', 'sundial'), ['--clock "sundial"', 'real or virtual']],
   ['a namespace', flag('--namespace', 'My Space'), ['--namespace "My Space"', 'lower-case letters']],
   ['a token with a space', flag('--token', 'a b'), ['--token "a b"', 'without spaces and #']],

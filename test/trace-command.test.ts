@@ -97,7 +97,9 @@ describe.each(['server', 'file'])('from the %s', (from) => {
   test('show has the attempts, the request and the answer', async () => {
     const { code, stdout, stderr } = await trace(['show', ids[0] ?? '', ...source()])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/^ {2}attempt 1: openai\/gpt-4o answered \(200\) in \d+ ms, first content after \d+ ms$/m)
+    expect(stdout).toMatch(/^ {2}openai\/gpt-4o first +[░█]+ +answered 200 in \d+ ms, first content after \d+ ms$/m)
+    // Colours are for terminals.
+    expect(stdout).not.toContain('\u001b')
     for (const part of ['\nusage\n', '\nrequest\n', '"Hello!"', '\nanswer\n', 'I am Understudy']) {
       expect(stdout).toContain(part)
     }

@@ -32,11 +32,11 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings)
   const { wake } = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
-  const { runs } = deps.gateway
+  const { guardrails, runs } = deps.gateway
   const faulty = throughFaults({ runs, sessionOf })
   const routes = [
     ...controlRoutes({ ...deps, sessionOf, runs }),
-    ...resourceRoutes({ callOf, wake, strict, sessionOf }).map(faulty),
+    ...resourceRoutes({ callOf, wake, strict, sessionOf, guardrails, ask: deps.ask }).map(faulty),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
   const elysia = new Elysia({ normalize: false })

@@ -10,6 +10,7 @@ import { traceStore } from '../db/trace-store.ts'
 import { realClock } from '../lib/clock.ts'
 import { DEFAULT_SESSION } from '../sessions/sessions.ts'
 import { TraceError } from './errors.ts'
+import { waterfall } from './waterfall.ts'
 
 interface Options {
   url?: string
@@ -60,7 +61,7 @@ export function traceCommand(): Command {
       if (traces.length === 0 && !options.json) console.log('no traces')
       for (const record of traces) print(record, options)
     })
-  sub('show', 'show one trace with its request and answer')
+  sub('show', 'show one trace: its steps and attempts over time, its request and answer')
     .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace')
     .action(async (id: string, options: Options) => show(await source(options).get(id), options))
   filters(sub('tail', 'print traces as calls are made, until stopped')).action(tail)
@@ -118,16 +119,13 @@ function show(trace: StoredTrace, options: Options): void {
     console.log(JSON.stringify(trace))
     return
   }
-  const { request, rendered, answer, attempts, error, usage } = trace
+  const { request, rendered, answer, error, usage } = trace
   print(trace, options)
   const block = (title: string, value: unknown) => {
     console.log(`\n${colour('bold', title)}`)
     console.log(JSON.stringify(value, null, 2))
   }
-  for (const { number, target, outcome, status, duration_ms, first_content_ms } of attempts) {
-    const first = first_content_ms === null ? '' : `, first content after ${first_content_ms} ms`
-    console.log(`  attempt ${number}: ${target} ${outcome} (${status}) in ${duration_ms} ms${first}`)
-  }
+  for (const line of waterfall(trace, colour)) console.log(line)
   if (error) block('error', error)
   if (usage) block('usage', usage)
   block('request', request)

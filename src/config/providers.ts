@@ -78,6 +78,15 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
   return { upstreams, named: [...entries.keys()], forwards: forwarded }
 }
 
+/** A virtual clock jumps ahead while a provider still works: every call would time out. Throws `ConfigError` for the pair. */
+export function refuseVirtualClock({ upstreams }: Forwarding): void {
+  if (upstreams.length === 0) return
+  const names = upstreams.map(({ name }) => name).join(', ')
+  throw new ConfigError(
+    `a virtual clock does not wait for real providers, and calls to ${names} are forwarded: leave --clock virtual out, or set their backend to fixture`,
+  )
+}
+
 function readEntries({ value, placeOf }: ProvidersSection): Map<string, Entry> {
   if (!isMapping(value)) {
     throw new ConfigError(`${placeOf([])}: providers ${quote(value)} is not valid: it must be providers by name`)

@@ -1,6 +1,7 @@
 // Evaluators: questions about a text that a model or a schema answers.
 import { z } from 'zod'
 import { ModelId } from './shared.ts'
+import { Evaluation } from './trace.ts'
 import { common, Key, Path, Ulid, Uuid } from './workspace.ts'
 
 const operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'])
@@ -54,4 +55,22 @@ export const Evaluator = z.object({
     .omit({ output_type: true }).shape,
   project_id: Uuid,
   ...common,
+})
+
+/** An evaluator as it works, from what is stored. */
+export type EvaluatorFields = Pick<z.infer<typeof Evaluator>, '_id' | 'key' | 'type' | 'guardrail_config'> &
+  Partial<z.infer<typeof EvaluatorPatch>>
+export type GuardrailConfig = z.infer<typeof GuardrailConfig>
+
+/** What an evaluator is run on. */
+export const RunBody = z.object({
+  text: z.string().describe('What is judged: `{{log.output}}` in the prompt.'),
+  input: z.string().default('').describe('What the user said: `{{log.input}}` in the prompt.'),
+})
+/** What it makes of it. */
+export const RunAnswer = Evaluation.extend({
+  id: z.string(),
+  key: z.string(),
+  passed: z.boolean().nullable().describe('Whether the text passes as by its guardrail_config; null when it has none.'),
+  reason: z.string().nullable().describe('What is wrong with the text, or with the answer of the model.'),
 })

@@ -1,6 +1,8 @@
 // Knowledge bases: files, the datasources made of them, and the chunks that answers are found in.
 import { z } from 'zod'
 import { CLEAN_UPS } from '../lib/chunking.ts'
+import { FilterBy } from './filter.ts'
+import { SearchType } from './shared.ts'
 import { common, Key, Path, prefixedForm, Ulid, Uuid } from './workspace.ts'
 
 export const fileId = prefixedForm('file')
@@ -102,7 +104,8 @@ export const SearchBody = z.object({
   query: z.string().min(1),
   top_k: z.int().min(1).max(100).default(5).describe('Most chunks.'),
   threshold: z.number().min(0).max(1).default(0).describe('Least score.'),
-  search_type: z.enum(['vector_search', 'keyword_search', 'hybrid_search']).default('hybrid_search'),
+  search_type: SearchType.default('hybrid_search'),
+  filter_by: FilterBy.optional(),
 })
 /** What it finds, best first. */
 export const SearchAnswer = z.object({

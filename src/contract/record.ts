@@ -1,5 +1,8 @@
 // Workspace records as they are stored, whatever their kind.
 
+/** The kind of the records that are events; one has a key as long as it waits for its turn. */
+export const EVENT = 'event'
+
 /** The fields of a record, or of a body that makes or changes one. */
 export type Fields = Record<string, unknown>
 

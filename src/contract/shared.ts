@@ -1,5 +1,6 @@
 // Request shapes that the router operations share (SPEC.md, "Shared request structures"), with their limits and defaults.
 import { z } from 'zod'
+import { FilterBy } from './filter.ts'
 
 /** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
 export const ModelId = z
@@ -76,13 +77,20 @@ export const Identity = z
 export const Thread = z
   .looseObject({ id: z.string().min(1), tags: z.array(z.string()).optional() })
   .describe('Groups related calls.')
+export const SearchType = z
+  .enum(['vector_search', 'keyword_search', 'hybrid_search'])
+  .describe(
+    'By what chunks are scored, from 0 to 1: the cosine of their vectors, their words (BM25; the best match is 1), or the mean of both.',
+  )
 export const KnowledgeBases = z
   .array(
     z.looseObject({
       knowledge_id: z.string().min(1),
-      top_k: z.int().min(1).optional(),
-      threshold: z.number().min(0).max(1).optional(),
-      search_type: z.enum(['vector_search', 'keyword_search', 'hybrid_search']).default('hybrid_search'),
+      top_k: z.int().min(1).max(100).optional().describe('Most chunks.').meta({ default: 5 }),
+      threshold: z.number().min(0).max(1).optional().describe('Least score of a chunk.').meta({ default: 0 }),
+      search_type: SearchType.default('hybrid_search'),
+      filter_by: FilterBy.optional(),
+      query: z.string().min(1).optional().describe('What is looked for; the last user message when left out.'),
     }),
   )
   .describe('Knowledge bases whose chunks are put before the messages.')

@@ -30,12 +30,23 @@ export const CacheRecord = z.object({
   key: z.string(),
   age_ms: milliseconds.nullable().describe('Age of the stored answer.'),
 })
+/** What an evaluator gave for a text. */
+export const Evaluation = z.object({
+  value: z.union([z.boolean(), z.number(), z.string()]).nullable().describe('Null when its model gave none.'),
+  model: z.string().nullable().describe('The model that was asked.'),
+  fixture: z.string().nullable().describe('The fixture that answered.'),
+  synthesized: z.boolean().describe('No fixture matched, so a value that passes was taken.'),
+})
+export type Evaluation = z.infer<typeof Evaluation>
 /** One guardrail's verdict. */
 export const GuardrailRecord = z.object({
   id: z.string(),
   stage: z.enum(['input', 'output']),
-  passed: z.boolean(),
-  reason: z.string().nullable(),
+  outcome: z
+    .enum(['passed', 'blocked', 'alerted', 'unchecked'])
+    .describe('`alerted` is let through although it does not pass; `unchecked` was not looked at.'),
+  reason: z.string().nullable().describe('Why it does not pass, or was not checked.'),
+  evaluation: Evaluation.nullable().describe('What the evaluator gave; null when none was run.'),
 })
 export type GuardrailRecord = z.infer<typeof GuardrailRecord>
 /** One search of a knowledge base. */

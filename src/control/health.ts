@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Route } from '../contract/route.ts'
 import { realClock } from '../lib/clock.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { ControlDeps } from './index.ts'
 
 const Health = z.object({
@@ -10,7 +11,12 @@ const Health = z.object({
   uptime_ms: z.int(),
   mode: z.string(),
   database: z.string(),
-  counts: z.object({ sessions: z.int(), traces: z.int(), fixtures: z.int() }),
+  counts: z.object({
+    sessions: z.int(),
+    traces: z.int(),
+    traces_dropped: z.int().describe('Removed since the start, oldest first, to keep no more than --keep-traces.'),
+    fixtures: z.int(),
+  }),
 })
 
 export function healthRoute({ sessions, about }: ControlDeps): Route {
@@ -25,14 +31,19 @@ export function healthRoute({ sessions, about }: ControlDeps): Route {
     response: Health,
     handle: (): z.infer<typeof Health> => {
       const all = sessions.list()
-      const traces = all.reduce((total, session) => total + session.traces.count(), 0)
+      const total = (of: (session: Session) => number) => all.reduce((sum, session) => sum + of(session), 0)
       return {
         status: 'ok',
         version: about.version,
         uptime_ms: realClock.now() - started,
         mode: about.mode,
         database: about.db,
-        counts: { sessions: all.length, traces, fixtures: about.fixtures },
+        counts: {
+          sessions: all.length,
+          traces: total(({ traces }) => traces.count()),
+          traces_dropped: total(({ traces }) => traces.dropped()),
+          fixtures: about.fixtures,
+        },
       }
     },
   }

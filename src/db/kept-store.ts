@@ -1,13 +1,18 @@
 // Kept things in SQLite (contract/kept.ts).
-import { and, eq, gt, isNull, or } from 'drizzle-orm'
+import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Kept } from '../contract/kept.ts'
 import type { Database } from './open.ts'
 import { kept } from './schema.ts'
 import type { Writer } from './writer.ts'
 
-export function keptStore(connection: Database, writer: Pick<Writer, 'write'>): Kept {
+/** Kept things of a database; what has expired at `now` (ms since the epoch) goes when something else comes. */
+export function keptStore(connection: Database, writer: Pick<Writer, 'write'>, now: () => number): Kept {
   const database = drizzle(connection)
+  const purge = database
+    .delete(kept)
+    .where(lte(kept.expires, sql.placeholder('now')))
+    .prepare()
   return {
     get(kind, id, now) {
       const row = database
@@ -19,6 +24,7 @@ export function keptStore(connection: Database, writer: Pick<Writer, 'write'>): 
     },
     put: ({ kind, id, value, expires = null }) =>
       writer.write(() => {
+        if (expires !== null) purge.run({ now: now() })
         const row = { kind, id, value: JSON.stringify(value), expires }
         database
           .insert(kept)

@@ -45,4 +45,5 @@ export const migrations: readonly string[] = [
   END;`,
   `ALTER TABLE traces ADD COLUMN arrived INTEGER;
   ALTER TABLE traces ADD COLUMN left INTEGER;`,
+  'CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;',
 ]

@@ -52,11 +52,21 @@ export interface TraceStore {
   /** The calls after one by number, in the order in which they began. */
   since(seq: number): IterableIterator<Witnessed>
   count(): number
+  /** How many were removed since the start because there were newer ones. */
+  dropped(): number
   /** The highest call number stored, 0 when there is none. */
   lastSeq(): number
 }
 
-export function traceStore(connection: Database, writer: Pick<Writer, 'write'>): TraceStore {
+/** Traces are removed in lots of this part of what is kept, so that finding the oldest costs a call next to nothing. */
+const LOT = 0.01
+
+/** Traces of a database, the newest `keep` of them and at most a hundredth more; all when left out. */
+export function traceStore(
+  connection: Database,
+  writer: Pick<Writer, 'write'>,
+  keep: number = Number.POSITIVE_INFINITY,
+): TraceStore {
   const database: BetterSQLite3Database = drizzle(connection)
   const place = sql.placeholder
   const insert = database
@@ -76,6 +86,16 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
       left: place('left'),
     })
     .prepare()
+  const lot = Math.max(1, Math.floor(keep * LOT))
+  let fresh = 0
+  let dropped = 0
+  /** Removes the oldest that are too many; belongs to the transaction that adds one. */
+  const drop = () => {
+    if (++fresh < lot) return
+    fresh = 0
+    const oldest = database.select({ seq: traces.seq }).from(traces).orderBy(desc(traces.seq)).limit(1).offset(keep)
+    dropped += database.delete(traces).where(lte(traces.seq, oldest)).run().changes
+  }
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   return {
     record: (seq, trace, stored) =>
@@ -90,6 +110,7 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
           record: JSON.stringify(trace),
           ...stored,
         })
+        drop()
       }),
     list({ model, status, thread, since, until, after, limit }) {
       const conditions: (SQL | undefined)[] = [
@@ -134,6 +155,7 @@ export function traceStore(connection: Database, writer: Pick<Writer, 'write'>):
       }
     },
     count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,
+    dropped: () => dropped,
     lastSeq: () =>
       database
         .select({ last: max(traces.seq) })

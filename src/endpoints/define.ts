@@ -3,10 +3,10 @@ import type { Hold } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
-import { type Gateway, handle } from '../gateway/handle.ts'
+import { type Call, type Gateway, handle } from '../gateway/handle.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { describeFields, type FormOf, readFields, typedFields } from './form.ts'
-import { fromNamespace, toNamespace } from './namespace.ts'
+import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
 /** What the endpoints are configured with. */
 export interface EndpointDeps {
@@ -21,6 +21,7 @@ export interface EndpointDeps {
 interface Asked {
   request: Request
   session: Session
+  caller: Call['caller']
   /** Finds its connection. */
   hold: Hold | undefined
 }
@@ -28,7 +29,7 @@ interface Asked {
 /** Answers one request to a router operation. */
 export async function serveOperation(
   operation: Operation,
-  { request, session, hold }: Asked,
+  { request, session, caller, hold }: Asked,
   { gateway, maxBody, namespace }: EndpointDeps,
 ): Promise<Response> {
   const bytes = await readBody(request, maxBody)
@@ -47,7 +48,16 @@ export async function serveOperation(
     }
   }
   const { url, headers, signal } = request
-  return handle({ operation, session, text: read.text, retained, url, headers, signal, hold, parse }, gateway)
+  try {
+    return await handle(
+      { operation, session, caller, text: read.text, retained, url, headers, signal, hold, parse },
+      gateway,
+    )
+  } catch (error) {
+    // What the gateway finds out later is still in standard words.
+    const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
+    throw standard ? renamed(error, namespace) : error
+  }
 }
 
 /** The body of a request; 413 when it is larger than `maxBody` bytes. */

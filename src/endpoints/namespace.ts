@@ -5,25 +5,11 @@ type Json = Record<string, unknown>
 /** The name that the contract is written in. */
 export const STANDARD_NAMESPACE = 'svc'
 
-/** A body with its service options under the standard name, and the ids of built-in guardrails likewise. */
+/** A body with its service options under the standard name. */
 export function fromNamespace(body: unknown, namespace: string): unknown {
   if (namespace === STANDARD_NAMESPACE || typeof body !== 'object' || body === null || Array.isArray(body)) return body
-  const { [namespace]: options, [STANDARD_NAMESPACE]: _, guardrails, ...rest } = body as Json
-  return {
-    ...rest,
-    ...(options === undefined ? {} : { [STANDARD_NAMESPACE]: options }),
-    ...(guardrails === undefined ? {} : { guardrails: standardGuardrails(guardrails, namespace) }),
-  }
-}
-
-function standardGuardrails(guardrails: unknown, namespace: string): unknown {
-  if (!Array.isArray(guardrails)) return guardrails
-  const prefix = `${namespace}_`
-  return guardrails.map((item: Json | null) =>
-    typeof item?.id === 'string' && item.id.startsWith(prefix)
-      ? { ...item, id: `${STANDARD_NAMESPACE}_${item.id.slice(prefix.length)}` }
-      : item,
-  )
+  const { [namespace]: options, [STANDARD_NAMESPACE]: _, ...rest } = body as Json
+  return { ...rest, ...(options === undefined ? {} : { [STANDARD_NAMESPACE]: options }) }
 }
 
 /** A text of ours (an error, a schema) in the words of the deployment: `svc` as a word, and `svc_` before an id. */

@@ -5,7 +5,7 @@ import type { Reply } from '../contract/reply.ts'
 import { encodeEvent } from '../lib/sse.ts'
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
-import { isStream, mapBlocks, wholeBytes } from './wire.ts'
+import { changed, isStream, mapBlocks, streamBytes, wholeBytes } from './wire.ts'
 
 export const contentFilter = defineFault({
   type: 'content-filter',
@@ -25,7 +25,7 @@ export const contentFilter = defineFault({
     const refused = () => refusal(context, { problem: 'content-filter' }, given)
     if ((as ?? usual(context)) === 'error') return refused()
     const reply = await next()
-    if (isStream(reply)) return withheldStream(reply)
+    if (isStream(reply)) return withheldStream(reply, context)
     return (await withheldWhole(reply)) ?? refused()
   },
 })
@@ -39,12 +39,11 @@ const REASON = 'content_filter'
 
 /** The answer without its content; undefined when it has no finish reason, like a vector or a picture. */
 async function withheldWhole(reply: Reply): Promise<Reply | undefined> {
-  const { contentType, bytes } = await wholeBytes(reply)
-  const value = parsed(bytes)
+  const value = parsed(await wholeBytes(reply))
   const told = value && withheld(value)
-  return (
-    told && { ...reply, body: { kind: 'bytes', contentType, bytes: new TextEncoder().encode(JSON.stringify(told)) } }
-  )
+  const { contentType } = streamBytes(reply)
+  const bytes = () => new TextEncoder().encode(JSON.stringify(told))
+  return told && changed(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
 }
 
 function parsed(bytes: Uint8Array): Fields | undefined {
@@ -68,14 +67,15 @@ function withheld(value: Fields): Fields | undefined {
   return { ...value, choices }
 }
 
-function withheldStream(reply: Reply): Reply {
-  return mapBlocks(reply, async function* (blocks) {
+function withheldStream(reply: Reply, { operation }: FaultContext): Reply {
+  return mapBlocks(reply, operation, async function* (blocks) {
     let number = 0
     for await (const { text, data } of blocks) {
       if (data === undefined) yield text
       else {
-        const told = chunkWithheld(data as Fields)
-        if (typeof told?.type !== 'string') yield told ? encodeEvent({ data: told }) : ''
+        const told = chunkWithheld(data)
+        if (told === undefined) continue
+        if (typeof told.type !== 'string') yield encodeEvent({ data: told })
         else yield encodeEvent({ event: told.type, data: { ...told, sequence_number: number++ } })
       }
     }
@@ -86,7 +86,7 @@ function withheldStream(reply: Reply): Reply {
 function chunkWithheld(data: Fields): Fields | undefined {
   if (data.type === 'response.completed' || data.type === 'response.incomplete')
     return { ...data, type: 'response.incomplete', response: withheld(data.response as Fields) }
-  if (typeof data.type === 'string') return BEGINNING.includes(data.type) ? data : undefined
+  if (typeof data.type === 'string') return KEPT.includes(data.type) ? data : undefined
   if (!Array.isArray(data.choices) || data.choices.length === 0) return data
   const choices = (data.choices as Fields[]).flatMap(({ delta, text, finish_reason: reason, ...choice }): Fields[] => {
     const ended = reason == null ? null : REASON
@@ -99,4 +99,4 @@ function chunkWithheld(data: Fields): Fields | undefined {
   return choices.length > 0 ? { ...data, choices } : undefined
 }
 
-const BEGINNING = ['response.created', 'response.in_progress']
+const KEPT = ['response.created', 'response.in_progress', 'response.failed', 'error']

@@ -1,6 +1,7 @@
 // hang: the request is taken and never answered.
 import { Duration } from '../contract/duration.ts'
 import { ConnectionFailure } from '../contract/reply.ts'
+import { untilAborted } from '../lib/clock.ts'
 import { defineFault } from './define.ts'
 
 export const hang = defineFault({
@@ -10,15 +11,8 @@ export const hang = defineFault({
   options: { for: Duration.optional().describe('After which the connection is closed; it stays open when left out.') },
   example: {},
   async apply({ for: length }, _, { clock, signal }) {
-    if (length === undefined) await aborted(signal)
+    if (length === undefined) await untilAborted(signal)
     else await clock.sleep(length, signal)
     throw new ConnectionFailure('the connection was closed after a long silence', 'closed')
   },
 })
-
-/** Rejects when the signal is aborted, with its reason. No wait of a clock: a virtual one would jump to its end. */
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })

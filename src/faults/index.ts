@@ -7,18 +7,33 @@ import { contextLength } from './context-length.ts'
 import { cutStream } from './cut-stream.ts'
 import { delay } from './delay.ts'
 import { dnsFailure } from './dns-failure.ts'
+import { duplicateChunk } from './duplicate-chunk.ts'
+import { emptyBody } from './empty-body.ts'
 import { emptyReply } from './empty-reply.ts'
 import { hang } from './hang.ts'
 import { httpError } from './http-error.ts'
+import { keepAliveComments } from './keep-alive-comments.ts'
+import { malformedChunk } from './malformed-chunk.ts'
+import { malformedJson } from './malformed-json.ts'
+import { missingDone } from './missing-done.ts'
+import { missingFinish } from './missing-finish.ts'
+import { missingUsage } from './missing-usage.ts'
 import { modelGone } from './model-gone.ts'
 import { quotaExceeded } from './quota-exceeded.ts'
 import { rateLimit } from './rate-limit.ts'
 import { refuse } from './refuse.ts'
+import { reorderChunks } from './reorder-chunks.ts'
 import { reset } from './reset.ts'
 import { shiftedPage } from './shifted-page.ts'
+import { slowStream } from './slow-stream.ts'
+import { splitBytes } from './split-bytes.ts'
 import { staleRead } from './stale-read.ts'
+import { stallStream } from './stall-stream.ts'
+import { streamError } from './stream-error.ts'
 import { stuckProcessing } from './stuck-processing.ts'
 import { tlsFailure } from './tls-failure.ts'
+import { truncateBody } from './truncate-body.ts'
+import { wrongContentType } from './wrong-content-type.ts'
 
 /** Those that act before an answer. */
 const beforeAnswers: readonly FaultKind[] = [
@@ -38,8 +53,29 @@ const beforeAnswers: readonly FaultKind[] = [
   modelGone,
 ]
 
+/** Those inside the body or the stream. */
+const insideAnswers: readonly FaultKind[] = [
+  cutStream,
+  stallStream,
+  slowStream,
+  streamError,
+  malformedChunk,
+  malformedJson,
+  missingDone,
+  missingFinish,
+  missingUsage,
+  duplicateChunk,
+  reorderChunks,
+  splitBytes,
+  keepAliveComments,
+  wrongContentType,
+  emptyBody,
+  truncateBody,
+  brokenFraming,
+]
+
 /** Those of the workspace alone. */
 const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPage]
 
 /** All kinds of faults, in the order in which documents list them. */
-export const faultKinds: readonly FaultKind[] = [...beforeAnswers, cutStream, brokenFraming, ...ofWorkspace]
+export const faultKinds: readonly FaultKind[] = [...beforeAnswers, ...insideAnswers, ...ofWorkspace]

@@ -5,6 +5,7 @@ import type { FaultContext } from '../contract/fault.ts'
 import { type Quotas, quotaHeaders, RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
 import { lowerCase, refusal, refusalOptions, speaker } from './refusal.ts'
+import { changed } from './wire.ts'
 
 const MINUTE = 60_000
 const UNITS = ['requests', 'tokens'] as const
@@ -40,7 +41,7 @@ export const rateLimit = defineFault({
     if (!over) {
       context.skip('the quota was not used up')
       const reply = await next()
-      return { ...reply, headers: { ...reply.headers, ...countdown } }
+      return changed(reply, { headers: { ...reply.headers, ...countdown } })
     }
     const wait = window.resets - now
     const retry = form === undefined && WORDLESS.includes(provider) ? {} : retryHeaders(wait, form ?? 'seconds', now)

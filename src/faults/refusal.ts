@@ -23,26 +23,39 @@ type Shape = 'provider' | 'gateway' | undefined
 export const speaker = ({ at, provider }: FaultContext, shape: Shape): string =>
   (shape ?? (at === 'provider' ? 'provider' : 'gateway')) === 'provider' ? provider : ''
 
-interface Given {
+/** What a rule says of a refusal. */
+export interface Given {
   message?: string | undefined
   headers?: Record<string, string> | undefined
   shape?: Shape
 }
+type About = Omit<Refused, 'model' | 'id' | 'message'>
 
 /** The reply of one that refuses. */
-export function refusal(
-  context: FaultContext,
-  about: Omit<Refused, 'model' | 'id' | 'message'>,
-  { message: said, headers, shape }: Given,
-): Reply {
-  const { model, luck } = context
-  const provider = speaker(context, shape)
+export function refusal(context: FaultContext, about: About, given: Given): Reply {
+  const more = lowerCase(given.headers)
+  const provider = speaker(context, given.shape)
+  const told = shapeOf(provider, context, { about, given })
+  if (provider === '') return jsonReply(told.status, ownError(context, about, given), more)
+  return jsonReply(told.status, told.body, { ...told.headers, ...more })
+}
+
+/** The body of a refusal in the words of this API. */
+export function ownError(context: FaultContext, about: About, given: Given): ReturnType<typeof envelope> {
+  const { status, body } = shapeOf('', context, { about, given })
+  const { message, param, code, type } = body.error as Record<'message' | 'param' | 'code' | 'type', string>
+  return envelope({ status, message, param, code: code ?? type })
+}
+
+/** The body of a refusal in the words of who speaks. */
+export const errorBody = (context: FaultContext, about: About, given: Given): object => {
+  const provider = speaker(context, given.shape)
+  return provider === '' ? ownError(context, about, given) : shapeOf(provider, context, { about, given }).body
+}
+
+function shapeOf(provider: string, { model, luck }: FaultContext, { about, given }: { about: About; given: Given }) {
   const name = model.slice(model.indexOf('/') + 1)
-  const told = errorShape(provider, { ...about, message: said, model: name, id: requestId(luck) })
-  const more = lowerCase(headers)
-  if (provider !== '') return jsonReply(told.status, told.body, { ...told.headers, ...more })
-  const { message, param, code, type } = told.body.error as Record<'message' | 'param' | 'code' | 'type', string>
-  return jsonReply(told.status, envelope({ status: told.status, message, param, code: code ?? type }), more)
+  return errorShape(provider, { ...about, message: given.message, model: name, id: requestId(luck) })
 }
 
 /** The same headers under names in lower case. */

@@ -1,33 +1,50 @@
 // The wire form of a reply, for faults that cut, change or slice what is really sent.
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, EventsBody, Reply } from '../contract/reply.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
-/** One server-sent event as text, blank line included. */
+/** One server-sent event, the end mark, or a comment. */
 export interface Block {
+  kind: 'event' | 'done' | 'comment'
+  /** As it is on the wire, blank line included. */
   text: string
-  /** Its data parsed, undefined when it is no JSON (the end mark, a comment). */
-  data?: unknown
+  /** Name of the event. */
+  event?: string | undefined
+  /** Its data, when that is an object. */
+  data?: Record<string, unknown> | undefined
   /** Whether it carries a part of the answer that a reader sees. */
   content: boolean
+  /** Tokens of the answer in it; one for each event of a real provider that has content. */
+  tokens: number
 }
 
-/** Whether a block is the end mark. */
-export const isDone = ({ text }: Block): boolean => /^data: ?\[DONE\]\s*$/.test(text)
+/** The reply with something else in it; its counts are those that the real one has by the time they are asked for. */
+export const changed = (reply: Reply, change: Partial<Pick<Reply, 'headers' | 'body'>>): Reply => ({
+  ...reply,
+  ...change,
+  get usage() {
+    return reply.usage
+  },
+})
 
-/** A reply with the bytes of its whole body. */
-export async function wholeBytes(reply: Reply): Promise<{ contentType: string; bytes: Uint8Array }> {
-  const { body } = reply
-  if (body.kind === 'value') {
-    return { contentType: 'application/json', bytes: encoder.encode(body.text ?? JSON.stringify(body.value)) }
-  }
-  const { contentType, bytes } = streamBytes(reply)
-  if (bytes instanceof Uint8Array) return { contentType, bytes }
-  const chunks: Uint8Array[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  return { contentType, bytes: Buffer.concat(chunks) }
+/** Whether a reply is an answer at all. */
+export const isAnswer = ({ status }: Reply): boolean => status >= 200 && status <= 299
+
+/** Whether a reply is a stream of events. */
+export const isStream = ({ body }: Reply): boolean =>
+  body.kind === 'events' || (body.kind === 'bytes' && /^text\/event-stream/i.test(body.contentType))
+
+/** The bytes of a reply's whole body. */
+export const wholeBytes = async (reply: Reply): Promise<Uint8Array> =>
+  Buffer.concat(await Array.fromAsync(piecesOf(reply)))
+
+/** The bytes of a reply's body, piece by piece as they come. */
+export function piecesOf(reply: Reply): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  const { bytes } = streamBytes(reply)
+  return bytes instanceof Uint8Array ? [bytes] : bytes
 }
 
 /** A reply's body as bytes that come in their own time. */
@@ -37,8 +54,10 @@ export function streamBytes({ body }: Reply): BytesBody {
     const bytes = encoder.encode(body.text ?? JSON.stringify(body.value))
     return { kind: 'bytes', contentType: 'application/json', bytes }
   }
-  return { kind: 'bytes', contentType: 'text/event-stream; charset=utf-8', bytes: streamOf(encoded(body)) }
+  return { kind: 'bytes', contentType: EVENT_STREAM, bytes: streamOf(encoded(body)) }
 }
+
+const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
 async function* encoded(body: EventsBody): AsyncGenerator<Uint8Array> {
   for await (const event of marked(body)) yield encoder.encode(encodeEvent(event))
@@ -50,68 +69,97 @@ async function* marked({ events, marked }: EventsBody): AsyncGenerator<StreamEve
   if (!marked) yield DONE_EVENT
 }
 
-/** A stream of what a generator yields; its error errors the stream, a cancelled stream ends it. */
+/** A stream of what a generator yields; its error errors the stream, a cancelled stream ends it. Nothing is read ahead. */
 export function streamOf(source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { done, value } = await source.next()
-        if (done) controller.close()
-        else controller.enqueue(value)
-      } catch (error) {
-        controller.error(error)
-      }
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await source.next()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        } catch (error) {
+          controller.error(error)
+        }
+      },
+      async cancel() {
+        await source.return(undefined)
+      },
     },
-    async cancel() {
-      await source.return(undefined)
-    },
-  })
+    { highWaterMark: 0 },
+  )
 }
 
-/** Whether a reply is a stream of events. */
-export const isStream = ({ status, body }: Reply): boolean =>
-  body.kind === 'events' || (body.kind === 'bytes' && status === 200 && /^text\/event-stream/i.test(body.contentType))
+/** What changes the events of a stream: each text that it yields is put on the wire by itself. */
+export type Change = (blocks: AsyncGenerator<Block>) => AsyncGenerator<string>
 
 /** The reply with its events, the end mark included, replaced by what `change` makes of them. */
-export function mapBlocks(reply: Reply, change: (blocks: AsyncGenerator<Block>) => AsyncGenerator<string>): Reply {
+export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, change: Change): Reply {
   const bytes = async function* () {
-    for await (const text of change(blocksOf(reply))) yield encoder.encode(text)
+    const blocks = blocksOf(reply, operation)
+    try {
+      for await (const text of change(blocks)) yield encoder.encode(text)
+    } finally {
+      await blocks.return(undefined)
+    }
   }
-  return {
-    ...reply,
-    body: { kind: 'bytes', contentType: 'text/event-stream; charset=utf-8', bytes: streamOf(bytes()) },
-  }
+  const { contentType } = streamBytes(reply)
+  return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(bytes()) } })
 }
 
-async function* blocksOf({ body }: Reply): AsyncGenerator<Block> {
-  if (body.kind === 'events') {
-    for await (const event of marked(body)) {
-      yield { text: encodeEvent(event), data: event.data, content: (event.tokens ?? 0) > 0 }
-    }
+async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'events'>): AsyncGenerator<Block> {
+  if (reply.body.kind === 'events') {
+    for await (const event of marked(reply.body)) yield blockOfEvent(event, rules)
     return
   }
-  if (body.kind === 'value') return
+  const decoder = new TextDecoder()
   let pending = ''
-  const source = body.bytes instanceof Uint8Array ? [body.bytes] : body.bytes
-  for await (const chunk of source) {
-    pending += decoder.decode(chunk, { stream: true })
+  for await (const piece of piecesOf(reply)) {
+    pending += decoder.decode(piece, { stream: true })
     const parts = pending.split(/(?<=\r?\n\r?\n)/)
     pending = /\n\r?\n$/.test(parts.at(-1) ?? '') ? '' : (parts.pop() ?? '')
-    yield* parts.map(blockOf)
+    for (const text of parts) yield blockOfText(text, rules)
   }
-  if (pending !== '') yield blockOf(pending)
+  if (pending !== '') yield blockOfText(pending, rules)
 }
 
-function blockOf(text: string): Block {
-  const line = text
-    .split(/\r?\n/)
-    .filter((one) => one.startsWith('data:'))
-    .map((one) => one.slice(5).trim())
-    .join('\n')
-  try {
-    const data: unknown = JSON.parse(line)
-    return { text, data, content: true }
-  } catch {
-    return { text, content: false }
+const COMMENT = { kind: 'comment', content: false, tokens: 0 } as const
+
+function blockOfEvent(event: StreamEvent, rules: Operation['events']): Block {
+  const text = encodeEvent(event)
+  if (event.text === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
+  const data = event.data as Record<string, unknown>
+  const content = rules?.hasContent(data) ?? false
+  return { kind: 'event', text, event: event.event, data, content, tokens: event.tokens ?? Number(content) }
+}
+
+function blockOfText(text: string, rules: Operation['events']): Block {
+  let found: EventSourceMessage | undefined
+  const onEvent = (event: EventSourceMessage) => {
+    found = event
   }
+  createParser({ onEvent }).feed(text)
+  if (!found) return { ...COMMENT, text }
+  if (found.data === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
+  const data = objectIn(found.data)
+  const content = data !== undefined && (rules?.hasContent(data) ?? false)
+  return { kind: 'event', text, event: found.event, data, content, tokens: Number(content) }
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The text of a block with other data, as a value or as the text that it is. */
+export const rewritten = ({ event }: Block, data: unknown, text?: string): string =>
+  encodeEvent({ ...(event && { event }), data, ...(text !== undefined && { text }) })
+
+/** Stops a reply whose body nobody will hear. */
+export async function drop(reply: Reply): Promise<void> {
+  for await (const _ of piecesOf(reply)) break
 }

@@ -3,7 +3,7 @@ import type { Backend } from '../contract/backend.ts'
 import type { FaultFacts, Injected, Next, Playing } from '../contract/fault.ts'
 import type { Making, Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
-import { startDeadline } from '../lib/deadline.ts'
+import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type Failure, failureOf, TimedOut } from './outcome.ts'
@@ -87,8 +87,9 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
       deadline?.stop()
       return { kind: 'answered', model, content, from: reply, attempt: record }
     }
-    const activity = () => deadline?.restart()
-    const events = await toFirstContent(content.events, { activity, stop: () => deadline?.stop() })
+    const events = await toFirstContent(content.events, deadline)
+    // A client that has gone is told nothing, so nothing would record the end.
+    outer.throwIfAborted()
     begun = true
     return { kind: 'answered', model, content: { kind: 'stream', events }, from: reply, attempt: record }
   } catch (error) {
@@ -115,18 +116,12 @@ export function withFaults(
   return heard()
 }
 
-interface Watch {
-  activity(): void
-  stop(): void
-}
+type Events = Iterable<StreamEvent> | AsyncIterable<StreamEvent>
 
 /** The same events, read ahead up to the first that carries content; whatever fails before it is thrown. */
-async function toFirstContent(
-  events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>,
-  watch: Watch,
-): Promise<Iterable<StreamEvent> | AsyncIterable<StreamEvent>> {
+async function toFirstContent(events: Events, deadline: Deadline | undefined): Promise<Events> {
   if (Array.isArray(events)) {
-    watch.stop()
+    deadline?.stop()
     return events
   }
   const source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
@@ -134,29 +129,32 @@ async function toFirstContent(
   for (;;) {
     const next = await source.next()
     if (next.done) break
-    watch.activity()
     ahead.push(next.value)
-    if (next.value.tokens) return rest(ahead, source, watch)
+    if (!next.value.tokens) continue
+    deadline?.hold()
+    return rest(ahead, source, deadline)
   }
-  watch.stop()
+  deadline?.stop()
   return ahead
 }
 
+/** What was read ahead, then what follows. A client that reads slowly is no silence of the provider. */
 async function* rest(
   ahead: readonly StreamEvent[],
   source: Iterator<StreamEvent> | AsyncIterator<StreamEvent>,
-  watch: Watch,
+  deadline: Deadline | undefined,
 ): AsyncGenerator<StreamEvent> {
   try {
     yield* ahead
     for (;;) {
-      watch.activity()
+      deadline?.restart()
       const next = await source.next()
       if (next.done) return
+      deadline?.hold()
       yield next.value
     }
   } finally {
-    watch.stop()
+    deadline?.stop()
     await source.return?.()
   }
 }

@@ -3,20 +3,21 @@ import type { Backend } from '../contract/backend.ts'
 import type { Hold } from '../contract/connection.ts'
 import type { Injected } from '../contract/fault.ts'
 import type { Making, Operation } from '../contract/operation.ts'
+import type { Caller } from '../contract/record.ts'
 import { chance } from '../lib/chance.ts'
 import { providerOf } from '../providers/catalogue.ts'
 import type { Runs } from '../scenarios/runs.ts'
 import { DEFAULT_SESSION, type Session } from '../sessions/sessions.ts'
 import type { Answer, Running } from './attempt.ts'
 import { findStored, keyOf } from './cache.ts'
-import { type Guardrails, guard } from './guardrails.ts'
+import { type Guard, type Guardrails, guard, guardsOf } from './guardrails.ts'
 import { type Knowledge, retrieve } from './knowledge.ts'
 import { errorOf } from './outcome.ts'
 import { planOf, type Target } from './plan.ts'
 import { type Recording, startRecording } from './recorder.ts'
 import { put, tell } from './respond.ts'
 import { route } from './route.ts'
-import { settingsOf } from './settings.ts'
+import { type Settings, settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
 import { renderVariables } from './variables.ts'
 
@@ -24,6 +25,8 @@ import { renderVariables } from './variables.ts'
 export interface Call {
   operation: Operation
   session: Session
+  /** Who calls, worked out when it is asked for. */
+  caller(): Caller
   /** The body as it came; that of a form as the JSON of its fields. */
   text: string
   /** Whether the trace may keep the body and the answer. */
@@ -45,6 +48,13 @@ export interface Gateway {
   guardrails: Guardrails
   knowledge: Knowledge
   runs: Runs
+  people: People
+}
+
+/** Knows the people on whose behalf calls are made. */
+export interface People {
+  /** Makes a person known to the workspace who is not yet; resolves when that is committed. */
+  meet(identity: NonNullable<Settings['identity']>, call: Pick<Call, 'session' | 'caller'>): Promise<void>
 }
 
 /** Answers one call and records it; user mistakes and the last failure are recorded too and thrown as `ApiError`. */
@@ -55,7 +65,8 @@ export async function handle(call: Call, gateway: Gateway): Promise<Response> {
   try {
     const { running, targets } = await prepare(call, recording, gateway)
     const cacheKey = running.settings.cacheTtl === undefined ? undefined : keyOf(running)
-    const answer = async () => tell(await answerOf(running, { targets, cacheKey, gateway }), { running, cacheKey })
+    const guards = await guardsOf(running, gateway.guardrails)
+    const answer = async () => tell(await answerOf(running, { targets, cacheKey, guards }), { running, cacheKey })
     const faults = faultsHeard(running)
     if (faults.length === 0) return put(await answer())
     return await respondThroughFaults(faults, running, { answer, connection: await call.hold?.() })
@@ -82,6 +93,7 @@ async function prepare(call: Call, recording: Recording, gateway: Gateway) {
   const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
   const resolved = (operation.resolve ? await operation.resolve(balanced, making) : balanced) as object
   const request = await retrieve(resolved, { operation, settings, session, recording }, gateway.knowledge)
+  if (settings.identity) await gateway.people.meet(settings.identity, call)
   if (rendered !== parsed || request !== resolved) recording.rendered(request)
   const prompt = operation.prompt(request)
   const running: Running = {
@@ -110,19 +122,18 @@ async function prepare(call: Call, recording: Recording, gateway: Gateway) {
 interface Ways {
   targets: readonly Target[]
   cacheKey: string | undefined
-  gateway: Gateway
+  guards: readonly Guard[]
 }
 
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
-async function answerOf(running: Running, { targets, cacheKey, gateway }: Ways): Promise<Answer> {
+async function answerOf(running: Running, { targets, cacheKey, guards }: Ways): Promise<Answer> {
   const { operation, request, prompt } = running
-  await guard(running, 'input', operation.inputTexts?.(request) ?? [prompt.user], gateway.guardrails)
+  await guard(running, guards, { stage: 'input', texts: operation.inputTexts?.(request) ?? [prompt.user] })
   const stored = cacheKey === undefined ? undefined : cached(running, cacheKey)
   const answer = stored ?? (await answered(running, targets))
-  if (answer.content.kind === 'whole') {
-    const texts = operation.outputTexts?.(answer.content.value as object) ?? []
-    await guard(running, 'output', texts, gateway.guardrails)
-  }
+  const { content } = answer
+  const texts = content.kind === 'whole' ? (operation.outputTexts?.(content.value as object) ?? []) : undefined
+  await guard(running, guards, { stage: 'output', texts })
   return answer
 }
 

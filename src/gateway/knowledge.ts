@@ -38,7 +38,7 @@ export async function retrieve(
   const { user } = operation.prompt(request)
   const texts: string[] = []
   for (const [index, base] of settings.knowledge.entries()) {
-    const query = typeof base.query === 'string' && base.query !== '' ? base.query : user
+    const { query = user } = base
     const chunks = await knowledge.search(session, {
       ...base,
       query,

@@ -59,8 +59,8 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
   throw error
 }
 
-// Of a provider's headers these reach the client: its own retries act on them.
-const PASSED_ON = /^(retry-after(-ms)?|x-ratelimit-.*|anthropic-ratelimit-.*|x-should-retry)$/
+// Of a provider's headers these reach the client: its own retries act on them, and the provider knows the call by its id.
+const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-retry|(x-)?request-id)$/
 
 /** The error that a client gets for the last failure of a call. */
 export function errorOf({ status, code, message, param, headers }: Failure): ApiError {

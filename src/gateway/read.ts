@@ -5,7 +5,7 @@ import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply
 import { quote } from '../contract/validation.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
-import { Refusal, Unreadable } from './outcome.ts'
+import { Refusal, TimedOut, Unreadable } from './outcome.ts'
 
 /** A reply as an answer of this API. */
 export type Content =
@@ -95,8 +95,9 @@ async function* readEvents(
       }
     }
   } catch (error) {
-    // What breaks after the last finish reason takes nothing from the answer.
-    if (error instanceof Refusal || signal.aborted || !rules.complete(seen)) throw error
+    // What breaks or falls silent after the last finish reason takes nothing from the answer.
+    const gone = signal.aborted && !(signal.reason instanceof TimedOut)
+    if (error instanceof Refusal || gone || !rules.complete(seen)) throw error
     return
   }
   ended(seen, rules)
@@ -110,10 +111,12 @@ function ended(seen: readonly StreamEvent[], rules: StreamRules): void {
 function readEvent(text: string, event: string | undefined, reply: Reply, rules: StreamRules): StreamEvent {
   const data = parsed(text, 'a chunk')
   if (!isObject(data)) throw new Unreadable(`a chunk of the provider is ${quote(data)}, not an object`)
-  const holder = rules.failureIn ? rules.failureIn(data) : data.error === undefined ? undefined : data
+  const wrong = rules.wrongWith(data)
+  // Not every provider has its error under `error`.
+  const suspect = data.error === undefined && !wrong ? undefined : data
+  const holder = rules.failureIn ? rules.failureIn(data) : suspect
   const failed = holder === undefined ? undefined : errorIn(holder)
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
-  const wrong = rules.wrongWith(data)
   if (wrong) throw new Unreadable(`a chunk of the provider is none: ${wrong}`)
   return { ...(event && { event }), data, text, ...(rules.hasContent(data) && { tokens: 1 }) }
 }
@@ -138,11 +141,13 @@ function orUndefined(text: string): unknown {
   }
 }
 
-async function textOf(body: BytesBody, { signal }: Reading): Promise<string> {
-  if (body.bytes instanceof Uint8Array) return new TextDecoder().decode(body.bytes)
-  const chunks: Uint8Array[] = []
-  for await (const chunk of chunksOf(body, signal)) chunks.push(chunk)
-  return new TextDecoder().decode(Buffer.concat(chunks))
+async function textOf({ bytes }: BytesBody, { signal }: Reading): Promise<string> {
+  try {
+    // The runtime reads a whole stream faster than we can piece by piece.
+    return await new Response(bytes as BodyInit).text()
+  } catch (error) {
+    throw broken(error, signal)
+  }
 }
 
 /** The chunks of a body; a connection that breaks is a `ConnectionFailure`, an aborted one the signal's reason. */
@@ -154,8 +159,12 @@ async function* chunksOf({ bytes }: BytesBody, signal: AbortSignal): AsyncGenera
   try {
     yield* bytes
   } catch (error) {
-    if (signal.aborted) throw signal.reason
-    if (error instanceof ConnectionFailure || error instanceof Unreadable) throw error
-    throw new ConnectionFailure(`the connection to the provider broke: ${(error as Error).message}`)
+    throw broken(error, signal)
   }
+}
+
+function broken(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason
+  if (error instanceof ConnectionFailure || error instanceof Unreadable) return error
+  return new ConnectionFailure(`the connection to the provider broke: ${(error as Error).message}`)
 }

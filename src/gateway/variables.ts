@@ -26,8 +26,7 @@ function inputValues(inputs: Inputs | null | undefined): Record<string, unknown>
 async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
   switch (engine) {
     case 'text':
-      return (text) =>
-        text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) => textValue(values, name) ?? whole)
+      return (text) => fillText(text, values)
     case 'mustache':
       return guarded(engine, (text) => writer.render(text, values, {}, { escape: asText }))
     case 'jinja': {
@@ -38,6 +37,10 @@ async function filler(engine: TemplateEngine, values: Record<string, unknown>): 
       return engine satisfies never
   }
 }
+
+/** A text with each `{{name}}` or `{{path.to.it}}` that is known replaced by its value. */
+export const fillText = (text: string, values: Record<string, unknown>): string =>
+  text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) => textValue(values, name) ?? whole)
 
 // The templates of requests are not kept: every user message would be one.
 const writer = Object.assign(new Mustache.Writer(), { templateCache: undefined })

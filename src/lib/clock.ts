@@ -49,6 +49,13 @@ export const realClock: RealClock = {
     }),
 }
 
+/** Waits for ever: rejects with the signal's reason once that is aborted. No wait of a clock, since a virtual one would jump to its end. */
+export const untilAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) return reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+
 /** The instant at which every virtual clock starts: 2025-01-01T00:00:00Z. */
 export const VIRTUAL_START = Date.UTC(2025, 0, 1)
 

@@ -5,8 +5,10 @@ import type { Clock } from './clock.ts'
 export interface Deadline {
   /** Aborted when the time is up or the outer signal is. */
   readonly signal: AbortSignal
-  /** Something happened: the time begins anew. */
+  /** Something happened: the time begins anew, and runs. */
   restart(): void
+  /** Nobody waits for anything: the time stands still until it begins anew. */
+  hold(): void
   stop(): void
 }
 
@@ -19,8 +21,11 @@ export function startDeadline(
   const controller = new AbortController()
   const stopped = new AbortController()
   let since = clock.now()
+  let held = false
+  let wake: (() => void) | undefined
   const stop = () => {
     stopped.abort()
+    wake?.()
     outer.removeEventListener('abort', pass)
   }
   const pass = () => {
@@ -29,7 +34,11 @@ export function startDeadline(
   }
   // One wait at a time: a restart only moves the instant, so that a stream of many events costs nothing more.
   const watch = async () => {
-    for (let left = ms; left > 0; left = since + ms - clock.now()) await clock.sleep(left, stopped.signal)
+    for (let left = ms; left > 0; left = since + ms - clock.now()) {
+      await clock.sleep(left, stopped.signal)
+      if (held) await new Promise<void>((resolve) => (wake = resolve))
+      if (stopped.signal.aborted) return
+    }
     controller.abort(reason())
     stop()
   }
@@ -40,6 +49,11 @@ export function startDeadline(
     signal: controller.signal,
     restart() {
       since = clock.now()
+      held = false
+      wake?.()
+    },
+    hold() {
+      held = true
     },
     stop,
   }

@@ -1,7 +1,7 @@
 // Events: what was dispatched, and is applied in its turn on the session's clock. They are stored with what caused them,
 // so those that a killed process left are applied by the next one.
 import { Event } from '../contract/feedback.ts'
-import type { Fields } from '../contract/record.ts'
+import { EVENT, type Fields } from '../contract/record.ts'
 import { ulidForm } from '../contract/workspace.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { defineResource, type Work } from './define.ts'
@@ -9,7 +9,7 @@ import { createRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
 export const events = defineResource({
-  kind: 'event',
+  kind: EVENT,
   noun: 'event',
   plural: 'events',
   tag: 'Emulator',

@@ -5,6 +5,7 @@ import { contacts } from './contacts.ts'
 import { datapoints } from './datapoints.ts'
 import { datasets, datasetVersions } from './datasets.ts'
 import type { Resource } from './define.ts'
+import { evaluatorRunRoute } from './evaluator-run.ts'
 import { evaluators, evaluatorVersions } from './evaluators.ts'
 import { type EventHandler, events } from './events.ts'
 import { feedback, feedbackHandlers, feedbackRoutes } from './feedback.ts'
@@ -43,6 +44,7 @@ export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
   ...feedbackRoutes(deps),
   ...fileRoutes(deps),
   searchRoute(deps),
+  evaluatorRunRoute(deps),
   ...stateRoutes(deps),
 ]
 

@@ -2,6 +2,8 @@
 import type { Caller, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
+import type { Ask } from '../gateway/ask.ts'
+import type { Guardrails } from '../gateway/guardrails.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { notFound, oneOf, type Resource, type Verb, type Work } from './define.ts'
 import { deleteRecord, findRecord, type Params, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
@@ -15,6 +17,9 @@ export interface ResourceDeps {
   sessionOf(request: Request): Session
   /** Has the events of a session applied that wait for their turn. */
   wake(session: Session): void
+  /** Guardrails by id, and how a model is asked. */
+  guardrails: Guardrails
+  ask: Ask
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
 }

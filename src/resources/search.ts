@@ -1,5 +1,6 @@
 // Search in knowledge bases: by words, by vectors, or by both; for clients and for the gateway.
 import { ApiError } from '../contract/error.ts'
+import type { FilterBy } from '../contract/filter.ts'
 import { SearchAnswer, SearchBody } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
@@ -7,7 +8,8 @@ import type { Knowledge } from '../gateway/knowledge.ts'
 import { embed } from '../lib/embedding.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { DIMENSIONS } from './chunk.ts'
-import { knowledgeBases } from './knowledge.ts'
+import { type Filterable, meets } from './filter.ts'
+import { datasources, knowledgeBases } from './knowledge.ts'
 import type { ResourceDeps } from './routes.ts'
 import { findRecord } from './verbs.ts'
 
@@ -17,6 +19,7 @@ interface Search {
   top_k: number
   threshold: number
   search_type: 'vector_search' | 'keyword_search' | 'hybrid_search'
+  filter_by?: FilterBy | undefined
 }
 
 const TOP_K = 5
@@ -26,11 +29,11 @@ const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ??
 
 /** Chunks that fit, best first; equal ones in the order in which they were made. */
 export function searchChunks(
-  { contents }: Session,
+  { contents, records }: Session,
   knowledge: string,
   search: Search,
 ): { score: number; chunk: Fields }[] {
-  const { query, search_type: type, top_k, threshold } = search
+  const { query, search_type: type, top_k, threshold, filter_by: filter } = search
   const words = wordsOf(query)
   const byWords =
     type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MOST_MATCHES)
@@ -44,20 +47,30 @@ export function searchChunks(
   return scores
     .filter(({ score }) => score > 0 && score >= threshold)
     .sort((a, b) => b.score - a.score || a.seq - b.seq)
-    .slice(0, top_k)
+    .values()
     .map(({ seq, score }) => ({ score: Math.min(1, score), chunk: contents.bySeq(seq) ?? {} }))
+    .filter(({ chunk }) => !filter || meets(filterable(chunk, records), filter))
+    .take(top_k)
+    .toArray()
 }
+
+const filterable = ({ _id, datasource_id, position }: Fields, records: Session['records']): Filterable => ({
+  chunk_id: String(_id),
+  datasource_id: String(datasource_id),
+  datasource: String(records.lookUp(datasources.kind, String(datasource_id))?.display_name),
+  position: Number(position),
+})
 
 /** What the gateway finds in the knowledge bases of a session, by id or key. */
 export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowledge => ({
-  async search(session, { knowledge_id, query, top_k = TOP_K, threshold = 0, search_type, param }) {
+  async search(session, { knowledge_id, top_k = TOP_K, threshold = 0, param, ...query }) {
     await prepare(session)
     const base = session.records.lookUp(knowledgeBases.kind, knowledge_id)
     if (!base) {
       const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this session`
       throw new ApiError(404, 'knowledge_not_found', message, { param })
     }
-    const found = searchChunks(session, String(base._id), { query, top_k, threshold, search_type })
+    const found = searchChunks(session, String(base._id), { ...query, top_k, threshold })
     return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
   },
 })

@@ -75,9 +75,11 @@ export interface SessionsOptions {
   db: string
   seed: number
   clock: Clock['kind']
+  /** Most traces of a session; the oldest go first. All are kept when left out. */
+  keepTraces?: number | undefined
 }
 
-export function createSessions({ db, ...standard }: SessionsOptions): Sessions {
+export function createSessions({ db, keepTraces, ...standard }: SessionsOptions): Sessions {
   const sessions = new Map<string, Held>()
   let empty: Buffer | undefined
 
@@ -105,7 +107,7 @@ export function createSessions({ db, ...standard }: SessionsOptions): Sessions {
     const opened = open(name)
     const ending = new AbortController()
     const { seed = standard.seed, clock = standard.clock } = settings
-    const session = sessionOver(opened, { name, seed, clock, ended: ending.signal })
+    const session = sessionOver(opened, { name, seed, clock, keepTraces, ended: ending.signal })
     const close = () => {
       ending.abort()
       opened.writer.close()
@@ -159,18 +161,23 @@ interface Held {
   forget(): void
 }
 
+interface Own extends Omit<SessionsOptions, 'db'> {
+  name: string
+  ended: AbortSignal
+}
+
 /** A session over its database. */
-function sessionOver(
-  { database, writer }: Opened,
-  { name, seed, clock: own, ended }: { name: string; seed: number; clock: Clock['kind']; ended: AbortSignal },
-): Session {
+function sessionOver({ database, writer }: Opened, { name, seed, clock: own, keepTraces, ended }: Own): Session {
   const clockOf = (kind: Clock['kind']) => (kind === 'virtual' ? virtualClock() : realClock)
   let clock = clockOf(own)
   const uses = new Map<string, number>()
   const open = () => {
     // A call that began before everything was replaced leaves nothing behind.
     const write: Writer['write'] = (run) => (mine === stores ? writer.write(run) : Promise.resolve())
-    const mine = { traces: traceStore(database, { write }), kept: keptStore(database, { write }) }
+    const mine = {
+      traces: traceStore(database, { write }, keepTraces),
+      kept: keptStore(database, { write }, () => clock.now()),
+    }
     return mine
   }
   let stores = open()

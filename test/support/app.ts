@@ -1,6 +1,7 @@
 // The application in this process, without a socket: what most tests call.
 
 import { type Config, readConfig } from '../../src/config.ts'
+import type { Backend } from '../../src/contract/backend.ts'
 import type { StoredTrace } from '../../src/contract/trace.ts'
 import { createUnderstudy } from '../../src/deps.ts'
 
@@ -19,10 +20,14 @@ const raise = (error: unknown) => {
   throw error
 }
 
-/** An application over an empty database in memory, on a virtual clock unless told otherwise. */
-export function createTestApp(settings: Partial<Config> = {}, report: (error: unknown) => void = raise) {
+/** An application over an empty database in memory, on a virtual clock and over fixtures unless told otherwise. */
+export function createTestApp(
+  settings: Partial<Config> = {},
+  report: (error: unknown) => void = raise,
+  backend?: Backend,
+) {
   const config: Config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', ...settings }
-  const understudy = createUnderstudy(config, report)
+  const understudy = createUnderstudy(config, report, backend)
   const fetch = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const headers = new Headers(init.headers)
     if (!headers.has('authorization')) headers.set('authorization', 'Bearer any')

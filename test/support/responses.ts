@@ -60,9 +60,10 @@ export function responsesApp() {
 export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof globalThis.fetch {
   const gateway = {
     backend,
-    guardrails: { ids: [], find: () => undefined },
+    guardrails: { ids: () => [], find: async () => undefined },
     knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
     runs: createRuns([]),
+    people: { meet: async () => {} },
   }
   const fetch = async (url: string | URL | Request, init?: RequestInit) => {
     const request = new Request(url, init)
@@ -71,7 +72,8 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     const parse = () => responses.request.parse(JSON.parse(text))
     const operation = responses as Operation
     const { url: address, headers, signal } = request
-    return handle({ operation, session, text, retained: true, url: address, headers, signal, parse }, gateway)
+    const caller = () => ({ workspace: '', user: '' })
+    return handle({ operation, session, caller, text, retained: true, url: address, headers, signal, parse }, gateway)
   }
   return fetch as typeof globalThis.fetch
 }

@@ -37,9 +37,11 @@ function failed({ error }: ReturnType<typeof envelope>, sent: readonly StreamEve
   return [first, event({ type: 'response.failed', sequence_number: number + 1, response: ended })]
 }
 
-/** Why a whole answer is none: without items. */
-export const wrongWith = (answer: Fields): string | undefined =>
-  Array.isArray(answer.output) ? undefined : "it has no 'output'"
+/** Why a whole answer is none: without items, or not finished although nobody asked for it to be made in the background. */
+export function wrongWith({ output, status, background }: Fields): string | undefined {
+  if (!Array.isArray(output)) return "it has no 'output'"
+  return status === 'in_progress' && background !== true ? "its status is 'in_progress'" : undefined
+}
 
 /** A stored answer under new ids and with the metadata of this call, whole or as events. */
 export function replay(request: ResponsesRequest, stored: object, making: Making): Pick<Composed, 'body' | 'events'> {

@@ -1,0 +1,149 @@
+// The ways in which faults reach into an answer: its events, a place in its stream, its bytes or its JSON.
+import { z } from 'zod'
+import type { FaultContext, Next } from '../contract/fault.ts'
+import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import type { StreamEvent } from '../lib/sse.ts'
+import {
+  type Block,
+  type Change,
+  changed,
+  isAnswer,
+  isStream,
+  mapBlocks,
+  piecesOf,
+  streamBytes,
+  streamOf,
+  wholeBytes,
+} from './wire.ts'
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** Why a fault that needs more of an answer than there is does nothing. */
+export const TOO_SHORT = 'the answer ended before the place of the fault'
+
+/** The reply when it is an answer of the form that a fault acts on; otherwise the fault is noted as skipped. */
+export async function onAnswer(
+  next: Next,
+  context: FaultContext,
+  { form, change }: { form?: 'stream' | 'whole'; change(reply: Reply): Reply | Promise<Reply> },
+): Promise<Reply> {
+  const reply = await next()
+  const actual = isStream(reply) ? 'stream' : 'whole'
+  if (isAnswer(reply) && (form ?? actual) === actual) return change(reply)
+  context.skip(
+    isAnswer(reply) ? `the answer is ${actual === 'stream' ? 'a' : 'no'} stream` : 'the provider refused the call',
+  )
+  return reply
+}
+
+/** The reply with its events replaced by what `change` makes of them, when it is a stream. */
+export const changeStream = (next: Next, context: FaultContext, change: Change): Promise<Reply> =>
+  onAnswer(next, context, { form: 'stream', change: (reply) => mapBlocks(reply, context.operation, change) })
+
+/** Options that say at which place of a stream a fault acts. */
+export const PLACE = {
+  after_chunks: z.int().min(0).optional().describe('Events of the stream that come before; 1 when no place is given.'),
+  after_tokens: z.int().min(0).optional().describe('Tokens of the answer that come before.'),
+}
+interface Place {
+  after_chunks?: number | undefined
+  after_tokens?: number | undefined
+}
+
+/** What is around a place of a stream. */
+export interface Around {
+  /** The events before it. */
+  sent: readonly StreamEvent[]
+  /** All that comes after the block at the place. */
+  rest: AsyncGenerator<Block>
+}
+
+/** The reply with all from the block at a place on replaced, when it is a stream; without a value, the stream ends there. */
+export const changeAt = (
+  next: Next,
+  context: FaultContext,
+  place: Place & { change(block: Block, around: Around): AsyncGenerator<string> | undefined },
+): Promise<Reply> =>
+  changeStream(next, context, async function* (blocks) {
+    const { after_tokens: most = Number.POSITIVE_INFINITY, change } = place
+    const { after_chunks: chunks = place.after_tokens === undefined ? 1 : Number.POSITIVE_INFINITY } = place
+    const sent: StreamEvent[] = []
+    let tokens = 0
+    for (let next = await blocks.next(); !next.done; next = await blocks.next()) {
+      const { kind, text, event, data } = next.value
+      if (kind !== 'comment' && (sent.length >= chunks || tokens >= most)) {
+        const more = change(next.value, { sent, rest: blocks })
+        if (more) yield* more
+        return
+      }
+      if (kind === 'event') sent.push({ ...(event && { event }), data })
+      tokens += next.value.tokens
+      yield text
+    }
+    context.skip(TOO_SHORT)
+  })
+
+/** The texts of blocks. */
+export async function* textsOf(blocks: AsyncIterable<Block>): AsyncGenerator<string> {
+  for await (const { text } of blocks) yield text
+}
+
+/** How a connection ends in the middle of an answer. */
+export const CLOSES = ['clean', 'reset', 'abrupt'] as const
+
+/** Ends an answer: cleanly by doing nothing, otherwise by a failure of the connection. */
+export function endAs(close: (typeof CLOSES)[number]): undefined {
+  if (close === 'reset') throw new ConnectionFailure('the connection was reset in the middle of the answer')
+  if (close === 'abrupt') throw new ConnectionFailure('the connection was closed in the middle of the answer', 'closed')
+}
+
+interface Cut {
+  after_bytes?: number | undefined
+  after_fraction?: number | undefined
+  close: (typeof CLOSES)[number]
+}
+
+/** The reply with only the first part of its bytes, which keep their pace; a fraction has to wait for the length. */
+export const cutBytes = (next: Next, context: FaultContext, cut: Cut): Promise<Reply> =>
+  onAnswer(next, context, {
+    async change(reply) {
+      const { contentType } = streamBytes(reply)
+      const pieces = firstBytes(reply, cut, () => context.skip(TOO_SHORT))
+      // What ends cleanly without being a stream has a length that is right for what is left.
+      const whole = cut.close === 'clean' && !isStream(reply)
+      const bytes = whole ? Buffer.concat(await Array.fromAsync(pieces)) : streamOf(pieces)
+      return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
+    },
+  })
+
+async function* firstBytes(reply: Reply, cut: Cut, tooShort: () => void): AsyncGenerator<Uint8Array> {
+  const { after_bytes: most = Number.POSITIVE_INFINITY, after_fraction: fraction, close } = cut
+  const all = fraction === undefined ? undefined : await wholeBytes(reply)
+  let left = all && fraction !== undefined ? Math.min(most, Math.floor(all.length * fraction)) : most
+  for await (const piece of all ? [all] : piecesOf(reply)) {
+    if (piece.length > left) {
+      if (left > 0) yield piece.subarray(0, left)
+      return endAs(close)
+    }
+    left -= piece.length
+    yield piece
+  }
+  tooShort()
+}
+
+/** The reply with the JSON of a whole answer changed; what `change` gives back takes its place, nothing leaves it as it is. */
+export const changeWhole = (
+  next: Next,
+  context: FaultContext,
+  change: (text: string) => string | undefined,
+): Promise<Reply> =>
+  onAnswer(next, context, {
+    form: 'whole',
+    async change(reply) {
+      const text = change(decoder.decode(await wholeBytes(reply)))
+      if (text === undefined) return reply
+      const { contentType } = streamBytes(reply)
+      return changed(reply, { body: { kind: 'bytes', contentType, bytes: encoder.encode(text) } })
+    },
+  })

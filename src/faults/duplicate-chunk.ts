@@ -1,0 +1,24 @@
+// duplicate-chunk: a part of the answer comes twice.
+import { z } from 'zod'
+import { changeStream, TOO_SHORT } from './change.ts'
+import { defineFault } from './define.ts'
+
+export const duplicateChunk = defineFault({
+  type: 'duplicate-chunk',
+  summary: 'A chunk of a stream comes more than once.',
+  points: ['provider', 'gateway'],
+  options: {
+    chunk: z.int().min(1).default(1).describe('Which one of those with content, counted from 1.'),
+    copies: z.int().min(1).default(1).describe('How many times it comes again.'),
+  },
+  example: { chunk: 2 },
+  apply: ({ chunk, copies }, next, context) =>
+    changeStream(next, context, async function* (blocks) {
+      let number = 0
+      for await (const { text, content } of blocks) {
+        yield text
+        if (content && ++number === chunk) for (let copy = 0; copy < copies; copy++) yield text
+      }
+      if (number < chunk) context.skip(TOO_SHORT)
+    }),
+})

@@ -1,0 +1,20 @@
+// empty-body: a success without a body.
+import { onAnswer } from './change.ts'
+import { defineFault } from './define.ts'
+import { changed, drop, streamBytes } from './wire.ts'
+
+export const emptyBody = defineFault({
+  type: 'empty-body',
+  summary: 'The status says that all is well, but the body is empty.',
+  points: ['provider', 'gateway'],
+  options: {},
+  example: {},
+  apply: (_, next, context) =>
+    onAnswer(next, context, {
+      async change(reply) {
+        const { contentType } = streamBytes(reply)
+        await drop(reply)
+        return changed(reply, { body: { kind: 'bytes', contentType, bytes: new Uint8Array() } })
+      },
+    }),
+})

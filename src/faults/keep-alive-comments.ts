@@ -1,0 +1,32 @@
+// keep-alive-comments: a stream has comments between its events.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import { changeStream } from './change.ts'
+import { defineFault } from './define.ts'
+
+export const keepAliveComments = defineFault({
+  type: 'keep-alive-comments',
+  summary: 'Comment lines come between the events of a stream, as from a server that keeps a connection open.',
+  points: ['provider', 'gateway'],
+  options: {
+    text: z
+      .string()
+      .regex(/^[^\r\n]*$/, { error: 'must be one line' })
+      .default('keep-alive'),
+    every: z.int().min(1).default(1).describe('Before every so many events, the first one included.'),
+    count: z.int().min(1).default(1).describe('How many at a time.'),
+    interval: Duration.default(0).describe('Wait before each of them.'),
+  },
+  example: { text: 'ping', every: 2 },
+  apply: ({ text: comment, every, count, interval }, next, context) =>
+    changeStream(next, context, async function* (blocks) {
+      let number = 0
+      for await (const { text } of blocks) {
+        for (let left = number++ % every === 0 ? count : 0; left > 0; left--) {
+          if (interval > 0) await context.clock.sleep(interval, context.signal)
+          yield `: ${comment}\n\n`
+        }
+        yield text
+      }
+    }),
+})

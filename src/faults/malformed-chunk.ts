@@ -1,0 +1,22 @@
+// malformed-chunk: the data of one event is no JSON.
+import { changeAt, PLACE, TOO_SHORT, textsOf } from './change.ts'
+import { defineFault } from './define.ts'
+import { rewritten } from './wire.ts'
+
+export const malformedChunk = defineFault({
+  type: 'malformed-chunk',
+  summary: 'One event of a stream has only the first half of its JSON; the rest comes as it should.',
+  points: ['provider', 'gateway'],
+  options: PLACE,
+  example: { after_chunks: 6 },
+  apply: (options, next, context) =>
+    changeAt(next, context, {
+      ...options,
+      async *change(block, { rest }) {
+        const json = JSON.stringify(block.data)
+        if (json === undefined) context.skip(TOO_SHORT)
+        yield json === undefined ? block.text : rewritten(block, undefined, json.slice(0, Math.ceil(json.length / 2)))
+        yield* textsOf(rest)
+      },
+    }),
+})

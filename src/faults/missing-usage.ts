@@ -1,0 +1,58 @@
+// missing-usage: an answer does not say how many tokens it took.
+import { onAnswer } from './change.ts'
+import { defineFault } from './define.ts'
+import { type Block, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
+
+type Fields = Record<string, unknown>
+
+export const missingUsage = defineFault({
+  type: 'missing-usage',
+  summary: 'An answer comes without its token counts.',
+  points: ['provider', 'gateway'],
+  options: {},
+  example: {},
+  apply: (_, next, context) =>
+    onAnswer(next, context, {
+      async change(reply) {
+        // What a provider says beside the body, only the gateway hears.
+        const told = () => context.at === 'provider' && reply.usage !== null
+        const none = (found: boolean) => {
+          if (!found && !told()) context.skip('the answer says no usage')
+        }
+        if (isStream(reply))
+          return { ...mapBlocks(reply, context.operation, (blocks) => uncounted(blocks, none)), usage: null }
+        const bytes = await wholeBytes(reply)
+        const value = without(JSON.parse(new TextDecoder().decode(bytes)))
+        none(value !== undefined)
+        if (!value) return { ...reply, usage: null }
+        const { contentType } = streamBytes(reply)
+        return {
+          ...reply,
+          usage: null,
+          body: { kind: 'bytes', contentType, bytes: new TextEncoder().encode(JSON.stringify(value)) },
+        }
+      },
+    }),
+})
+
+async function* uncounted(blocks: AsyncGenerator<Block>, ended: (found: boolean) => void): AsyncGenerator<string> {
+  let found = false
+  for await (const block of blocks) {
+    const data = without(block.data)
+    found ||= data !== undefined
+    const { choices } = data ?? {}
+    // A chunk that is there for the counts alone is left out.
+    if (Array.isArray(choices) && choices.length === 0) continue
+    yield data ? rewritten(block, data) : block.text
+  }
+  ended(found)
+}
+
+/** The value without its counts; undefined when it has none. */
+function without(value: unknown): Fields | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { usage, response, ...rest } = value as Fields
+  if (usage) return response === undefined ? rest : { ...rest, response }
+  const inner = without(response)
+  return inner && { ...rest, ...('usage' in value && { usage }), response: inner }
+}

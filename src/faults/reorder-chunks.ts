@@ -1,0 +1,33 @@
+// reorder-chunks: a part of the answer comes after the one that follows it.
+import { z } from 'zod'
+import { changeStream, TOO_SHORT } from './change.ts'
+import { defineFault } from './define.ts'
+
+export const reorderChunks = defineFault({
+  type: 'reorder-chunks',
+  summary: 'Two neighbouring chunks of a stream change places.',
+  points: ['provider', 'gateway'],
+  options: {
+    chunk: z.int().min(1).default(1).describe('The first of the two: which one of those with content, from 1.'),
+  },
+  example: { chunk: 2 },
+  apply: ({ chunk }, next, context) =>
+    changeStream(next, context, async function* (blocks) {
+      let number = 0
+      let held: string | undefined
+      for await (const { kind, text, content } of blocks) {
+        if (content && ++number === chunk) {
+          held = text
+          continue
+        }
+        // The end mark is no chunk, and what came after it would be read by nobody.
+        const swaps = held !== undefined && kind !== 'comment'
+        if (swaps && kind === 'done') context.skip(TOO_SHORT)
+        if (swaps) yield* kind === 'done' ? [held ?? '', text] : [text, held ?? '']
+        else yield text
+        if (swaps) held = undefined
+      }
+      if (held !== undefined) yield held
+      if (held !== undefined || number < chunk) context.skip(TOO_SHORT)
+    }),
+})

@@ -1,0 +1,29 @@
+// slow-stream: the tokens of a stream come slowly.
+import { z } from 'zod'
+import { changeStream } from './change.ts'
+import { defineFault } from './define.ts'
+
+export const slowStream = defineFault({
+  type: 'slow-stream',
+  summary: 'A stream comes at so many tokens per second and no faster.',
+  points: ['provider', 'gateway'],
+  options: {
+    tokens_per_second: z.number().positive(),
+    jitter: z.number().min(0).max(1).default(0).describe('Share by which each wait is shorter or longer.'),
+  },
+  example: { tokens_per_second: 5, jitter: 0.5 },
+  apply: ({ tokens_per_second: pace, jitter }, next, { clock, signal, ...context }) =>
+    changeStream(next, { clock, signal, ...context }, async function* (blocks) {
+      let due = clock.now()
+      let number = 0
+      for await (const { text, tokens } of blocks) {
+        if (tokens > 0) {
+          const luck = context.luck(`chunk ${number++}`)
+          const now = clock.now()
+          due = Math.max(now, due + (tokens / pace) * 1000 * (1 - jitter + 2 * jitter * luck))
+          if (due > now) await clock.sleep(due - now, signal)
+        }
+        yield text
+      }
+    }),
+})

@@ -1,0 +1,65 @@
+// split-bytes: the right bytes in packets that end where no reader expects it.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import type { Reply } from '../contract/reply.ts'
+import { onAnswer } from './change.ts'
+import { defineFault } from './define.ts'
+import { changed, piecesOf, streamBytes, streamOf } from './wire.ts'
+
+/** Where the bytes are parted: after the first byte of a character that has more, or in the middle of a token of JSON. */
+const CHARACTER = /(?<=[\xc2-\xf4])(?=[\x80-\xbf])/g
+const TOKEN = /"(?:[^"\\]|\\.)*"|[\w.+-]{2,}|\r?\n\r?\n/g
+
+export const splitBytes = defineFault({
+  type: 'split-bytes',
+  summary: 'The bytes are right, but come in pieces that end inside a character or a JSON token.',
+  points: ['provider', 'gateway'],
+  options: {
+    inside: z.enum(['any', 'character', 'token']).default('any').describe('What is parted; both when left out.'),
+    size: z.int().min(1).optional().describe('Bytes of each piece, instead of looking for such places.'),
+    wait: Duration.default(0).describe('Time between two pieces.'),
+  },
+  example: { inside: 'any' },
+  apply: ({ wait, ...where }, next, context) =>
+    onAnswer(next, context, {
+      change(reply) {
+        const { contentType } = streamBytes(reply)
+        const pieces = async function* () {
+          let parted = false
+          for await (const { piece, first } of parts(reply, where)) {
+            parted ||= !first
+            if (!first && wait > 0) await context.clock.sleep(wait, context.signal)
+            yield piece
+          }
+          if (!parted) context.skip('the answer has no such place')
+        }
+        return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(pieces()) } })
+      },
+    }),
+})
+
+interface Where {
+  inside: 'any' | 'character' | 'token'
+  size?: number | undefined
+}
+
+async function* parts(reply: Reply, where: Where): AsyncGenerator<{ piece: Uint8Array; first: boolean }> {
+  for await (const whole of piecesOf(reply)) {
+    const ends = [...placesIn(whole, where), whole.length]
+    for (const [index, end] of ends.entries()) {
+      yield { piece: whole.subarray(ends[index - 1] ?? 0, end), first: index === 0 }
+    }
+  }
+}
+
+/** Offsets at which some bytes are parted, in order. */
+function placesIn(bytes: Uint8Array, { inside, size }: Where): number[] {
+  if (size !== undefined)
+    return Array.from({ length: Math.ceil(bytes.length / size) - 1 }, (_, index) => (index + 1) * size)
+  // One character for each byte, so that places in the text are places in the bytes.
+  const text = Buffer.from(bytes).toString('latin1')
+  const characters = inside === 'token' ? [] : [...text.matchAll(CHARACTER)].map(({ index }) => index)
+  const tokens =
+    inside === 'character' ? [] : [...text.matchAll(TOKEN)].map(({ 0: token, index }) => index + (token.length >> 1))
+  return [...new Set([...characters, ...tokens])].sort((one, other) => one - other)
+}

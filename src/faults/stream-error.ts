@@ -1,0 +1,40 @@
+// stream-error: the provider, or the gateway, reports a failure in the middle of a stream.
+import { z } from 'zod'
+import type { FaultContext } from '../contract/fault.ts'
+import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { changeAt, PLACE } from './change.ts'
+import { defineFault } from './define.ts'
+import { errorBody, type Given, ownError, refusalOptions } from './refusal.ts'
+
+const { message, shape } = refusalOptions
+
+export const streamError = defineFault({
+  type: 'stream-error',
+  summary: 'An error event takes the place of the rest of a stream.',
+  points: ['provider', 'gateway'],
+  options: {
+    ...PLACE,
+    status: z.int().min(400).max(599).default(500).describe('The status that the error would have as an answer.'),
+    message,
+    shape,
+  },
+  example: { after_chunks: 6, status: 503 },
+  apply: ({ status, ...options }, next, context) =>
+    changeAt(next, context, {
+      ...options,
+      async *change(_, { sent }) {
+        for (const event of errorEvents(context, status, { ...options, sent })) yield encodeEvent(event)
+      },
+    }),
+})
+
+/** The events of an operation that has its own for a failure; otherwise the body that the error would have as an answer. */
+function errorEvents(
+  context: FaultContext,
+  status: number,
+  { sent, ...given }: Given & { sent: readonly StreamEvent[] },
+): StreamEvent[] {
+  const about = { problem: 'status', status } as const
+  const own = context.operation.events?.failed?.(ownError(context, about, given), sent)
+  return own ?? [{ data: errorBody(context, about, given) }]
+}

@@ -1,0 +1,15 @@
+// wrong-content-type: the header does not say what the body is.
+import { z } from 'zod'
+import { onAnswer } from './change.ts'
+import { defineFault } from './define.ts'
+import { changed, streamBytes } from './wire.ts'
+
+export const wrongContentType = defineFault({
+  type: 'wrong-content-type',
+  summary: 'The answer is right, but its content type is another.',
+  points: ['provider', 'gateway'],
+  options: { content_type: z.string().min(1).default('text/html') },
+  example: { content_type: 'text/html' },
+  apply: ({ content_type: contentType }, next, context) =>
+    onAnswer(next, context, { change: (reply) => changed(reply, { body: { ...streamBytes(reply), contentType } }) }),
+})

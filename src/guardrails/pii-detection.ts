@@ -1,0 +1,41 @@
+// Personal data in texts: what is found is named by its kind and never quoted. What has been recognised is taken out before
+// the next kind is looked for, so that the digits of an IBAN are no telephone number too.
+import type { BuiltIn } from './define.ts'
+import { type Detector, patternDetectors, type Span } from './pii-patterns.ts'
+import { namesIn, phoneNumbersIn } from './pii-words.ts'
+
+const DETECTORS: readonly Detector[] = [
+  ...patternDetectors,
+  { kind: 'a telephone number', find: phoneNumbersIn },
+  { kind: "a person's name", find: namesIn },
+]
+
+/** The text with a line in the place of each span; spans are in order. */
+function without(text: string, spans: readonly Span[]): string {
+  let end = 0
+  const parts = spans.map((span) => {
+    const before = text.slice(end, span.start)
+    end = Math.max(end, span.end)
+    return `${before}_`
+  })
+  return `${parts.join('')}${text.slice(end)}`
+}
+
+export const piiDetection: BuiltIn = {
+  name: 'pii_detection',
+  async check(texts) {
+    const kinds = new Set<string>()
+    for (const text of texts) {
+      let left = text
+      for (const { kind, find } of DETECTORS) {
+        const spans = await find(left)
+        if (spans.length > 0) kinds.add(kind)
+        left = without(left, spans)
+      }
+    }
+    const found = DETECTORS.map(({ kind }) => kind).filter(
+      (kind, index, all) => kinds.has(kind) && all.indexOf(kind) === index,
+    )
+    return found.length === 0 ? null : `it holds ${found.join(', ')}`
+  },
+}

@@ -1,0 +1,149 @@
+// Personal data that has a form: addresses and numbers, each held to its own check where it has one. A number that could be
+// any other counts only near a word that says what it is.
+
+/** A stretch of a text, from its first character to the one behind its last. */
+export interface Span {
+  start: number
+  end: number
+}
+
+/** Looks for one kind of personal data. */
+export interface Detector {
+  /** What is found, with its article. */
+  readonly kind: string
+  find(text: string): Span[] | Promise<Span[]>
+}
+
+type Validator = typeof import('validator').default
+let loaded: Promise<Validator> | undefined
+const load = () => (loaded ??= import('validator').then((module) => module.default))
+
+interface Pattern {
+  kind: string
+  pattern: RegExp
+  /** Stands shortly before or behind it. */
+  near?: RegExp
+  /** Does not stand right before it. */
+  notAfter?: RegExp
+  valid?(found: string, validator: Validator): boolean
+}
+
+const bare = (text: string) => text.replace(/[ .-]/g, '')
+const taxId = (locale: string) => (found: string, validator: Validator) => validator.isTaxID(bare(found), locale)
+const SSN = 'a US social security number'
+const ssn = (found: string) => /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(bare(found))
+const NOBODYS_ADDRESS = /^(?:0\.0\.0\.0|127\.|255\.255\.255\.255|::1?$)/
+
+const PATTERNS: readonly Pattern[] = [
+  {
+    kind: 'an e-mail address',
+    // `git@host:path` is a place, and so is `scheme://user@host`.
+    pattern:
+      /(?<![\p{L}\p{N}._%+'/-])[\p{L}\p{N}_%+][\p{L}\p{N}._%+'-]*@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?![\p{L}\p{N}-]|:\w)/gu,
+    valid: (found, validator) => validator.isEmail(found, { allow_utf8_local_part: true }),
+  },
+  {
+    kind: 'a credit card number',
+    pattern: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)/g,
+    valid: (found, validator) => validator.isCreditCard(found),
+  },
+  {
+    kind: 'an IP address',
+    pattern: /(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)/g,
+    notAfter: /(?:\bv|version|release|build)[ :]*$/i,
+    valid: (found, validator) => validator.isIP(found, 4) && !NOBODYS_ADDRESS.test(found),
+  },
+  {
+    kind: 'an IP address',
+    pattern: /(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])/gi,
+    // `a::b` is more often a name in a program.
+    valid: (found, validator) =>
+      validator.isIP(found, 6) && found.split(/:+/).filter((group) => group !== '').length > 2,
+  },
+  { kind: SSN, pattern: /(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])/g, valid: ssn },
+  {
+    kind: SSN,
+    pattern: /(?<![\w-])\d{3} ?\d{2} ?\d{4}(?![\w-])/g,
+    near: /\b(?:ssn|social security)\b/i,
+    valid: ssn,
+  },
+  {
+    kind: 'a UK national insurance number',
+    pattern: /(?<!\w)(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)/g,
+  },
+  {
+    kind: 'a Dutch citizen service number',
+    pattern: /(?<![\w.])\d(?:[. ]?\d){8}(?!\w)/g,
+    near: /\b(?:bsn|burgerservicenummer|sofi-?nummer|citizen service number)\b/i,
+    valid: taxId('nl-NL'),
+  },
+  {
+    kind: 'a German tax number',
+    pattern: /(?<![\w.])\d(?: ?\d){10}(?!\w)/g,
+    near: /\b(?:steuer-?id|steuer-?identifikationsnummer|idnr|german tax)\b/i,
+    valid: taxId('de-DE'),
+  },
+  {
+    kind: 'a Polish identity number',
+    pattern: /(?<!\w)\d{11}(?!\w)/g,
+    near: /\bpesel\b/i,
+    valid: taxId('pl-PL'),
+  },
+  {
+    kind: 'a Brazilian tax number',
+    pattern: /(?<!\w)\d{3}\.\d{3}\.\d{3}-\d{2}(?!\w)/g,
+    valid: (found, validator) => validator.isTaxID(found, 'pt-BR'),
+  },
+  {
+    kind: 'a Spanish identity number',
+    pattern: /(?<!\w)(?:\d{8}|[XYZ]\d{7})-?[A-Z](?!\w)/g,
+    valid: (found, validator) => validator.isIdentityCard(bare(found), 'ES'),
+  },
+  {
+    kind: 'an Italian tax code',
+    pattern: /(?<!\w)[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z](?!\w)/g,
+    valid: taxId('it-IT'),
+  },
+]
+
+/** How far around a number the word may stand that says what it is, in characters. */
+const BEFORE = 40
+const BEHIND = 20
+
+const detectorOf = ({ kind, pattern, near, notAfter, valid }: Pattern): Detector => ({
+  kind,
+  async find(text) {
+    const found = [...text.matchAll(pattern)].map(({ 0: match, index: start }) => ({
+      match,
+      start,
+      end: start + match.length,
+    }))
+    if (found.length === 0) return []
+    const validator = await load()
+    return found.filter(({ match, start, end }) => {
+      const before = text.slice(Math.max(0, start - BEFORE), start)
+      if (near && !near.test(before) && !near.test(text.slice(end, end + BEHIND))) return false
+      return !notAfter?.test(before) && (valid?.(match, validator) ?? true)
+    })
+  },
+})
+
+/** Characters of the longest IBAN, with a space after each of them. */
+const LONGEST_IBAN = 2 * 34
+
+/** IBANs, together or in groups: groups are added until the number of that country is complete and its check holds. */
+async function ibansIn(text: string): Promise<Span[]> {
+  const spans: Span[] = []
+  for (const { index: start } of text.matchAll(/(?<![\p{L}\p{N}])[a-z]{2}\d{2}(?=[ -]?[a-z0-9])/giu)) {
+    const validator = await load()
+    let number = ''
+    for (const { 1: group = '', index } of text.slice(start, start + LONGEST_IBAN).matchAll(/([a-z0-9]+)[ -]?/giy)) {
+      number += group
+      if (validator.isIBAN(number.toUpperCase())) spans.push({ start, end: start + index + group.length })
+    }
+  }
+  return spans
+}
+
+/** What has a form, in the order in which it is looked for. */
+export const patternDetectors: readonly Detector[] = [{ kind: 'an IBAN', find: ibansIn }, ...PATTERNS.map(detectorOf)]

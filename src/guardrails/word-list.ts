@@ -1,0 +1,25 @@
+// Moderation by lists of words: deterministic and easy to foresee, but no judgement. It knows no context and one language.
+import type { BuiltIn } from './define.ts'
+
+/** Words and phrases by what they are about; each is a piece of a regular expression, in lower case, for whole words. */
+export type WordLists = Readonly<Record<string, readonly string[]>>
+
+/** Characters without a width or a meaning, by which words are hidden. */
+const INVISIBLE = /[\u00ad\u200b-\u200f\u2060\ufeff]/g
+const folded = (text: string) => text.normalize('NFKC').replace(INVISIBLE, '').toLowerCase().replace(/\s+/g, ' ')
+
+/** A guardrail over lists of words; its reason names what the found ones are about. */
+export function wordGuardrail(name: string, lists: WordLists): BuiltIn {
+  const topics = Object.entries(lists).map(([topic, words]) => ({
+    topic,
+    pattern: new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`, 'u'),
+  }))
+  return {
+    name,
+    async check(texts) {
+      const fold = texts.map(folded)
+      const found = topics.filter(({ pattern }) => fold.some((text) => pattern.test(text)))
+      return found.length === 0 ? null : `it is about ${found.map(({ topic }) => topic).join(' and ')}`
+    },
+  }
+}

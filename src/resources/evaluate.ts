@@ -1,0 +1,95 @@
+// Evaluators at work: what one makes of some texts.
+import { ApiError } from '../contract/error.ts'
+import type { EvaluatorFields } from '../contract/evaluator.ts'
+import type { Evaluation } from '../contract/trace.ts'
+import { quote } from '../contract/validation.ts'
+import type { Ask } from '../gateway/ask.ts'
+import type { Judged } from '../gateway/guardrails.ts'
+import { fillText } from '../gateway/variables.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { kindOf, passing, together } from './evaluator-value.ts'
+
+/** What an evaluator says of some texts. */
+export interface Result extends Evaluation {
+  /** What is wrong with them, or with its own answer; null when it says nothing of it. */
+  reason: string | null
+}
+
+/** What an evaluator works with. */
+export interface Working {
+  session: Session
+  ask: Ask
+  judged: Judged
+}
+
+/**
+ * Has an evaluator judge some texts: a model all of them together, a schema each of them.
+ * @throws ApiError when the evaluator or its model cannot be used, naming it.
+ */
+export async function evaluate(evaluator: EvaluatorFields, working: Working): Promise<Result> {
+  try {
+    return await (evaluator.type === 'llm_eval' ? askModel(evaluator, working) : checkSchema(evaluator, working.judged))
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { status, code, message, headers } = error
+    throw new ApiError(status, code, `the evaluator ${JSON.stringify(evaluator.key)} failed: ${message}`, { headers })
+  }
+}
+
+/** Problems that are told at most. */
+const MOST_PROBLEMS = 3
+
+async function checkSchema({ schema = {} }: EvaluatorFields, { texts }: Judged): Promise<Result> {
+  const { SchemaError, violations } = await import('../lib/json-schema.ts')
+  const problems: string[] = []
+  for (const text of texts) {
+    try {
+      problems.push(...(await violations(schema, JSON.parse(text))))
+    } catch (error) {
+      if (error instanceof SchemaError)
+        throw new ApiError(400, 'invalid_schema', `its schema is malformed: ${error.message}`)
+      if (!(error instanceof SyntaxError)) throw error
+      problems.push('it is not JSON')
+    }
+  }
+  const reason = problems.length === 0 ? null : problems.slice(0, MOST_PROBLEMS).join('; ')
+  return { value: reason === null, reason, model: null, fixture: null, synthesized: false }
+}
+
+async function askModel(evaluator: EvaluatorFields, { session, ask, judged }: Working): Promise<Result> {
+  const { model = '', prompt = '', repetitions = 1, guardrail_config: config } = evaluator
+  const { schema: value, says, read, plausible } = kindOf(evaluator)
+  const question = {
+    model,
+    system: `You judge a text. Answer with JSON alone: {"value": ...}, where the value is ${says}.`,
+    user: filled(prompt, judged),
+    schema: { type: 'object', properties: { value }, required: ['value'], additionalProperties: false },
+  }
+  const answers = []
+  for (let round = 0; round < repetitions; round++) answers.push(await ask(session, question, judged.signal))
+  const [{ fixture, synthesized } = { fixture: null, synthesized: false }] = answers
+  const about = { model, fixture, synthesized }
+  // Nobody has scripted a verdict, so the one that lets the call go on is taken.
+  if (synthesized) return { ...about, value: config ? passing(config) : plausible, reason: null }
+  const values = answers.map(({ text }) => read(String(valueIn(text)).trim()))
+  const unread = values.indexOf(null)
+  if (unread < 0) return { ...about, value: together(values), reason: null }
+  return { ...about, value: null, reason: `its model answered ${quote(answers[unread]?.text)}, which is not ${says}` }
+}
+
+/** The prompt with what is judged in it, or behind it when it has no place for it. */
+function filled(prompt: string, { texts, input }: Judged): string {
+  const output = texts.join('\n\n')
+  const full = fillText(prompt, { log: { output, input }, output, input })
+  return full === prompt ? `${prompt}\n\n${output}` : full
+}
+
+/** What stands in an answer: the value of the object that was asked for, or the answer itself. */
+function valueIn(text: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null && 'value' in parsed ? parsed.value : parsed
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,39 @@
+// Runs one evaluator on a text, as a guardrail would, to see what it makes of it.
+import { type EvaluatorFields, RunAnswer, RunBody } from '../contract/evaluator.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { notFound } from './define.ts'
+import { evaluate } from './evaluate.ts'
+import { passes } from './evaluator-value.ts'
+import { evaluators } from './evaluators.ts'
+import type { ResourceDeps } from './routes.ts'
+
+export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Route {
+  return asRoute({
+    method: 'post',
+    path: '/_understudy/evaluators/:id/run',
+    tag: 'Evaluators',
+    summary: 'Run an evaluator',
+    description:
+      'What an evaluator, by id or key, or a built-in guardrail makes of a text. Models are answered for as in any call.',
+    operationId: 'runEvaluator',
+    examples: { polite: { text: 'Thank you for waiting. Your parcel is on its way.' } },
+    body: RunBody,
+    response: RunAnswer,
+    errors: [400, 404, 413, 415],
+    async handle({ request, params: { id = '' }, body: { text, input } }) {
+      const { session } = await callOf(request)
+      const judged = { texts: [text], input, signal: request.signal }
+      const builtIn = guardrails.ids().includes(id) ? await guardrails.find(id, session, 'id') : undefined
+      if (builtIn) {
+        const { outcome, reason } = await builtIn(judged)
+        const passed = outcome === 'passed'
+        return { id, key: id, passed, reason, value: passed, model: null, fixture: null, synthesized: false }
+      }
+      const evaluator = session.records.lookUp(evaluators.kind, id) as unknown as EvaluatorFields | undefined
+      if (!evaluator) throw notFound(evaluators, id, 'id')
+      const { _id, key, guardrail_config: config } = evaluator
+      const result = await evaluate(evaluator, { session, ask, judged })
+      return { id: _id, key, passed: config ? passes(result.value, config) : null, ...result }
+    },
+  })
+}

@@ -1,0 +1,61 @@
+// What goes by the id of a guardrail: those built in, and the evaluators of the workspace by key or id.
+import { ApiError } from '../contract/error.ts'
+import type { EvaluatorFields } from '../contract/evaluator.ts'
+import type { Ask } from '../gateway/ask.ts'
+import type { Check, Guardrails } from '../gateway/guardrails.ts'
+import type { BuiltIn } from '../guardrails/define.ts'
+import { builtIns } from '../guardrails/index.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { evaluate } from './evaluate.ts'
+import { passes, wanted } from './evaluator-value.ts'
+import { evaluators } from './evaluators.ts'
+
+/** What guardrails are found and run with. */
+export interface GuardrailDeps {
+  /** The word before the ids of those built in. */
+  namespace: string
+  /** Fills the workspace of a session that is new. */
+  prepare(session: Session): Promise<void>
+  ask: Ask
+}
+
+/** The guardrails of every session. */
+export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardrails {
+  const byId = new Map(builtIns.map((one) => [`${namespace}_${one.name}`, one]))
+  return {
+    ids: () => [...byId.keys()],
+    async find(id, session, param) {
+      const builtIn = byId.get(id)
+      if (builtIn) return builtInCheck(builtIn)
+      await prepare(session)
+      const found = session.records.lookUp(evaluators.kind, id) as unknown as EvaluatorFields | undefined
+      return found && evaluatorCheck(found, { session, ask, param })
+    },
+  }
+}
+
+const builtInCheck =
+  ({ check }: BuiltIn): Check =>
+  async ({ texts }) => {
+    const reason = await check(texts)
+    return { outcome: reason === null ? 'passed' : 'blocked', reason, evaluation: null }
+  }
+
+function evaluatorCheck(
+  evaluator: EvaluatorFields,
+  { param, ...working }: { session: Session; ask: Ask; param: string },
+): Check {
+  const { guardrail_config: config, key } = evaluator
+  if (!config) {
+    const message = `the evaluator ${JSON.stringify(key)} has no guardrail_config, which says what passes; update it with one, such as {"enabled": true, "type": "boolean", "value": true}`
+    throw new ApiError(400, 'guardrail_not_configured', message, { param })
+  }
+  return async (judged) => {
+    if (!config.enabled)
+      return { outcome: 'unchecked', reason: 'its guardrail_config is not enabled', evaluation: null }
+    const { reason, ...evaluation } = await evaluate(evaluator, { ...working, judged })
+    if (passes(evaluation.value, config)) return { outcome: 'passed', reason: null, evaluation }
+    const why = reason ?? `it gave ${JSON.stringify(evaluation.value)}, and what passes is ${wanted(config)}`
+    return { outcome: config.alert_on_failure ? 'alerted' : 'blocked', reason: why, evaluation }
+  }
+}

@@ -1,0 +1,41 @@
+// The people on whose behalf calls are made: contacts of the workspace from their first call on.
+import { ContactBody } from '../contract/contact.ts'
+import type { Fields } from '../contract/record.ts'
+import type { People } from '../gateway/handle.ts'
+import type { Settings } from '../gateway/settings.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { contacts } from './contacts.ts'
+import { createRecord } from './verbs.ts'
+import { workOf } from './work.ts'
+
+/** Makes contacts of people; `prepare` fills the workspace of a session that is new. */
+export const peopleOf = (prepare: (session: Session) => Promise<void>): People => ({
+  async meet(identity, { session, caller: who }) {
+    const caller = who()
+    const known = () => session.records.byKey(contacts.kind, caller.workspace, '', identity.id) !== undefined
+    if (known()) return
+    const contact = contactOf(identity)
+    if (!contact) return
+    await prepare(session)
+    await session.transact(() => {
+      // Calls at the same time may bring the same person.
+      if (!known()) createRecord(contacts, workOf(session, caller), contact)
+    })
+  },
+})
+
+/** The contact that a person is, with the fields that a contact can have; nobody when the id is none for contacts. */
+function contactOf({ id, display_name, email, logo_url, tags, metadata }: NonNullable<Settings['identity']>) {
+  const given = {
+    external_id: id,
+    display_name,
+    email,
+    avatar_url: logo_url,
+    tags,
+    metadata: metadata && Object.assign({}, ...metadata),
+  }
+  const fits = ([field, value]: [string, unknown]) =>
+    value !== undefined && ContactBody.shape[field as keyof typeof given].safeParse(value).success
+  const contact: Fields = Object.fromEntries(Object.entries(given).filter(fits))
+  return contact.external_id === undefined ? undefined : contact
+}
