@@ -1,4 +1,6 @@
 // Calls with one fault of a scenario, and all that can be known of them afterwards: the bytes, the trace and the report.
+import { forwardBackend } from '../../src/backends/forward/backend.ts'
+import { network } from '../../src/backends/forward/transport.ts'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { StoredTrace } from '../../src/contract/trace.ts'
 import { createTestApp } from './app.ts'
@@ -58,7 +60,9 @@ const SESSION = '/s/rehearsal'
 export function rehearsal(answers?: (operation: string, stream: boolean) => string) {
   const upstream = answers && providerOf(answers)
   const section = { value: upstream ? { openai: at(upstream.url) } : {}, placeOf: () => '' }
-  const app = createTestApp({ forwarding: readForwarding({ section, backend: 'fixture', environment: {} }) })
+  const { upstreams } = readForwarding({ section, backend: 'fixture', environment: {} })
+  // The answers of the provider on loopback come at once, so that faults alone take time: the clock may be virtual.
+  const app = createTestApp({}, undefined, upstream && forwardBackend(upstreams, network))
   return {
     app,
     /** Makes one call; every one begins the scenario anew, or ends it. */
