@@ -1,13 +1,10 @@
 // What verify says of a session: counts, order, waits, cancelled calls, fixtures, rules and expectations.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { readConfig } from '../src/config.ts'
 import type { Verification } from '../src/contract/verification.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
+import { refuses, scripted } from './support/scripted.ts'
 
 let app: TestApp
 beforeEach(() => {
@@ -175,14 +172,9 @@ describe('wait', () => {
 })
 
 test('a client that calls again too early is told from one that waits', async () => {
-  const LIMIT = JSON.stringify({ error: { message: 'slow down', type: 'rate_limit', param: null, code: 'rate' } })
-  const upstream = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch: () => new Response(LIMIT, { status: 429, headers: { 'retry-after': '20' } }),
-  })
   app.close()
-  app = createTestApp(forwardingTo(`${upstream.url.href}v1`))
+  const busy = scripted(() => refuses(429, { 'retry-after': '20' }))
+  app = createTestApp({}, undefined, busy)
   const refused = await call('busy')
   expect({ status: refused.status, wait: refused.headers.get('retry-after') }).toEqual({ status: 429, wait: '20' })
   await app.post('/_understudy/sessions/default/clock', { advance: '20s' })
@@ -193,15 +185,7 @@ test('a client that calls again too early is told from one that waits', async ()
   expect(waits).toMatchObject({ told: 3, kept: 1, broken: [{ retry_after_ms: 20_000, called_again_after_ms: 19_000 }] })
   expect(paths['client retry']).toBe(2)
   expect(ok).toBe(false)
-  await upstream.stop(true)
 })
-const forwardingTo = (url: string) => {
-  const text = `providers:\n  openai:\n    backend: forward\n    base_url: ${url}\n    api_key: key\n`
-  const path = join(mkdtempSync(join(tmpdir(), 'understudy-')), 'understudy.yaml')
-  writeFileSync(path, text)
-  return { forwarding: readConfig({ config: path, clock: 'virtual' }, {}).forwarding }
-}
-
 test('a call that the client gives up is shown with what became of it', async () => {
   await play(outage)
   await app.post('/_understudy/sessions/default/clock', { freeze: true })
