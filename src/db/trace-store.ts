@@ -58,10 +58,7 @@ export interface TraceStore {
   lastSeq(): number
 }
 
-/** Traces are removed in lots of this part of what is kept, so that finding the oldest costs a call next to nothing. */
-const LOT = 0.01
-
-/** Traces of a database, the newest `keep` of them and at most a hundredth more; all when left out. */
+/** Traces of a database: those of the newest `keep` calls, all when left out. */
 export function traceStore(
   connection: Database,
   writer: Pick<Writer, 'write'>,
@@ -86,16 +83,11 @@ export function traceStore(
       left: place('left'),
     })
     .prepare()
-  const lot = Math.max(1, Math.floor(keep * LOT))
-  let fresh = 0
+  const drop = database
+    .delete(traces)
+    .where(lte(traces.seq, place('last')))
+    .prepare()
   let dropped = 0
-  /** Removes the oldest that are too many; belongs to the transaction that adds one. */
-  const drop = () => {
-    if (++fresh < lot) return
-    fresh = 0
-    const oldest = database.select({ seq: traces.seq }).from(traces).orderBy(desc(traces.seq)).limit(1).offset(keep)
-    dropped += database.delete(traces).where(lte(traces.seq, oldest)).run().changes
-  }
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   return {
     record: (seq, trace, stored) =>
@@ -110,7 +102,7 @@ export function traceStore(
           record: JSON.stringify(trace),
           ...stored,
         })
-        drop()
+        dropped += drop.run({ last: seq - keep }).changes
       }),
     list({ model, status, thread, since, until, after, limit }) {
       const conditions: (SQL | undefined)[] = [
