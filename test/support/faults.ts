@@ -1,8 +1,7 @@
 // Calls with one fault of a scenario, and all that can be known of them afterwards: the bytes, the trace and the report.
-import { readForwarding } from '../../src/config/providers.ts'
 import type { StoredTrace } from '../../src/contract/trace.ts'
 import { createTestApp } from './app.ts'
-import { at, startProvider } from './forward.ts'
+import { at, backendOf, startProvider } from './forward.ts'
 
 /** The three operations that stream, with a call of each whose answer has characters of several bytes. */
 export const STREAMING: Readonly<Record<string, { path: string; body: object; streamed: object }>> = {
@@ -57,8 +56,8 @@ const SESSION = '/s/rehearsal'
 /** Where faults are rehearsed: on fixtures, or on a provider on loopback that answers each operation with the given bytes. */
 export function rehearsal(answers?: (operation: string, stream: boolean) => string) {
   const upstream = answers && providerOf(answers)
-  const section = { value: upstream ? { openai: at(upstream.url) } : {}, placeOf: () => '' }
-  const app = createTestApp({ forwarding: readForwarding({ section, backend: 'fixture', environment: {} }) })
+  const backend = upstream && backendOf({ openai: at(upstream.url) })
+  const app = createTestApp({}, undefined, backend)
   return {
     app,
     /** Makes one call; every one begins the scenario anew, or ends it. */
