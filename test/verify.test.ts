@@ -4,7 +4,6 @@ import type { Verification } from '../src/contract/verification.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
-import { refuses, scripted } from './support/scripted.ts'
 
 let app: TestApp
 beforeEach(() => {
@@ -172,9 +171,10 @@ describe('wait', () => {
 })
 
 test('a client that calls again too early is told from one that waits', async () => {
-  app.close()
-  const busy = scripted(() => refuses(429, { 'retry-after': '20' }))
-  app = createTestApp({}, undefined, busy)
+  await play({
+    name: 'busy',
+    rules: [{ name: 'limit', fault: { type: 'http-error', status: 429, retry_after: '20s' } }],
+  })
   const refused = await call('busy')
   expect({ status: refused.status, wait: refused.headers.get('retry-after') }).toEqual({ status: 429, wait: '20' })
   await app.post('/_understudy/sessions/default/clock', { advance: '20s' })

@@ -96,7 +96,8 @@ const tasks = {
   test() {
     check()
     build(bun)
-    run(bun, ['test', ...rest])
+    // Some tests start programs or browsers, and machines of CI may be busy.
+    run(bun, ['test', '--timeout', '30000', ...rest])
   },
   check,
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),

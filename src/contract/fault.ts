@@ -70,7 +70,10 @@ export interface Injected {
   rule: string
   apply(
     next: Next,
-    context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call'>,
+    context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call'> & {
+      /** Is told when it turns out to have no effect. */
+      skipped(): void
+    },
   ): Promise<Reply>
 }
 

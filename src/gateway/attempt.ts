@@ -79,7 +79,7 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
       attempt: tried.number,
       now: clock.now(),
     })
-    const reply = await (faults ? withFaults(faults, answer, { about, applied: record.fault }) : answer())
+    const reply = await (faults ? withFaults(faults, answer, { about, applied: record.faults }) : answer())
     const content = await read(reply, { operation, stream, signal })
     if (content.kind === 'whole') {
       record.contentBegan()
@@ -104,12 +104,13 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
 export function withFaults(
   faults: readonly Injected[],
   answer: Next,
-  { about, applied }: { about: Parameters<Injected['apply']>[1]; applied: (rule: string) => void },
+  { about, applied }: { about: Omit<Parameters<Injected['apply']>[1], 'skipped'>; applied: string[] },
 ): Promise<Reply> {
   const heard = faults.reduceRight<Next>(
     (next, fault) => () => {
-      applied(fault.rule)
-      return fault.apply(next, about)
+      applied.push(fault.rule)
+      const skipped = () => void applied.splice(applied.indexOf(fault.rule), 1)
+      return fault.apply(next, { ...about, skipped })
     },
     answer,
   )

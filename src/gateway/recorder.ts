@@ -30,8 +30,8 @@ export interface Ending {
 /** An attempt being recorded. */
 export interface AttemptRecording {
   contentBegan(): void
-  /** Names a rule of the scenario that was applied. */
-  fault(name: string): void
+  /** Rules of the scenario that are applied to it. */
+  readonly faults: string[]
   /** Notes how it ended; an answer when there is no failure. */
   end(failure?: Failure): void
 }
@@ -55,8 +55,8 @@ export interface Recording {
   retrieval(found: RetrievalRecord): void
   /** Notes the scenario that is played. */
   playing(scenario: Playing | undefined): void
-  /** Names a rule of the scenario that was applied to what the client hears. */
-  fault(rule: string): void
+  /** Rules of the scenario that are applied to what the client hears. */
+  readonly faults: string[]
   /** Notes the answer that is told. */
   answered(answer: Answer): void
   /** Saves the trace of a call that a fault answered; does nothing when the answer behind it was told to its end. */
@@ -186,9 +186,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
         contentBegan() {
           record.first_content_ms ??= clock.now() - started
         },
-        fault(name) {
-          record.faults.push(name)
-        },
+        faults: record.faults,
         end(ended) {
           if (over) return
           over = true
@@ -208,7 +206,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
     answered(answer) {
       current = answer
     },
-    fault: (rule) => void steps.faults.push(rule),
+    faults: steps.faults,
     heard({ status, headers: sent }) {
       if (saved) return Promise.resolve()
       const outcome = failure?.kind ?? (status < 400 ? 'answered' : 'refused')

@@ -16,7 +16,7 @@ export async function respondThroughFaults(
   const { operation, request, session, stream, signal, recording } = running
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
   try {
-    const reply = await withFaults(faults, answer, { about, applied: recording.fault })
+    const reply = await withFaults(faults, answer, { about, applied: recording.faults })
     const save = () => recording.heard(reply)
     return await put(
       await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }),

@@ -73,7 +73,7 @@ async function played(route: Route, input: RouteInput, { session, run, reads }: 
   const applied: string[] = []
   const reply = await withFaults(run.faults(facts), () => answered(route, input, call), {
     about: { ...about, call, clock, signal: request.signal },
-    applied: (rule) => applied.push(rule),
+    applied,
   })
   const headers = { 'x-understudy-scenario': run.name, 'x-understudy-faults': applied.join(', ') }
   return put({ ...reply, headers: { ...reply.headers, ...headers } }, undefined)

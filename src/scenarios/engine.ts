@@ -77,13 +77,14 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Beginnin
     return [
       {
         rule: rule.name,
-        apply(next, given) {
+        apply(next, { skipped: told, ...given }) {
           let skipped = false
           counter.applied++
           const skip = (reason: string) => {
             if (skipped) return
             skipped = true
             counter.applied--
+            told()
             counter.skipped[reason] = (counter.skipped[reason] ?? 0) + 1
           }
           const provider = given.model.slice(0, given.model.indexOf('/'))

@@ -1,7 +1,10 @@
 // Calls with one fault of a scenario, and all that can be known of them afterwards: the bytes, the trace and the report.
+import { forwardBackend } from '../../src/backends/forward/backend.ts'
+import { network } from '../../src/backends/forward/transport.ts'
+import { readForwarding } from '../../src/config/providers.ts'
 import type { StoredTrace } from '../../src/contract/trace.ts'
 import { createTestApp } from './app.ts'
-import { at, backendOf, startProvider } from './forward.ts'
+import { at, startProvider } from './forward.ts'
 
 /** The three operations that stream, with a call of each whose answer has characters of several bytes. */
 export const STREAMING: Readonly<Record<string, { path: string; body: object; streamed: object }>> = {
@@ -56,8 +59,10 @@ const SESSION = '/s/rehearsal'
 /** Where faults are rehearsed: on fixtures, or on a provider on loopback that answers each operation with the given bytes. */
 export function rehearsal(answers?: (operation: string, stream: boolean) => string) {
   const upstream = answers && providerOf(answers)
-  const backend = upstream && backendOf({ openai: at(upstream.url) })
-  const app = createTestApp({}, undefined, backend)
+  const section = { value: upstream ? { openai: at(upstream.url) } : {}, placeOf: () => '' }
+  const { upstreams } = readForwarding({ section, backend: 'fixture', environment: {} })
+  // The answers of the provider on loopback come at once, so that faults alone take time: the clock may be virtual.
+  const app = createTestApp({}, undefined, upstream && forwardBackend(upstreams, network))
   return {
     app,
     /** Makes one call; every one begins the scenario anew, or ends it. */
