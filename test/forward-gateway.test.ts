@@ -93,7 +93,7 @@ describe('a provider that fails', () => {
   test('401: its message is told, without the key, in the answer and in the trace', async () => {
     const app = appWith({ mine: at(failing(401).url) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m' })
-    expect(errorOf(answer.text, 401).message).toBe('no: [key]')
+    expect(errorOf(answer.text, 401).message).toBe('no: [key] (mine)')
     expect(JSON.stringify(await app.traceOf(answer))).not.toContain(KEY)
   })
 })

@@ -32,6 +32,6 @@ const BAD_ANSWER = 502
 export function streamFailure({ name, key }: Upstream, error: unknown): Error {
   if (error === undefined) return new ConnectionFailure(`${name} ended the stream before the answer was complete`)
   const { message = '', type, statusCode } = error as { message?: string; type?: string; statusCode?: number }
-  const told = withoutKey(message, key) || `${name} broke the stream off`
+  const told = message ? `${withoutKey(message, key)} (${name})` : `${name} broke the stream off`
   return new ApiError(statusCode ?? BAD_ANSWER, type ?? 'provider_error', told)
 }
