@@ -133,10 +133,21 @@ describe("the provider's id of a call", () => {
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })
     expect(eventsOf(answer.text)).toMatchObject([{}, { error: { message: 'lost it (mine, request req_7)' } }])
   })
+
+  test('stands behind an error that a model package finds in a stream', async () => {
+    const headers = { 'content-type': 'text/event-stream', 'request-id': 'req_8' }
+    const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+    const text = `event: error\ndata: ${JSON.stringify(overloaded)}\n\n`
+    const app = appWith({ claude: at(provider(() => new Response(text, { headers })).url, { kind: 'anthropic' }) })
+    const answer = await app.post(CHAT, { ...HELLO, model: 'claude/m', stream: true })
+    expect(errorOf(answer.text, 529).message).toBe('Overloaded (claude, request req_8)')
+    expect(answer.headers.get('request-id')).toBe('req_8')
+    expect((await app.traceOf(answer)).attempts).toMatchObject([{ request_id: 'req_8' }])
+  })
 })
 
 describe('a virtual clock, which would not wait for a provider, is refused', () => {
-  const virtual = { name: 'night', clock: 'virtual', rules: [] }
+  const virtual = { name: 'night', clock: 'virtual', rules: [{ name: 'slow', fault: { type: 'delay', delay: '1s' } }] }
   const rows: [string, string, string, object][] = [
     ['for a new session', 'POST', '/_understudy/sessions', { name: 'a', clock: 'virtual' }],
     ['for a new session by its scenario', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],

@@ -5,7 +5,7 @@ import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply
 import { quote } from '../contract/validation.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
-import { requestIdOf } from '../providers/request-id.ts'
+import { attributed } from '../providers/request-id.ts'
 import { Refusal, TimedOut, Unreadable } from './outcome.ts'
 
 /** A reply as an answer of this API. */
@@ -40,8 +40,7 @@ export async function read(reply: Reply, reading: Reading): Promise<Content> {
 
 /** A provider's error in its own words; behind those of a real one stand its name and its id of the call. */
 function refusal({ message, code, param }: ProviderError, { headers, provider }: Reply, status: number): Refusal {
-  const id = requestIdOf(headers)
-  const told = provider ? `${message} (${provider}${id ? `, request ${id}` : ''})` : message
+  const told = provider ? attributed(message, provider, headers) : message
   return new Refusal({ status, code: code ?? 'provider_error', message: told, param: param ?? null, headers })
 }
 

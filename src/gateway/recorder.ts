@@ -197,7 +197,9 @@ export function startRecording({ operation, text, retained, session }: Call): Re
           if (over) return
           over = true
           record.duration_ms = clock.now() - started - record.started_ms
-          if (ended) Object.assign(record, { outcome: ended.kind, status: ended.status, error: ended.message })
+          if (!ended) return
+          record.request_id ??= requestIdOf(ended.headers) ?? null
+          Object.assign(record, { outcome: ended.kind, status: ended.status, error: ended.message })
         },
       }
     },

@@ -9,3 +9,9 @@ export const namesCall = (header: string): boolean => (HEADERS as readonly strin
 /** The provider's id of a call by the headers of its reply, in lower case; undefined when it gave none. */
 export const requestIdOf = (headers: Readonly<Record<string, string>>): string | undefined =>
   HEADERS.map((name) => headers[name]).find((id) => id)
+
+/** A provider's own words, with its name and its id of the call behind them. */
+export function attributed(message: string, provider: string, headers: Readonly<Record<string, string>>): string {
+  const id = requestIdOf(headers)
+  return `${message} (${provider}${id ? `, request ${id}` : ''})`
+}
