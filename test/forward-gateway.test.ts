@@ -147,7 +147,11 @@ describe("the provider's id of a call", () => {
 })
 
 describe('a virtual clock, which would not wait for a provider, is refused', () => {
-  const virtual = { name: 'night', clock: 'virtual', rules: [{ name: 'slow', fault: { type: 'http-error', status: 503 } }] }
+  const virtual = {
+    name: 'night',
+    clock: 'virtual',
+    rules: [{ name: 'slow', fault: { type: 'http-error', status: 503 } }],
+  }
   const rows: [string, string, string, object][] = [
     ['for a new session', 'POST', '/_understudy/sessions', { name: 'a', clock: 'virtual' }],
     ['for a new session by its scenario', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],

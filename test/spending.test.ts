@@ -1,10 +1,12 @@
 // Guard rails for the user's money: what is forwarded is counted, and refused beyond --max-calls and --max-cost.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { createSpending } from '../src/backends/forward/spending.ts'
 import { describeForwarding, readForwarding } from '../src/config/providers.ts'
 import { type Config, readConfig } from '../src/config.ts'
+import type { Reply } from '../src/contract/reply.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
-import { at, HELLO, startProvider } from './support/forward.ts'
+import { at, HELLO, startProvider, textIn } from './support/forward.ts'
 
 const CHAT = '/v2/router/chat/completions'
 const stops: (() => unknown)[] = []
@@ -86,8 +88,11 @@ describe('--max-calls', () => {
     expect(upstream.seen).toHaveLength(2)
     expect(await spendingOf(app)).toMatchObject({ calls: 2 })
     const other = start({ max_calls: 1 })
-    const speech = await other.app.post('/v2/router/images/generations', { model: 'anthropic/claude', prompt: 'a cat' })
-    errorOf(speech.text, 400)
+    const picture = await other.app.post('/v2/router/images/generations', {
+      model: 'anthropic/claude',
+      prompt: 'a cat',
+    })
+    errorOf(picture.text, 400)
     expect(await spendingOf(other.app)).toMatchObject({ calls: 0 })
   })
 })
@@ -111,6 +116,17 @@ describe('--max-cost', () => {
     const { message } = errorOf((await ask(model, more)).text, 429)
     expect(message).toContain(`have cost ${2 * COST} of at most ${COST + 1} USD by list price (--max-cost)`)
     expect(upstream.seen).toHaveLength(2)
+  })
+
+  test('the usage in the last event of a responses stream is counted', async () => {
+    const usage = { input_tokens: 1_000_000, output_tokens: 100_000 }
+    const event = `event: response.completed\ndata: ${JSON.stringify({ type: 'response.completed', response: { usage } })}\n\n`
+    const spending = createSpending({ calls: undefined, cost: 1 })
+    const bytes = new Response(event).body ?? new Uint8Array()
+    const body = { kind: 'bytes' as const, contentType: 'text/event-stream', bytes }
+    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+    expect(await textIn(await spending.forward({ model: 'openai/gpt-4o' }, async () => reply))).toBe(event)
+    expect(spending.spent()).toEqual({ calls: 1, cost: COST, unpriced: 0 })
   })
 
   test('an answer of a model package is counted', async () => {
