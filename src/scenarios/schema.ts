@@ -152,7 +152,7 @@ export const ScenarioFile = z
     rules: z.array(Rule).min(1),
     expect: z.array(Expectation).default([]),
   })
-  .superRefine(({ rules }, context) => {
+  .superRefine(({ rules, expect }, context) => {
     for (const [index, { name }] of rules.entries()) {
       if (rules.findIndex((other) => other.name === name) !== index)
         context.addIssue({
@@ -160,6 +160,17 @@ export const ScenarioFile = z
           path: ['rules', index, 'name'],
           message: `must be unlike all others, got ${JSON.stringify(name)} again`,
         })
+    }
+    const names = rules.map(({ name }) => name)
+    const refuseUnknown = ({ rule }: Like, path: (string | number)[]) => {
+      if (rule === undefined || names.includes(rule)) return
+      const valid = names.map((name) => JSON.stringify(name)).join(', ')
+      const message = `must be the name of a rule: ${valid}; got ${JSON.stringify(rule)}`
+      context.addIssue({ code: 'custom', path: ['expect', ...path, 'rule'], message })
+    }
+    for (const [index, expectation] of expect.entries()) {
+      refuseUnknown(expectation, [index])
+      for (const [place, like] of (expectation.order ?? []).entries()) refuseUnknown(like, [index, 'order', place])
     }
   })
 export type ScenarioFile = z.infer<typeof ScenarioFile>
