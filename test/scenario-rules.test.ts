@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from './support/app.ts'
 import { bodyOf, CHAT, MODEL, user } from './support/chat.ts'
+import { errorOf } from './support/errors.ts'
 import { playing } from './support/scenario.ts'
 
 const app = createTestApp()
@@ -182,14 +183,38 @@ describe('a file as people write it', () => {
     expect(verdict).toMatchObject({ ok: true, expectations: [{ met: true }, { met: true }] })
   })
 
-  test('may only expect of rules that it has', async () => {
-    const body = { name: 'x', rules, expect: [{ order: [{ rule: 'then the stream is cut' }, { rule: 'the third' }] }] }
+  const one = rules.slice(0, 1).map((rule) => ({ ...rule, when: {} }))
+  const mistakes: [name: string, patch: object, message: string][] = [
+    [
+      'an expectation of a rule that is not there',
+      { expect: [{ rule: 'the third' }] },
+      `'expect[0].rule' must be the name of a rule: "${one[0]?.name}", got "the third"`,
+    ],
+    [
+      'the same in an order',
+      { expect: [{ order: [{ rule: one[0]?.name }, { rule: 'the third' }] }] },
+      `'expect[0].order[1].rule' must be the name of a rule: "${one[0]?.name}", got "the third"`,
+    ],
+    [
+      'a target',
+      { rules: [{ ...one[0], match: { target: 'second' } }] },
+      "'rules[0].match.target' must be 'primary', 'fallback', 'fallback 1' or a position from 0, got \"second\"",
+    ],
+    [
+      'a range',
+      { rules: [{ ...one[0], when: { calls: 'two' } }] },
+      "'rules[0].when.calls' must be a number, or a range such as '1-3' or '2+', got \"two\"",
+    ],
+    [
+      'a range that ends before it begins',
+      { rules: [{ ...one[0], when: { calls: '3-1' } }] },
+      "'rules[0].when.calls' must not end before it begins",
+    ],
+  ]
+  test.each(mistakes)('is refused for %s', async (_, patch, message) => {
     const headers = { 'content-type': 'application/json' }
-    const answer = await app.fetch('/_understudy/scenario', { method: 'PUT', headers, body: JSON.stringify(body) })
-    expect(answer.status).toBe(400)
-    const { message } = answer.json()
-    expect(message).toContain(
-      '\'expect[0].order[1].rule\' must be the name of a rule: "the first two calls are refused"',
-    )
+    const body = JSON.stringify({ name: 'wrong', rules: one, ...patch })
+    const answer = await app.fetch('/_understudy/scenario', { method: 'PUT', headers, body })
+    expect(errorOf(answer.text, 400).message).toContain(message)
   })
 })
