@@ -1,4 +1,4 @@
-// Who may call, and as which session: the rules that every path shares (DESIGN.md section 5).
+// Who may call, and as which session: the rules that every path shares.
 import { ApiError } from './contract/error.ts'
 import type { Caller } from './contract/record.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'

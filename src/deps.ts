@@ -20,6 +20,7 @@ import type { Knowledge } from './gateway/knowledge.ts'
 import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
 import type { SeedFile } from './resources/seed-file.ts'
+import type { Scenario } from './scenarios/engine.ts'
 import { createRuns, type Runs } from './scenarios/runs.ts'
 import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
@@ -35,6 +36,8 @@ export interface Understudy {
   mode: 'fixture' | 'forward'
   /** The mode in one line: whether real calls are made, and to whom. */
   about: string
+  /** Name and place of the scenario that every session begins with. */
+  scenario: Pick<Scenario, 'name' | 'place'> | undefined
 }
 
 // Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
@@ -48,6 +51,7 @@ const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./
 const chat = (): Operation => require('./endpoints/chat-completions.ts').chatCompletions
 const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
 const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
+const operationNames = () => allOperations().map(({ name }) => name)
 const fixturesOf = (paths: readonly string[]): Loaded =>
   paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
 
@@ -66,7 +70,7 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   addProviders(forwarding.named)
   const given = config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
   const runs = createRuns(given)
-  const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario))
+  const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
   const clock = given[0]?.scenario.clock ?? config.clock
   const noVirtualClock = virtualClockProblem(forwarding)
   if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
@@ -108,6 +112,7 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
     warnings: [...warnings, ...idle],
     mode,
     about: describeForwarding(forwarding, config),
+    scenario: given[0]?.scenario,
   }
 }
 

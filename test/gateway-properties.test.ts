@@ -73,7 +73,7 @@ const call = fc.record({
 })
 type Call = Parameters<Parameters<typeof call.map>[0]>[0]
 
-/** The attempts of a call, as `target number wait outcome status`, by the rules of DESIGN.md. */
+/** The attempts of a call, as `target number wait outcome status`, worked out anew. */
 function reference(
   { retry, fallbacks, behaviours }: Call,
   first: string,

@@ -147,4 +147,8 @@ test('a rule that can never fire is told', async () => {
   start()
   const body = { name: 'idle', rules: [{ name: 'r', when: { probability: 0 }, fault: { type: 'delay', for: 1 } }] }
   expect((await put(body)).json().warnings).toEqual(['the request: rules[0] "r" can never fire: its probability is 0'])
+  const unknown = { ...body, rules: [{ ...body.rules[0], when: {}, match: { operation: 'chat.completion' } }] }
+  expect(String((await put(unknown)).json().warnings)).toStartWith(
+    'the request: rules[0] "r" can never fire: there is no operation "chat.completion"; there are chat.completions, ',
+  )
 })

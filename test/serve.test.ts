@@ -31,12 +31,17 @@ describe('ready', () => {
 
   test('the lines for people hold everything needed, and the snippet runs', async () => {
     const own = emptyFolder()
-    const { printed, stop } = await startUntil(['serve', '--port', '0'], 'content)\n', { cwd: own.path })
+    const { printed, stop } = await startUntil(
+      ['serve', '--port', '0', '--scenario', 'slow-first-token'],
+      'content)\n',
+      { cwd: own.path },
+    )
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0]
     expect(printed).toStartWith(`Understudy ${manifest.version} answers at ${url}\n`)
     expect(printed).toContain('fixture: cannot reach the network')
     expect(printed).toContain(join(own.path, 'understudy.db'))
     expect(printed).toMatch(/fixtures +\d+ loaded/)
+    expect(printed).toMatch(/scenario +slow-first-token, in every session/)
     expect(printed).toContain(`${url}/swagger`)
     const snippet = printed.slice(printed.indexOf('import OpenAI'))
     expect(snippet.trim().split('\n')).toHaveLength(3)
@@ -50,7 +55,8 @@ describe('ready', () => {
     const file = join(cwd, 'ready.json')
     writeFileSync(file, 'old')
     const before = new Set(readdirSync(cwd))
-    const one = await startServer(['--db', ':memory:', '--ready-file', 'ready.json'], { cwd })
+    const one = await startServer(['--db', ':memory:', '--ready-file', 'ready.json', '--scenario', 'bad-key'], { cwd })
+    expect(one.ready).toMatchObject({ scenario: 'bad-key' })
     expect(readFileSync(file, 'utf8')).toBe(`${JSON.stringify(one.ready)}\n`)
     expect(readdirSync(cwd).filter((name) => !before.has(name))).toEqual([])
     await one.stop()

@@ -1,4 +1,4 @@
-// The settings of a call: top level and service options merged field by field, and which operation takes which (SPEC.md).
+// The settings of a call: top level and service options merged field by field, and which operation takes which (the specification).
 import { afterAll, describe, expect, test } from 'bun:test'
 import { allOperations } from '../src/endpoints/index.ts'
 import { settingsOf } from '../src/gateway/settings.ts'

@@ -35,7 +35,7 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings)
   const { guardrails, runs } = deps.gateway
   const faulty = throughFaults({ runs, sessionOf })
   const routes = [
-    ...controlRoutes({ ...deps, sessionOf, runs }),
+    ...controlRoutes({ ...deps, sessionOf, runs, operations: () => allOperations().map(({ name }) => name) }),
     ...resourceRoutes({ callOf, wake, strict, sessionOf, guardrails, ask: deps.ask }).map(faulty),
   ]
   const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))

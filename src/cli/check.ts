@@ -44,12 +44,13 @@ function check(files: readonly FixtureFile[]) {
   const loaded = collect(() => loadFixtures(fixtureFiles, allOperations()))
   const scenarios = scenarioFiles.flatMap(({ path, text }) => collect(() => parseScenario(path, text)))
   if (problems.length > 0) throw new FileError(problems.join('\n'))
+  const operations = allOperations().map(({ name }) => name)
   const fixtures = loaded.flatMap((one) => one.fixtures)
   return {
     counts: [
       ...(fixtureFiles.length > 0 || scenarios.length === 0 ? [count(fixtures.length, 'fixture')] : []),
       ...(scenarios.length > 0 ? [count(scenarios.length, 'scenario')] : []),
     ],
-    warnings: [...loaded.flatMap((one) => one.warnings), ...scenarios.flatMap(idleRules)],
+    warnings: [...loaded.flatMap((one) => one.warnings), ...scenarios.flatMap((one) => idleRules(one, operations))],
   }
 }

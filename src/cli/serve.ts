@@ -55,7 +55,9 @@ async function serve(config: Config): Promise<void> {
   const host = config.host ?? '127.0.0.1'
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
   const db = config.db === ':memory:' ? config.db : resolve(config.db)
-  const ready = JSON.stringify({ url, pid: process.pid, mode: understudy.mode, db, version: VERSION })
+  const { mode, scenario } = understudy
+  const played = scenario && { scenario: scenario.name }
+  const ready = JSON.stringify({ url, pid: process.pid, mode, db, ...played, version: VERSION })
   if (config.ready_file) {
     // Renamed into place, so that whoever waits for the file never reads half of it.
     const draft = `${config.ready_file}.${process.pid}`
@@ -134,7 +136,7 @@ async function connectionOf(request: Request, server: Bun.Server<undefined>): Pr
   return bareSocket({ address: client.address, port: client.port, localPort: server.port })
 }
 
-function readyLines(url: string, db: string, { fixtures, about }: Understudy, config: Config): string {
+function readyLines(url: string, db: string, { fixtures, about, scenario }: Understudy, config: Config): string {
   const token = config.token.length > 0 ? '<your token>' : 'any'
   return [
     `Understudy ${VERSION} answers at ${url}`,
@@ -142,6 +144,7 @@ function readyLines(url: string, db: string, { fixtures, about }: Understudy, co
     `  mode      ${about}`,
     `  database  ${db}`,
     `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
+    ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.place})`] : []),
     `  swagger   ${url}/swagger`,
     '',
     '  Paste this:',

@@ -1,4 +1,4 @@
-// The request of a chat completion: SPEC.md with what real clients add (WIRE.md).
+// The request of a chat completion: the specification with what real clients add.
 import { z } from 'zod'
 import {
   Guardrails,

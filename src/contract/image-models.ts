@@ -1,4 +1,4 @@
-// What each image model takes and gives (SPEC.md, "Generate images"; WIRE.md, section 2): one table, and what it forbids.
+// What each image model takes and gives (the specification, "Generate images"): one table, and what it forbids.
 import type { Problem } from './validation.ts'
 
 /** Fields whose values are a matter of the model. */

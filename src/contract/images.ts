@@ -1,4 +1,4 @@
-// Images on the wire (SPEC.md, "Generate images" and "Image result"; WIRE.md, section 2), and what a fixture says of them.
+// Images on the wire (the specification, "Generate images" and "Image result"), and what a fixture says of them.
 import { z } from 'zod'
 import { type ImageSource, imageFormatOf } from '../lib/image-files.ts'
 import { type Choice, IMAGE_MODELS, valuesOf } from './image-models.ts'

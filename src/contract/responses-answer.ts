@@ -1,4 +1,4 @@
-// Model responses on the wire: the response object of SPEC.md, and the events that build it in a stream (WIRE.md, section 2).
+// Model responses on the wire: the response object of the specification, and the events that build it in a stream.
 import { z } from 'zod'
 import { TokenLogprob } from './chat.ts'
 

@@ -1,4 +1,4 @@
-// Requests for a model response on the wire: the body of SPEC.md with what real clients add (WIRE.md, sections 2 and 3).
+// Requests for a model response on the wire: the body of the specification with what real clients add.
 import { z } from 'zod'
 import {
   Guardrails,

@@ -1,4 +1,4 @@
-// Request shapes that the router operations share (SPEC.md, "Shared request structures"), with their limits and defaults.
+// Request shapes that the router operations share (the specification, "Shared request structures"), with their limits and defaults.
 import { z } from 'zod'
 import { FilterBy } from './filter.ts'
 

@@ -1,4 +1,4 @@
-// Audio translation on the wire: the form of SPEC.md with the defaults of WIRE.md, the answer, and what a fixture replies.
+// Audio translation on the wire: the form of the specification with the defaults of real services, the answer, and what a fixture replies.
 import { z } from 'zod'
 import type { PromptFile } from './operation.ts'
 import { Timing } from './script.ts'

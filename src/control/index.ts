@@ -29,6 +29,8 @@ export interface ControlDeps {
   /** The session that a request means. */
   sessionOf(request: Request): Session
   fixtures: SessionFixtures
+  /** Names of the router's operations. */
+  operations(): readonly string[]
   about: About
 }
 

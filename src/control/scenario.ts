@@ -25,7 +25,7 @@ export const ScenarioBody = z
   .looseObject({ name: z.string() })
   .describe('A scenario as it would stand in a file, or `{"name": ...}` alone for a known one.')
 
-export function scenarioRoutes({ sessionOf, runs }: ControlDeps): Route[] {
+export function scenarioRoutes({ sessionOf, runs, operations }: ControlDeps): Route[] {
   const path = '/_understudy/scenario'
   const report = (session: Session): z.infer<typeof Report> => {
     const run = runs.current(session)
@@ -33,7 +33,7 @@ export function scenarioRoutes({ sessionOf, runs }: ControlDeps): Route[] {
       scenario: run?.name ?? null,
       from: run?.scenario.place ?? null,
       problem: runs.problem(session) ?? null,
-      warnings: run ? idleRules(run.scenario) : [],
+      warnings: run ? idleRules(run.scenario, operations()) : [],
       state: run?.state() ?? null,
       started_at: run ? new Date(run.started).toISOString() : null,
       rules: run?.rules() ?? [],

@@ -1,4 +1,4 @@
-// POST /v2/router/audio/translations (SPEC.md, "Translate audio to English"; WIRE.md, section 2).
+// POST /v2/router/audio/translations (the specification, "Translate audio to English").
 import { countCached } from '../backends/fixture/text-answer.ts'
 import type { Composed, Operation } from '../contract/operation.ts'
 import { Translation, TranslationForm, type TranslationRequest, TranslationScript } from '../contract/translations.ts'

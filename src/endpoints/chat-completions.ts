@@ -1,4 +1,4 @@
-// POST /v2/router/chat/completions (SPEC.md, "Create a chat completion"; WIRE.md, section 2).
+// POST /v2/router/chat/completions (the specification, "Create a chat completion").
 import { satisfying, synthesizeText } from '../backends/fixture/synthesize.ts'
 import { ChatRequest } from '../contract/chat-request.ts'
 import type { Operation } from '../contract/operation.ts'

@@ -1,4 +1,4 @@
-// POST /v2/router/completions (SPEC.md, "Create a legacy completion"; WIRE.md, section 2).
+// POST /v2/router/completions (the specification, "Create a legacy completion").
 import { cutText, type TextAnswer, textOf, usageOf } from '../backends/fixture/text-answer.ts'
 import { Completion, CompletionRequest, CompletionScript } from '../contract/completions.ts'
 import type { Composed, Making, Operation } from '../contract/operation.ts'

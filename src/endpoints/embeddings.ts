@@ -1,4 +1,4 @@
-// POST /v2/router/embeddings (SPEC.md, "Create embeddings"; WIRE.md, section 2).
+// POST /v2/router/embeddings (the specification, "Create embeddings").
 import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/embeddings.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Composed, Making, Operation } from '../contract/operation.ts'

@@ -1,4 +1,4 @@
-// POST /v2/router/images/generations (SPEC.md, "Generate images"; WIRE.md, section 2).
+// POST /v2/router/images/generations (the specification, "Generate images").
 import { countCached } from '../backends/fixture/text-answer.ts'
 import { ApiError } from '../contract/error.ts'
 import { choicesOf, IMAGE_MODELS, imageProblems, imageRules, sidesOf } from '../contract/image-models.ts'

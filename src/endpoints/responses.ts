@@ -1,4 +1,4 @@
-// POST /v2/router/responses (SPEC.md, "Create a model response"; WIRE.md, section 2).
+// POST /v2/router/responses (the specification, "Create a model response").
 import { synthesizeText } from '../backends/fixture/synthesize.ts'
 import type { Operation } from '../contract/operation.ts'
 import { ResponsesRequest } from '../contract/responses.ts'

@@ -1,4 +1,4 @@
-// The routing settings of a call: top level and service options merged field by field, defaults filled in (DESIGN section 4).
+// The routing settings of a call: top level and service options merged field by field, defaults filled in.
 import type { z } from 'zod'
 import type { Operation } from '../contract/operation.ts'
 import type {

@@ -59,7 +59,7 @@ const embedding = (context: number, input: number, dimensions: number, shortens 
 })
 const older = (model: Model): Model => ({ ...model, vocabulary: 'cl100k' })
 
-// The families that SPEC.md describes by what their reasoning effort may be.
+// The families that the specification describes by what their reasoning effort may be.
 const thinking = (model: Model, ...efforts: ReasoningEffort[]): Model => ({ ...model, efforts })
 const classic = ['minimal', 'low', 'medium', 'high'] as const
 const choosing = ['none', 'low', 'medium', 'high'] as const

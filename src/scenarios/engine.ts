@@ -139,7 +139,8 @@ function idleReason({ at, fired, matched }: Omit<RuleReport, 'idle'>): string | 
   if (fired > 0) return null
   const noun = at === 'provider' ? 'attempt' : 'call'
   if (matched === 0) return `no ${noun} was like its match`
-  return `its conditions held for none of the ${matched} ${noun}${matched === 1 ? '' : 's'} like its match`
+  if (matched === 1) return `its conditions did not hold for the one ${noun} like its match`
+  return `its conditions held for none of the ${matched} ${noun}s like its match`
 }
 
 /** A fault may answer by itself; those inside it then have nothing to act on. */

@@ -1,6 +1,7 @@
 // Reads scenario files: the shipped ones by name, others by path; strict, with the place of every mistake.
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
+import { globRegex } from '../backends/fixture/fixture.ts'
 import { FileError, parseSource } from '../contract/source.ts'
 import { formatPath, problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
@@ -110,11 +111,14 @@ function versionOf(path: string): string {
   return stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs}` : 'gone'
 }
 
-/** A line for each rule that can never fire. */
-export function idleRules({ rules, place }: Scenario): string[] {
+/**
+ * A line for each rule that can never fire.
+ * @param operations names of the router's operations
+ */
+export function idleRules({ rules, place }: Scenario, operations: readonly string[]): string[] {
   const states = new Set(['start', ...rules.map((rule) => rule.when.sets)])
   return rules.flatMap((rule, index) => {
-    const why = whyIdle(rule, states)
+    const why = whyIdle(rule, states) ?? unknownOperation(rule, operations)
     return why ? [`${place}: rules[${index}] ${JSON.stringify(rule.name)} can never fire: ${why}`] : []
   })
 }
@@ -140,4 +144,11 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
   const foreign = pointOf(rule) === 'workspace' && MODELS_ONLY.find((field) => rule.match[field] !== undefined)
   if (foreign) return `calls of the workspace have no ${foreign}`
   return undefined
+}
+
+function unknownOperation(rule: Rule, operations: readonly string[]): string | undefined {
+  const { operation } = rule.match
+  if (operation === undefined || pointOf(rule) === 'workspace') return undefined
+  if (operations.some((name) => globRegex(operation).test(name))) return undefined
+  return `there is no operation ${JSON.stringify(operation)}; there are ${operations.join(', ')}`
 }

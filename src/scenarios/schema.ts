@@ -6,20 +6,20 @@ import { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'
 
 const RANGE = /^(\d+)(?:(-)(\d+)|(\+))?$/
+const RANGE_FORM = { error: "must be a number, or a range such as '1-3' or '2+'" }
 
 /** `1`, `1-3` or `2+`, as the first and last number meant. */
 export const Range = z
-  .union([z.int().min(0), z.string().regex(RANGE)], { error: "must be a number, or a range such as '1-3' or '2+'" })
+  .union([z.int().min(0), z.string().regex(RANGE, RANGE_FORM)], RANGE_FORM)
   .transform((text): readonly [number, number] => {
     const [, first, , last, open] = RANGE.exec(String(text)) ?? []
     return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
   })
   .refine(([first, last]) => first <= last, { error: 'must not end before it begins' })
 
+const POSITION = { error: "must be 'primary', 'fallback', 'fallback 1' or a position from 0" }
 const Position = z
-  .union([z.enum(['primary']), z.string().regex(/^fallback( [1-9]\d*)?$/), z.int().min(0)], {
-    error: "must be 'primary', 'fallback', 'fallback 1' or a position from 0",
-  })
+  .union([z.string().regex(/^(primary|fallback( [1-9]\d*)?)$/, POSITION), z.int().min(0)], POSITION)
   .describe("Which target of the plan: 'primary', 'fallback' (any), 'fallback 1', or its position from 0.")
 
 /** Which attempts (or calls) a rule is about; every condition given must hold. */
@@ -152,7 +152,7 @@ export const ScenarioFile = z
     rules: z.array(Rule).min(1),
     expect: z.array(Expectation).default([]),
   })
-  .superRefine(({ rules }, context) => {
+  .superRefine(({ rules, expect }, context) => {
     for (const [index, { name }] of rules.entries()) {
       if (rules.findIndex((other) => other.name === name) !== index)
         context.addIssue({
@@ -160,6 +160,17 @@ export const ScenarioFile = z
           path: ['rules', index, 'name'],
           message: `must be unlike all others, got ${JSON.stringify(name)} again`,
         })
+    }
+    const names = rules.map(({ name }) => name)
+    const refuseUnknown = ({ rule }: Like, path: (string | number)[]) => {
+      if (rule === undefined || names.includes(rule)) return
+      const valid = names.map((name) => JSON.stringify(name)).join(', ')
+      const message = `must be the name of a rule: ${valid}`
+      context.addIssue({ code: 'custom', path: ['expect', ...path, 'rule'], message })
+    }
+    for (const [index, expectation] of expect.entries()) {
+      refuseUnknown(expectation, [index])
+      for (const [place, like] of (expectation.order ?? []).entries()) refuseUnknown(like, [index, 'order', place])
     }
   })
 export type ScenarioFile = z.infer<typeof ScenarioFile>

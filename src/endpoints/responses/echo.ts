@@ -1,4 +1,4 @@
-// What a response tells of its request, in the forms that strict clients accept (WIRE.md, section 2).
+// What a response tells of its request, in the forms that strict clients accept.
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse } from '../../contract/responses-answer.ts'
 

@@ -1,4 +1,4 @@
-// What a generated client that validates everything makes of a chat completion and of its chunks (WIRE.md, section 2), held
+// What a generated client that validates everything makes of a chat completion and of its chunks, held
 // tighter than any client does: a field that nobody knows is a mistake as well.
 import { z } from 'zod'
 

@@ -1,4 +1,4 @@
-// What a strict client accepts of POST /v2/router/responses (WIRE.md, section 2): closed enums, absent is not null.
+// What a strict client accepts of POST /v2/router/responses: closed enums, absent is not null.
 import { z } from 'zod'
 
 const text = z.string()
