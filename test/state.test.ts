@@ -111,7 +111,7 @@ datasets:
   })
 
   const wrong: [string, string, string[]][] = [
-    ['an unknown kind', 'contact: []', ['wrong.yaml:1', '"contact"']],
+    ['an unknown kind', 'contact: []', ['wrong.yaml:1', 'contact is not known; valid: projects, contacts']],
     [
       'a wrong field',
       'contacts:\n  - { external_id: a }\n  - { external_id: b, email: nobody }',
@@ -120,7 +120,27 @@ datasets:
     [
       'an unknown field',
       'tools:\n  - { key: a, function: { name: f }, colour: red }',
-      ['wrong.yaml:2', 'tools[0]', '"colour"'],
+      ['wrong.yaml:2', 'tools[0].colour is not known'],
+    ],
+    [
+      'an unknown field of an evaluator',
+      'evaluators:\n  - type: llm_eval\n    key: a\n    model: openai/x\n    prompt: p\n    colour: red',
+      ['wrong.yaml:6', 'evaluators[0].colour is not known; valid: '],
+    ],
+    [
+      'an unknown field of what an evaluator holds',
+      'evaluators:\n  - type: json_schema\n    key: a\n    schema: { any: thing }\n    guardrail_config: { enabled: true, type: boolean, value: true,\n      alert: true }',
+      ['wrong.yaml:6', 'evaluators[0].guardrail_config.alert is not known'],
+    ],
+    [
+      'an unknown type of evaluator',
+      'evaluators:\n  - { type: python_eval, key: a }',
+      ['wrong.yaml:2', 'evaluators[0].type', 'not emulated'],
+    ],
+    [
+      'an unknown field of a review set',
+      'review_sets:\n  - display_name: s\n    human_eval_ids: [01JGFJJZ00Q8VN5K2ZC3R7WXYA]\n    filter_type: name\n    filter_value: x\n    filter_values: [y]',
+      ['wrong.yaml:6', 'review_sets[0].filter_values is not known'],
     ],
     [
       'a document that is not there',

@@ -25,7 +25,7 @@ const SeedBody = z.strictObject({
   documents: z.record(z.string(), z.base64()).default({}).describe('The documents that it names, in base64.'),
 })
 const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that were changed.') })
-const shared = { tag: 'Emulator', errors: [400, 413, 415] }
+const shared = { tag: 'Emulator', errors: [400, 415], anySize: true }
 
 /** Snapshot and seed. */
 export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] {
