@@ -9,6 +9,14 @@ import { parseSize } from './lib/units.ts'
 export { ConfigError }
 
 const integerText = () => z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)])
+const numberText = () =>
+  z.union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?$/)
+      .transform(Number),
+  ])
 const boolean = () =>
   z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1')])
 const texts = () => z.array(z.string().min(1))
@@ -97,6 +105,20 @@ export const SETTINGS = {
     fallback: 'fixture',
     help: 'who answers: fixtures, or the real providers, for which providers in understudy.yaml may say otherwise',
     valid: 'fixture or forward',
+  }),
+  max_calls: setting<number | undefined>({
+    takes: 'NUMBER',
+    schema: () => integerText().pipe(z.int().min(0)),
+    fallback: undefined,
+    help: 'most calls to real providers; further ones are refused',
+    valid: 'a whole number from 0',
+  }),
+  max_cost: setting<number | undefined>({
+    takes: 'USD',
+    schema: () => numberText().pipe(z.number().min(0)),
+    fallback: undefined,
+    help: 'most that calls to real providers may cost at list price; once it is reached they are refused',
+    valid: 'an amount of dollars such as 2.50',
   }),
   strict: setting({
     schema: () => boolean(),

@@ -7,8 +7,9 @@ import { type App, createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
 import type { Loaded } from './backends/fixture/load.ts'
 import { shippedFixtures } from './backends/fixture/shipped.ts'
-import { describeForwarding, refuseVirtualClock } from './config/providers.ts'
-import type { Config } from './config.ts'
+import type { Spending } from './backends/forward/spending.ts'
+import { describeForwarding, virtualClockProblem } from './config/providers.ts'
+import { type Config, ConfigError } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import type { Operation } from './contract/operation.ts'
 import { allOperations } from './endpoints/index.ts'
@@ -60,14 +61,17 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
-  const backend = instead ?? (mode === 'forward' ? forwarded(config, fixtureAnswers) : fixtureAnswers)
+  const spending = mode === 'forward' ? spendingOf(config) : undefined
+  const backend = instead ?? (spending ? forwarded(config, fixtureAnswers, spending) : fixtureAnswers)
   addProviders(forwarding.named)
   const given = config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
   const runs = createRuns(given)
   const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario))
   const clock = given[0]?.scenario.clock ?? config.clock
-  if (clock === 'virtual') refuseVirtualClock(forwarding)
-  const sessions = createSessions({ db: config.db, seed: config.seed, clock, keepTraces: config.keep_traces })
+  const noVirtualClock = virtualClockProblem(forwarding)
+  if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
+  const { db, seed, keep_traces: keepTraces } = config
+  const sessions = createSessions({ db, seed, clock, keepTraces, noVirtualClock })
   const seeds = seedsOf(config)
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
   const prepare = (session: Session) => seeder().prepare(session)
@@ -93,7 +97,7 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
       given: fixtureAnswers.given,
       shared: fixtures.map(({ name }) => name),
     },
-    about: { version: VERSION, mode, db: config.db, fixtures: fixtureAnswers.count },
+    about: { version: VERSION, mode, db, fixtures: fixtureAnswers.count, spending },
     report,
   })
   return {
@@ -103,21 +107,27 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
     fixtures: fixtureAnswers.count,
     warnings: [...warnings, ...idle],
     mode,
-    about: describeForwarding(forwarding),
+    about: describeForwarding(forwarding, config),
   }
 }
 
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
-function forwarded({ forwarding }: Config, fixtureAnswers: Backend): Backend {
+function forwarded({ forwarding }: Config, fixtureAnswers: Backend, spending: Spending): Backend {
   const { forwardBackend } = require('./backends/forward/backend.ts') as typeof import('./backends/forward/backend.ts')
   const { network } = require('./backends/forward/transport.ts') as typeof import('./backends/forward/transport.ts')
-  const providers = forwardBackend(forwarding.upstreams, network)
+  const providers = forwardBackend(forwarding.upstreams, network, spending)
   return {
     answer(call) {
       const provider = call.model.slice(0, call.model.indexOf('/'))
       return (forwarding.forwards(provider) ? providers : fixtureAnswers).answer(call)
     },
   }
+}
+
+function spendingOf({ max_calls: calls, max_cost: cost }: Config): Spending {
+  const { createSpending } =
+    require('./backends/forward/spending.ts') as typeof import('./backends/forward/spending.ts')
+  return createSpending({ calls, cost })
 }
 
 /** What fills new sessions. The user's files are read at once, so that a mistake in them ends the start; ours when needed. */

@@ -59,6 +59,16 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['2', 2],
     ['3', 3],
   ],
+  max_calls: [
+    ['0', 0],
+    ['2', 2],
+    ['3', 3],
+  ],
+  max_cost: [
+    ['1.5', 1.5],
+    ['0.02', 0.02],
+    ['3', 3],
+  ],
   strict: [
     ['true', true],
     ['0', false],

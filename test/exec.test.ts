@@ -157,7 +157,7 @@ describe('rehearse', () => {
   test('shows each call with its attempts, and what was exercised', async () => {
     const { stdout } = await rehearse('good.yaml', '--calls', '1')
     expect(stdout).toMatch(/^chat\.completions {2}openai\/\S+ {2}answered 200 {2}\d+ ms\n/)
-    expect(stdout).toMatch(/ 0 ms {2}first +openai\/\S+ +timed out 504 +10000 ms {2}the first two are slow\n/)
+    expect(stdout).toMatch(/openai\/\S+ first +░+ +timed out 504 in 10\.0 s, faults: the first two are slow\n/)
     expect(stdout).toContain('  exercised     retry (2), timeout (2)')
     expect(stdout).toContain('NOT MET')
   })

@@ -93,8 +93,84 @@ describe('a provider that fails', () => {
   test('401: its message is told, without the key, in the answer and in the trace', async () => {
     const app = appWith({ mine: at(failing(401).url) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m' })
-    expect(errorOf(answer.text, 401).message).toBe('no: [key]')
+    expect(errorOf(answer.text, 401).message).toBe('no: [key] (mine)')
     expect(JSON.stringify(await app.traceOf(answer))).not.toContain(KEY)
+  })
+})
+
+describe("the provider's id of a call", () => {
+  const rows: [string, Record<string, string>, string | null][] = [
+    ['OpenAI', { 'x-request-id': 'req_1', 'cf-ray': 'ray-1' }, 'req_1'],
+    ['Anthropic', { 'request-id': 'req_2' }, 'req_2'],
+    ['Amazon', { 'x-amzn-requestid': 'req-3' }, 'req-3'],
+    ['Azure', { 'apim-request-id': 'req-4' }, 'req-4'],
+    ['what stands in front of others', { 'cf-ray': 'ray-5' }, 'ray-5'],
+    ['nobody', {}, null],
+  ]
+  test.each(rows)('as %s sends it is in the error, its headers and the trace', async (_, headers, id) => {
+    const { url } = provider(() => Response.json({ error: { message: 'busy' } }, { status: 529, headers }))
+    const app = appWith({ mine: at(url), claude: at(url, { kind: 'anthropic' }) })
+    for (const name of ['mine', 'claude']) {
+      const answer = await app.post(CHAT, { ...HELLO, model: `${name}/m` })
+      const who = id === null ? name : `${name}, request ${id}`
+      expect(errorOf(answer.text, 529).message).toBe(`busy (${who})`)
+      for (const [header, value] of Object.entries(headers)) expect(answer.headers.get(header)).toBe(value)
+      expect((await app.traceOf(answer)).attempts).toMatchObject([{ request_id: id, error: `busy (${who})` }])
+    }
+  })
+
+  test('of an answer is in the trace', async () => {
+    const { url } = provider(() => Response.json(completion, { headers: { 'x-request-id': 'req_6' } }))
+    const app = appWith({ mine: at(url) })
+    const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m' })
+    expect((await app.traceOf(answer)).attempts).toMatchObject([{ request_id: 'req_6', outcome: 'answered' }])
+  })
+
+  test('stands behind an error inside a stream', async () => {
+    const headers = { 'content-type': 'text/event-stream', 'x-request-id': 'req_7' }
+    const text = `${chunk({ content: 'From ' })}data: {"error":{"message":"lost it"}}\n\n`
+    const app = appWith({ mine: at(provider(() => new Response(text, { headers })).url) })
+    const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })
+    expect(eventsOf(answer.text)).toMatchObject([{}, { error: { message: 'lost it (mine, request req_7)' } }])
+  })
+
+  test('stands behind an error that a model package finds in a stream', async () => {
+    const headers = { 'content-type': 'text/event-stream', 'request-id': 'req_8' }
+    const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+    const text = `event: error\ndata: ${JSON.stringify(overloaded)}\n\n`
+    const app = appWith({ claude: at(provider(() => new Response(text, { headers })).url, { kind: 'anthropic' }) })
+    const answer = await app.post(CHAT, { ...HELLO, model: 'claude/m', stream: true })
+    expect(errorOf(answer.text, 529).message).toBe('Overloaded (claude, request req_8)')
+    expect(answer.headers.get('request-id')).toBe('req_8')
+    expect((await app.traceOf(answer)).attempts).toMatchObject([{ request_id: 'req_8' }])
+  })
+})
+
+describe('a virtual clock, which would not wait for a provider, is refused', () => {
+  const virtual = {
+    name: 'night',
+    clock: 'virtual',
+    rules: [{ name: 'slow', fault: { type: 'http-error', status: 503 } }],
+  }
+  const rows: [string, string, string, object][] = [
+    ['for a new session', 'POST', '/_understudy/sessions', { name: 'a', clock: 'virtual' }],
+    ['for a new session by its scenario', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],
+    ['for a scenario', 'PUT', '/_understudy/scenario', virtual],
+  ]
+  test.each(rows)('%s', async (_, method, path, body) => {
+    const app = appWith({ mine: at('http://127.0.0.1:1') })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await app.fetch(path, { method, headers, body: JSON.stringify(body) })
+    const { code, message } = errorOf(answer.text, 400)
+    expect(code).toBe('clock_not_possible')
+    expect(message).toContain('does not wait for real providers, and calls to mine are forwarded')
+    const { data } = (await app.fetch('/_understudy/sessions')).json() as { data: object[] }
+    expect(data).toMatchObject([{ name: 'default', clock: { kind: 'real' }, scenario: null }])
+  })
+
+  test('and not where all is answered by fixtures', async () => {
+    const app = appWith({})
+    expect((await app.post('/_understudy/sessions', { name: 'a', clock: 'virtual' })).status).toBe(200)
   })
 })
 

@@ -34,14 +34,20 @@ describe('what goes wrong at Anthropic and Google', () => {
   }
 
   const rows: [string, string, string, string[], object][] = [
-    ['an error at once', CLAUDE, events(overloaded), [], { status: 529, message: 'Overloaded' }],
-    ['an error later', CLAUDE, events(...began, overloaded), ['one'], { status: 529, message: 'Overloaded' }],
+    ['an error at once', CLAUDE, events(overloaded), [], { status: 529, message: 'Overloaded (anthropic)' }],
+    [
+      'an error later',
+      CLAUDE,
+      events(...began, overloaded),
+      ['one'],
+      { status: 529, message: 'Overloaded (anthropic)' },
+    ],
     [
       'an error later',
       GEMINI,
       events(part('one'), { error: { code: 503, message: 'busy', status: 'UNAVAILABLE' } }),
       ['one'],
-      { status: 503, message: 'busy' },
+      { status: 503, message: 'busy (google)' },
     ],
     [
       'an end too early',

@@ -49,7 +49,7 @@ const rows: [string, Typed, string[]][] = [
       args: ['--clock', 'virtual'],
       yaml: 'providers: { mine: { base_url: "http://127.0.0.1:1", backend: forward } }\n',
     },
-    ['virtual clock', 'calls to mine are forwarded', 'leave --clock virtual out'],
+    ['virtual clock', 'calls to mine are forwarded', 'leave the virtual clock out'],
   ],
   ['a clock', flag('--clock', 'sundial'), ['--clock "sundial"', 'real or virtual']],
   ['a namespace', flag('--namespace', 'My Space'), ['--namespace "My Space"', 'lower-case letters']],

@@ -61,7 +61,13 @@ describe('a session', () => {
     ['without a name', {}, 400, 'name', 'is required'],
     ['with a name that is none', { name: 'a b' }, 400, 'name', '"a b" must be 1 to 64'],
     ['that is there already', { name: 'default' }, 409, 'name', 'there is a session named "default" already'],
-    ['of an unknown scenario', { name: 'x', scenario: 'nope' }, 400, 'scenario', 'known: stream-cut'],
+    [
+      'of an unknown scenario',
+      { name: 'x', scenario: 'nope' },
+      400,
+      'scenario',
+      'there is no scenario "nope"; known: ',
+    ],
     [
       'of a scenario with a mistake',
       { name: 'x', scenario: { name: 'y', rules: [{ name: 'r', fault: { type: 'delai' } }] } },

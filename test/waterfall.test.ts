@@ -15,7 +15,7 @@ const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
 })
 const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({
   ...{ target: 'openai/a', position: 0, number: 1, why: 'first', faults: [], wait_ms: 0, started_ms: 0 },
-  ...{ first_content_ms: null, duration_ms: 0, outcome: 'answered', status: 200, error: null },
+  ...{ first_content_ms: null, duration_ms: 0, outcome: 'answered', status: 200, request_id: null, error: null },
   ...more,
 })
 const shown = (more: Partial<TraceRecord>) => waterfall(traceOf(more), plain).join('\n')

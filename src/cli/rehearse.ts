@@ -9,9 +9,9 @@ import { createUnderstudy } from '../deps.ts'
 import { loadShipped, openScenario } from '../scenarios/load.ts'
 import { builtInCalls, stepOf } from './built-in-calls.ts'
 import { ServerError } from './errors.ts'
-import { reportLines } from './report.ts'
+import { paint, reportLines } from './report.ts'
 import { report } from './serve.ts'
-import { traceTable } from './trace-table.ts'
+import { waterfall } from './waterfall.ts'
 
 interface Options {
   against?: string
@@ -123,6 +123,12 @@ function tell(traces: readonly TraceRecord[], found: Verification, options: Opti
     console.log(JSON.stringify({ traces, report: found }))
     return
   }
-  for (const trace of traces) console.log(`${traceTable(trace).join('\n')}\n`)
+  for (const trace of traces) console.log([headline(trace), ...waterfall(trace, paint), ''].join('\n'))
   console.log([`Understudy: ${found.scenario}`, ...reportLines(found)].join('\n'))
 }
+
+const headline = ({ operation, model, stream, outcome, status, duration_ms }: TraceRecord) =>
+  paint(
+    'bold',
+    [`${operation}${stream ? ' stream' : ''}`, model ?? '-', `${outcome} ${status}`, `${duration_ms} ms`].join('  '),
+  )

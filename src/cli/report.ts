@@ -5,7 +5,8 @@ import type { Verification } from '../contract/verification.ts'
 /** A number with its noun, such as `2 calls`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
 
-const paint = (format: Parameters<typeof styleText>[0], text: string) =>
+/** Colours a text where the output is a terminal that shows colours. */
+export const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
   styleText(format, text, { stream: process.stdout })
 const good = (text: string) => paint('green', text)
 const bad = (text: string) => paint('red', text)

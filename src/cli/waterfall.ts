@@ -45,7 +45,7 @@ function bars({ attempts, duration_ms }: TraceRecord, paint: Paint): string[] {
   return [
     `  ${' '.repeat(label + 10)} ${paint('dim', axis)}`,
     ...attempts.flatMap((attempt) => {
-      const { target, why, outcome, status, error, faults } = attempt
+      const { target, why, outcome, status, error, faults, request_id: id } = attempt
       const good = outcome === 'answered'
       const name = `${target.padEnd(label)} ${why.padEnd(9)}`
       const end = `${outcome} ${status} in ${time(attempt.duration_ms)}`
@@ -55,6 +55,7 @@ function bars({ attempts, duration_ms }: TraceRecord, paint: Paint): string[] {
           ? []
           : [`first content after ${time(attempt.first_content_ms - attempt.started_ms)}`]),
         ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
+        ...(id ? [`request ${id}`] : []),
       ]
       const line = [`  ${name} ${barOf(attempt, total, paint)} ${paint(good ? 'green' : 'red', end)}`, ...notes].join(
         ', ',

@@ -78,13 +78,14 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
   return { upstreams, named: [...entries.keys()], forwards: forwarded }
 }
 
-/** A virtual clock jumps ahead while a provider still works: every call would time out. Throws `ConfigError` for the pair. */
-export function refuseVirtualClock({ upstreams }: Forwarding): void {
-  if (upstreams.length === 0) return
+/**
+ * Why no session may have a virtual clock: it jumps ahead while a provider still works, so every call would time out.
+ * Undefined when nothing is forwarded.
+ */
+export function virtualClockProblem({ upstreams }: Forwarding): string | undefined {
+  if (upstreams.length === 0) return undefined
   const names = upstreams.map(({ name }) => name).join(', ')
-  throw new ConfigError(
-    `a virtual clock does not wait for real providers, and calls to ${names} are forwarded: leave --clock virtual out, or set their backend to fixture`,
-  )
+  return `a virtual clock does not wait for real providers, and calls to ${names} are forwarded: leave the virtual clock out, or set their backend to fixture`
 }
 
 function readEntries({ value, placeOf }: ProvidersSection): Map<string, Entry> {
@@ -136,11 +137,16 @@ function upstreamOf(name: string, entry: Entry, environment: Record<string, stri
   }
 }
 
-/** In one line, whether real calls are made and to whom. */
-export function describeForwarding({ upstreams, forwards }: Forwarding): string {
+/** In one line, whether real calls are made, to whom, and how many or at what cost (USD) at most. */
+export function describeForwarding(
+  { upstreams, forwards }: Forwarding,
+  { max_calls: calls, max_cost: cost }: { max_calls?: number | undefined; max_cost?: number | undefined } = {},
+): string {
   if (upstreams.length === 0) return 'fixture: cannot reach the network'
   const ready = upstreams.filter((upstream) => !lackOf(upstream)).map(({ name }) => name)
   // No provider has this name: what holds for it holds for all that are not named.
   const rest = forwards('') ? 'providers without a key are refused' : 'the rest is answered from fixtures'
-  return `forward: calls go to ${ready.join(', ') || 'nobody, since no provider has its key'} (${rest})`
+  const most = [...(calls === undefined ? [] : [`${calls} calls`]), ...(cost === undefined ? [] : [`${cost} USD`])]
+  const limit = most.length > 0 ? `, at most ${most.join(' and ')}` : ''
+  return `forward: calls go to ${ready.join(', ') || 'nobody, since no provider has its key'}${limit} (${rest})`
 }

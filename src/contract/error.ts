@@ -22,6 +22,9 @@ export class ApiError extends Error {
   }
 }
 
+/** Code of a call that is not forwarded, since the limit for real calls is reached. */
+export const SPENDING_LIMIT = 'spending_limit'
+
 const TYPES: Record<number, string> = {
   401: 'authentication_error',
   403: 'permission_error',

@@ -7,6 +7,8 @@ export interface Reply {
   /** Of a provider: those that its callers act on, such as `retry-after`. Names in lower case. */
   headers: Record<string, string>
   body: ValueBody | EventsBody | BytesBody
+  /** The real provider whose words these are; an error in them then names it. */
+  provider?: string
   /** Counts that the body need not show; those of a stream are known once it has ended. */
   usage: Record<string, unknown> | null
   fixture: string | null

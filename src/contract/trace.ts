@@ -20,6 +20,7 @@ export const AttemptRecord = z.object({
   duration_ms: milliseconds,
   outcome: OutcomeKind,
   status: z.int(),
+  request_id: z.string().nullable().describe("The provider's own id of the call; null when it gave none."),
   error: z.string().nullable(),
 })
 export type AttemptRecord = z.infer<typeof AttemptRecord>

@@ -1,5 +1,6 @@
 // GET /_understudy/health: is it up, and what is it? The one path that never asks for a token.
 import { z } from 'zod'
+import type { Spending } from '../backends/forward/spending.ts'
 import type { Route } from '../contract/route.ts'
 import { realClock } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -17,6 +18,19 @@ const Health = z.object({
     traces_dropped: z.int().describe('Removed since the start, oldest first, to keep no more than --keep-traces.'),
     fixtures: z.int(),
   }),
+  spending: z
+    .object({
+      calls: z.int().describe('Calls to real providers since the start, failed ones too.'),
+      max_calls: z.int().nullable(),
+      cost: z
+        .number()
+        .nullable()
+        .describe('USD at list price of the answers whose usage and price are known; only counted with --max-cost.'),
+      max_cost: z.number().nullable(),
+      unpriced: z.int().describe('Answers whose cost is not known: with --max-cost they count as 0.'),
+    })
+    .nullable()
+    .describe('Null when nothing is forwarded.'),
 })
 
 export function healthRoute({ sessions, about }: ControlDeps): Route {
@@ -44,7 +58,14 @@ export function healthRoute({ sessions, about }: ControlDeps): Route {
           traces_dropped: total(({ traces }) => traces.dropped()),
           fixtures: about.fixtures,
         },
+        spending: about.spending ? spendingOf(about.spending) : null,
       }
     },
   }
+}
+
+function spendingOf({ limits, spent }: Spending) {
+  const { calls, cost, unpriced } = spent()
+  const { calls: maxCalls = null, cost: maxCost = null } = limits
+  return { calls, max_calls: maxCalls, cost: maxCost === null ? null : cost, max_cost: maxCost, unpriced }
 }

@@ -1,5 +1,6 @@
 // The registry of the routes beside the router operations, most of them under /_understudy: one line a route.
 import type { Fixture } from '../backends/fixture/fixture.ts'
+import type { Spending } from '../backends/forward/spending.ts'
 import type { Route } from '../contract/route.ts'
 import type { Runs } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
@@ -16,6 +17,8 @@ export interface About {
   mode: string
   db: string
   fixtures: number
+  /** What calls to real providers have used; absent when nothing is forwarded. */
+  spending: Spending | undefined
 }
 
 /** What the control API works on. */

@@ -80,6 +80,7 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
       now: clock.now(),
     })
     const reply = await (faults ? withFaults(faults, answer, { about, applied: record.faults }) : answer())
+    record.replied(reply)
     const content = await read(reply, { operation, stream, signal })
     if (content.kind === 'whole') {
       record.contentBegan()

@@ -2,6 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import { ConnectionFailure } from '../contract/reply.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
+import { namesCall } from '../providers/request-id.ts'
 
 /** An attempt without an answer, in the terms in which it would be answered. */
 export interface Failure {
@@ -60,10 +61,10 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
 }
 
 // Of a provider's headers these reach the client: its own retries act on them, and the provider knows the call by its id.
-const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-retry|(x-)?request-id)$/
+const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-retry)$/
 
 /** The error that a client gets for the last failure of a call. */
 export function errorOf({ status, code, message, param, headers }: Failure): ApiError {
-  const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => PASSED_ON.test(name)))
+  const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => PASSED_ON.test(name) || namesCall(name)))
   return new ApiError(status, code, message, { param, headers: passed })
 }

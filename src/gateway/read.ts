@@ -5,6 +5,7 @@ import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply
 import { quote } from '../contract/validation.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
+import { attributed } from '../providers/request-id.ts'
 import { Refusal, TimedOut, Unreadable } from './outcome.ts'
 
 /** A reply as an answer of this API. */
@@ -37,8 +38,11 @@ export async function read(reply: Reply, reading: Reading): Promise<Content> {
   return readWhole(await textOf(body, reading), body, reply, reading.operation)
 }
 
-const refusal = ({ message, code, param }: ProviderError, { headers }: Reply, status: number): Refusal =>
-  new Refusal({ status, code: code ?? 'provider_error', message, param: param ?? null, headers })
+/** A provider's error in its own words; behind those of a real one stand its name and its id of the call. */
+function refusal({ message, code, param }: ProviderError, { headers, provider }: Reply, status: number): Refusal {
+  const told = provider ? attributed(message, provider, headers) : message
+  return new Refusal({ status, code: code ?? 'provider_error', message: told, param: param ?? null, headers })
+}
 
 function readWhole(text: string, { contentType }: BytesBody, reply: Reply, operation: Operation): Content {
   if (text.trim() === '') throw new Unreadable('the provider answered with an empty body')

@@ -7,6 +7,7 @@ import type { AttemptRecord, GuardrailRecord, OutcomeKind, RetrievalRecord, Trac
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { costOf } from '../providers/catalogue.ts'
+import { requestIdOf } from '../providers/request-id.ts'
 import type { Answer, Try } from './attempt.ts'
 import type { Call } from './handle.ts'
 import { errorOf, type Failure } from './outcome.ts'
@@ -30,6 +31,8 @@ export interface Ending {
 /** An attempt being recorded. */
 export interface AttemptRecording {
   contentBegan(): void
+  /** Notes the reply's id of the provider. */
+  replied(reply: Pick<Reply, 'headers'>): void
   /** Rules of the scenario that are applied to it. */
   readonly faults: string[]
   /** Notes how it ended; an answer when there is no failure. */
@@ -186,12 +189,17 @@ export function startRecording({ operation, text, retained, session }: Call): Re
         contentBegan() {
           record.first_content_ms ??= clock.now() - started
         },
+        replied(reply) {
+          record.request_id = requestIdOf(reply.headers) ?? null
+        },
         faults: record.faults,
         end(ended) {
           if (over) return
           over = true
           record.duration_ms = clock.now() - started - record.started_ms
-          if (ended) Object.assign(record, { outcome: ended.kind, status: ended.status, error: ended.message })
+          if (!ended) return
+          record.request_id ??= requestIdOf(ended.headers) ?? null
+          Object.assign(record, { outcome: ended.kind, status: ended.status, error: ended.message })
         },
       }
     },
@@ -264,5 +272,6 @@ const attemptRecord = ({ target, number, why, waited }: Try, started: number): A
   duration_ms: 0,
   outcome: 'answered',
   status: 200,
+  request_id: null,
   error: null,
 })

@@ -1,4 +1,5 @@
 // When a failed attempt is repeated, after how long, and when the next target gets its turn: pure functions.
+import { SPENDING_LIMIT } from '../contract/error.ts'
 import type { Failure } from './outcome.ts'
 import type { Settings } from './settings.ts'
 
@@ -6,9 +7,9 @@ const FIRST_WAIT_MS = 1000
 const JITTER = 0.25
 const LONGEST_ADVICE_MS = 60_000
 
-/** Whether the same target is tried again: a listed status, or a failure that has none of its own. */
+/** Whether the same target is tried again: a listed status, or a failure that has none of its own; no wait lifts our own limit. */
 export function retries(failure: Failure, retry: Settings['retry']): boolean {
-  if (!retry || failure.kind === 'cancelled') return false
+  if (!retry || failure.kind === 'cancelled' || failure.code === SPENDING_LIMIT) return false
   return failure.kind === 'refused' ? retry.codes.includes(failure.status) : true
 }
 

@@ -38,7 +38,7 @@ export interface Session {
   readonly calls: number
   /** The number of the next call: 1, 2, ... */
   nextCall(): number
-  /** Gives it a clock of a kind, or its own kind again; one of that kind already goes on. */
+  /** Gives it a clock of a kind, or its own kind again; one of that kind already goes on. 400 for a virtual one while calls are forwarded. */
   useClock(kind: Clock['kind'] | undefined): void
   /** Forgets everything that is stored, counts from nothing again, and starts a virtual clock anew. */
   reset(): Promise<void>
@@ -58,7 +58,7 @@ export interface Sessions {
   get(name: string): Session
   /** The session of a name that is there; 404 otherwise. */
   find(name: string): Session
-  /** Makes a session; 409 when there is one of that name. */
+  /** Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. */
   create(name: string, settings: SessionSettings): Session
   /** Forgets a session and all it holds; calls that still run in it end as if nothing had happened. 404 when there is none. */
   delete(name: string): void
@@ -75,11 +75,13 @@ export interface SessionsOptions {
   db: string
   seed: number
   clock: Clock['kind']
+  /** Why no session may have a virtual clock; undefined when each may. */
+  noVirtualClock?: string | undefined
   /** Most traces of a session; the oldest go first. All are kept when left out. */
   keepTraces?: number | undefined
 }
 
-export function createSessions({ db, keepTraces, ...standard }: SessionsOptions): Sessions {
+export function createSessions({ db, keepTraces, noVirtualClock, ...standard }: SessionsOptions): Sessions {
   const sessions = new Map<string, Held>()
   let empty: Buffer | undefined
 
@@ -104,10 +106,11 @@ export function createSessions({ db, keepTraces, ...standard }: SessionsOptions)
       const message = `there are ${MOST_SESSIONS} sessions already: delete one (DELETE /_understudy/sessions/<name>) or use one of them`
       throw new ApiError(429, 'session_limit', message)
     }
+    const { seed = standard.seed, clock = standard.clock } = settings
+    checkClock(clock, noVirtualClock)
     const opened = open(name)
     const ending = new AbortController()
-    const { seed = standard.seed, clock = standard.clock } = settings
-    const session = sessionOver(opened, { name, seed, clock, keepTraces, ended: ending.signal })
+    const session = sessionOver(opened, { name, seed, clock, keepTraces, noVirtualClock, ended: ending.signal })
     const close = () => {
       ending.abort()
       opened.writer.close()
@@ -147,6 +150,11 @@ export function createSessions({ db, keepTraces, ...standard }: SessionsOptions)
   }
 }
 
+function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
+  if (kind === 'virtual' && noVirtualClock)
+    throw new ApiError(400, 'clock_not_possible', noVirtualClock, { param: 'clock' })
+}
+
 interface Opened {
   database: Database
   writer: Writer
@@ -167,9 +175,10 @@ interface Own extends Omit<SessionsOptions, 'db'> {
 }
 
 /** A session over its database. */
-function sessionOver({ database, writer }: Opened, { name, seed, clock: own, keepTraces, ended }: Own): Session {
+function sessionOver({ database, writer }: Opened, own: Own): Session {
+  const { name, seed, keepTraces, noVirtualClock, ended } = own
   const clockOf = (kind: Clock['kind']) => (kind === 'virtual' ? virtualClock() : realClock)
-  let clock = clockOf(own)
+  let clock = clockOf(own.clock)
   const uses = new Map<string, number>()
   const open = () => {
     // A call that began before everything was replaced leaves nothing behind.
@@ -215,7 +224,8 @@ function sessionOver({ database, writer }: Opened, { name, seed, clock: own, kee
       return calls
     },
     nextCall: () => ++calls,
-    useClock(kind = own) {
+    useClock(kind = own.clock) {
+      checkClock(kind, noVirtualClock)
       if (kind !== clock.kind) clock = clockOf(kind)
     },
     async reset() {

@@ -3,10 +3,15 @@ import type { Backend, BackendCall } from '../../contract/backend.ts'
 import { ApiError } from '../../contract/error.ts'
 import { lackOf, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible } from './openai-compatible.ts'
+import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
 
-/** A backend over the providers that are forwarded to; any other model is refused with 400. */
-export function forwardBackend(providers: readonly Upstream[], transport: Transport): Backend {
+/** A backend over the providers that are forwarded to; any other model is refused with 400. What is sent is counted in `spending`. */
+export function forwardBackend(
+  providers: readonly Upstream[],
+  transport: Transport,
+  spending: Spending = createSpending({ calls: undefined, cost: undefined }),
+): Backend {
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
   return {
     async answer(call) {
@@ -18,9 +23,11 @@ export function forwardBackend(providers: readonly Upstream[], transport: Transp
       if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
         throw unsupported(upstream, call, providers)
       }
-      if (upstream.kind === 'openai-compatible') return answerCompatible(upstream, call, transport)
-      const { answerThroughSdk } = await import('./sdk.ts')
-      return answerThroughSdk(upstream, call, transport)
+      return spending.forward(call, async () => {
+        if (upstream.kind === 'openai-compatible') return answerCompatible(upstream, call, transport)
+        const { answerThroughSdk } = await import('./sdk.ts')
+        return answerThroughSdk(upstream, call, transport)
+      })
     },
   }
 }

@@ -17,6 +17,7 @@ export async function answerCompatible(upstream: Upstream, call: BackendCall, tr
     ...BARE,
     status: response.status,
     headers: keptHeaders(response.headers),
+    provider: upstream.name,
     body: { kind: 'bytes', contentType, bytes: response.body ?? new Uint8Array() },
   }
   if (countsForUs && response.body && contentType.startsWith('text/event-stream')) {

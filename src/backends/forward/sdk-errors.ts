@@ -4,7 +4,8 @@ import type { BackendCall } from '../../contract/backend.ts'
 import { ApiError } from '../../contract/error.ts'
 import { ConnectionFailure } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { connected, withoutKey } from './transport.ts'
+import { attributed } from '../../providers/request-id.ts'
+import { connected, keptHeaders, withoutKey } from './transport.ts'
 
 /**
  * The error to reject with: the signal's reason, a broken connection, or a 400 for a request that the package cannot put into
@@ -26,12 +27,21 @@ function networkCause(error: unknown): unknown {
   return undefined
 }
 
+/** What a package says of an error; the headers are those of the whole response. */
+interface Told {
+  message?: string
+  type?: string
+  statusCode?: number
+  responseHeaders?: Record<string, string>
+}
+
 const BAD_ANSWER = 502
 
-/** The failure of a stream that a provider broke off with an error, or ended before the answer was complete. */
-export function streamFailure({ name, key }: Upstream, error: unknown): Error {
+/** The failure of a stream, `sent` with these headers, that a provider broke off with an error or ended before its time. */
+export function streamFailure({ name, key }: Upstream, error: unknown, sent?: Record<string, string>): Error {
   if (error === undefined) return new ConnectionFailure(`${name} ended the stream before the answer was complete`)
-  const { message = '', type, statusCode } = error as { message?: string; type?: string; statusCode?: number }
-  const told = withoutKey(message, key) || `${name} broke the stream off`
-  return new ApiError(statusCode ?? BAD_ANSWER, type ?? 'provider_error', told)
+  const { message = '', type, statusCode, responseHeaders } = error as Told
+  const headers = keptHeaders(Object.entries(sent ?? responseHeaders ?? {}))
+  const told = attributed(withoutKey(message, key) || 'it broke the stream off', name, headers)
+  return new ApiError(statusCode ?? BAD_ANSWER, type ?? 'provider_error', told, { headers })
 }

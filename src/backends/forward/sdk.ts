@@ -88,7 +88,7 @@ async function chat(model: LanguageModelV4, upstream: Upstream, call: BackendCal
     counted(usage) {
       reply.usage = usage
     },
-    failure: (error) => streamFailure(upstream, error),
+    failure: (error) => streamFailure(upstream, error, response?.headers),
   })
   reply.body = { kind: 'events', events: failing(chunks, upstream, call) }
   return reply

@@ -1,6 +1,7 @@
 // The way to a provider and back: what is common to every wire format. Keys never leave this folder in another direction.
 import { ConnectionFailure, type Reply } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
+import { namesCall } from '../../providers/request-id.ts'
 
 /** Sends one request; `fetch`, or what a test puts in its place. */
 export type Transport = (url: string, init: RequestInit) => Promise<Response>
@@ -38,11 +39,11 @@ const REASONS: Record<string, string> = {
   InvalidHTTPResponse: 'what it answered is no HTTP',
 }
 
-const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|(?:x-)?request-id|content-type)$/
+const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|content-type)$/
 
 /** The headers of an answer that say something about the call: limits, when to come again, the provider's request id. */
 export const keptHeaders = (headers: Iterable<[string, string]>): Record<string, string> =>
-  Object.fromEntries([...headers].filter(([name]) => KEPT.test(name)))
+  Object.fromEntries([...headers].filter(([name]) => KEPT.test(name) || namesCall(name)))
 
 const encoder = new TextEncoder()
 
@@ -61,7 +62,7 @@ export async function errorReply(upstream: Upstream, response: Response, signal:
   const text = await connected(upstream, signal, () => response.text())
   const contentType = headers['content-type'] ?? 'text/plain'
   const bytes = encoder.encode(withoutKey(text, upstream.key))
-  return { ...BARE, status, headers, body: { kind: 'bytes', contentType, bytes } }
+  return { ...BARE, status, headers, provider: upstream.name, body: { kind: 'bytes', contentType, bytes } }
 }
 
 async function strayMessage({ name }: Upstream, { status, headers, body }: Response): Promise<string> {

@@ -1,0 +1,155 @@
+// Guard rails for the user's money: what is forwarded is counted, and refused once a limit is reached.
+import type { BackendCall } from '../../contract/backend.ts'
+import { ApiError, SPENDING_LIMIT } from '../../contract/error.ts'
+import type { Reply } from '../../contract/reply.ts'
+import { costOf } from '../../providers/catalogue.ts'
+
+/** The most that a process may forward; no limit where one is undefined. */
+export interface Limits {
+  calls: number | undefined
+  /** USD at list price. */
+  cost: number | undefined
+}
+
+/** What was forwarded since the start. */
+export interface Spent {
+  calls: number
+  /** USD at list price of all answers whose usage and price are known; only counted when it is limited. */
+  cost: number
+  /** Answers that have ended, and whose cost is not known: they count as 0. */
+  unpriced: number
+}
+
+/** Counts what is sent to providers. */
+export interface Spending {
+  readonly limits: Limits
+  spent(): Spent
+  /**
+   * Sends an attempt on and counts it, failed ones too; its cost is added when the answer has told its usage. Calls that are
+   * under way when a limit of cost is reached are still answered, so their cost can go beyond it.
+   * @throws ApiError 429 `spending_limit` when a limit is reached already.
+   */
+  forward(call: Pick<BackendCall, 'model'>, send: () => Promise<Reply>): Promise<Reply>
+}
+
+/** Begins to count. */
+export function createSpending(limits: Limits): Spending {
+  const spent: Spent = { calls: 0, cost: 0, unpriced: 0 }
+  const add = (model: string, usage: Usage | null) => {
+    const cost = usage && costOf(model, usage)
+    // A price of nothing is one by the picture or the minute, which providers do not count.
+    if (!cost) spent.unpriced++
+    // To a tenth of a millionth of a dollar, as the costs themselves are.
+    else spent.cost = Math.round((spent.cost + cost) * 1e10) / 1e10
+  }
+  return {
+    limits,
+    spent: () => ({ ...spent }),
+    async forward({ model }, send) {
+      refuseBeyond(limits, spent)
+      spent.calls++
+      const reply = await send()
+      // Looking for the usage takes time, so it is only done when somebody asks.
+      if (limits.cost !== undefined && reply.status < 400) onUsage(reply, (usage) => add(model, usage))
+      return reply
+    },
+  }
+}
+
+function refuseBeyond({ calls, cost }: Limits, spent: Spent): void {
+  const refuse = (reached: string, flag: string) => {
+    const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to go on, or let fixtures answer`
+    // Neither a client nor we can mend it by trying again.
+    throw new ApiError(429, SPENDING_LIMIT, message, { headers: { 'x-should-retry': 'false' } })
+  }
+  if (calls !== undefined && spent.calls >= calls) {
+    refuse(`${spent.calls} of at most ${calls} calls to real providers were made`, '--max-calls')
+  }
+  if (cost !== undefined && spent.cost >= cost) {
+    refuse(`calls to real providers have cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
+  }
+}
+
+type Usage = Record<string, unknown>
+
+/** Tells the usage of a reply once, when it has ended or nobody reads on; null when it is not known. */
+function onUsage(reply: Reply, tell: (usage: Usage | null) => void): void {
+  const { body } = reply
+  if (body.kind === 'value') {
+    tell(reply.usage ?? usageOf(body.value))
+    return
+  }
+  if (body.kind === 'events') {
+    const { events } = body
+    const ended = () => tell(reply.usage)
+    reply.body = { ...body, events: eventsWithEnd(events, ended) }
+    return
+  }
+  const { bytes } = body
+  if (bytes instanceof Uint8Array) {
+    tell(reply.usage ?? usageIn(decoder.decode(bytes)))
+    return
+  }
+  const pieces: Uint8Array[] = []
+  const ended = () => tell(reply.usage ?? usageIn(decoder.decode(Buffer.concat(pieces))))
+  reply.body = { ...body, bytes: bytesWithEnd(bytes, (piece) => pieces.push(piece), ended) }
+}
+
+const decoder = new TextDecoder()
+
+async function* eventsWithEnd<T>(events: Iterable<T> | AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {
+  try {
+    yield* events
+  } finally {
+    ended()
+  }
+}
+
+function bytesWithEnd(
+  stream: ReadableStream<Uint8Array>,
+  came: (piece: Uint8Array) => void,
+  ended: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = stream.getReader()
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) {
+          came(value)
+          return controller.enqueue(value)
+        }
+      } catch (error) {
+        ended()
+        throw error
+      }
+      ended()
+      controller.close()
+    },
+    async cancel(reason) {
+      ended()
+      await reader.cancel(reason)
+    },
+  })
+}
+
+/** The last counts in an answer of the OpenAI family: one JSON text, or a stream of events. */
+function usageIn(text: string): Usage | null {
+  const suspects =
+    text.startsWith('data:') || /\ndata:/.test(text) ? (text.match(/^data:.*"usage".*$/gm) ?? []) : [text]
+  const found = suspects.map((suspect) => usageOf(parsed(suspect.replace(/^data:/, '')))).filter((usage) => usage)
+  return found.at(-1) ?? null
+}
+
+function usageOf(value: unknown): Usage | null {
+  const { usage, response } = (value ?? {}) as { usage?: Usage | null; response?: { usage?: Usage | null } }
+  return usage ?? response?.usage ?? null
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
