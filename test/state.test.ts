@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTestApp } from './support/app.ts'
-import { emptyFolder, run, type Server, startServer } from './support/server.ts'
+import { EXECUTABLE, emptyFolder, run, type Server, startServer } from './support/server.ts'
 import { strict } from './support/strict/workspace.ts'
 import { emptyWorkspace, type Json, workspaceOf } from './support/workspace.ts'
 
@@ -110,8 +110,65 @@ datasets:
     none.close()
   })
 
+  test('what takes longer than a second shows on a terminal how far it is, and nowhere else', async () => {
+    const looks = [0, 1, 3]
+    const { promise: watched, resolve: enough } = Promise.withResolvers<void>()
+    // A server that is done once it has been asked how far it is.
+    const slow = Bun.serve({
+      port: 0,
+      async fetch({ method }) {
+        if (method === 'POST') await watched
+        if (method === 'POST') return Response.json({ sessions: ['default'] })
+        if (looks.length === 1) enough()
+        return Response.json({ done: looks.length > 1 ? looks.shift() : looks[0], total: 4 })
+      },
+    })
+    const url = slow.url.origin
+    const screen: string[] = []
+    const terminal = {
+      cols: 100,
+      rows: 30,
+      data: (_: unknown, bytes: Uint8Array) => screen.push(`${Buffer.from(bytes)}`),
+    }
+    const child = Bun.spawn([EXECUTABLE, 'seed', 'seed.yaml', '--url', url], { cwd, terminal })
+    expect(await child.exited).toBe(0)
+    expect(screen.join('')).toContain('seeding from seed.yaml: 25 %')
+    expect(screen.join('')).toContain('seeded from seed.yaml')
+    expect(await run(['seed', 'seed.yaml', '--url', url], { cwd })).toEqual({
+      code: 0,
+      stdout: 'seeded from seed.yaml\n',
+      stderr: '',
+    })
+    await slow.stop(true)
+  })
+
+  test('how far one is can be asked, and is nothing when none is', async () => {
+    const documents = Object.fromEntries(
+      ['a', 'b', 'c'].map((name) => [`${name}.md`, Buffer.from(name).toString('base64')]),
+    )
+    const files = Object.keys(documents).map((file) => ({ file }))
+    const yaml = JSON.stringify({ knowledge: [{ key: 'far', documents: files }] })
+    const app = emptyWorkspace()
+    const { ok } = workspaceOf(app)
+    const progress = () => ok('GET', '/_understudy/seed')
+    let ended = false
+    const seeding = ok('POST', '/_understudy/seed', { yaml, documents }).then(() => {
+      ended = true
+    })
+    const seen: Json[] = []
+    while (!ended) {
+      seen.push(await progress())
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await seeding
+    expect(seen.map(({ total }) => total)).toContain(4)
+    expect(seen.map(({ done }) => done)).toContain(2)
+    expect(await progress()).toEqual({ done: 0, total: 0 })
+    app.close()
+  })
+
   const wrong: [string, string, string[]][] = [
-    ['an unknown kind', 'contact: []', ['wrong.yaml:1', '"contact"']],
+    ['an unknown kind', 'contact: []', ['wrong.yaml:1', 'contact is not known; valid: projects, contacts']],
     [
       'a wrong field',
       'contacts:\n  - { external_id: a }\n  - { external_id: b, email: nobody }',
@@ -120,7 +177,27 @@ datasets:
     [
       'an unknown field',
       'tools:\n  - { key: a, function: { name: f }, colour: red }',
-      ['wrong.yaml:2', 'tools[0]', '"colour"'],
+      ['wrong.yaml:2', 'tools[0].colour is not known'],
+    ],
+    [
+      'an unknown field of an evaluator',
+      'evaluators:\n  - type: llm_eval\n    key: a\n    model: openai/x\n    prompt: p\n    colour: red',
+      ['wrong.yaml:6', 'evaluators[0].colour is not known; valid: '],
+    ],
+    [
+      'an unknown field of what an evaluator holds',
+      'evaluators:\n  - type: json_schema\n    key: a\n    schema: { any: thing }\n    guardrail_config: { enabled: true, type: boolean, value: true,\n      alert: true }',
+      ['wrong.yaml:6', 'evaluators[0].guardrail_config.alert is not known'],
+    ],
+    [
+      'an unknown type of evaluator',
+      'evaluators:\n  - { type: python_eval, key: a }',
+      ['wrong.yaml:2', 'evaluators[0].type', 'not emulated'],
+    ],
+    [
+      'an unknown field of a review set',
+      'review_sets:\n  - display_name: s\n    human_eval_ids: [01JGFJJZ00Q8VN5K2ZC3R7WXYA]\n    filter_type: name\n    filter_value: x\n    filter_values: [y]',
+      ['wrong.yaml:6', 'review_sets[0].filter_values is not known'],
     ],
     [
       'a document that is not there',
@@ -163,6 +240,21 @@ describe('snapshots', () => {
     expect(data(hits).length).toBeGreaterThan(0)
     await workspaceOf(other).ok('POST', '/v2/contacts', { external_id: 'after' })
     other.close()
+  })
+
+  test('one that is larger than bodies may be is loaded all the same', async () => {
+    const small = emptyWorkspace({ max_body: 2_000 })
+    const { ok, call } = workspaceOf(small)
+    for (const letter of 'abc') await ok('POST', '/v2/contacts', { external_id: letter.repeat(100) })
+    const snapshot = await ok('GET', '/_understudy/snapshot')
+    expect(JSON.stringify(snapshot).length).toBeGreaterThan(2_000)
+    await ok('POST', '/_understudy/reset')
+    await ok('POST', '/_understudy/snapshot', snapshot)
+    expect(data(await ok('GET', '/v2/contacts'))).toHaveLength(3)
+    expect((await call('POST', '/v2/contacts', { external_id: 'a', metadata: { a: 'a'.repeat(2_000) } })).status).toBe(
+      413,
+    )
+    small.close()
   })
 
   test('diff names what was added, removed and changed', async () => {

@@ -112,6 +112,19 @@ describe('evaluators', () => {
     expect(strict.evaluator?.parse(made)).toMatchObject({ description: '', mode: 'single' })
   })
 
+  test('one is run, by id and by key, in its own workspace only', async () => {
+    const mapped = emptyWorkspace({ tokens: { a: { workspace: 'a' }, b: { workspace: 'b' } } })
+    const [own, other] = ['a', 'b'].map((token) => workspaceOf(mapped, { authorization: `Bearer ${token}` }))
+    const json = { type: 'json_schema', key: 'list', schema: { type: 'array' } }
+    const made = await own?.ok('POST', '/v2/evaluators', json)
+    for (const id of [made?._id, 'list']) {
+      const run = `/_understudy/evaluators/${id}/run`
+      expect(await own?.ok('POST', run, { text: '[]' })).toMatchObject({ id: made?._id, key: 'list', value: true })
+      expect((await other?.call('POST', run, { text: '[]' }))?.status).toBe(404)
+    }
+    mapped.close()
+  })
+
   const configs = [
     { enabled: true, type: 'boolean', value: true },
     { enabled: true, type: 'categorical', values: ['good'] },

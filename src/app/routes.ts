@@ -89,7 +89,7 @@ function mountRoute(elysia: Elysia, route: Route, maxBody: number): void {
 }
 
 async function bodyOf(request: Request, route: Route, maxBody: number): Promise<unknown> {
-  const bytes = await readBody(request, maxBody)
+  const bytes = await readBody(request, route.anySize ? Number.POSITIVE_INFINITY : maxBody)
   const type = request.headers.get('content-type')
   const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
   const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)

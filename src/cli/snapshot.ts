@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { canonicalJson } from '../lib/canonical.ts'
 import { parseSeed } from '../resources/seed-file.ts'
 import { ServerError } from './errors.ts'
+import { type Steps, withBar } from './progress.ts'
 import { callServer, type ServerFlags, withServer } from './server.ts'
 
 type Row = Record<string, unknown>
@@ -13,6 +14,7 @@ interface Snapshot {
   tables: Record<string, Row[]>
 }
 const SNAPSHOT = '/_understudy/snapshot'
+const SEED = '/_understudy/seed'
 
 export function snapshotCommand(): Command {
   const snapshot = new Command('snapshot').description('save, load or compare everything that a session holds')
@@ -67,11 +69,8 @@ export function seedCommand(): Command {
       // Read here first, so that a mistake is told with the place in this file.
       const { documents } = parseSeed(yaml, file, beside)
       const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
-      await callServer(flags, 'POST', '/_understudy/seed', {
-        name: file,
-        yaml,
-        documents: Object.fromEntries(encoded),
-      })
+      const seeding = callServer(flags, 'POST', SEED, { name: file, yaml, documents: Object.fromEntries(encoded) })
+      await withBar(seeding, `seeding from ${file}`, async () => (await callServer(flags, 'GET', SEED)) as Steps)
       console.log(`seeded from ${file}`)
     })
 }

@@ -30,7 +30,9 @@ const llm = {
   categorical_labels: z.array(z.object({ value: z.string(), description: z.string().optional() })).optional(),
 }
 const schema = { schema: z.looseObject({}).describe('JSON Schema that the text must satisfy.') }
-const TYPES = "must be 'llm_eval' or 'json_schema': evaluators that run code or call a server are not emulated"
+/** What is wrong with another type. */
+export const EVALUATOR_TYPES =
+  "must be 'llm_eval' or 'json_schema': evaluators that run code or call a server are not emulated"
 const withDefaults = { ...shared, path: Path.default('Default'), description: z.string().default('') }
 
 /** What makes an evaluator. */
@@ -40,7 +42,7 @@ export const EvaluatorBody = z.discriminatedUnion(
     z.object({ type: z.literal('llm_eval'), ...withDefaults, ...llm, mode: llm.mode.default('single') }),
     z.object({ type: z.literal('json_schema'), ...withDefaults, ...schema }),
   ],
-  { error: TYPES },
+  { error: EVALUATOR_TYPES },
 )
 /** What changes one; its type stays. */
 export const EvaluatorPatch = z.object({ ...shared, ...llm, ...schema }).partial()

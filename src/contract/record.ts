@@ -42,7 +42,6 @@ export interface Records {
   page(filter: PageFilter): { data: Fields[]; hasMore: boolean }
   /** Whether a page can begin at this id. */
   inList(filter: Omit<PageFilter, 'limit'>, id: string): boolean
-  count(kind: string, parent: string): number
   /** Every record of a kind that has a key, in all workspaces, oldest first. */
   keyed(kind: string): { workspace: string; body: Fields }[]
   /** Whether any record of a workspace has this value in a field. A look at each of them. */

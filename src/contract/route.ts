@@ -21,6 +21,8 @@ export interface Route<Query = unknown, Body = unknown> {
   body?: z.ZodType<Body>
   /** How the body comes, JSON when left out; `multipart` fields are given by name, a file as a `File`. */
   bodyType?: 'json' | 'multipart'
+  /** Whether the limit of `--max-body` does not hold: what the program has written itself, it must be able to read. */
+  anySize?: boolean
   /** A body, by name, for the page that documents it. */
   examples?: Record<string, object>
   /** Whether it belongs to the API that is emulated; everything else is marked as an extension. */

@@ -46,4 +46,5 @@ export const migrations: readonly string[] = [
   `ALTER TABLE traces ADD COLUMN arrived INTEGER;
   ALTER TABLE traces ADD COLUMN left INTEGER;`,
   'CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;',
+  'CREATE INDEX records_named ON records (kind, key) WHERE key IS NOT NULL;',
 ]

@@ -1,5 +1,5 @@
 // Workspace records in SQLite: one table for every kind, so that a new resource needs no migration.
-import { and, asc, count, desc, eq, gt, isNotNull, lt, or, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Fields, PageFilter, Records } from '../contract/record.ts'
 import type { Database } from './open.ts'
@@ -27,6 +27,15 @@ export function recordStore(connection: Database): Records {
     .from(records)
     .where(and(eq(records.id, place('id')), inParent))
     .prepare()
+  const ofKind = (column: typeof records.id | typeof records.key) =>
+    database
+      .select({ body: records.body })
+      .from(records)
+      .where(and(eq(records.kind, place('kind')), eq(column, place('name'))))
+      .orderBy(asc(column))
+      .limit(1)
+      .prepare()
+  const named = { id: ofKind(records.id), key: ofKind(records.key) }
   const older = database
     .select({ body: records.body })
     .from(records)
@@ -75,13 +84,9 @@ export function recordStore(connection: Database): Records {
       return row && fieldsOf(row)
     },
     lookUp(kind, name) {
-      const rows = database
-        .select({ body: records.body })
-        .from(records)
-        .where(and(eq(records.kind, kind), or(eq(records.id, name), eq(records.key, name))))
-        .all()
-      const found = rows.map(fieldsOf)
-      return found.find(({ _id }) => _id === name) ?? found[0]
+      // One query for both would read every record of the kind.
+      const row = named.id.get({ kind, name }) ?? named.key.get({ kind, name })
+      return row && fieldsOf(row)
     },
     page(filter) {
       const { kind, workspace, parent, limit, after, before } = filter
@@ -100,17 +105,12 @@ export function recordStore(connection: Database): Records {
       return { data, hasMore: found.length > rows.length }
     },
     inList: (filter, id) => seqOf(filter, id) !== undefined,
-    count: (kind, parent) =>
-      database
-        .select({ total: count() })
-        .from(records)
-        .where(and(eq(records.kind, kind), eq(records.parent, parent)))
-        .get()?.total ?? 0,
     keyed: (kind) =>
       database
         .select({ workspace: records.workspace, body: records.body })
         .from(records)
-        .where(and(eq(records.kind, kind), isNotNull(records.key)))
+        // No key is empty; said like this, the index of keys is used.
+        .where(and(eq(records.kind, kind), gt(records.key, '')))
         .orderBy(asc(records.seq))
         .all()
         .map((row) => ({ workspace: row.workspace, body: fieldsOf(row) })),
@@ -130,7 +130,7 @@ export function recordStore(connection: Database): Records {
     remove(id) {
       database.run(sql`
         WITH RECURSIVE doomed(id) AS (
-          VALUES (${id}) UNION ALL SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id
+          VALUES (${id}) UNION ALL SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id AND r.parent <> ''
         ) DELETE FROM records WHERE id IN (SELECT id FROM doomed)`)
     },
     nextNumber: () => ++numbers,

@@ -21,7 +21,7 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
     response: RunAnswer,
     errors: [400, 404, 413, 415],
     async handle({ request, params: { id = '' }, body: { text, input } }) {
-      const { session } = await callOf(request)
+      const { session, caller } = await callOf(request)
       const judged = { texts: [text], input, signal: request.signal }
       const builtIn = guardrails.ids().includes(id) ? await guardrails.find(id, session, 'id') : undefined
       if (builtIn) {
@@ -29,8 +29,11 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
         const passed = outcome === 'passed'
         return { id, key: id, passed, reason, value: passed, model: null, fixture: null, synthesized: false }
       }
-      const evaluator = session.records.lookUp(evaluators.kind, id) as unknown as EvaluatorFields | undefined
-      if (!evaluator) throw notFound(evaluators, id, 'id')
+      const { kind } = evaluators
+      const found =
+        session.records.get(kind, caller.workspace, id)?.body ?? session.records.byKey(kind, caller.workspace, '', id)
+      if (!found) throw notFound(evaluators, id, 'id')
+      const evaluator = found as unknown as EvaluatorFields
       const { _id, key, guardrail_config: config } = evaluator
       const result = await evaluate(evaluator, { session, ask, judged })
       return { id: _id, key, passed: config ? passes(result.value, config) : null, ...result }

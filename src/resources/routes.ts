@@ -5,7 +5,7 @@ import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspac
 import type { Ask } from '../gateway/ask.ts'
 import type { Guardrails } from '../gateway/guardrails.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { notFound, oneOf, type Resource, type Verb, type Work } from './define.ts'
+import { checkId, notFound, oneOf, type Resource, type Verb, type Work } from './define.ts'
 import { deleteRecord, findRecord, type Params, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
@@ -130,7 +130,9 @@ function listRecords(resource: Resource, work: Pick<Work, 'records' | 'caller'>,
   const parent = parentsOf(resource, work, params).at(-1) ?? ''
   const list = { kind: resource.kind, workspace: work.caller.workspace, parent }
   for (const [param, id] of Object.entries({ starting_after: after, ending_before: before })) {
-    if (id !== undefined && !work.records.inList(list, id)) throw notFound(resource, id, param)
+    if (id === undefined) continue
+    checkId(resource, id, param)
+    if (!work.records.inList(list, id)) throw notFound(resource, id, param)
   }
   const limit = query.limit ?? pageSizeOf(resource) ?? undefined
   const { data, hasMore } = work.records.page({ ...list, limit, after, before })

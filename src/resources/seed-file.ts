@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { ContactBody } from '../contract/contact.ts'
 import { DatapointBody, DatasetBody } from '../contract/dataset.ts'
-import { EvaluatorBody, EvaluatorPatch } from '../contract/evaluator.ts'
+import { EVALUATOR_TYPES, EvaluatorBody, EvaluatorPatch } from '../contract/evaluator.ts'
 import { ChunkingOptions, KnowledgeBody } from '../contract/knowledge.ts'
 import { ProjectBody } from '../contract/project.ts'
 import { ReviewSetBody } from '../contract/review-set.ts'
 import { FileError, parseSource } from '../contract/source.ts'
 import { ToolBody, ToolPatch } from '../contract/tool.ts'
-import { formatPath, problemsOf } from '../contract/validation.ts'
+import { formatPath, type Problem, problemsOf, safeParse } from '../contract/validation.ts'
 import { readAsset } from '../lib/assets.ts'
 
 const Document = z.strictObject({
@@ -18,6 +18,10 @@ const Document = z.strictObject({
   display_name: z.string().min(1).optional(),
   chunking_options: ChunkingOptions.optional(),
 })
+const [llmEvaluator, schemaEvaluator] = EvaluatorBody.options
+const [bySpan, byName] = ReviewSetBody.options
+const changes = { changes: z.array(EvaluatorPatch.strict()).default([]) }
+const project = { project: z.string().optional() }
 /** What a seed file may hold. */
 export const SeedSchema = z.strictObject({
   projects: z.array(ProjectBody.strict()).default([]),
@@ -27,7 +31,11 @@ export const SeedSchema = z.strictObject({
     .default([])
     .describe('Tools by key; each of `changes` makes a version.'),
   evaluators: z
-    .array(z.intersection(EvaluatorBody, z.object({ changes: z.array(EvaluatorPatch.strict()).default([]) })))
+    .array(
+      z.discriminatedUnion('type', [llmEvaluator.extend(changes).strict(), schemaEvaluator.extend(changes).strict()], {
+        error: EVALUATOR_TYPES,
+      }),
+    )
     .default([])
     .describe('Evaluators by key; each of `changes` makes a version.'),
   datasets: z
@@ -39,7 +47,7 @@ export const SeedSchema = z.strictObject({
     .default([])
     .describe('Knowledge bases by key, with the documents that become datasources.'),
   review_sets: z
-    .array(z.intersection(ReviewSetBody, z.object({ project: z.string().optional() })))
+    .array(z.discriminatedUnion('filter_type', [bySpan.extend(project).strict(), byName.extend(project).strict()]))
     .default([])
     .describe('Review sets by display_name; `project` is the name of one.'),
 })
@@ -55,11 +63,10 @@ export interface SeedFile {
 export function parseSeed(text: string, name: string, read: (path: string) => Uint8Array | undefined): SeedFile {
   const file = parseSource(name, text)
   const value = file.value ?? {}
-  const result = SeedSchema.safeParse(value)
-  if (!result.success) {
-    const lines = problemsOf(result.error, value).map(
-      ({ path, message }) => `${file.at(path)}: ${formatPath(path) || 'the seed'} ${message}`,
-    )
+  const result = safeParse(SeedSchema, value)
+  const problems = result.success ? dropped(value, result.data) : problemsOf(result.error, value)
+  if (!result.success || problems.length > 0) {
+    const lines = problems.map(({ path, message }) => `${file.at(path)}: ${formatPath(path) || 'the seed'} ${message}`)
     throw new FileError(lines.join('\n'))
   }
   const documents = new Map<string, Uint8Array>()
@@ -72,6 +79,17 @@ export function parseSeed(text: string, name: string, read: (path: string) => Ui
     }
   }
   return { seed: result.data, documents }
+}
+
+/** Keys deep inside that calls may have and nothing reads: in a file each is a slip of the pen. */
+function dropped(written: unknown, read: unknown, path: readonly PropertyKey[] = []): Problem[] {
+  if (typeof written !== 'object' || written === null || typeof read !== 'object' || read === null) return []
+  return Object.entries(written).flatMap(([name, value]) => {
+    const at = [...path, Array.isArray(written) ? Number(name) : name]
+    return name in read
+      ? dropped(value, (read as Record<string, unknown>)[name], at)
+      : [{ path: at, message: 'is not known' }]
+  })
 }
 
 /** Reads a seed file of the user. */

@@ -28,12 +28,26 @@ export interface PreparedSeed {
 const OPTIONS = ChunkingOptions.parse({})
 const namesOf = (file: string) => ({ file_name: basename(file), content_type: '' })
 
-/** Reads and cuts the documents of a seed; throws `UnreadableDocument`. */
-export async function prepareSeed({ seed, documents }: SeedFile): Promise<PreparedSeed> {
+/** How far the documents of a seed have come; storing them all is the last step. */
+export interface SeedProgress {
+  done: number
+  total: number
+}
+
+/** Reads and cuts the documents of a seed, and counts them in `progress`; throws `UnreadableDocument`. */
+export async function prepareSeed(
+  { seed, documents }: SeedFile,
+  progress: SeedProgress = { done: 0, total: 0 },
+): Promise<PreparedSeed> {
   const prepared: PreparedSeed['documents'] = new Map()
-  for (const { file, chunking_options } of seed.knowledge.flatMap((base) => base.documents)) {
+  const named = seed.knowledge.flatMap((base) => base.documents)
+  progress.total = named.length + 1
+  for (const { file, chunking_options } of named) {
     const bytes = documents.get(file) ?? new Uint8Array()
     prepared.set(file, { bytes, chunks: await chunksOfFile(bytes, namesOf(file), chunking_options ?? OPTIONS) })
+    progress.done++
+    // Other calls, and who asks how far this is, have their turn.
+    await new Promise((resolve) => setImmediate(resolve))
   }
   return { seed, documents: prepared }
 }
@@ -119,7 +133,7 @@ export function createSeeder(read: () => readonly SeedFile[], caller: Caller): S
   return {
     async prepare(session) {
       if (!session.records.isNew()) return
-      prepared ??= Promise.all(read().map(prepareSeed))
+      prepared ??= Promise.all(read().map((file) => prepareSeed(file)))
       const seeds = await prepared
       if (seeds.length === 0) return
       await session.transact(() => {

@@ -6,8 +6,9 @@ import { FileError } from '../contract/source.ts'
 import { SNAPSHOT_FORMAT } from '../db/snapshot.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { UnreadableDocument } from '../lib/text-of.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { ResourceDeps } from './routes.ts'
-import { applySeed, prepareSeed } from './seed.ts'
+import { applySeed, prepareSeed, type SeedProgress } from './seed.ts'
 import { parseSeed } from './seed-file.ts'
 import { workOf } from './work.ts'
 
@@ -25,7 +26,11 @@ const SeedBody = z.strictObject({
   documents: z.record(z.string(), z.base64()).default({}).describe('The documents that it names, in base64.'),
 })
 const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that were changed.') })
-const shared = { tag: 'Emulator', errors: [400, 413, 415] }
+const Progress = z.object({
+  done: z.int().min(0).describe('Steps that are done.'),
+  total: z.int().min(0).describe('A step for each document, and one for storing everything; 0 when nothing is seeded.'),
+})
+const shared = { tag: 'Emulator', errors: [400, 415], anySize: true }
 
 /** Snapshot and seed. */
 export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] {
@@ -60,6 +65,16 @@ export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] 
       return { sessions: [session.name] }
     },
   })
+  const underWay = new WeakMap<Session, SeedProgress>()
+  const progress = asRoute({
+    method: 'get',
+    path: '/_understudy/seed',
+    tag: 'Emulator',
+    summary: 'Watch the workspace being filled',
+    description: 'How far the seed file that is being read into the session has come.',
+    response: Progress,
+    handle: ({ request }) => underWay.get(sessionOf(request)) ?? { done: 0, total: 0 },
+  })
   const seed = asRoute({
     ...shared,
     method: 'post',
@@ -75,15 +90,19 @@ export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] 
         const text = documents[path]
         return text === undefined ? undefined : Uint8Array.fromBase64(text)
       }
+      const progress = { done: 0, total: 0 }
+      underWay.set(session, progress)
       try {
-        const prepared = await prepareSeed(parseSeed(yaml, name, bytesOf))
+        const prepared = await prepareSeed(parseSeed(yaml, name, bytesOf), progress)
         await session.transact(() => applySeed(workOf(session, caller), prepared))
       } catch (error) {
         if (!(error instanceof FileError || error instanceof UnreadableDocument)) throw error
         throw new ApiError(400, 'invalid_seed', error.message)
+      } finally {
+        underWay.delete(session)
       }
       return { sessions: [session.name] }
     },
   })
-  return [save, load, seed]
+  return [save, load, progress, seed]
 }

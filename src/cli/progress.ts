@@ -1,0 +1,35 @@
+// The bar of work that takes longer than a second: on stderr, and only where a person sees it.
+import { realClock } from '../lib/clock.ts'
+
+const PATIENCE_MS = 1_000
+const EVERY_MS = 200
+
+/** How far work has come. */
+export interface Steps {
+  done: number
+  total: number
+}
+
+/** Waits for work, with a bar once it has taken a second; `look` says how far the work is. */
+export async function withBar<T>(work: Promise<T>, label: string, look: () => Promise<Steps>): Promise<T> {
+  if (!process.stderr.isTTY) return work
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  const over = work.then(end, end)
+  const wait = (ms: number) => Promise.race([over, realClock.sleep(ms, ended.signal).catch(() => {})])
+  await wait(PATIENCE_MS)
+  if (!ended.signal.aborted) {
+    const { progress } = await import('@clack/prompts')
+    const bar = progress({ output: process.stderr, max: 100 })
+    bar.start(label)
+    for (let shown = 0; !ended.signal.aborted; await wait(EVERY_MS)) {
+      // A server that has ended tells so in the answer to the work itself.
+      const { done, total } = await look().catch(() => ({ done: 0, total: 0 }))
+      const percent = Math.max(shown, total > 0 ? Math.floor((100 * done) / total) : 0)
+      bar.advance(percent - shown, `${label}: ${percent} %`)
+      shown = percent
+    }
+    bar.clear()
+  }
+  return work
+}
