@@ -56,9 +56,6 @@ export interface App {
 }
 
 const paths = new Set(endpoints.map(({ path }) => path))
-/** Whether a request is a call of a router operation. */
-const isCall = ({ method, url }: Request): boolean =>
-  method === 'POST' && paths.has(new URL(url).pathname.replace(/\/$/, ''))
 
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
@@ -95,20 +92,21 @@ export function createApp(deps: AppDeps): App {
     }
     elysia.post(path, serve, { parse: 'none' })
   }
-  const admit = (request: Request): void => {
-    const { pathname } = new URL(request.url)
+  const admit = (request: Request, pathname: string): void => {
     if (!pathname.startsWith('/v2/') && beside().isPublic(pathname)) return
     const token = tokenOf(request)
     checkToken(token, access)
     if (pathname.startsWith('/v2/')) requireToken(token)
   }
   const answer = (request: Request): Response | Promise<Response> => {
+    const { pathname } = new URL(request.url)
     try {
-      admit(request)
+      admit(request, pathname)
     } catch (error) {
       return render(error)
     }
-    return isCall(request) ? elysia.fetch(request) : beside().fetch(request)
+    const isCall = request.method === 'POST' && paths.has(pathname.replace(/\/$/, ''))
+    return isCall ? elysia.fetch(request) : beside().fetch(request)
   }
   return {
     async fetch(incoming, hold) {

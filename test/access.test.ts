@@ -1,20 +1,13 @@
 // Who may call: tokens, hosts, and pages of other origins.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { createTestApp, send, type TestApp } from './support/app.ts'
+import { send, testApps } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
 
 const CHAT = '/v2/router/chat/completions'
 const body = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'hello' }] }
-const apps: TestApp[] = []
-const appWith = (settings: Parameters<typeof createTestApp>[0] = {}) => {
-  const app = createTestApp(settings)
-  apps.push(app)
-  return app
-}
+const { appWith, close } = testApps()
 const app = appWith()
-afterAll(async () => {
-  await Promise.all(apps.map((one) => one.close()))
-})
+afterAll(close)
 
 describe('--token', () => {
   const closed = appWith({ token: ['secret', 'other'] })

@@ -1,21 +1,14 @@
 // What is refused on any path, and how a refusal reads; which methods a path takes.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { createTestApp, send, type TestApp } from './support/app.ts'
+import { send, type TestApp, testApps } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
 
 const CHAT = '/v2/router/chat/completions'
 const body = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'hello' }] }
 const json = { 'content-type': 'application/json' }
-const apps: TestApp[] = []
-const appWith = (settings: Parameters<typeof createTestApp>[0] = {}) => {
-  const app = createTestApp(settings)
-  apps.push(app)
-  return app
-}
+const { appWith, close } = testApps()
 const app = appWith()
-afterAll(async () => {
-  await Promise.all(apps.map((one) => one.close()))
-})
+afterAll(close)
 
 describe('refusals', () => {
   const huge = JSON.stringify({ ...body, extra: 'x'.repeat(2_000) })

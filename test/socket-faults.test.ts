@@ -91,6 +91,13 @@ describe('a server that plays a scenario', () => {
     ['two events, then FIN', cut({ after_chunks: 2, close: 'abrupt' }), 'stream', `${TWO}$`, 'FIN'],
     ['two events, then the end', cut({ after_chunks: 2, close: 'clean' }), 'stream', `${TWO}0\r\n\r\n$`, 'FIN'],
     ['bytes of JSON, then FIN', cut({ after_bytes: 5, close: 'abrupt' }), 'whole', `${HEAD}5\r\n\\{"id"\r\n$`, 'FIN'],
+    [
+      'less than announced',
+      { type: 'truncate-body', after_bytes: 5, announce: true },
+      'whole',
+      String.raw`^HTTP/1\.1 200 OK\r\n(?:[^\r]+\r\n)*content-length: \d{3,}\r\n(?:[^\r]+\r\n)*\r\n\{"id"$`,
+      'FIN',
+    ],
     ['two events, then no chunk', { type: 'broken-framing', after_chunks: 2 }, 'stream', `${TWO}${NO_CHUNK}`, 'FIN'],
     ['JSON, then no chunk', { type: 'broken-framing' }, 'whole', `${HEAD}${JSON_CHUNK}${NO_CHUNK}`, 'FIN'],
   ]

@@ -58,8 +58,6 @@ export interface FaultKind<Options = never> {
   readonly options: z.ZodObject & z.ZodType<Options>
   /** Options that show it well, for schemas, docs and the tests of all kinds. */
   readonly example: z.input<z.ZodObject> & Record<string, unknown>
-  /** Whether what the client sees needs the bare socket (a response that is no HTTP). */
-  readonly socket?: boolean
   /** Gives the reply that is heard; throws `ConnectionFailure` when there is none. */
   apply(options: Options, next: Next, context: FaultContext): Promise<Reply>
 }

@@ -187,7 +187,8 @@ const ANSWER_HEADERS = Object.fromEntries(
     model: 'The model that answered.',
     session: 'The session of this call.',
     faults: 'Faults applied, by rule.',
-    fixture: 'The fixture that answered, or synthesized.',
+    fixture: 'The fixture that answered, or synthesized; absent when the cache did.',
+    scenario: 'The scenario that is played, when there is one.',
   }).map(([name, description]) => [`x-understudy-${name}`, { description, schema: { type: 'string' } }]),
 )
 

@@ -13,7 +13,6 @@ export const brokenFraming = defineFault({
     after_chunks: z.int().min(1).default(1).describe('Events that still arrive whole; a whole answer is one of them.'),
   },
   example: { after_chunks: 6 },
-  socket: true,
   apply: ({ after_chunks: whole }, next, context) =>
     onAnswer(next, context, {
       change(reply) {

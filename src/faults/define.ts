@@ -1,12 +1,26 @@
 // Helpers for the files of the fault kinds.
 import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
 import type { FaultKind } from '../contract/fault.ts'
-import type { Reply } from '../contract/reply.ts'
+import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 
 /** Checks a kind's types: its options are those that `apply` gets. */
 export const defineFault = <Shape extends z.ZodRawShape>(
   kind: Omit<FaultKind<z.infer<z.ZodObject<Shape>>>, 'options'> & { options: Shape },
 ): FaultKind => ({ ...kind, options: z.strictObject(kind.options) }) as unknown as FaultKind
+
+/** A kind whose connection ends before anything of an answer, `how` as the client sees it. */
+export const endsEarly = (about: Pick<FaultKind, 'type' | 'summary'>, message: string, how: ConnectionFailure['how']) =>
+  defineFault({
+    ...about,
+    points: ['provider', 'gateway'],
+    options: { after: Duration.default(0).describe('How long the request is thought about before.') },
+    example: {},
+    async apply({ after }, _, { clock, signal }) {
+      if (after > 0) await clock.sleep(after, signal)
+      throw new ConnectionFailure(message, how)
+    },
+  })
 
 /** A reply of a provider that is JSON text. */
 export const jsonReply = (status: number, value: unknown, headers: Record<string, string> = {}): Reply => ({

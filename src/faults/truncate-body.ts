@@ -1,7 +1,8 @@
-// truncate-body: the body is shorter than it should be, and nothing on the wire says so.
+// truncate-body: the body is shorter than it should be; nothing on the wire says so, or its content-length alone.
 import { z } from 'zod'
 import { cutBytes } from './change.ts'
 import { defineFault } from './define.ts'
+import { changed, isStream, streamBytes, wholeBytes } from './wire.ts'
 
 export const truncateBody = defineFault({
   type: 'truncate-body',
@@ -15,9 +16,25 @@ export const truncateBody = defineFault({
       .max(1)
       .optional()
       .describe('Share of the bytes that still arrives, 0.5 by default.'),
+    announce: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the content-length of a whole answer promises all of it; the connection then closes too early.',
+      ),
   },
   example: { after_fraction: 0.5 },
-  apply({ after_bytes: bytes, after_fraction: fraction = bytes === undefined ? 0.5 : undefined }, next, context) {
-    return cutBytes(next, context, { after_bytes: bytes, after_fraction: fraction, close: 'clean' })
+  async apply(options, next, context) {
+    const { after_bytes: most, after_fraction: share = most === undefined ? 0.5 : undefined, announce } = options
+    let announced: number | undefined
+    const measured = async () => {
+      const reply = await next()
+      if (!announce || isStream(reply)) return reply
+      const bytes = await wholeBytes(reply)
+      announced = bytes.length
+      return changed(reply, { body: { kind: 'bytes', contentType: streamBytes(reply).contentType, bytes } })
+    }
+    const cut = await cutBytes(measured, context, { after_bytes: most, after_fraction: share, close: 'clean' })
+    return announced === undefined || cut.body.kind !== 'bytes' ? cut : { ...cut, body: { ...cut.body, announced } }
   },
 })

@@ -6,10 +6,11 @@ import type { Reply } from '../contract/reply.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { AttemptRecording } from './attempt-record.ts'
 import { type Failure, failureOf, TimedOut } from './outcome.ts'
 import type { Target } from './plan.ts'
 import { type Content, read } from './read.ts'
-import type { AttemptRecording, Recording } from './recorder.ts'
+import type { Recording } from './recorder.ts'
 import type { Settings } from './settings.ts'
 
 /** A call on its way: parsed, rendered, and with everything that its attempts share. */

@@ -3,12 +3,12 @@ import { ApiError, envelope } from '../contract/error.ts'
 import type { Playing } from '../contract/fault.ts'
 import type { Keep } from '../contract/kept.ts'
 import type { Reply } from '../contract/reply.ts'
-import type { AttemptRecord, GuardrailRecord, OutcomeKind, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
+import type { GuardrailRecord, OutcomeKind, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { costOf } from '../providers/catalogue.ts'
-import { requestIdOf } from '../providers/request-id.ts'
 import type { Answer, Try } from './attempt.ts'
+import { type AttemptRecording, recordAttempt } from './attempt-record.ts'
 import type { Call } from './handle.ts'
 import { errorOf, type Failure } from './outcome.ts'
 import type { Target } from './plan.ts'
@@ -26,17 +26,6 @@ export interface Ending {
   failure?: Failure
   /** What it leaves for later calls; only a complete answer leaves anything. */
   keep?: readonly Keep[]
-}
-
-/** An attempt being recorded. */
-export interface AttemptRecording {
-  contentBegan(): void
-  /** Notes the reply's id of the provider. */
-  replied(reply: Pick<Reply, 'headers'>): void
-  /** Rules of the scenario that are applied to it. */
-  readonly faults: string[]
-  /** Notes how it ended; an answer when there is no failure. */
-  end(failure?: Failure): void
 }
 
 /** A call being recorded. */
@@ -182,26 +171,9 @@ export function startRecording({ operation, text, retained, session }: Call): Re
       steps.plan = targets.map(({ model }) => model)
     },
     attempt(tried) {
-      const record = attemptRecord(tried, clock.now() - started)
+      const { record, recording } = recordAttempt(tried, () => clock.now() - started)
       steps.attempts.push(record)
-      let over = false
-      return {
-        contentBegan() {
-          record.first_content_ms ??= clock.now() - started
-        },
-        replied(reply) {
-          record.request_id = requestIdOf(reply.headers) ?? null
-        },
-        faults: record.faults,
-        end(ended) {
-          if (over) return
-          over = true
-          record.duration_ms = clock.now() - started - record.started_ms
-          if (!ended) return
-          record.request_id ??= requestIdOf(ended.headers) ?? null
-          Object.assign(record, { outcome: ended.kind, status: ended.status, error: ended.message })
-        },
-      }
+      return recording
     },
     cache(key, age) {
       steps.cache = { status: age === undefined ? 'miss' : 'hit', key, age_ms: age ?? null }
@@ -258,20 +230,4 @@ const withoutContent = (record: TraceRecord): TraceRecord => ({
   retrievals: record.retrievals.map((search) => ({ ...search, query: NOT_KEPT, chunks: [] })),
   attachments: [],
   error: record.error && { ...record.error, message: NOT_KEPT },
-})
-
-const attemptRecord = ({ target, number, why, waited }: Try, started: number): AttemptRecord => ({
-  target: target.model,
-  position: target.position,
-  number,
-  why,
-  faults: [],
-  wait_ms: waited,
-  started_ms: started,
-  first_content_ms: null,
-  duration_ms: 0,
-  outcome: 'answered',
-  status: 200,
-  request_id: null,
-  error: null,
 })

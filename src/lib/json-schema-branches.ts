@@ -104,7 +104,7 @@ const nullLast = (branches: Schema[]): Schema[] => {
 }
 
 interface Rest {
-  todo: Schema[]
+  ahead: Schema[]
   choices: Choice[]
   way: Way
   /** References followed at this place: a second time would go round in a circle. */
@@ -128,7 +128,7 @@ function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   }
   const inside = typeof target === 'object' ? { schema: target, outer: rest.way.inside } : rest.way.inside
   const { parts } = rest.way
-  return { ...rest, todo: [target, ...rest.todo], followed: [...rest.followed, target], way: { parts, inside } }
+  return { ...rest, ahead: [target, ...rest.ahead], followed: [...rest.followed, target], way: { parts, inside } }
 }
 
 /** The rest of the way after taking the keywords of one schema, or undefined when its type contradicts the others. */
@@ -143,7 +143,7 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   }
   return {
     ...rest,
-    todo: [...(schema.allOf ?? []), ...rest.todo],
+    ahead: [...(schema.allOf ?? []), ...rest.ahead],
     choices: [...rest.choices, ...choicesOf(schema, walk)],
     way: { parts: [...parts, schema], inside },
   }
@@ -151,21 +151,21 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
 
 /** Every way through some schemas that must all hold, the likely ones first. */
 export function waysThrough(schemas: Schema[], walk: Walk): Generator<Way> {
-  return walkOn({ todo: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [] }, walk)
+  return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [] }, walk)
 }
 
 function* walkOn(rest: Rest, walk: Walk): Generator<Way> {
   walk.spend()
-  const [schema, ...todo] = rest.todo
+  const [schema, ...ahead] = rest.ahead
   if (schema === undefined) {
     const [choice, ...choices] = rest.choices
     if (!choice) yield rest.way
-    else for (const way of choice) yield* walkOn({ ...rest, todo: way, choices }, walk)
+    else for (const way of choice) yield* walkOn({ ...rest, ahead: way, choices }, walk)
     return
   }
   if (schema === false) return walk.note(new SchemaError('the schema allows nothing here', ''))
-  if (schema === true) return yield* walkOn({ ...rest, todo }, walk)
-  const taken = take(schema, { ...rest, todo }, walk)
+  if (schema === true) return yield* walkOn({ ...rest, ahead }, walk)
+  const taken = take(schema, { ...rest, ahead }, walk)
   const next = taken && schema.$ref !== undefined ? follow(schema, taken, walk) : taken
   if (next) yield* walkOn(next, walk)
 }

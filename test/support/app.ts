@@ -57,6 +57,21 @@ export function createTestApp(
 }
 export type TestApp = ReturnType<typeof createTestApp>
 
+/** Makes applications that are closed together. */
+export function testApps() {
+  const apps: TestApp[] = []
+  return {
+    appWith(settings: Partial<Config> = {}): TestApp {
+      const app = createTestApp(settings)
+      apps.push(app)
+      return app
+    },
+    close: async () => {
+      await Promise.all(apps.map((one) => one.close()))
+    },
+  }
+}
+
 /** A request with exactly these headers: nothing is added. */
 export async function send(target: TestApp, path: string, init: RequestInit = {}) {
   const response = await target.understudy.app.fetch(new Request(`http://localhost${path}`, init))

@@ -1,0 +1,197 @@
+// Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
+import { z } from 'zod'
+import { parseSize } from '../lib/units.ts'
+import { BACKENDS, type BackendName } from './providers.ts'
+
+const integerText = () => z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)])
+const numberText = () =>
+  z.union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?$/)
+      .transform(Number),
+  ])
+const boolean = () =>
+  z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1')])
+const texts = () => z.array(z.string().min(1))
+const origin = () => z.string().refine((text) => text === '*' || URL.parse(text)?.origin === text)
+
+/** Where a token works. */
+const TokenPlace = () =>
+  z.strictObject({
+    workspace: z.string().min(1).default('default'),
+    project: z
+      .string()
+      .min(1)
+      .regex(/^[^/]+$/)
+      .optional(),
+  })
+export type TokenPlace = z.infer<ReturnType<typeof TokenPlace>>
+
+interface Setting<T> {
+  /** What the flag takes; absent for a switch. */
+  takes?: string
+  /** Made when a value is given: a start without any checks nothing. */
+  schema: () => z.ZodType<T, unknown>
+  fallback: T
+  help: string
+  /** Ends the sentence "... must be". */
+  valid: string
+  /** Only understudy.yaml can say it: it is no one line. */
+  fileOnly?: boolean
+}
+const setting = <T>(row: Setting<T>): Setting<T> => row
+
+/** Every setting by its key in understudy.yaml; `on_miss` is the flag `--on-miss` and the variable `UNDERSTUDY_ON_MISS`. */
+export const SETTINGS = {
+  port: setting({
+    takes: 'NUMBER',
+    schema: () => integerText().pipe(z.int().min(0).max(65_535)),
+    fallback: 4010,
+    help: 'port to listen on; 0 takes a free one',
+    valid: 'a number from 0 to 65535',
+  }),
+  host: setting<string | undefined>({
+    takes: 'HOST',
+    schema: () => z.string().regex(/^[\w.:-]+$/),
+    fallback: undefined,
+    help: 'address to listen on; loopback, v4 and v6, when left out; any other needs --token',
+    valid: 'a host name or an address',
+  }),
+  db: setting({
+    takes: 'FILE',
+    schema: () => z.string().min(1),
+    fallback: 'understudy.db',
+    help: 'SQLite file of the default session, or :memory:',
+    valid: 'a file path or :memory:',
+  }),
+  fixtures: setting<string[]>({
+    takes: 'DIR',
+    schema: () => texts(),
+    fallback: [],
+    help: 'fixture file or folder, tried before the embedded ones; repeatable',
+    valid: 'a file or folder',
+  }),
+  seed_file: setting<string[]>({
+    takes: 'FILE',
+    schema: texts,
+    fallback: [],
+    help: 'what fills the workspace of a new session instead of the shipped example, or none; repeatable',
+    valid: 'a file, or none',
+  }),
+  scenario: setting<string[]>({
+    takes: 'NAME',
+    schema: () => texts(),
+    fallback: [],
+    help: 'scenario that every session begins with: a shipped name or a file; repeatable, the others are known by name',
+    valid: 'the name of a shipped scenario or a file',
+  }),
+  on_miss: setting<'synthesize' | 'error'>({
+    takes: 'ACTION',
+    schema: () => z.enum(['synthesize', 'error']),
+    fallback: 'synthesize',
+    help: 'what a call without a fixture gets',
+    valid: 'synthesize or error',
+  }),
+  backend: setting<BackendName>({
+    takes: 'NAME',
+    schema: () => z.enum(BACKENDS),
+    fallback: 'fixture',
+    help: 'who answers: fixtures, or the real providers, for which providers in understudy.yaml may say otherwise',
+    valid: 'fixture or forward',
+  }),
+  max_calls: setting<number | undefined>({
+    takes: 'NUMBER',
+    schema: () => integerText().pipe(z.int().min(0)),
+    fallback: undefined,
+    help: 'most calls to real providers; further ones are refused',
+    valid: 'a whole number from 0',
+  }),
+  max_cost: setting<number | undefined>({
+    takes: 'USD',
+    schema: () => numberText().pipe(z.number().min(0)),
+    fallback: undefined,
+    help: 'most that calls to real providers may cost at list price; once it is reached they are refused',
+    valid: 'an amount of dollars such as 2.50',
+  }),
+  strict: setting({
+    schema: () => boolean(),
+    fallback: false,
+    help: 'refuse what is otherwise accepted with a warning: feedback on a trace that nobody knows',
+    valid: 'true or false',
+  }),
+  seed: setting({
+    takes: 'NUMBER',
+    schema: () => integerText().pipe(z.int().min(0)),
+    fallback: 0,
+    help: 'seed of all ids and chance',
+    valid: 'a whole number from 0',
+  }),
+  clock: setting<'real' | 'virtual'>({
+    takes: 'KIND',
+    schema: () => z.enum(['real', 'virtual']),
+    fallback: 'real',
+    help: 'clock of the sessions; a virtual one starts at a fixed instant and never waits',
+    valid: 'real or virtual',
+  }),
+  keep_traces: setting({
+    takes: 'NUMBER',
+    schema: () => integerText().pipe(z.int().min(1)),
+    fallback: 10_000,
+    help: 'traces kept of each session; the oldest go first',
+    valid: 'a whole number from 1',
+  }),
+  namespace: setting({
+    takes: 'NAME',
+    schema: () => z.string().regex(/^[a-z][a-z0-9_]*$/),
+    fallback: 'svc',
+    help: 'name of the service options object in requests',
+    valid: 'lower-case letters, digits and _, beginning with a letter',
+  }),
+  token: setting<string[]>({
+    takes: 'TOKEN',
+    schema: () => z.array(z.string().regex(/^[^\s#]+$/)),
+    fallback: [],
+    help: 'a token that may call; any may when none is given; repeatable',
+    valid: 'a text without spaces and #',
+  }),
+  tokens: setting<Record<string, TokenPlace>>({
+    fileOnly: true,
+    schema: () => z.record(z.string().regex(/^[^\s#]+$/), TokenPlace()),
+    fallback: {},
+    help: 'which workspace and project a token works in',
+    valid: "a workspace, and perhaps a project, by token: 'key-1: { workspace: acme, project: support }'",
+  }),
+  cors: setting<string[]>({
+    takes: 'ORIGIN',
+    schema: () => z.array(origin()),
+    fallback: [],
+    help: 'an origin whose pages may call, or *; repeatable',
+    valid: 'an origin such as http://localhost:3000, or *',
+  }),
+  max_body: setting({
+    takes: 'SIZE',
+    schema: () =>
+      z
+        .union([z.number(), z.string()])
+        .transform((value) => parseSize(value))
+        .pipe(z.number().min(1)),
+    fallback: 32 * 2 ** 20,
+    help: 'largest request body',
+    valid: 'a size such as 512KiB or 32MiB',
+  }),
+  json: setting({
+    schema: () => boolean(),
+    fallback: false,
+    help: 'print one JSON line instead of the ready lines',
+    valid: 'true or false',
+  }),
+  ready_file: setting<string | undefined>({
+    takes: 'FILE',
+    schema: () => z.string().min(1),
+    fallback: undefined,
+    help: 'file that gets the same JSON line once calls are answered',
+    valid: 'a file path',
+  }),
+} as const
