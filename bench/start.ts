@@ -8,25 +8,25 @@ const CONNECTIONS = 32
 /** Milliseconds from spawning a server to its first answered call. */
 async function coldStart(command: readonly string[]): Promise<number> {
   const began = performance.now()
-  const running = await start(command)
-  await call(running.url)
+  const callContext = await start(command)
+  await call(callContext.url)
   const took = performance.now() - began
-  await running.stop()
+  await callContext.stop()
   return took
 }
 
 /** Bytes of memory after the first call and after many. */
 async function memory(command: readonly string[]): Promise<{ idle: number; used: number }> {
-  const running = await start(command)
-  await call(running.url)
-  const idle = running.memory()
+  const callContext = await start(command)
+  await call(callContext.url)
+  const idle = callContext.memory()
   let left = calls
   const caller = async () => {
-    while (left-- > 0) await call(running.url)
+    while (left-- > 0) await call(callContext.url)
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, caller))
-  const used = running.memory()
-  await running.stop()
+  const used = callContext.memory()
+  await callContext.stop()
   return { idle, used }
 }
 

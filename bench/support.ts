@@ -80,9 +80,9 @@ export const serveCommand = [understudy, 'serve', '--json', '--port', '0', '--db
 
 /** Compiles the constant server, with the build options of the product, for the very bytes that Understudy answers. */
 export async function constantCommand(folder: string): Promise<string[]> {
-  const running = await start(serveCommand)
-  const [whole, streamed] = [await call(running.url), await call(running.url, true)]
-  await running.stop()
+  const callContext = await start(serveCommand)
+  const [whole, streamed] = [await call(callContext.url), await call(callContext.url, true)]
+  await callContext.stop()
   const answers: ConstantAnswers = { whole, events: streamed.split(/(?<=\n\n)/) }
   const chunks = answers.events.filter((event) => /"content":"[^"]/.test(event)).length
   if (chunks !== CHUNKS) throw new Error(`the streamed answer has ${chunks} content chunks instead of ${CHUNKS}`)

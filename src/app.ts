@@ -1,59 +1,14 @@
 // The HTTP surface: who may call, the router operations, and the one place that renders errors. It listens to nothing and
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { Elysia } from 'elysia'
-import {
-  type AccessOptions,
-  callerOf,
-  checkHost,
-  checkToken,
-  requireToken,
-  sessionName,
-  tokenOf,
-  withoutPrefix,
-} from './access.ts'
-import type { Hold } from './contract/connection.ts'
+import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
+import type { App, AppDeps } from './app/types.ts'
+import type { ConnectionFinder } from './contract/connection.ts'
 import { ApiError, envelope } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
-import type { About, ControlDeps } from './control/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
-import type { Ask } from './gateway/ask.ts'
-import type { Gateway } from './gateway/handle.ts'
 import { once } from './lib/once.ts'
-import type { Session, Sessions } from './sessions/sessions.ts'
-
-/** What the routes work on. */
-export interface AppDeps {
-  sessions: Sessions
-  gateway: Gateway
-  /** How evaluators ask a model. */
-  ask: Ask
-  /** Fills the workspace of a session that is new. */
-  prepare(session: Session): Promise<void>
-  /** What requests call the service options object. */
-  namespace: string
-  access: AccessOptions & { cors: readonly string[] }
-  maxBody: number
-  /** Whether what looks like a mistake is refused instead of noted. */
-  strict: boolean
-  fixtures: ControlDeps['fixtures']
-  about: About
-  /** Told of every error that is not a user's mistake. */
-  report(error: unknown): void
-}
-
-/** What the routes beside the operations need besides. */
-export interface Surroundings {
-  sessionOf(request: Request): Session
-  /** The response of an error. */
-  render(error: unknown): Response
-}
-
-/** Answers requests; a plain function of its dependencies, so that tests need no server. */
-export interface App {
-  /** `hold` finds the connection that the request came on. */
-  fetch(request: Request, hold?: Hold): Promise<Response>
-}
 
 const paths = new Set(endpoints.map(({ path }) => path))
 
@@ -62,7 +17,7 @@ export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
   const sessionOf = (request: Request) => sessions.get(sessionName(request, tokenOf(request)))
   // The router hands on nothing but the request.
-  const holds = new WeakMap<Request, Hold>()
+  const holds = new WeakMap<Request, ConnectionFinder>()
   const render = (error: unknown): Response => {
     if (error instanceof ApiError)
       return Response.json(envelope(error), { status: error.status, headers: error.headers })

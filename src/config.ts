@@ -1,7 +1,7 @@
 // Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
 // file. The settings are the rows of config/settings.ts.
-import { ConfigError, type Given, readConfigFile } from './config/file.ts'
-import { type BackendName, type Forwarding, readForwarding } from './config/providers.ts'
+import { ConfigError, readConfigFile, type SettingValue } from './config/file.ts'
+import { type BackendName, type ForwardingRules, readForwarding } from './config/providers.ts'
 import { SETTINGS } from './config/settings.ts'
 import { problemsOf, quote } from './contract/validation.ts'
 
@@ -9,7 +9,7 @@ export { ConfigError, SETTINGS }
 
 type Key = keyof typeof SETTINGS
 /** Everything that is configured, frozen. */
-export type Config = Readonly<{ [K in Key]: (typeof SETTINGS)[K]['fallback'] } & { forwarding: Forwarding }>
+export type Config = Readonly<{ [K in Key]: (typeof SETTINGS)[K]['fallback'] } & { forwarding: ForwardingRules }>
 
 export const flagOf = (key: string): string => `--${key.replaceAll('_', '-')}`
 const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
@@ -37,16 +37,16 @@ export function readConfig(
   return Object.freeze(config) as Config
 }
 
-const fromFlag = (key: Key, flags: Record<string, unknown>): Given | undefined =>
+const fromFlag = (key: Key, flags: Record<string, unknown>): SettingValue | undefined =>
   flags[key] === undefined ? undefined : { value: flags[key], source: flagOf(key) }
 
-function fromEnvironment(key: Key, environment: Record<string, string | undefined>): Given | undefined {
+function fromEnvironment(key: Key, environment: Record<string, string | undefined>): SettingValue | undefined {
   const text = isFileOnly(key) ? undefined : environment[variableOf(key)]
   if (text === undefined || text === '') return undefined
   return { value: isList(key) ? text.split(',').map((part) => part.trim()) : text, source: variableOf(key) }
 }
 
-function validated(key: Key, { value, source }: Given): unknown {
+function validated(key: Key, { value, source }: SettingValue): unknown {
   const listed = isList(key) && !Array.isArray(value) ? [value] : value
   const result = SETTINGS[key].schema().safeParse(listed)
   if (result.success) return result.data

@@ -3,9 +3,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { callerOf } from './access.ts'
-import { type App, createApp } from './app.ts'
+import type { App } from './app/types.ts'
+import { createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
-import type { Loaded } from './backends/fixture/load.ts'
+import type { FixtureSet } from './backends/fixture/load.ts'
 import { shippedFixtures } from './backends/fixture/shipped.ts'
 import type { Spending } from './backends/forward/spending.ts'
 import { describeForwarding, virtualClockProblem } from './config/providers.ts'
@@ -14,14 +15,12 @@ import type { Backend } from './contract/backend.ts'
 import type { Operation } from './contract/operation.ts'
 import { allOperations } from './endpoints/index.ts'
 import { askThrough } from './gateway/ask.ts'
-import type { Guardrails } from './gateway/guardrails.ts'
-import type { People } from './gateway/handle.ts'
-import type { Knowledge } from './gateway/knowledge.ts'
+import type { GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
 import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
 import type { SeedFile } from './resources/seed-file.ts'
 import type { Scenario } from './scenarios/engine.ts'
-import { createRuns, type Runs } from './scenarios/runs.ts'
+import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
 import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
@@ -29,7 +28,7 @@ import { VERSION } from './version.ts'
 export interface Understudy {
   app: App
   sessions: Sessions
-  runs: Runs
+  runs: ScenarioRuns
   fixtures: number
   /** A line for each fixture that can never answer, and each rule that can never fire. */
   warnings: readonly string[]
@@ -52,7 +51,7 @@ const chat = (): Operation => require('./endpoints/chat-completions.ts').chatCom
 const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
 const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
 const operationNames = () => allOperations().map(({ name }) => name)
-const fixturesOf = (paths: readonly string[]): Loaded =>
+const fixturesOf = (paths: readonly string[]): FixtureSet =>
   paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
 
 /**
@@ -79,12 +78,12 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const seeds = seedsOf(config)
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
   const prepare = (session: Session) => seeder().prepare(session)
-  const knowledge: Knowledge = {
+  const knowledge: KnowledgeDirectory = {
     search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
   }
   const ask = askThrough(backend, chat)
   const guarding = once(() => workspace.guardrails().guardrailsOf({ namespace: config.namespace, prepare, ask }))
-  const guardrails: Guardrails = { ids: () => guarding().ids(), find: (...named) => guarding().find(...named) }
+  const guardrails: GuardrailDirectory = { ids: () => guarding().ids(), find: (...named) => guarding().find(...named) }
   const people: People = { meet: (identity, call) => workspace.people().peopleOf(prepare).meet(identity, call) }
   const app = createApp({
     prepare,

@@ -25,8 +25,10 @@ const LAYERS = [
   ['access'],
   ['endpoints', 'resources', 'agents', 'control', 'inspector', 'docs'],
   ['gateway'],
+  ['verdict', 'observers'],
   ['scenarios'],
   ['backends', 'faults', 'guardrails'],
+  ['answers'],
   ['sessions'],
   ['providers', 'db'],
   ['contract'],
@@ -53,6 +55,30 @@ const own = imports
   .map(({ file, from }) => ({ file, from: normalize(join(dirname(file), from)) }))
 const packages = imports.filter(({ from }) => !from.startsWith('.'))
 
+/** The groups of files that reach each other (Tarjan's strongly connected components), those of one file left out. */
+function circlesOf(edges: readonly Import[]): string[][] {
+  const targets = Map.groupBy(edges, ({ file }) => file)
+  const index = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: string[] = []
+  const circles: string[][] = []
+  const visit = (file: string) => {
+    const number = index.size
+    index.set(file, number)
+    low.set(file, number)
+    stack.push(file)
+    for (const { from } of targets.get(file) ?? []) {
+      if (!index.has(from)) visit(from)
+      if (stack.includes(from)) low.set(file, Math.min(low.get(file) ?? 0, low.get(from) ?? 0))
+    }
+    if (low.get(file) !== number) return
+    const circle = stack.splice(stack.indexOf(file))
+    if (circle.length > 1) circles.push(circle)
+  }
+  for (const file of targets.keys()) if (!index.has(file)) visit(file)
+  return circles
+}
+
 describe('imports', () => {
   test('every part of the source has its place in the order', () => {
     expect(program.filter((file) => layerOf(file) < 0)).toEqual([])
@@ -65,6 +91,16 @@ describe('imports', () => {
         !from.endsWith('package.json') && partOf(file) !== partOf(from) && layerOf(from) <= layerOf(file),
     )
     expect(upwards).toEqual([])
+  })
+
+  test('make no circles, not even inside a room', () => {
+    expect(circlesOf(own)).toEqual([])
+    const circle = circlesOf([
+      { file: 'a', from: 'b' },
+      { file: 'b', from: 'c' },
+      { file: 'c', from: 'a' },
+    ])
+    expect(circle.flat().sort()).toEqual(['a', 'b', 'c'])
   })
 
   const homes: [string, RegExp, RegExp][] = [
@@ -110,4 +146,27 @@ test.each(RULES)('%s is used in its own place alone', (_, rule, home, example) =
 
 test('every file begins by saying what it is for', () => {
   expect(files.filter((file) => !lines(file)[0]?.startsWith('// '))).toEqual([])
+})
+
+/** Exported names that stand in more than one file, with those files. */
+function doubledExports(sources: readonly [file: string, code: string][]): string[] {
+  const exported = sources.flatMap(([file, code]) =>
+    [...code.matchAll(/^export (?:async )?(?:interface|type|class|enum|const|function\*?) ([\w$]+)/gm)].map(
+      ([, name = '']) => ({ name, file }),
+    ),
+  )
+  return [...Map.groupBy(exported, ({ name }) => name)]
+    .map(([name, all]) => [name, ...new Set(all.map(({ file }) => file))])
+    .filter((row) => row.length > 2)
+    .map((row) => row.join(' '))
+}
+
+test('no two exported names are equal', () => {
+  expect(
+    doubledExports([
+      ['a', 'export const x = 1'],
+      ['b', 'export interface x {}'],
+    ]),
+  ).toEqual(['x a b'])
+  expect(doubledExports(program.map((file) => [file, codeOf(file)]))).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { AUDIO_EXTENSIONS, readAudioInfo } from '../src/lib/audio-info.ts'
-import { renderSpeech, type SpeechFormat } from '../src/lib/speech.ts'
+import { AUDIO_EXTENSIONS, readAudioInfo } from '../src/lib/media/audio-info.ts'
+import { renderSpeech, type SpeechFormat } from '../src/lib/media/speech.ts'
 
 const media = (name: string) => Bun.file(join(import.meta.dir, 'media', name)).bytes()
 const speak = (format: SpeechFormat) =>

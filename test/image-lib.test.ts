@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import sharp from 'sharp'
-import { type ImageFormat, type ImageSpec, renderImage } from '../src/lib/image.ts'
+import { type ImageFormat, type ImageSpec, renderImage } from '../src/lib/media/image.ts'
 
 const wish: ImageSpec = { width: 256, height: 256, format: 'png', transparent: false, key: 'a red fox' }
 

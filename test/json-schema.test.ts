@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { SchemaError, sampleOf, violations } from '../src/lib/json-schema.ts'
+import { SchemaError, sampleOf, violations } from '../src/lib/json-schema/index.ts'
 import { judgement } from './support/ajv.ts'
 import { impossible, randomSchema, satisfiable } from './support/schemas.ts'
 

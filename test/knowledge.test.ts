@@ -1,6 +1,6 @@
 // Knowledge: files become datasources, datasources chunks, and chunks are found.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { CLEAN_UPS, chunksOf, cleaned } from '../src/lib/chunking.ts'
+import { CLEAN_UPS, chunkText, cleaned } from '../src/lib/chunking.ts'
 import { docx, pdf } from './support/documents.ts'
 import { strict } from './support/strict/workspace.ts'
 import { emptyWorkspace, type Json, workspaceOf } from './support/workspace.ts'
@@ -131,7 +131,7 @@ describe('datasources', () => {
 describe('chunks', () => {
   test('none is longer than asked, neighbours overlap, and every word is in one', async () => {
     const words = Array.from({ length: 300 }, (_, index) => `word${index}`)
-    const made = await chunksOf(words.join(' '), { size: 100, overlap: 30 })
+    const made = await chunkText(words.join(' '), { size: 100, overlap: 30 })
     for (const chunk of made) expect(chunk.length).toBeLessThanOrEqual(100)
     for (const word of words) expect(made.some((chunk) => chunk.split(' ').includes(word))).toBe(true)
     for (const [index, chunk] of made.slice(1).entries()) expect(made[index]).toContain(chunk.split(' ')[0] as string)

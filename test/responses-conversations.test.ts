@@ -24,7 +24,7 @@ describe('conversations', () => {
   })
 
   test('a chain may be long: its last call looks up one response, as its second does', async () => {
-    const lookups = spyOn(app.understudy.sessions.get('default').kept, 'get')
+    const lookups = spyOn(app.understudy.sessions.get('default').keyValues, 'get')
     let id: string | undefined
     for (let turn = 1; turn <= 50; turn++) {
       lookups.mockClear()

@@ -4,7 +4,7 @@ import type { Backend } from '../src/contract/backend.ts'
 import type { Reply } from '../src/contract/reply.ts'
 import { ResponsesRequest } from '../src/contract/responses.ts'
 import type { ModelResponse } from '../src/contract/responses-answer.ts'
-import { inputTexts, outputTexts } from '../src/endpoints/responses/provider-answer.ts'
+import { responsesInputTexts, responsesOutputTexts } from '../src/endpoints/responses/provider-answer.ts'
 import { type Answer, eventsOf } from './support/app.ts'
 import {
   type Body,
@@ -185,11 +185,11 @@ test('guardrails see all that the user and the model say', async () => {
     model,
     input: [user('One'), assistant, call, { ...result, output: [{ type: 'input_text', text: 'Two' }] }],
   }
-  expect(inputTexts(ResponsesRequest.parse(body))).toEqual(['One', 'Two'])
-  expect(outputTexts(await answerTo({ input: 'Compare' }))).toEqual([
+  expect(responsesInputTexts(ResponsesRequest.parse(body))).toEqual(['One', 'Two'])
+  expect(responsesOutputTexts(await answerTo({ input: 'Compare' }))).toEqual([
     'Let me look.',
     '{"city":"Utrecht"}',
     '{"city":"Rome"}',
   ])
-  expect(outputTexts(await answerTo({ input: 'Refuse' }))).toEqual(['I cannot help with that.'])
+  expect(responsesOutputTexts(await answerTo({ input: 'Refuse' }))).toEqual(['I cannot help with that.'])
 })

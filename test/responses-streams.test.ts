@@ -1,7 +1,7 @@
 // Model responses as streams of events: their bytes, their order, and how they break off.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type ModelResponse, ResponseEvent } from '../src/contract/responses-answer.ts'
-import { assemble } from '../src/endpoints/responses/assemble.ts'
+import { assembleResponse } from '../src/endpoints/responses/assemble.ts'
 import type { StreamEvent } from '../src/lib/sse.ts'
 import { type Answer, createTestApp, eventsOf } from './support/app.ts'
 import {
@@ -86,11 +86,11 @@ describe('streams', () => {
     expect((await streaming.traceOf(answer)).answer).toEqual(response)
 
     const sent = events.map((data): StreamEvent => ({ event: data.type, data }))
-    expect(assemble(sent)).toEqual(response)
-    const cut = assemble(sent.slice(0, -1)) as ModelResponse
+    expect(assembleResponse(sent)).toEqual(response)
+    const cut = assembleResponse(sent.slice(0, -1)) as ModelResponse
     expect(cut).toMatchObject({ status: 'in_progress', output: response.output, output_text: response.output_text })
     // Without the events that repeat what the deltas said, the texts are the same.
-    const deltas = assemble(sent.filter(({ event }) => !event?.endsWith('.done')).slice(0, -1)) as ModelResponse
+    const deltas = assembleResponse(sent.filter(({ event }) => !event?.endsWith('.done')).slice(0, -1)) as ModelResponse
     expect(JSON.stringify(deltas.output).replaceAll('in_progress', '')).toBe(
       JSON.stringify(response.output).replaceAll(/"(in)?complete(d)?"/g, '""'),
     )
@@ -99,7 +99,7 @@ describe('streams', () => {
   })
 
   test('what there is after a few events', () => {
-    expect(assemble([])).toEqual({})
+    expect(assembleResponse([])).toEqual({})
   })
 })
 

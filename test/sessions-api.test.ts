@@ -165,12 +165,12 @@ describe('reset', () => {
   test('a call that began before it leaves nothing behind', async () => {
     await make({ name: 'late', scenario: slow('own', '1', '1m') })
     await app.post(`${SESSIONS}/late/clock`, { freeze: true })
-    const running = say('late', 'Slow')
+    const callContext = say('late', 'Slow')
     while ((await app.fetch(`${SESSIONS}/late`)).json().calls === 0);
     await app.fetch(`${SESSIONS}/late/reset`, { method: 'POST' })
     await remove('late')
     expect((await app.fetch(`${SESSIONS}/late`)).status).toBe(404)
-    expect(await Promise.race([running, Promise.resolve('still running')])).toBe('still running')
+    expect(await Promise.race([callContext, Promise.resolve('still running')])).toBe('still running')
   })
 })
 

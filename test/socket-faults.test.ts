@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import type { Connection } from '../src/contract/connection.ts'
 import { ConnectionFailure, type Reply } from '../src/contract/reply.ts'
-import { put, putNothing } from '../src/gateway/respond.ts'
+import { putNothing, toResponse } from '../src/gateway/respond.ts'
 import { bareSocket } from '../src/lib/bare-socket.ts'
 import { emptyFolder, type Server, startServer } from './support/server.ts'
 
@@ -164,9 +164,9 @@ describe('a reply on the wire', () => {
     '/closed': (connection) => putNothing(new ConnectionFailure('gone', 'closed'), connection),
     '/reset': (connection) => putNothing(new ConnectionFailure('gone'), connection),
     '/closed-without-hold': () => putNothing(new ConnectionFailure('gone', 'closed'), undefined),
-    '/short': (connection) => put(short(Buffer.from('half'), 8), connection),
-    '/short-without-hold': () => put(short(Buffer.from('half'), 8), undefined),
-    '/short-and-large': (connection) => put(short(large, large.length + 1), connection),
+    '/short': (connection) => toResponse(short(Buffer.from('half'), 8), connection),
+    '/short-without-hold': () => toResponse(short(Buffer.from('half'), 8), undefined),
+    '/short-and-large': (connection) => toResponse(short(large, large.length + 1), connection),
   }
   const server = Bun.serve({
     hostname: '127.0.0.1',

@@ -3,7 +3,7 @@ import { FLACDecoder } from '@wasm-audio-decoders/flac'
 import { MPEGDecoder } from 'mpg123-decoder'
 import { parseBuffer } from 'music-metadata'
 import { OggOpusDecoder } from 'ogg-opus-decoder'
-import { pcmOf, renderSpeech, SPEECH_RATE, type SpeechFormat, type SpeechVoice } from '../src/lib/speech.ts'
+import { pcmOf, renderSpeech, SPEECH_RATE, type SpeechFormat, type SpeechVoice } from '../src/lib/media/speech.ts'
 
 const text = 'Good morning, Zürich! The weather is fine today, and so am I. 你好。'
 const voices: SpeechVoice[] = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']
@@ -50,7 +50,7 @@ test.each(['mp3', 'flac', 'opus'] as const)('a decoder hears in %s what was sung
 })
 
 test('FLAC gives back every sample, a last block of one sample and a full-scale jump included', async () => {
-  const { flacOf } = await import('../src/lib/flac.ts')
+  const { flacOf } = await import('../src/lib/media/flac.ts')
   const pcm = Int16Array.from({ length: 8193 }, (_, index) =>
     index % 3 === 0 ? 32767 : index % 3 === 1 ? -32768 : index,
   )

@@ -45,23 +45,23 @@ test('nothing acknowledged is lost, and nothing is there by half', async () => {
   const acknowledged = new Set<unknown>()
   let description = ''
   for (let kill = 0; kill < KILLS; kill++) {
-    const running = server
+    const callContext = server
     let killed: Promise<unknown> | undefined
     const client = async (number: number) => {
       for (let turn = 0; ; turn++) {
         try {
-          const { _id } = await call(running, 'POST', points, { inputs: { kill, number, turn } })
+          const { _id } = await call(callContext, 'POST', points, { inputs: { kill, number, turn } })
           acknowledged.add(_id)
           // One writer of the tool, so that its last acknowledged change is known.
           if (number === 0) {
             const wanted = `kill ${kill}, turn ${turn}`
-            await call(running, 'PATCH', `/v2/tools/${tool._id}`, { description: wanted })
+            await call(callContext, 'PATCH', `/v2/tools/${tool._id}`, { description: wanted })
             description = wanted
           }
         } catch {
           return
         }
-        if (acknowledged.size >= (kill + 1) * ENOUGH) killed ??= running.stop('SIGKILL')
+        if (acknowledged.size >= (kill + 1) * ENOUGH) killed ??= callContext.stop('SIGKILL')
       }
     }
     await Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)))

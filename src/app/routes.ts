@@ -1,7 +1,6 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { Elysia } from 'elysia'
 import { callerOf, tokenOf } from '../access.ts'
-import type { App, AppDeps, Surroundings } from '../app.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
@@ -11,9 +10,10 @@ import { readBody, readForm, readJson } from '../endpoints/define.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
-import { throughFaults } from '../gateway/through-workspace.ts'
 import { createEventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
+import { throughFaults } from '../resources/through-scenario.ts'
+import type { App, AppDeps, RouteContext } from './types.ts'
 
 /** The routes as an application of their own. */
 export interface Routes extends App {
@@ -22,7 +22,7 @@ export interface Routes extends App {
 }
 
 /** Mounts every route that is no router operation. */
-export function createRoutes(deps: AppDeps, { sessionOf, render }: Surroundings): Routes {
+export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext): Routes {
   const { access, sessions, strict } = deps
   const callOf = async (request: Request) => {
     const session = sessionOf(request)

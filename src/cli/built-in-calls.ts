@@ -1,7 +1,8 @@
 // The calls that a rehearsal makes: ones that the rules of its scenario are about, with everything a gateway can do for them.
 import { allOperations } from '../endpoints/index.ts'
 import { MODELS } from '../providers/catalogue.ts'
-import { pointOf, type Scenario } from '../scenarios/engine.ts'
+import type { Scenario } from '../scenarios/engine.ts'
+import { pointOf } from '../scenarios/rule-match.ts'
 import type { Rule } from '../scenarios/schema.ts'
 
 /** One call to make. */

@@ -5,13 +5,13 @@ const PATIENCE_MS = 1_000
 const EVERY_MS = 200
 
 /** How far work has come. */
-export interface Steps {
+export interface Progress {
   done: number
   total: number
 }
 
 /** Waits for work, with a bar once it has taken a second; `look` says how far the work is. */
-export async function withBar<T>(work: Promise<T>, label: string, look: () => Promise<Steps>): Promise<T> {
+export async function withBar<T>(work: Promise<T>, label: string, look: () => Promise<Progress>): Promise<T> {
   if (!process.stderr.isTTY) return work
   const ended = new AbortController()
   const end = () => ended.abort()

@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import { canonicalJson } from '../lib/canonical.ts'
 import { parseSeed } from '../resources/seed-file.ts'
 import { ServerError } from './errors.ts'
-import { type Steps, withBar } from './progress.ts'
+import { type Progress, withBar } from './progress.ts'
 import { callServer, type ServerFlags, withServer } from './server.ts'
 
 type Row = Record<string, unknown>
@@ -70,7 +70,7 @@ export function seedCommand(): Command {
       const { documents } = parseSeed(yaml, file, beside)
       const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
       const seeding = callServer(flags, 'POST', SEED, { name: file, yaml, documents: Object.fromEntries(encoded) })
-      await withBar(seeding, `seeding from ${file}`, async () => (await callServer(flags, 'GET', SEED)) as Steps)
+      await withBar(seeding, `seeding from ${file}`, async () => (await callServer(flags, 'GET', SEED)) as Progress)
       console.log(`seeded from ${file}`)
     })
 }

@@ -7,7 +7,7 @@ import { type Yaml, yaml } from '../lib/yaml.ts'
 export class ConfigError extends Error {}
 
 /** A value, and where it came from. */
-export interface Given {
+export interface SettingValue {
   value: unknown
   source: string
 }
@@ -22,7 +22,7 @@ const DEFAULT_FILE = 'understudy.yaml'
 const PROVIDERS = 'providers'
 /** What a settings file holds. */
 export interface FileSettings {
-  settings: Map<string, Given>
+  settings: Map<string, SettingValue>
   /** The providers have no flag and no variable: they are a section of the file alone. */
   section?: ProvidersSection
 }

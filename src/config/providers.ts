@@ -16,7 +16,7 @@ export const BACKENDS = ['fixture', 'forward'] as const
 export type BackendName = (typeof BACKENDS)[number]
 
 /** Which providers are forwarded to. */
-export interface Forwarding {
+export interface ForwardingRules {
   /** All that calls may be forwarded to; empty when nothing is. */
   readonly upstreams: readonly Upstream[]
   /** Names that the settings file adds to the known ones. */
@@ -64,7 +64,7 @@ const FIELDS: Record<keyof Entry, { schema: () => z.ZodType; valid: string; secr
 const fields = Object.keys(FIELDS)
 
 /** What is forwarded to whom; throws `ConfigError` for the first thing in the section that is wrong. */
-export function readForwarding({ section, backend, environment }: ForwardingSources): Forwarding {
+export function readForwarding({ section, backend, environment }: ForwardingSources): ForwardingRules {
   const entries = section ? readEntries(section) : new Map<string, Entry>()
   const forwarded = (name: string) => (entries.get(name)?.backend ?? backend) === 'forward'
   const candidates = [...new Set([...(backend === 'forward' ? Object.keys(ENDPOINTS) : []), ...entries.keys()])]
@@ -82,7 +82,7 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
  * Why no session may have a virtual clock: it jumps ahead while a provider still works, so every call would time out.
  * Undefined when nothing is forwarded.
  */
-export function virtualClockProblem({ upstreams }: Forwarding): string | undefined {
+export function virtualClockProblem({ upstreams }: ForwardingRules): string | undefined {
   if (upstreams.length === 0) return undefined
   const names = upstreams.map(({ name }) => name).join(', ')
   return `a virtual clock does not wait for real providers, and calls to ${names} are forwarded: leave the virtual clock out, or set their backend to fixture`
@@ -139,7 +139,7 @@ function upstreamOf(name: string, entry: Entry, environment: Record<string, stri
 
 /** In one line, whether real calls are made, to whom, and how many or at what cost (USD) at most. */
 export function describeForwarding(
-  { upstreams, forwards }: Forwarding,
+  { upstreams, forwards }: ForwardingRules,
   { max_calls: calls, max_cost: cost }: { max_calls?: number | undefined; max_cost?: number | undefined } = {},
 ): string {
   if (upstreams.length === 0) return 'fixture: cannot reach the network'

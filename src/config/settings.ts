@@ -27,7 +27,7 @@ const TokenPlace = () =>
       .regex(/^[^/]+$/)
       .optional(),
   })
-export type TokenPlace = z.infer<ReturnType<typeof TokenPlace>>
+export type TokenRule = z.infer<ReturnType<typeof TokenPlace>>
 
 interface Setting<T> {
   /** What the flag takes; absent for a switch. */
@@ -156,7 +156,7 @@ export const SETTINGS = {
     help: 'a token that may call; any may when none is given; repeatable',
     valid: 'a text without spaces and #',
   }),
-  tokens: setting<Record<string, TokenPlace>>({
+  tokens: setting<Record<string, TokenRule>>({
     fileOnly: true,
     schema: () => z.record(z.string().regex(/^[^\s#]+$/), TokenPlace()),
     fallback: {},

@@ -1,6 +1,6 @@
 // What answers attempts: fixtures, a real provider, or either with faults around it.
 import type { Clock } from '../lib/clock.ts'
-import type { Making, Operation, Prompt } from './operation.ts'
+import type { AnswerContext, Operation, Prompt } from './operation.ts'
 import type { Reply } from './reply.ts'
 
 /** One attempt as a backend sees it. */
@@ -14,7 +14,7 @@ export interface BackendCall {
   model: string
   stream: boolean
   prompt: Prompt
-  making: Making
+  answerContext: AnswerContext
   clock: Clock
   /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */
   signal: AbortSignal

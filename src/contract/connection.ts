@@ -11,4 +11,4 @@ export interface Connection {
 }
 
 /** Finds the connection of a request, when there is a hold on it. */
-export type Hold = () => Promise<Connection | undefined>
+export type ConnectionFinder = () => Promise<Connection | undefined>

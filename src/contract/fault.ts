@@ -8,7 +8,7 @@ import type { Reply } from './reply.ts'
 export type FaultPoint = 'provider' | 'gateway' | 'workspace'
 
 /** What is asked for: an operation of the router, or one of the workspace, of which less is known. */
-export type Asked = Pick<Operation, 'name' | 'path'> & Partial<Operation>
+export type FaultSubject = Pick<Operation, 'name' | 'path'> & Partial<Operation>
 
 /** A call of the workspace. */
 export interface WorkspaceCall {
@@ -22,7 +22,7 @@ export interface WorkspaceCall {
 /** What a fault may know of the attempt or call that it acts on. */
 export interface FaultContext {
   at: FaultPoint
-  operation: Asked
+  operation: FaultSubject
   /** The body; of a call without one, its query. */
   request: unknown
   provider: string
@@ -44,7 +44,7 @@ export interface FaultContext {
 }
 
 /** Goes on to what the fault is wrapped around: another fault, or the backend. */
-export type Next = () => Promise<Reply>
+export type NextReply = () => Promise<Reply>
 
 /** One kind of fault. */
 export interface FaultKind<Options = never> {
@@ -59,15 +59,15 @@ export interface FaultKind<Options = never> {
   /** Options that show it well, for schemas, docs and the tests of all kinds. */
   readonly example: z.input<z.ZodObject> & Record<string, unknown>
   /** Gives the reply that is heard; throws `ConnectionFailure` when there is none. */
-  apply(options: Options, next: Next, context: FaultContext): Promise<Reply>
+  apply(options: Options, next: NextReply, context: FaultContext): Promise<Reply>
 }
 
 /** A fault of a rule, ready to act on one attempt or call. */
-export interface Injected {
+export interface ActiveFault {
   /** The rule's name. */
   rule: string
   apply(
-    next: Next,
+    next: NextReply,
     context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call'> & {
       /** Is told when it turns out to have no effect. */
       skipped(): void
@@ -78,7 +78,7 @@ export interface Injected {
 /** What a scenario knows of an attempt (at `provider`) or a call (at `gateway` or `workspace`) when it decides. */
 export interface FaultFacts {
   at: FaultPoint
-  operation: Asked
+  operation: FaultSubject
   /** The path that was called, when it has parameters. */
   path?: string
   request: unknown
@@ -100,9 +100,9 @@ export interface FaultFacts {
 }
 
 /** A scenario being played in a session. */
-export interface Playing {
+export interface ActiveScenario {
   readonly name: string
   /** A key for a call with this body. */
   keyOf(text: string): string
-  faults(facts: FaultFacts): readonly Injected[]
+  faults(facts: FaultFacts): readonly ActiveFault[]
 }

@@ -11,7 +11,7 @@ export const CHOICES = [
   'output_format',
   'response_format',
 ] as const
-export type Choice = (typeof CHOICES)[number]
+export type ImageChoice = (typeof CHOICES)[number]
 
 /** What one model takes and gives. */
 export interface ImageRules {
@@ -20,7 +20,7 @@ export interface ImageRules {
   /** Most pictures of one call. */
   n: number
   /** The values of each field, the first of which is what `auto` and leaving it out mean; a field without any is refused. */
-  choices: Readonly<Partial<Record<Choice, readonly string[]>>>
+  choices: Readonly<Partial<Record<ImageChoice, readonly string[]>>>
   /** Takes any size of at most that many pixels a side, not only those listed. */
   longestSide?: number
   /** Whether it takes `output_compression`. */
@@ -97,17 +97,17 @@ export const imageRules = (model: string): ImageRules =>
   UNLISTED
 
 /** Every value that some model takes in a field. */
-export const valuesOf = (field: Choice): string[] => [
+export const valuesOf = (field: ImageChoice): string[] => [
   ...new Set([...Object.values(IMAGE_MODELS), UNLISTED].flatMap(({ choices }) => choices[field] ?? [])),
 ]
 
 /** What decides whether a model takes a request. */
-export type Wish = { prompt: string; n?: number | null; output_compression?: number | null } & {
-  [field in Choice]?: string | null
+export type ImageOptions = { prompt: string; n?: number | null; output_compression?: number | null } & {
+  [field in ImageChoice]?: string | null
 }
 
 /** What of a request a model does not take. */
-export function imageProblems(wish: Wish, model: string): Problem[] {
+export function imageProblems(wish: ImageOptions, model: string): Problem[] {
   const rules = imageRules(model)
   const problems: Problem[] = []
   const refuse = (field: string, message: string) => problems.push({ path: [field], message })
@@ -147,7 +147,7 @@ export const sidesOf = (size: string): [width: number, height: number] => {
 const fits = (size: string, { longestSide = 0 }: ImageRules) =>
   sidesOf(size).every((side) => side >= SIDE && side <= longestSide)
 
-function mustBe(field: Choice, model: string, { choices, longestSide }: ImageRules): string {
+function mustBe(field: ImageChoice, model: string, { choices, longestSide }: ImageRules): string {
   const values = (choices[field] ?? []).map((value) => JSON.stringify(value))
   if (field === 'size' && longestSide)
     return `must be "auto" or "<width>x<height>" of ${SIDE} to ${longestSide} pixels a side for ${model}`
@@ -160,7 +160,7 @@ function unsupported(model: string, takes: (rules: ImageRules) => boolean): stri
 }
 
 /** The values that a request without problems comes to, with the model's defaults filled in. */
-export function choicesOf(wish: Wish, model: string): { [field in Choice]?: string } {
+export function choicesOf(wish: ImageOptions, model: string): { [field in ImageChoice]?: string } {
   const { choices } = imageRules(model)
   const settled = CHOICES.map((field) => {
     const value = wish[field]

@@ -1,12 +1,12 @@
 // Images on the wire (the specification, "Generate images" and "Image result"), and what a fixture says of them.
 import { z } from 'zod'
-import { type ImageSource, imageFormatOf } from '../lib/image-files.ts'
-import { type Choice, IMAGE_MODELS, valuesOf } from './image-models.ts'
+import { type ImageSource, imageFormatOf } from '../lib/media/image-files.ts'
+import { IMAGE_MODELS, type ImageChoice, valuesOf } from './image-models.ts'
 import { Timing } from './script.ts'
 import { Identity, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
 
 /** A field that is checked against the model's rules: the document names its values, `imageProblems` holds them. */
-function choice(field: Choice, about: string) {
+function choice(field: ImageChoice, about: string) {
   const rows = Object.entries(IMAGE_MODELS).flatMap(([model, { choices }]) => {
     const values = choices[field]
     return values ? [`${model} takes ${values.map((value) => `\`${value}\``).join(', ')}`] : []
@@ -109,7 +109,7 @@ export const FILE_KIND = 'file'
 /** How long an address of a picture works after it was given out, in milliseconds. */
 export const FILE_LIFE = 3_600_000
 /** A kept picture: what it is made from, which is small when it is drawn, and until when (ms since the epoch). */
-export interface KeptFile {
+export interface StoredFile {
   source: ImageSource
   expires: number
 }

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { StreamEvent } from '../lib/sse.ts'
 import type { envelope } from './error.ts'
-import type { Keep, Kept } from './kept.ts'
+import type { KeyValueEntry, KeyValueStore } from './key-value.ts'
 
 /** The conversation of a call in the form that fixtures match on. */
 export interface Prompt {
@@ -38,7 +38,7 @@ export interface Attachment {
 }
 
 /** What an answer is made with besides the request: all of it repeats when seed, clock and order of calls repeat. */
-export interface Making {
+export interface AnswerContext {
   /** The call's own ULID, from which the answer's ids are made. */
   id: string
   /** Milliseconds since the epoch at which the call began. */
@@ -46,13 +46,13 @@ export interface Making {
   /** Makes names that nobody outside can guess: a function of the seed on a virtual clock, of the process otherwise. */
   secret: string
   /** What calls of the session keep for later ones. */
-  kept: Kept
+  keyValues: KeyValueStore
   /** The address of a path of this server as the caller reaches it, with the session in it. */
   publicUrl(path: string): string
 }
 
 /** An answer in both of its forms; each is made only when asked for. */
-export interface Composed {
+export interface RenderedAnswer {
   body(): unknown
   events(): StreamEvent[]
   /**
@@ -110,10 +110,14 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
   fillTexts?(request: Request, fill: FillText): Request
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
-  resolve?(request: Request, making: Making): Request | Promise<Request>
+  resolve?(request: Request, answerContext: AnswerContext): Request | Promise<Request>
   /** The answer when no fixture matches: a function of the request alone. */
   synthesize(request: Request): Script | Promise<Script>
-  compose(request: Request, script: Script, making: Making & { model: string }): Composed | Promise<Composed>
+  compose(
+    request: Request,
+    script: Script,
+    answerContext: AnswerContext & { model: string },
+  ): RenderedAnswer | Promise<RenderedAnswer>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object
   /** Why a provider's whole answer is none, undefined when it is one. */
@@ -121,7 +125,7 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** How a provider's stream is read; absent when the operation never streams. */
   readonly events?: StreamRules
   /** A stored answer to an equal call, told again under a new id; as it is when left out, for answers without id and stream. */
-  replay?(request: Request, answer: object, making: Making): Pick<Composed, 'body' | 'events'>
+  replay?(request: Request, answer: object, answerContext: AnswerContext): Pick<RenderedAnswer, 'body' | 'events'>
   /** The request with what was found in knowledge bases before its messages; absent when it has no place for it. */
   addContext?(request: Request, context: string): Request
   /** All texts of the user, which input guardrails look at; that of `prompt` when left out. */
@@ -129,5 +133,5 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** All texts of an answer, which output guardrails look at. */
   outputTexts?(answer: object): readonly string[]
   /** What a complete answer leaves for later calls; committed together with its trace. */
-  keep?(request: Request, answer: object, making: Making): readonly Keep[]
+  keep?(request: Request, answer: object, answerContext: AnswerContext): readonly KeyValueEntry[]
 }

@@ -5,7 +5,7 @@ import { type Yaml, yaml } from '../lib/yaml.ts'
 export class FileError extends Error {}
 
 /** A parsed file. */
-export interface Source {
+export interface SourceFile {
   path: string
   value: unknown
   /** `file:line:column` of the key or item at a path, or of the nearest one above it. */
@@ -16,7 +16,7 @@ export interface Source {
  * Parses a file of YAML or JSON.
  * @throws FileError where it is neither.
  */
-export function parseSource(path: string, text: string): Source {
+export function parseSource(path: string, text: string): SourceFile {
   const { LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { VOCABULARIES } from '../lib/tokens.ts'
 import type { Problem } from './validation.ts'
 
-export type Texts = string | string[] | number[] | number[][]
+export type TextInput = string | string[] | number[] | number[][]
 
 // Of the largest vocabulary: which one a model has is not known here.
 const LAST_TOKEN = VOCABULARIES.o200k - 1
@@ -16,7 +16,7 @@ export const MOST_TEXTS = 2048
  */
 export const textsSchema = (shortest: 0 | 1) =>
   z
-    .custom<Texts>()
+    .custom<TextInput>()
     .superRefine((value, context) => {
       const problem = problemOf(value, shortest)
       if (problem) context.addIssue({ code: 'custom', ...problem })

@@ -1,11 +1,11 @@
 // GET /files/:name: the pictures that answers point at. A browser fetches them, so the address alone gives the right to.
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
-import { FILE_KIND, type KeptFile } from '../contract/images.ts'
+import { FILE_KIND, type StoredFile } from '../contract/images.ts'
 import type { Route } from '../contract/route.ts'
-import { imageFile } from '../lib/image-files.ts'
+import { imageFile } from '../lib/media/image-files.ts'
 import { DEFAULT_SESSION } from '../sessions/sessions.ts'
-import type { ControlDeps } from './index.ts'
+import type { ControlDeps } from './types.ts'
 
 export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   method: 'get',
@@ -22,7 +22,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
     const wanted = request.headers.get('x-understudy-session') ?? DEFAULT_SESSION
     const session = sessions.list().find((one) => one.name === wanted)
     const now = session?.clock.now() ?? 0
-    const file = session?.kept.get(FILE_KIND, name, now) as KeptFile | undefined
+    const file = session?.keyValues.get(FILE_KIND, name, now) as StoredFile | undefined
     if (!file) {
       const message = `there is no file ${JSON.stringify(name)}; a file is there for an hour after its answer`
       throw new ApiError(404, 'file_not_found', message)

@@ -4,7 +4,7 @@ import type { Spending } from '../backends/forward/spending.ts'
 import type { Route } from '../contract/route.ts'
 import { realClock } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { ControlDeps } from './index.ts'
+import type { ControlDeps } from './types.ts'
 
 const Health = z.object({
   status: z.literal('ok'),

@@ -4,10 +4,10 @@ import { asRoute, type Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { RuleReport } from '../contract/verification.ts'
 import { fixedSource, idleRules, type ScenarioSource } from '../scenarios/load.ts'
-import type { Runs } from '../scenarios/runs.ts'
+import type { ScenarioRuns } from '../scenarios/runs.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { ControlDeps } from './index.ts'
+import type { ControlDeps } from './types.ts'
 
 /** What a scenario has to tell while it is played. */
 const Report = z.object({
@@ -82,7 +82,7 @@ export function scenarioRoutes({ sessionOf, runs, operations }: ControlDeps): Ro
 }
 
 /** The known scenario of a name, or the one that the body is; `ApiError` 400 otherwise. */
-export function chosenScenario(given: string | object, runs: Runs, param = ''): ScenarioSource {
+export function chosenScenario(given: string | object, runs: ScenarioRuns, param = ''): ScenarioSource {
   if (typeof given === 'string') return runs.find(given)
   const [name, ...more] = Object.entries(given)
   if (name?.[0] === 'name' && more.length === 0) return runs.find(String(name[1]))

@@ -4,8 +4,8 @@ import { Duration } from '../contract/duration.ts'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { ControlDeps } from './index.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
+import type { ControlDeps } from './types.ts'
 
 const ClockKind = z.enum(['real', 'virtual'])
 const NewSession = z.strictObject({

@@ -4,7 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
 import { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { warningsOf } from '../sessions/warnings.ts'
-import type { ControlDeps } from './index.ts'
+import type { ControlDeps } from './types.ts'
 
 const Instant = z
   .union(

@@ -7,7 +7,7 @@ import { realClock } from '../lib/clock.ts'
 import { Expectation } from '../scenarios/schema.ts'
 import { verify } from '../scenarios/verify.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { ControlDeps } from './index.ts'
+import type { ControlDeps } from './types.ts'
 
 const LONGEST_WAIT_MS = 60_000
 const LOOK_EVERY_MS = 25

@@ -28,29 +28,29 @@ export interface TraceTexts {
 }
 
 /** When a call came and when its answer had gone out, in ms since the epoch by the machine's clock: client's waits are real. */
-export interface Heard {
+export interface CallTimes {
   arrived: number
   left: number
 }
 
 /** A trace with what it takes to tell how the client behaved. */
-export interface Witnessed {
+export interface TraceEvidence {
   trace: TraceRecord
   /** Equal for equal requests of an operation. */
   request: string
   /** Null for a call that was not made here. */
-  heard: Heard | null
+  heard: CallTimes | null
 }
 
 /** The traces of one session. */
 export interface TraceStore {
   /** Resolves when the trace is committed. */
-  record(seq: number, trace: TraceRecord, stored: TraceTexts & Heard): Promise<void>
+  record(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): Promise<void>
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
   get(id: string): StoredTrace | undefined
   has(id: string): boolean
   /** The calls after one by number, in the order in which they began. */
-  since(seq: number): IterableIterator<Witnessed>
+  since(seq: number): IterableIterator<TraceEvidence>
   count(): number
   /** How many were removed since the start because there were newer ones. */
   dropped(): number

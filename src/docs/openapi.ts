@@ -8,7 +8,7 @@ type Json = Record<string, unknown>
 type Io = 'input' | 'output'
 
 /** What the document is made of. */
-export interface Documented {
+export interface DocumentSource {
   operations(): readonly Operation[]
   routes: readonly Route[]
   version: string
@@ -135,7 +135,7 @@ const BODY_TYPES = { json: 'application/json', multipart: 'multipart/form-data' 
 const pascal = (name: string) => name.replace(/(?:^|[._/-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Paths and components; `openapi`, `info` and the page around it are the plugin's work. */
-export function openapiParts({ operations, routes }: Documented): { paths: Json; schemas: Json } {
+export function openapiParts({ operations, routes }: DocumentSource): { paths: Json; schemas: Json } {
   const schemas: Json = { Error: jsonSchema(ErrorBody, 'output') }
   const paths: Json = {}
   for (const operation of operations()) {

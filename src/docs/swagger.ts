@@ -2,7 +2,7 @@
 import { openapi } from '@elysiajs/openapi'
 import type { Elysia } from 'elysia'
 import { readAsset } from '../lib/assets.ts'
-import { type Documented, INFO, openapiParts } from './openapi.ts'
+import { type DocumentSource, INFO, openapiParts } from './openapi.ts'
 
 const SCRIPT = '/swagger/assets/swagger-ui-bundle.js'
 const STYLE = '/swagger/assets/swagger-ui.css'
@@ -14,7 +14,7 @@ const ASSETS: Record<string, [file: string, type: string]> = {
 }
 
 /** Mounts the page, its assets and the document, whose text `rename` puts into the words of the deployment. */
-export function mountDocs(app: Elysia, documented: Documented, rename: (text: string) => string): void {
+export function mountDocs(app: Elysia, documented: DocumentSource, rename: (text: string) => string): void {
   let made: ReturnType<typeof openapiParts> | undefined
   const parts = () => {
     made ??= JSON.parse(rename(JSON.stringify(openapiParts(documented)))) as ReturnType<typeof openapiParts>

@@ -1,8 +1,8 @@
 // POST /v2/router/audio/translations (the specification, "Translate audio to English").
-import { countCached } from '../backends/fixture/text-answer.ts'
-import type { Composed, Operation } from '../contract/operation.ts'
+import { countCached } from '../answers/text-answer.ts'
+import type { Operation, RenderedAnswer } from '../contract/operation.ts'
 import { Translation, TranslationForm, type TranslationRequest, TranslationScript } from '../contract/translations.ts'
-import { answerOf, textOf } from './audio/answer.ts'
+import { answerOf, translationText } from './audio/answer.ts'
 import { readAudioFile } from './audio/read-file.ts'
 import { synthesize } from './audio/synthesize.ts'
 import { segmentsOf } from './audio/timeline.ts'
@@ -55,12 +55,12 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   assemble: () => ({}),
 }
 
-function compose(request: TranslationRequest, script: TranslationScript): Composed {
+function compose(request: TranslationRequest, script: TranslationScript): RenderedAnswer {
   const heard = { request, script, segments: segmentsOf(script, request) }
   return {
     body: () => answerOf(heard),
     events: () => [],
     usage: { seconds: request.file.seconds },
-    tokens: countCached(textOf(heard)),
+    tokens: countCached(translationText(heard)),
   }
 }

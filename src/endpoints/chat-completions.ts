@@ -1,14 +1,28 @@
 // POST /v2/router/chat/completions (the specification, "Create a chat completion").
-import { satisfying, synthesizeText } from '../backends/fixture/synthesize.ts'
+import { satisfying, synthesizeText } from '../answers/synthesize.ts'
 import { ChatRequest } from '../contract/chat-request.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { TextScript } from '../contract/script.ts'
 import { checkEffort } from '../providers/catalogue.ts'
-import { compose } from './chat/answer.ts'
-import { assemble } from './chat/chunks.ts'
-import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens, SCHEMA_PARAM } from './chat/prompt.ts'
+import { composeChat } from './chat/answer.ts'
+import { assembleChat } from './chat/chunks.ts'
+import {
+  CHAT_SCHEMA_PARAM,
+  chatAnswerRequest,
+  chatAttachments,
+  chatPrompt,
+  chatPromptTokens,
+  fillChatTexts,
+} from './chat/prompt.ts'
 import { keepPrefixes } from './chat/prompt-cache.ts'
-import { addContext, chatEvents, inputTexts, outputTexts, replay, wrongWith } from './chat/provider-answer.ts'
+import {
+  addChatContext,
+  chatEvents,
+  chatInputTexts,
+  chatOutputTexts,
+  chatProblem,
+  replayChat,
+} from './chat/provider-answer.ts'
 
 // Asked for by documents and fixture files, and by no call.
 const answers = () => require('../contract/chat.ts') as typeof import('../contract/chat.ts')
@@ -72,24 +86,24 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   },
   model: (request) => request.model,
   streams: (request) => request.stream === true,
-  prompt: promptOf,
-  promptTokens,
-  attachments: attachmentsOf,
-  fillTexts,
+  prompt: chatPrompt,
+  promptTokens: chatPromptTokens,
+  attachments: chatAttachments,
+  fillTexts: fillChatTexts,
   resolve(request) {
     checkEffort(request.model, request.reasoning_effort, 'reasoning_effort')
     const format = request.response_format
     if (format?.type !== 'json_schema') return request
-    return satisfying(format.json_schema.schema ?? true, SCHEMA_PARAM).then(() => request)
+    return satisfying(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM).then(() => request)
   },
-  synthesize: (request) => synthesizeText(askOf(request)),
-  compose,
-  assemble,
-  wrongWith,
+  synthesize: (request) => synthesizeText(chatAnswerRequest(request)),
+  compose: composeChat,
+  assemble: assembleChat,
+  wrongWith: chatProblem,
   events: chatEvents,
-  replay,
-  addContext,
-  inputTexts,
-  outputTexts,
-  keep: (request, _, making) => keepPrefixes(request, making),
+  replay: replayChat,
+  addContext: addChatContext,
+  inputTexts: chatInputTexts,
+  outputTexts: chatOutputTexts,
+  keep: (request, _, answerContext) => keepPrefixes(request, answerContext),
 }

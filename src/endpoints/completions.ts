@@ -1,18 +1,18 @@
 // POST /v2/router/completions (the specification, "Create a legacy completion").
-import { cutText, type TextAnswer, textOf, usageOf } from '../backends/fixture/text-answer.ts'
+import { cutText, joinPieces, type TextAnswer, usageOf } from '../answers/text-answer.ts'
 import { Completion, CompletionRequest, CompletionScript } from '../contract/completions.ts'
-import type { Composed, Making, Operation } from '../contract/operation.ts'
+import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import {
-  assemble,
-  type Choice,
-  choiceOf,
-  chunksOf,
-  type Frame,
+  assembleCompletion,
+  type CompletionChoice,
+  type CompletionFrame,
+  type CompletionParts,
+  completionChoice,
+  completionChunks,
   systemFingerprint,
-  type Written,
 } from './completions/chunks.ts'
-import { completionEvents, replay, wrongWith } from './completions/provider-answer.ts'
-import { longestOf, promptOf, type Text, textsOf, tokensOf } from './texts.ts'
+import { completionEvents, completionProblem, replayCompletion } from './completions/provider-answer.ts'
+import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
 
 export const completions: Operation<CompletionRequest, CompletionScript> = {
   name: 'completions',
@@ -37,22 +37,23 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   script: CompletionScript,
   model: (request) => request.model,
   streams: (request) => request.stream === true,
-  prompt: (request) => promptOf(readTexts(request)),
+  prompt: (request) => textsPrompt(readTexts(request)),
   promptTokens: (request) => longestOf(readTexts(request)),
   fillTexts,
   synthesize,
   compose,
-  assemble,
-  wrongWith,
+  assemble: assembleCompletion,
+  wrongWith: completionProblem,
   events: completionEvents,
-  replay,
+  replay: replayCompletion,
   addContext: (request, context) => ({
     ...request,
     prompt: readTexts(request).map(({ text }) => `Use this context:\n\n${context}\n\n${text}`),
   }),
 }
 
-const readTexts = ({ prompt, model }: CompletionRequest): Text[] => textsOf({ input: prompt, field: 'prompt', model })
+const readTexts = ({ prompt, model }: CompletionRequest): CountedText[] =>
+  inputTextsOf({ input: prompt, field: 'prompt', model })
 
 /** Only texts have variables: tokens stand for a text that is final. */
 function fillTexts(request: CompletionRequest, fill: (text: string) => string): CompletionRequest {
@@ -63,7 +64,7 @@ function fillTexts(request: CompletionRequest, fill: (text: string) => string): 
 }
 
 function synthesize(request: CompletionRequest): CompletionScript {
-  const continued = ({ text }: Text) => {
+  const continued = ({ text }: CountedText) => {
     const end = text.length > 200 ? `...${text.slice(-200)}` : text
     return ` This is a synthesized continuation of the prompt, which ends with: ${JSON.stringify(end)}`
   }
@@ -72,7 +73,11 @@ function synthesize(request: CompletionRequest): CompletionScript {
 
 const DEFAULT_MAX_TOKENS = 16
 
-function compose(request: CompletionRequest, script: CompletionScript, making: Making & { model: string }): Composed {
+function compose(
+  request: CompletionRequest,
+  script: CompletionScript,
+  answerContext: AnswerContext & { model: string },
+): RenderedAnswer {
   const prompts = readTexts(request)
   const n = request.n ?? 1
   const answers = answersOf(request, script, prompts.length)
@@ -86,24 +91,24 @@ function compose(request: CompletionRequest, script: CompletionScript, making: M
     const echoed = request.echo && prompt ? [{ text: prompt, tokens: 0 }] : []
     const pieces = [...echoed, ...(answer.content ?? [])]
     // The script's schema allows no other reason.
-    return Array<Written>(n).fill({ pieces, finish: answer.finish as Choice['finish_reason'] })
+    return Array<CompletionParts>(n).fill({ pieces, finish: answer.finish as CompletionChoice['finish_reason'] })
   })
-  const frame: Frame = {
-    id: `cmpl-${making.id}`,
+  const frame: CompletionFrame = {
+    id: `cmpl-${answerContext.id}`,
     object: 'text_completion',
-    created: Math.floor(making.now / 1000),
-    model: making.model,
-    system_fingerprint: systemFingerprint(making.model),
+    created: Math.floor(answerContext.now / 1000),
+    model: answerContext.model,
+    system_fingerprint: systemFingerprint(answerContext.model),
   }
   return {
     usage,
     tokens: Math.max(0, ...answers.map((answer) => answer.tokens)),
     body: (): Completion => ({
       ...frame,
-      choices: choices.map(({ pieces, finish }, index) => choiceOf(index, textOf(pieces), finish)),
+      choices: choices.map(({ pieces, finish }, index) => completionChoice(index, joinPieces(pieces), finish)),
       usage,
     }),
-    events: () => chunksOf(frame, choices, request.stream_options?.include_usage ? usage : undefined),
+    events: () => completionChunks(frame, choices, request.stream_options?.include_usage ? usage : undefined),
   }
 }
 

@@ -1,9 +1,10 @@
 // What every router endpoint does before the gateway: body and validation.
-import type { Hold } from '../contract/connection.ts'
+import type { ConnectionFinder } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
-import { type Call, type Gateway, handle } from '../gateway/handle.ts'
+import { handle } from '../gateway/handle.ts'
+import type { Call, Gateway } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { describeFields, type FormOf, readFields, typedFields } from './form.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
@@ -23,7 +24,7 @@ interface Asked {
   session: Session
   caller: Call['caller']
   /** Finds its connection. */
-  hold: Hold | undefined
+  hold: ConnectionFinder | undefined
 }
 
 /** Answers one request to a router operation. */
@@ -79,7 +80,7 @@ export async function readBody(request: Request, maxBody: number): Promise<Uint8
 }
 
 /** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
-export type Body = { text: string } & ({ value: unknown } | { refused: ApiError })
+export type RequestBody = { text: string } & ({ value: unknown } | { refused: ApiError })
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 const unsupported = (type: string | null, wanted: string) =>
@@ -87,11 +88,11 @@ const unsupported = (type: string | null, wanted: string) =>
 
 const decoder = new TextDecoder()
 /** A JSON body; 415 when its content type is another. */
-export function readJson(bytes: Uint8Array, type: string | null): Body {
+export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
   // What cannot be read as JSON is kept as the text that it is.
-  const refuse = (message: string): Body => ({
+  const refuse = (message: string): RequestBody => ({
     text: JSON.stringify(text),
     refused: new ApiError(400, 'invalid_json', message),
   })
@@ -111,7 +112,7 @@ const deeperThan = (levels: number, value: unknown): boolean =>
   (levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner)))
 
 /** A form, its fields as text or as `File`; 415 when its content type is another. */
-export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<Body> {
+export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {
   if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
   try {
     const fields = await readFields(bytes, type, operation)

@@ -1,10 +1,10 @@
 // POST /v2/router/embeddings (the specification, "Create embeddings").
 import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/embeddings.ts'
 import { ApiError } from '../contract/error.ts'
-import type { Composed, Making, Operation } from '../contract/operation.ts'
+import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { embed, shorten } from '../lib/embedding.ts'
 import { modelOf } from '../providers/catalogue.ts'
-import { longestOf, promptOf, type Text, textsOf, tokensOf } from './texts.ts'
+import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
 
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   name: 'embeddings',
@@ -29,7 +29,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   script: EmbeddingScript,
   model: (request) => request.model,
   streams: () => false,
-  prompt: (request) => promptOf(readTexts(request)),
+  prompt: (request) => textsPrompt(readTexts(request)),
   promptTokens: (request) => longestOf(readTexts(request)),
   synthesize: () => ({}),
   compose,
@@ -37,9 +37,13 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   wrongWith: ({ data }) => (Array.isArray(data) && data.length > 0 ? undefined : "it has no 'data'"),
 }
 
-const readTexts = ({ input, model }: EmbeddingsRequest): Text[] => textsOf({ input, field: 'input', model })
+const readTexts = ({ input, model }: EmbeddingsRequest): CountedText[] => inputTextsOf({ input, field: 'input', model })
 
-function compose(request: EmbeddingsRequest, script: EmbeddingScript, { model }: Making & { model: string }): Composed {
+function compose(
+  request: EmbeddingsRequest,
+  script: EmbeddingScript,
+  { model }: AnswerContext & { model: string },
+): RenderedAnswer {
   const length = lengthOf(model, request.dimensions ?? undefined)
   const texts = readTexts(request)
   const prompt = script.usage?.prompt_tokens ?? tokensOf(texts)

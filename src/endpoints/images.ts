@@ -1,5 +1,5 @@
 // POST /v2/router/images/generations (the specification, "Generate images").
-import { countCached } from '../backends/fixture/text-answer.ts'
+import { countCached } from '../answers/text-answer.ts'
 import { ApiError } from '../contract/error.ts'
 import { choicesOf, IMAGE_MODELS, imageProblems, imageRules, sidesOf } from '../contract/image-models.ts'
 import {
@@ -9,14 +9,14 @@ import {
   ImageResult,
   ImageScript,
   type ImageUsage,
-  type KeptFile,
+  type StoredFile,
 } from '../contract/images.ts'
-import type { Composed, Making, Operation } from '../contract/operation.ts'
+import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { quote } from '../contract/validation.ts'
 import { settingsOf } from '../gateway/settings.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
-import type { ImageFormat } from '../lib/image.ts'
-import { type ImageSource, imageFile, imageFormatOf } from '../lib/image-files.ts'
+import type { ImageFormat } from '../lib/media/image.ts'
+import { type ImageSource, imageFile, imageFormatOf } from '../lib/media/image-files.ts'
 import { modelOf, providerOf } from '../providers/catalogue.ts'
 
 export const images: Operation<ImageRequest, ImageScript> = {
@@ -78,9 +78,9 @@ function checkModel(request: ImageRequest, model: string): void {
 async function compose(
   request: ImageRequest,
   script: ImageScript,
-  making: Making & { model: string },
-): Promise<Composed> {
-  const { model } = making
+  answerContext: AnswerContext & { model: string },
+): Promise<RenderedAnswer> {
+  const { model } = answerContext
   // A fallback may be drawing, which does not take everything that the first model does.
   checkModel(request, model)
   const chosen = choicesOf(request, model)
@@ -90,7 +90,7 @@ async function compose(
     script.images ? given(script.images, index) : drawn({ ...request, prompt }, model, index),
   )
   const pictures =
-    chosen.response_format === 'url' ? await addresses(sources, making, lifeOf(request)) : await encoded(sources)
+    chosen.response_format === 'url' ? await addresses(sources, answerContext, lifeOf(request)) : await encoded(sources)
   const revised = imageRules(model).revises && {
     revised_prompt: script.revised_prompt ?? revise(prompt, chosen.style),
   }
@@ -99,7 +99,7 @@ async function compose(
     usage: usage ?? { images: n, size: chosen.size, quality: chosen.quality },
     tokens: usage?.output_tokens ?? 0,
     body: (): ImageResult => ({
-      created: Math.floor(making.now / 1000),
+      created: Math.floor(answerContext.now / 1000),
       data: pictures.map((picture) => ({ ...revised, ...picture })),
       ...(usage && { usage }),
     }),
@@ -126,12 +126,16 @@ function drawn(request: ImageRequest, model: string, index: number): ImageSource
 }
 
 /** Keeps what the pictures are made from, so that they are drawn when somebody fetches them. */
-function addresses(sources: readonly ImageSource[], { id, now, secret, kept, publicUrl }: Making, life: number) {
+function addresses(
+  sources: readonly ImageSource[],
+  { id, now, secret, keyValues: kept, publicUrl }: AnswerContext,
+  life: number,
+) {
   const expires = now + life
   return Promise.all(
     sources.map(async (source, index) => {
       const name = `${unguessable(secret, `${id}:${index}`)}.${source.format}`
-      await kept.put({ kind: FILE_KIND, id: name, value: { source, expires } satisfies KeptFile, expires })
+      await kept.put({ kind: FILE_KIND, id: name, value: { source, expires } satisfies StoredFile, expires })
       return { url: publicUrl(`/files/${name}`) }
     }),
   )

@@ -1,14 +1,27 @@
 // POST /v2/router/responses (the specification, "Create a model response").
-import { synthesizeText } from '../backends/fixture/synthesize.ts'
+import { synthesizeText } from '../answers/synthesize.ts'
 import type { Operation } from '../contract/operation.ts'
 import { ResponsesRequest } from '../contract/responses.ts'
 import { ModelResponse, ResponseEvent } from '../contract/responses-answer.ts'
 import { TextScript } from '../contract/script.ts'
-import { compose } from './responses/answer.ts'
-import { assemble } from './responses/assemble.ts'
+import { composeResponse } from './responses/answer.ts'
+import { assembleResponse } from './responses/assemble.ts'
 import { keep, resolve } from './responses/conversation.ts'
-import { addContext, inputTexts, outputTexts, replay, responseEvents, wrongWith } from './responses/provider-answer.ts'
-import { askOf, attachmentsOf, fillTexts, promptOf, promptTokens } from './responses/reading.ts'
+import {
+  addResponsesContext,
+  replayResponse,
+  responseEvents,
+  responseProblem,
+  responsesInputTexts,
+  responsesOutputTexts,
+} from './responses/provider-answer.ts'
+import {
+  fillResponsesTexts,
+  responsesAnswerRequest,
+  responsesAttachments,
+  responsesPrompt,
+  responsesPromptTokens,
+} from './responses/reading.ts'
 
 export const responses: Operation<ResponsesRequest, TextScript> = {
   name: 'responses',
@@ -70,19 +83,19 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   script: TextScript,
   model: (request) => request.model,
   streams: (request) => request.stream === true,
-  prompt: promptOf,
-  promptTokens,
-  attachments: attachmentsOf,
-  fillTexts,
+  prompt: responsesPrompt,
+  promptTokens: responsesPromptTokens,
+  attachments: responsesAttachments,
+  fillTexts: fillResponsesTexts,
   resolve,
-  synthesize: (request) => synthesizeText(askOf(request)),
-  compose,
-  assemble,
-  wrongWith,
+  synthesize: (request) => synthesizeText(responsesAnswerRequest(request)),
+  compose: composeResponse,
+  assemble: assembleResponse,
+  wrongWith: responseProblem,
   events: responseEvents,
-  replay,
-  addContext,
-  inputTexts,
-  outputTexts,
+  replay: replayResponse,
+  addContext: addResponsesContext,
+  inputTexts: responsesInputTexts,
+  outputTexts: responsesOutputTexts,
   keep,
 }

@@ -1,27 +1,27 @@
 // Reads the one input that embeddings and legacy completions share: texts, or the tokens of texts.
-import { countCached } from '../backends/fixture/text-answer.ts'
+import { countCached } from '../answers/text-answer.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Prompt } from '../contract/operation.ts'
-import type { Texts } from '../contract/texts.ts'
+import type { TextInput } from '../contract/texts.ts'
 import { formatPath } from '../contract/validation.ts'
 import { decodeTokens, VOCABULARIES } from '../lib/tokens.ts'
 import { vocabularyOf } from '../providers/catalogue.ts'
 
 /** One text of a call with its number of tokens. */
-export interface Text {
+export interface CountedText {
   text: string
   tokens: number
 }
 
 /** Where the texts of a request stand, and the model that they are for. */
 interface Given {
-  input: Texts
+  input: TextInput
   field: string
   model: string
 }
 
 /** The texts of an input in their order; tokens are decoded, with a 400 for one that the model's vocabulary has not. */
-export function textsOf({ input, field, model }: Given): Text[] {
+export function inputTextsOf({ input, field, model }: Given): CountedText[] {
   if (typeof input === 'string') return [counted(input)]
   if (typeof input[0] === 'number') return [decoded(input as number[], [field], model)]
   return (input as (string | number[])[]).map((item, index) =>
@@ -29,9 +29,9 @@ export function textsOf({ input, field, model }: Given): Text[] {
   )
 }
 
-const counted = (text: string): Text => ({ text, tokens: countCached(text) })
+const counted = (text: string): CountedText => ({ text, tokens: countCached(text) })
 
-function decoded(ids: readonly number[], path: PropertyKey[], model: string): Text {
+function decoded(ids: readonly number[], path: PropertyKey[], model: string): CountedText {
   const vocabulary = vocabularyOf(model)
   const last = VOCABULARIES[vocabulary] - 1
   const wrong = ids.findIndex((id) => id > last)
@@ -42,14 +42,15 @@ function decoded(ids: readonly number[], path: PropertyKey[], model: string): Te
 }
 
 /** Tokens of all texts together, which is what they cost. */
-export const tokensOf = (texts: readonly Text[]): number => texts.reduce((total, { tokens }) => total + tokens, 0)
+export const tokensOf = (texts: readonly CountedText[]): number =>
+  texts.reduce((total, { tokens }) => total + tokens, 0)
 
 /** Tokens of the longest text: a model reads each of them by itself. */
-export const longestOf = (texts: readonly Text[]): number =>
+export const longestOf = (texts: readonly CountedText[]): number =>
   texts.reduce((longest, { tokens }) => Math.max(longest, tokens), 0)
 
 /** What fixtures match on: several texts are a line each. */
-export const promptOf = (texts: readonly Text[]): Prompt => ({
+export const textsPrompt = (texts: readonly CountedText[]): Prompt => ({
   system: '',
   user: texts.map(({ text }) => text).join('\n'),
   turn: 1,

@@ -1,7 +1,7 @@
 // broken-framing: in the middle of a chunked answer comes what is no chunk.
 import { z } from 'zod'
 import { ConnectionFailure } from '../contract/reply.ts'
-import { onAnswer, textsOf } from './change.ts'
+import { onAnswer, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, isStream, mapBlocks, piecesOf, streamBytes, streamOf } from './wire.ts'
 
@@ -24,7 +24,7 @@ export const brokenFraming = defineFault({
           }
           throw new ConnectionFailure('the chunked encoding of the answer is broken', 'garbled')
         }
-        if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(textsOf(blocks)))
+        if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(streamTexts(blocks)))
         const { contentType } = streamBytes(reply)
         return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(broken(piecesOf(reply))) } })
       },

@@ -1,12 +1,12 @@
 // The ways in which faults reach into an answer: its events, a place in its stream, its bytes or its JSON.
 import { z } from 'zod'
-import type { FaultContext, Next } from '../contract/fault.ts'
+import type { FaultContext, NextReply } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import {
-  type Block,
-  type Change,
+  type BlockChange,
   changed,
+  type EventBlock,
   isAnswer,
   isStream,
   mapBlocks,
@@ -24,7 +24,7 @@ export const TOO_SHORT = 'the answer ended before the place of the fault'
 
 /** The reply when it is an answer of the form that a fault acts on; otherwise the fault is noted as skipped. */
 export async function onAnswer(
-  next: Next,
+  next: NextReply,
   context: FaultContext,
   { form, change }: { form?: 'stream' | 'whole'; change(reply: Reply): Reply | Promise<Reply> },
 ): Promise<Reply> {
@@ -38,7 +38,7 @@ export async function onAnswer(
 }
 
 /** The reply with its events replaced by what `change` makes of them, when it is a stream. */
-export const changeStream = (next: Next, context: FaultContext, change: Change): Promise<Reply> =>
+export const changeStream = (next: NextReply, context: FaultContext, change: BlockChange): Promise<Reply> =>
   onAnswer(next, context, { form: 'stream', change: (reply) => mapBlocks(reply, context.operation, change) })
 
 /** Options that say at which place of a stream a fault acts. */
@@ -52,18 +52,18 @@ interface Place {
 }
 
 /** What is around a place of a stream. */
-export interface Around {
+export interface StreamPosition {
   /** The events before it. */
   sent: readonly StreamEvent[]
   /** All that comes after the block at the place. */
-  rest: AsyncGenerator<Block>
+  rest: AsyncGenerator<EventBlock>
 }
 
 /** The reply with all from the block at a place on replaced, when it is a stream; without a value, the stream ends there. */
 export const changeAt = (
-  next: Next,
+  next: NextReply,
   context: FaultContext,
-  place: Place & { change(block: Block, around: Around): AsyncGenerator<string> | undefined },
+  place: Place & { change(block: EventBlock, around: StreamPosition): AsyncGenerator<string> | undefined },
 ): Promise<Reply> =>
   changeStream(next, context, async function* (blocks) {
     const { after_tokens: most = Number.POSITIVE_INFINITY, change } = place
@@ -85,7 +85,7 @@ export const changeAt = (
   })
 
 /** The texts of blocks. */
-export async function* textsOf(blocks: AsyncIterable<Block>): AsyncGenerator<string> {
+export async function* streamTexts(blocks: AsyncIterable<EventBlock>): AsyncGenerator<string> {
   for await (const { text } of blocks) yield text
 }
 
@@ -105,7 +105,7 @@ interface Cut {
 }
 
 /** The reply with only the first part of its bytes, which keep their pace; a fraction has to wait for the length. */
-export const cutBytes = (next: Next, context: FaultContext, cut: Cut): Promise<Reply> =>
+export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Promise<Reply> =>
   onAnswer(next, context, {
     async change(reply) {
       const { contentType } = streamBytes(reply)
@@ -134,7 +134,7 @@ async function* firstBytes(reply: Reply, cut: Cut, tooShort: () => void): AsyncG
 
 /** The reply with the JSON of a whole answer changed; what `change` gives back takes its place, nothing leaves it as it is. */
 export const changeWhole = (
-  next: Next,
+  next: NextReply,
   context: FaultContext,
   change: (text: string) => string | undefined,
 ): Promise<Reply> =>

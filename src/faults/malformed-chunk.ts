@@ -1,5 +1,5 @@
 // malformed-chunk: the data of one event is no JSON.
-import { changeAt, PLACE, TOO_SHORT, textsOf } from './change.ts'
+import { changeAt, PLACE, streamTexts, TOO_SHORT } from './change.ts'
 import { defineFault } from './define.ts'
 import { rewritten } from './wire.ts'
 
@@ -16,7 +16,7 @@ export const malformedChunk = defineFault({
         const json = JSON.stringify(block.data)
         if (json === undefined) context.skip(TOO_SHORT)
         yield json === undefined ? block.text : rewritten(block, undefined, json.slice(0, Math.ceil(json.length / 2)))
-        yield* textsOf(rest)
+        yield* streamTexts(rest)
       },
     }),
 })

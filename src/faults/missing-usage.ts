@@ -1,7 +1,7 @@
 // missing-usage: an answer does not say how many tokens it took.
 import { onAnswer } from './change.ts'
 import { defineFault } from './define.ts'
-import { type Block, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
+import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
 
 type Fields = Record<string, unknown>
 
@@ -35,7 +35,7 @@ export const missingUsage = defineFault({
     }),
 })
 
-async function* uncounted(blocks: AsyncGenerator<Block>, ended: (found: boolean) => void): AsyncGenerator<string> {
+async function* uncounted(blocks: AsyncGenerator<EventBlock>, ended: (found: boolean) => void): AsyncGenerator<string> {
   let found = false
   for await (const block of blocks) {
     const data = without(block.data)

@@ -3,13 +3,13 @@ import type { Reply } from '../contract/reply.ts'
 
 type Fields = Record<string, unknown>
 /** A page of a list. */
-export interface Page extends Fields {
+export interface RecordPage extends Fields {
   data: Fields[]
 }
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 /** Whether an answer is a list. */
-export const isPage = (value: unknown): value is Page =>
+export const isPage = (value: unknown): value is RecordPage =>
   isObject(value) && value.object === 'list' && Array.isArray(value.data)
 
 /** The records of an answer: those of a list, or the one that it is. */

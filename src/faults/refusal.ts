@@ -4,7 +4,7 @@ import { envelope } from '../contract/error.ts'
 import type { FaultContext } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
 import { errorShape } from '../providers/error-shapes.ts'
-import type { Refused } from '../providers/error-words.ts'
+import type { ProviderRefusal } from '../providers/error-words.ts'
 import { jsonReply } from './define.ts'
 
 /** What every refusal may be given instead of its own. */
@@ -24,15 +24,15 @@ export const speaker = ({ at, provider }: FaultContext, shape: Shape): string =>
   (shape ?? (at === 'provider' ? 'provider' : 'gateway')) === 'provider' ? provider : ''
 
 /** What a rule says of a refusal. */
-export interface Given {
+export interface RefusalOptions {
   message?: string | undefined
   headers?: Record<string, string> | undefined
   shape?: Shape
 }
-type About = Omit<Refused, 'model' | 'id' | 'message'>
+type About = Omit<ProviderRefusal, 'model' | 'id' | 'message'>
 
 /** The reply of one that refuses. */
-export function refusal(context: FaultContext, about: About, given: Given): Reply {
+export function refusal(context: FaultContext, about: About, given: RefusalOptions): Reply {
   const more = lowerCase(given.headers)
   const provider = speaker(context, given.shape)
   const told = shapeOf(provider, context, { about, given })
@@ -41,19 +41,23 @@ export function refusal(context: FaultContext, about: About, given: Given): Repl
 }
 
 /** The body of a refusal in the words of this API. */
-export function ownError(context: FaultContext, about: About, given: Given): ReturnType<typeof envelope> {
+export function ownError(context: FaultContext, about: About, given: RefusalOptions): ReturnType<typeof envelope> {
   const { status, body } = shapeOf('', context, { about, given })
   const { message, param, code, type } = body.error as Record<'message' | 'param' | 'code' | 'type', string>
   return envelope({ status, message, param, code: code ?? type })
 }
 
 /** The body of a refusal in the words of who speaks. */
-export const errorBody = (context: FaultContext, about: About, given: Given): object => {
+export const errorBody = (context: FaultContext, about: About, given: RefusalOptions): object => {
   const provider = speaker(context, given.shape)
   return provider === '' ? ownError(context, about, given) : shapeOf(provider, context, { about, given }).body
 }
 
-function shapeOf(provider: string, { model, luck }: FaultContext, { about, given }: { about: About; given: Given }) {
+function shapeOf(
+  provider: string,
+  { model, luck }: FaultContext,
+  { about, given }: { about: About; given: RefusalOptions },
+) {
   const name = model.slice(model.indexOf('/') + 1)
   return errorShape(provider, { ...about, message: given.message, model: name, id: requestId(luck) })
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { WorkspaceCall } from '../contract/fault.ts'
 import { defineFault } from './define.ts'
-import { isPage, type Page, recordsOf } from './records.ts'
+import { isPage, type RecordPage, recordsOf } from './records.ts'
 
 export const shiftedPage = defineFault({
   type: 'shifted-page',
@@ -23,11 +23,11 @@ export const shiftedPage = defineFault({
 
 const REASONS = { skip: 'the page is empty', repeat: 'no item before the page was read, or it has room for one only' }
 
-const skipped = (page: Page): Page | undefined =>
+const skipped = (page: RecordPage): RecordPage | undefined =>
   page.data.length > 0 ? { ...page, data: page.data.slice(1) } : undefined
 
 /** The page moved back by one: it begins with the item that the page before ended with, and is as long as before. */
-function repeated(page: Page, call: WorkspaceCall | undefined): Page | undefined {
+function repeated(page: RecordPage, call: WorkspaceCall | undefined): RecordPage | undefined {
   if (!call || page.data.length < 2) return undefined
   const cursor = new URL(call.url, 'http://localhost').searchParams.get('starting_after')
   const records = call.reads.flatMap(({ reply }) => recordsOf(reply))

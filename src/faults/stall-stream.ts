@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { untilAborted } from '../lib/clock.ts'
-import { CLOSES, changeAt, endAs, PLACE, textsOf } from './change.ts'
+import { CLOSES, changeAt, endAs, PLACE, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 
 export const stallStream = defineFault({
@@ -24,7 +24,7 @@ export const stallStream = defineFault({
         await (length === undefined ? untilAborted(signal) : clock.sleep(length, signal))
         if (close) return endAs(close)
         yield block.text
-        yield* textsOf(rest)
+        yield* streamTexts(rest)
       },
     }),
 })

@@ -4,7 +4,7 @@ import type { FaultContext } from '../contract/fault.ts'
 import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import { changeAt, PLACE } from './change.ts'
 import { defineFault } from './define.ts'
-import { errorBody, type Given, ownError, refusalOptions } from './refusal.ts'
+import { errorBody, ownError, type RefusalOptions, refusalOptions } from './refusal.ts'
 
 const { message, shape } = refusalOptions
 
@@ -32,7 +32,7 @@ export const streamError = defineFault({
 function errorEvents(
   context: FaultContext,
   status: number,
-  { sent, ...given }: Given & { sent: readonly StreamEvent[] },
+  { sent, ...given }: RefusalOptions & { sent: readonly StreamEvent[] },
 ): StreamEvent[] {
   const about = { problem: 'status', status } as const
   const own = context.operation.events?.failed?.(ownError(context, about, given), sent)

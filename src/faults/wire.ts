@@ -7,7 +7,7 @@ import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 const encoder = new TextEncoder()
 
 /** One server-sent event, the end mark, or a comment. */
-export interface Block {
+export interface EventBlock {
   kind: 'event' | 'done' | 'comment'
   /** As it is on the wire, blank line included. */
   text: string
@@ -91,10 +91,10 @@ export function streamOf(source: AsyncGenerator<Uint8Array>): ReadableStream<Uin
 }
 
 /** What changes the events of a stream: each text that it yields is put on the wire by itself. */
-export type Change = (blocks: AsyncGenerator<Block>) => AsyncGenerator<string>
+export type BlockChange = (blocks: AsyncGenerator<EventBlock>) => AsyncGenerator<string>
 
 /** The reply with its events, the end mark included, replaced by what `change` makes of them. */
-export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, change: Change): Reply {
+export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, change: BlockChange): Reply {
   const bytes = async function* () {
     const blocks = blocksOf(reply, operation)
     try {
@@ -107,7 +107,7 @@ export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, ch
   return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(bytes()) } })
 }
 
-async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'events'>): AsyncGenerator<Block> {
+async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'events'>): AsyncGenerator<EventBlock> {
   if (reply.body.kind === 'events') {
     for await (const event of marked(reply.body)) yield blockOfEvent(event, rules)
     return
@@ -125,7 +125,7 @@ async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'event
 
 const COMMENT = { kind: 'comment', content: false, tokens: 0 } as const
 
-function blockOfEvent(event: StreamEvent, rules: Operation['events']): Block {
+function blockOfEvent(event: StreamEvent, rules: Operation['events']): EventBlock {
   const text = encodeEvent(event)
   if (event.text === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
   const data = event.data as Record<string, unknown>
@@ -133,7 +133,7 @@ function blockOfEvent(event: StreamEvent, rules: Operation['events']): Block {
   return { kind: 'event', text, event: event.event, data, content, tokens: event.tokens ?? Number(content) }
 }
 
-function blockOfText(text: string, rules: Operation['events']): Block {
+function blockOfText(text: string, rules: Operation['events']): EventBlock {
   let found: EventSourceMessage | undefined
   const onEvent = (event: EventSourceMessage) => {
     found = event
@@ -156,7 +156,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
 }
 
 /** The text of a block with other data, as a value or as the text that it is. */
-export const rewritten = ({ event }: Block, data: unknown, text?: string): string =>
+export const rewritten = ({ event }: EventBlock, data: unknown, text?: string): string =>
   encodeEvent({ ...(event && { event }), data, ...(text !== undefined && { text }) })
 
 /** Stops a reply whose body nobody will hear. */

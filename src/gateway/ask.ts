@@ -8,7 +8,7 @@ import { errorOf, failureOf } from './outcome.ts'
 import { read } from './read.ts'
 
 /** What a model is asked. */
-export interface Question {
+export interface ModelQuestion {
   model: string
   system: string
   user: string
@@ -16,18 +16,18 @@ export interface Question {
   schema: object
 }
 /** What it says. */
-export interface Said {
+export interface ModelAnswer {
   text: string
   fixture: string | null
   synthesized: boolean
 }
 
 /** Asks a model; throws `ApiError` when there is no answer. */
-export type Ask = (session: Session, question: Question, signal: AbortSignal) => Promise<Said>
+export type AskModel = (session: Session, question: ModelQuestion, signal: AbortSignal) => Promise<ModelAnswer>
 
 /** Questions as calls of the chat operation, which is loaded at the first of them, to a backend. */
 export const askThrough =
-  (backend: Backend, chat: () => Operation): Ask =>
+  (backend: Backend, chat: () => Operation): AskModel =>
   async (session, { model, system, user, schema }, signal) => {
     providerOf(model, 'model')
     const operation = chat()
@@ -39,13 +39,13 @@ export const askThrough =
       ],
       response_format: { type: 'json_schema', json_schema: { name: 'verdict', schema } },
     }
-    const { clock, seed, name, secret, kept, uses } = session
+    const { clock, seed, name, secret, keyValues, uses } = session
     const now = clock.now()
-    const making = {
+    const answerContext = {
       id: ulidOf(seed, now, `${name}:question`, 0),
       now,
       secret,
-      kept,
+      keyValues,
       publicUrl: (path: string) => path,
     }
     const prompt = operation.prompt(request)
@@ -57,7 +57,7 @@ export const askThrough =
         model,
         stream: false,
         prompt,
-        making,
+        answerContext,
         clock,
         signal,
         uses,

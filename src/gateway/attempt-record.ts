@@ -1,26 +1,13 @@
 // What the trace says of one attempt, written down while it goes on.
-import type { Reply } from '../contract/reply.ts'
 import type { AttemptRecord } from '../contract/trace.ts'
 import { requestIdOf } from '../providers/request-id.ts'
-import type { Try } from './attempt.ts'
-import type { Failure } from './outcome.ts'
-
-/** An attempt being recorded. */
-export interface AttemptRecording {
-  contentBegan(): void
-  /** Notes the reply's id of the provider. */
-  replied(reply: Pick<Reply, 'headers'>): void
-  /** Rules of the scenario that are applied to it. */
-  readonly faults: string[]
-  /** Notes how it ended; an answer when there is no failure. */
-  end(failure?: Failure): void
-}
+import type { AttemptInfo, AttemptRecorder } from './types.ts'
 
 /** Begins the record of an attempt; `elapsed` is the time in ms since the call began. */
 export function recordAttempt(
-  { target, number, why, waited }: Try,
+  { target, number, why, waited }: AttemptInfo,
   elapsed: () => number,
-): { record: AttemptRecord; recording: AttemptRecording } {
+): { record: AttemptRecord; recording: AttemptRecorder } {
   const started = elapsed()
   const record: AttemptRecord = {
     target: target.model,
@@ -38,7 +25,7 @@ export function recordAttempt(
     error: null,
   }
   let over = false
-  const recording: AttemptRecording = {
+  const recording: AttemptRecorder = {
     contentBegan() {
       record.first_content_ms ??= elapsed()
     },

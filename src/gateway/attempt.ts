@@ -1,60 +1,15 @@
 // One try of one target: a backend's reply, under the deadline, as an outcome. An upstream failure is a value here.
-import type { Backend } from '../contract/backend.ts'
-import type { FaultFacts, Injected, Next, Playing } from '../contract/fault.ts'
-import type { Making, Operation, Prompt } from '../contract/operation.ts'
+import type { ActiveFault, NextReply } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
-import type { Session } from '../sessions/sessions.ts'
-import type { AttemptRecording } from './attempt-record.ts'
-import { type Failure, failureOf, TimedOut } from './outcome.ts'
-import type { Target } from './plan.ts'
-import { type Content, read } from './read.ts'
-import type { Recording } from './recorder.ts'
-import type { Settings } from './settings.ts'
-
-/** A call on its way: parsed, rendered, and with everything that its attempts share. */
-export interface Running {
-  operation: Operation
-  session: Session
-  request: object
-  stream: boolean
-  prompt: Prompt
-  settings: Settings
-  making: Making
-  /** Aborted when the client has gone. */
-  signal: AbortSignal
-  recording: Recording
-  backend: Backend
-  /** The scenario that is played, and what tells this call apart in it. */
-  playing: Playing | undefined
-  facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread'>
-}
-
-/** Which try of which target, and what led to it. */
-export interface Try {
-  target: Target
-  /** 1, 2, ... of this target. */
-  number: number
-  why: 'first' | 'retry' | 'fallback'
-  /** Milliseconds waited before it. */
-  waited: number
-}
-
-/** An answer, whole or begun: from here on nothing is tried again. */
-export interface Answer {
-  kind: 'answered'
-  model: string
-  content: Content
-  from: Pick<Reply, 'headers' | 'usage' | 'fixture' | 'synthesized'>
-  /** Absent when no attempt was made: the answer comes from the cache. */
-  attempt?: AttemptRecording
-}
-export type Outcome = Answer | Failure
+import { failureOf, TimedOut } from './outcome.ts'
+import { read } from './read.ts'
+import type { AttemptInfo, CallContext, Outcome } from './types.ts'
 
 /** Tries a target once; a stream counts as answered when its first content has come. */
-export async function attempt(running: Running, tried: Try): Promise<Outcome> {
-  const { operation, session, stream, settings, recording, backend, signal: outer } = running
+export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
+  const { operation, session, stream, settings, recording, backend, signal: outer } = callContext
   const { model } = tried.target
   const record = recording.attempt(tried)
   const { callTimeout: ms } = settings
@@ -67,13 +22,13 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
   const deadline = ms === undefined ? undefined : startDeadline(session.clock, ms, { outer, reason })
   const signal = deadline?.signal ?? outer
   try {
-    const { prompt, making } = running
-    const request = { ...running.request, model }
+    const { prompt, answerContext } = callContext
+    const request = { ...callContext.request, model }
     const { clock, uses } = session
     const about = { operation, request, model, stream, clock, signal }
-    const answer = () => backend.answer({ ...about, session: session.name, prompt, making, uses })
-    const faults = running.playing?.faults({
-      ...running.facts,
+    const answer = () => backend.answer({ ...about, session: session.name, prompt, answerContext, uses })
+    const faults = callContext.playing?.faults({
+      ...callContext.facts,
       ...about,
       at: 'provider',
       position: tried.target.position,
@@ -104,11 +59,11 @@ export async function attempt(running: Running, tried: Try): Promise<Outcome> {
 
 /** What is heard through some faults, the first of them outermost. */
 export function withFaults(
-  faults: readonly Injected[],
-  answer: Next,
-  { about, applied }: { about: Omit<Parameters<Injected['apply']>[1], 'skipped'>; applied: string[] },
+  faults: readonly ActiveFault[],
+  answer: NextReply,
+  { about, applied }: { about: Omit<Parameters<ActiveFault['apply']>[1], 'skipped'>; applied: string[] },
 ): Promise<Reply> {
-  const heard = faults.reduceRight<Next>(
+  const heard = faults.reduceRight<NextReply>(
     (next, fault) => () => {
       applied.push(fault.rule)
       const skipped = () => void applied.splice(applied.indexOf(fault.rule), 1)

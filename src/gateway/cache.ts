@@ -1,8 +1,8 @@
 // Exact-match cache: equal calls of a session get a stored answer. Only complete answers that passed their guardrails are
 // stored, so whatever is found may be told again. Concurrent equal misses each go to the backend: the last one is kept.
 import canonicalize from 'canonicalize'
-import type { Keep } from '../contract/kept.ts'
-import type { Running } from './attempt.ts'
+import type { KeyValueEntry } from '../contract/key-value.ts'
+import type { CallContext } from './types.ts'
 
 const KIND = 'cache'
 // What says how a call is routed, told apart or streamed, and nothing of what is asked.
@@ -24,7 +24,7 @@ const LEFT_OUT = new Set([
 ])
 
 /** An answer found in the cache. */
-export interface Stored {
+export interface CachedAnswer {
   answer: object
   model: string
   usage: Record<string, unknown> | null
@@ -33,7 +33,11 @@ export interface Stored {
 }
 
 /** The key under which a call is stored: SHA-256 of operation, model or balanced set, and the rendered request. */
-export function keyOf({ operation, request, settings }: Pick<Running, 'operation' | 'request' | 'settings'>): string {
+export function keyOf({
+  operation,
+  request,
+  settings,
+}: Pick<CallContext, 'operation' | 'request' | 'settings'>): string {
   const asked = Object.fromEntries(Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)))
   const model = settings.balance ?? operation.model(request)
   const text = canonicalize([operation.name, model, asked])
@@ -41,11 +45,15 @@ export function keyOf({ operation, request, settings }: Pick<Running, 'operation
 }
 
 /** The stored answer, undefined when there is none or it is too old. */
-export const findStored = ({ session }: Running, key: string): Stored | undefined =>
-  session.kept.get(KIND, key, session.clock.now()) as Stored | undefined
+export const findStored = ({ session }: CallContext, key: string): CachedAnswer | undefined =>
+  session.keyValues.get(KIND, key, session.clock.now()) as CachedAnswer | undefined
 
 /** What to keep so that the next equal call finds the answer. */
-export function storing({ session, settings }: Running, key: string, stored: Omit<Stored, 'at'>): Keep {
+export function storing(
+  { session, settings }: CallContext,
+  key: string,
+  stored: Omit<CachedAnswer, 'at'>,
+): KeyValueEntry {
   const at = session.clock.now()
   return { kind: KIND, id: key, value: { ...stored, at }, expires: at + (settings.cacheTtl ?? 0) * 1000 }
 }

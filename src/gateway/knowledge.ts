@@ -1,38 +1,21 @@
 // Retrieval: what the call's knowledge bases have on the user's words is put before the messages.
 import type { Operation } from '../contract/operation.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { Recording } from './recorder.ts'
 import type { Settings } from './settings.ts'
-
-/** One chunk of a knowledge base that fits a query. */
-export interface FoundChunk {
-  id: string
-  /** Higher is nearer, at most 1. */
-  score: number
-  text: string
-}
-
-/** How one knowledge base is searched. */
-export type KnowledgeQuery = Settings['knowledge'][number] & { query: string; param: string }
-
-/** Searches the knowledge bases of a session. */
-export interface Knowledge {
-  /** The nearest chunks, best first; refuses a knowledge base that does not exist. */
-  search(session: Session, query: KnowledgeQuery): Promise<FoundChunk[]>
-}
+import type { KnowledgeDirectory, TraceRecorder } from './types.ts'
 
 interface Retrieving {
   operation: Operation
   settings: Settings
   session: Session
-  recording: Recording
+  recording: TraceRecorder
 }
 
 /** The request with the context found for it; the request itself when it asks for none. */
 export async function retrieve(
   request: object,
   { operation, settings, session, recording }: Retrieving,
-  knowledge: Knowledge,
+  knowledge: KnowledgeDirectory,
 ): Promise<object> {
   if (settings.knowledge.length === 0 || !operation.addContext) return request
   const { user } = operation.prompt(request)

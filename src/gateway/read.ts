@@ -9,12 +9,12 @@ import { attributed } from '../providers/request-id.ts'
 import { Refusal, TimedOut, Unreadable } from './outcome.ts'
 
 /** A reply as an answer of this API. */
-export type Content =
+export type ReplyContent =
   | { kind: 'whole'; value: unknown; text?: string }
   | { kind: 'stream'; events: Iterable<StreamEvent> | AsyncIterable<StreamEvent> }
 
 /** What a reply is read as. */
-export interface Reading {
+export interface ReadOptions {
   operation: Operation
   stream: boolean
   signal: AbortSignal
@@ -29,7 +29,7 @@ const BAD_ANSWER = 502
  * The content of a reply. A stream's own failures are thrown while it is read.
  * @throws Refusal, Unreadable, ConnectionFailure
  */
-export async function read(reply: Reply, reading: Reading): Promise<Content> {
+export async function read(reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   const { body, status } = reply
   if (body.kind === 'value') return { kind: 'whole', value: body.value }
   if (body.kind === 'events') return { kind: 'stream', events: body.events }
@@ -44,7 +44,7 @@ function refusal({ message, code, param }: ProviderError, { headers, provider }:
   return new Refusal({ status, code: code ?? 'provider_error', message: told, param: param ?? null, headers })
 }
 
-function readWhole(text: string, { contentType }: BytesBody, reply: Reply, operation: Operation): Content {
+function readWhole(text: string, { contentType }: BytesBody, reply: Reply, operation: Operation): ReplyContent {
   if (text.trim() === '') throw new Unreadable('the provider answered with an empty body')
   if (!JSON_TYPE.test(contentType) && contentType !== '') {
     throw new Unreadable(`the provider answered with content-type ${quote(contentType)} instead of application/json`)
@@ -61,7 +61,7 @@ function readWhole(text: string, { contentType }: BytesBody, reply: Reply, opera
 const wrongText = (value: unknown, { response }: Operation) =>
   response.safeParse(value).success ? undefined : 'it is no object'
 
-async function readStream(body: BytesBody, reply: Reply, reading: Reading): Promise<AsyncIterable<StreamEvent>> {
+async function readStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<AsyncIterable<StreamEvent>> {
   const { operation } = reading
   if (!operation.events) throw new Unreadable(`${operation.name} has no streams`)
   if (!EVENT_STREAM.test(body.contentType)) {
@@ -81,7 +81,7 @@ async function readStream(body: BytesBody, reply: Reply, reading: Reading): Prom
 async function* readEvents(
   body: BytesBody,
   reply: Reply,
-  reading: Reading & { rules: StreamRules },
+  reading: ReadOptions & { rules: StreamRules },
 ): AsyncGenerator<StreamEvent> {
   const { rules, signal } = reading
   const seen: StreamEvent[] = []
@@ -145,7 +145,7 @@ function orUndefined(text: string): unknown {
   }
 }
 
-async function textOf({ bytes }: BytesBody, { signal }: Reading): Promise<string> {
+async function textOf({ bytes }: BytesBody, { signal }: ReadOptions): Promise<string> {
   try {
     // The runtime reads a whole stream faster than we can piece by piece.
     return await new Response(bytes as BodyInit).text()

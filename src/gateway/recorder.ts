@@ -1,78 +1,25 @@
 // The trace of a call, saved exactly once: when a whole answer is made, when a stream ends, or when the call is refused.
 import { ApiError, envelope } from '../contract/error.ts'
-import type { Playing } from '../contract/fault.ts'
-import type { Keep } from '../contract/kept.ts'
-import type { Reply } from '../contract/reply.ts'
-import type { GuardrailRecord, OutcomeKind, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
+import type { OutcomeKind, TraceRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { costOf } from '../providers/catalogue.ts'
-import type { Answer, Try } from './attempt.ts'
-import { type AttemptRecording, recordAttempt } from './attempt-record.ts'
-import type { Call } from './handle.ts'
+import { recordAttempt } from './attempt-record.ts'
 import { errorOf, type Failure } from './outcome.ts'
-import type { Target } from './plan.ts'
 import { retryAfter } from './retry.ts'
 import type { Settings } from './settings.ts'
+import type { AttemptAnswer, Call, CallResult, TraceRecorder } from './types.ts'
 
-/** How a call that was answered, at least in part, has ended. */
-export interface Ending {
-  answer: Answer
-  /** The answer as JSON text. */
-  text: string
-  /** The token counts, when the answer itself says them. */
-  usage?: Record<string, unknown> | null
-  /** What cut it short. */
-  failure?: Failure
-  /** What it leaves for later calls; only a complete answer leaves anything. */
-  keep?: readonly Keep[]
-}
-
-/** A call being recorded. */
-export interface Recording {
-  readonly id: string
-  /** The number of the call in its session. */
-  readonly seq: number
-  /** Milliseconds since the epoch at which the call began. */
-  readonly started: number
-  /** Notes what the body says, once it is parsed. */
-  describe(request: object, settings: Settings): void
-  /** Notes the request as it is sent on. */
-  rendered(request: object): void
-  plan(targets: readonly Target[]): void
-  attempt(tried: Try): AttemptRecording
-  /** Notes that the cache was asked, and the age in ms of what it had. */
-  cache(key: string, age: number | undefined): void
-  guardrail(verdict: GuardrailRecord): void
-  retrieval(found: RetrievalRecord): void
-  /** Notes the scenario that is played. */
-  playing(scenario: Playing | undefined): void
-  /** Rules of the scenario that are applied to what the client hears. */
-  readonly faults: string[]
-  /** Notes the answer that is told. */
-  answered(answer: Answer): void
-  /** Saves the trace of a call that a fault answered; does nothing when the answer behind it was told to its end. */
-  heard(reply: Pick<Reply, 'status' | 'headers'>): Promise<void>
-  /** Notes the failure that the call will be refused with. */
-  failed(failure: Failure): void
-  /** Headers by which a client finds the trace and sees what happened. */
-  headers(): Record<string, string>
-  /** Saves the trace; resolves when it, and what the answer leaves, is committed. */
-  end(ending: Ending): Promise<void>
-  /** Saves the trace of a call that is refused with an error, whose answer then has the headers. */
-  refuse(error: unknown): Promise<void>
-}
-
-interface Saved extends Pick<TraceRecord, 'outcome' | 'status' | 'error'>, Partial<Ending> {
+interface Saved extends Pick<TraceRecord, 'outcome' | 'status' | 'error'>, Partial<CallResult> {
   /** Of an answer that is none. */
   headers?: Record<string, string>
 }
 
 /** Begins the trace of a call: it gets its number and its id. */
-export function startRecording({ operation, text, retained, session }: Call): Recording {
+export function startTrace({ operation, text, retained, session }: Call): TraceRecorder {
   const seq = session.nextCall()
   // What the call began with, whatever becomes of the session.
-  const { clock, traces, kept } = session
+  const { clock, traces, keyValues } = session
   const started = clock.now()
   const arrived = realClock.now()
   const id = ulidOf(session.seed, started, `${session.name}:trace`, seq)
@@ -90,7 +37,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
   let settings: Settings | undefined
   let rendered: object | null = null
   let failure: Failure | undefined
-  let current: Answer | undefined
+  let current: AttemptAnswer | undefined
   let saved = false
 
   const stream = () => request !== undefined && operation.streams(request)
@@ -134,7 +81,7 @@ export function startRecording({ operation, text, retained, session }: Call): Re
       : traces.record(seq, withoutContent(record), { ...heard, ...NOTHING_KEPT })
     if (keep.length === 0) return recorded
     // Written in the same turn, so in the same transaction: the answer and what it leaves stand or fall together.
-    return Promise.all([recorded, ...keep.map(kept.put)]).then(() => {})
+    return Promise.all([recorded, ...keep.map(keyValues.put)]).then(() => {})
   }
   const headers = (): Record<string, string> => {
     const { attempts, cache } = steps

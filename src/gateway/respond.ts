@@ -5,45 +5,39 @@ import { envelope } from '../contract/error.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
-import type { Answer, Running } from './attempt.ts'
 import { storing } from './cache.ts'
 import { CLIENT_GONE, errorOf, type Failure, failureOf } from './outcome.ts'
-
-/** What goes with an answer: where it is stored when it is to be. */
-export interface Telling {
-  running: Running
-  cacheKey: string | undefined
-}
+import type { AttemptAnswer, ReplyContext } from './types.ts'
 
 /** The reply that a client gets; its trace is committed before the answer's last byte is given out. */
-export async function tell(answer: Answer, telling: Telling): Promise<Reply> {
-  const { recording } = telling.running
+export async function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Promise<Reply> {
+  const { recording } = replyContext.callContext
   const { content, from } = answer
   recording.answered(answer)
   const headers = { ...recording.headers(), ...from.headers }
   const reply = { ...from, headers, status: 200 }
   if (content.kind === 'stream') {
-    return { ...reply, body: { kind: 'events', events: told(content.events, answer, telling), marked: true } }
+    return { ...reply, body: { kind: 'events', events: told(content.events, answer, replyContext), marked: true } }
   }
   const { value, text = JSON.stringify(value) } = content
-  await recording.end({ answer, text, ...leftBy(answer, value, telling) })
+  await recording.end({ answer, text, ...leftBy(answer, value, replyContext) })
   return { ...reply, body: { kind: 'value', value, text } }
 }
 
 type Usage = Record<string, unknown> | null
 
 /** What a complete answer leaves for later calls, and the token counts that it says itself. */
-function leftBy(answer: Answer, value: unknown, { running, cacheKey }: Telling) {
-  const { operation, request, making } = running
+function leftBy(answer: AttemptAnswer, value: unknown, { callContext, cacheKey }: ReplyContext) {
+  const { operation, request, answerContext } = callContext
   // A text, such as subtitles, leaves nothing.
   if (typeof value !== 'object' || value === null) return { usage: answer.from.usage }
   const usage = ('usage' in value ? (value.usage as Usage) : null) ?? answer.from.usage
-  const keep = [...(operation.keep?.(request, value, making) ?? [])]
+  const keep = [...(operation.keep?.(request, value, answerContext) ?? [])]
   const fresh = answer.attempt !== undefined
   if (cacheKey !== undefined && fresh) {
     // A streamed answer says its usage only when asked; a whole one says what it has to.
-    const stored = usage && running.stream && !('usage' in value) ? { ...value, usage } : value
-    keep.push(storing(running, cacheKey, { answer: stored, model: answer.model, usage }))
+    const stored = usage && callContext.stream && !('usage' in value) ? { ...value, usage } : value
+    keep.push(storing(callContext, cacheKey, { answer: stored, model: answer.model, usage }))
   }
   return { usage: answer.from.usage ?? usage, keep }
 }
@@ -51,17 +45,17 @@ function leftBy(answer: Answer, value: unknown, { running, cacheKey }: Telling) 
 /** The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. */
 async function* told(
   events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>,
-  answer: Answer,
-  telling: Telling,
+  answer: AttemptAnswer,
+  replyContext: ReplyContext,
 ): AsyncGenerator<StreamEvent> {
-  const { operation, signal, recording } = telling.running
+  const { operation, signal, recording } = replyContext.callContext
   const sent: StreamEvent[] = []
   let over = false
   const save = (failure?: Failure) => {
     over = true
     const value = operation.assemble(sent)
     const text = JSON.stringify(value)
-    return recording.end(failure ? { answer, text, failure } : { answer, text, ...leftBy(answer, value, telling) })
+    return recording.end(failure ? { answer, text, failure } : { answer, text, ...leftBy(answer, value, replyContext) })
   }
   // The operation's own events of a failure belong to the answer that the client has.
   const failed = (failure: Failure): StreamEvent[] => {
@@ -109,7 +103,7 @@ const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cach
  * A reply as a response; what breaks in it breaks the client's connection.
  * @throws ConnectionFailure when a body breaks before its first byte.
  */
-export function put(reply: Reply, connection?: Connection): Response | Promise<Response> {
+export function toResponse(reply: Reply, connection?: Connection): Response | Promise<Response> {
   const { status, headers, body } = reply
   switch (body.kind) {
     case 'value': {

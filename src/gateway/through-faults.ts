@@ -1,24 +1,25 @@
 // Answers a call through the faults that its client hears: on the real bytes, and on the real connection.
 import type { Connection } from '../contract/connection.ts'
-import type { Injected } from '../contract/fault.ts'
+import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { streamOf } from '../faults/wire.ts'
-import { type Running, withFaults } from './attempt.ts'
+import { withFaults } from './attempt.ts'
 import { failureOf } from './outcome.ts'
-import { put, putNothing } from './respond.ts'
+import { putNothing, toResponse } from './respond.ts'
+import type { CallContext } from './types.ts'
 
 /** What the client hears; `answer` makes the reply behind the faults, if they let it. */
 export async function respondThroughFaults(
-  faults: readonly Injected[],
-  running: Running,
+  faults: readonly ActiveFault[],
+  callContext: CallContext,
   { answer, connection }: { answer(): Promise<Reply>; connection: Connection | undefined },
 ): Promise<Response> {
-  const { operation, request, session, stream, signal, recording } = running
+  const { operation, request, session, stream, signal, recording } = callContext
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
   try {
     const reply = await withFaults(faults, answer, { about, applied: recording.faults })
     const save = () => recording.heard(reply)
-    return await put(
+    return await toResponse(
       await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }),
       connection,
     )

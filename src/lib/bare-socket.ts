@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { realClock } from './clock.ts'
 
 /** The two ends of a connection; the address is the peer's, as text. */
-export interface Ends {
+export interface ConnectionEnds {
   address: string
   port: number
   localPort: number
@@ -42,7 +42,7 @@ type Calls = Library<typeof FUNCTIONS>['symbols']
 let calls: Calls | undefined
 
 /** The open connection between two ends; undefined when there is none, or on a system where this is not known to work. */
-export async function bareSocket(ends: Ends): Promise<BareSocket | undefined> {
+export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | undefined> {
   const system = SYSTEMS[process.platform]
   if (!system) return undefined
   calls ??= (await import('bun:ffi')).dlopen(system.library, FUNCTIONS).symbols
@@ -79,7 +79,7 @@ export async function bareSocket(ends: Ends): Promise<BareSocket | undefined> {
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Whether a descriptor is the connection between two ends. */
-function joins(descriptor: number, { address, port, localPort }: Ends): boolean {
+function joins(descriptor: number, { address, port, localPort }: ConnectionEnds): boolean {
   if (!calls) return false
   const peer = nameOf(descriptor, calls.getpeername)
   if (peer?.port !== port || !sameAddress(peer.address, address)) return false

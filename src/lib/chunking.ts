@@ -46,7 +46,7 @@ export const cleaned = (text: string, names: readonly string[]): string =>
   Object.entries(CLEAN_UPS).reduce((rest, [name, clean]) => (names.includes(name) ? clean(rest) : rest), text)
 
 /** Chunks of at most `size` characters, cut between paragraphs, lines or words; neighbours share at most `overlap` characters. */
-export async function chunksOf(text: string, { size, overlap }: { size: number; overlap: number }): Promise<string[]> {
+export async function chunkText(text: string, { size, overlap }: { size: number; overlap: number }): Promise<string[]> {
   const { RecursiveCharacterTextSplitter } = await import('@langchain/textsplitters')
   return new RecursiveCharacterTextSplitter({ chunkSize: size, chunkOverlap: overlap }).splitText(text)
 }

@@ -19,7 +19,7 @@ export function ulidOf(seed: number, now: number, purpose: string, count: number
 export const fingerprint = (text: string): string => Bun.hash(text).toString(16).padStart(16, '0')
 
 /** A number in [0, 1) from a text: the seed of a keyed choice. */
-export const choiceOf = (text: string): number => chance(0, text)
+export const pickByKey = (text: string): number => chance(0, text)
 
 let secret: string | undefined
 /** A text that only this process knows, the same for as long as it runs. */

@@ -5,7 +5,7 @@ export const PROVIDER_KINDS = ['openai-compatible', 'anthropic', 'google'] as co
 export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
 /** What is known of a provider's own API. */
-export interface Endpoint {
+export interface ProviderEndpoint {
   kind: ProviderKind
   /** Address before `/chat/completions`; absent where each customer has one of their own. */
   baseUrl?: string
@@ -32,11 +32,17 @@ const compatible = (
   baseUrl: string,
   keyVariable: string | undefined,
   operations: readonly string[],
-  more: Partial<Endpoint> = {},
-): Endpoint => ({ kind: 'openai-compatible', baseUrl, ...(keyVariable ? { keyVariable } : {}), operations, ...more })
+  more: Partial<ProviderEndpoint> = {},
+): ProviderEndpoint => ({
+  kind: 'openai-compatible',
+  baseUrl,
+  ...(keyVariable ? { keyVariable } : {}),
+  operations,
+  ...more,
+})
 
 /** Providers that can be forwarded to, by name. */
-export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
+export const ENDPOINTS: Readonly<Record<string, ProviderEndpoint>> = {
   anthropic: {
     kind: 'anthropic',
     baseUrl: 'https://api.anthropic.com/v1',
@@ -91,20 +97,20 @@ export function addressOf(provider: string): { host: string; port: string } {
 }
 
 /** What a provider of any other name is like, by kind. */
-export const endpointOf = (name: string, kind: ProviderKind | undefined): Endpoint => {
+export const endpointOf = (name: string, kind: ProviderKind | undefined): ProviderEndpoint => {
   const known = ENDPOINTS[name]
   if (known && (kind === undefined || kind === known.kind)) return known
   switch (kind) {
     case 'anthropic':
     case 'google':
-      return ENDPOINTS[kind] as Endpoint
+      return ENDPOINTS[kind] as ProviderEndpoint
     default:
       return { kind: 'openai-compatible' }
   }
 }
 
 /** A provider that calls are forwarded to: its endpoint as configured. */
-export interface Upstream extends Endpoint {
+export interface Upstream extends ProviderEndpoint {
   /** What stands before the slash of a model id. */
   name: string
   key?: string

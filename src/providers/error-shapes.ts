@@ -1,14 +1,14 @@
 // What each provider answers when it refuses: status, headers and body in its own shape, one function a family. The shapes
 // are those of the providers' error references; the sentences are our own, with the words that clients look for.
-import { type ErrorShape, type Refused, seconds, tell, uuid, type Vocabulary } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tell, uuid } from './error-words.ts'
 
 /** OpenAI and all that copy its errors. */
-function openai(refused: Refused): ErrorShape {
+function openai(refused: ProviderRefusal): ErrorShape {
   const { problem, model, limit, asked, retryAfter, unit = 'requests', id } = refused
   const kept = unit === 'tokens' ? 'tokens per min (TPM)' : 'requests per min (RPM)'
   const counted = limit === undefined ? '' : `: limit ${limit}, requested ${asked}`
   const wait = retryAfter === undefined ? '' : ` Please try again in ${seconds(retryAfter)}.`
-  const words: Vocabulary = {
+  const words: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limit_exceeded', `Rate limit reached for ${model} on ${kept}${counted}.${wait}`],
     'auth-failure': [401, 'invalid_api_key', 'Incorrect API key provided.'],
     'context-length': [
@@ -33,12 +33,12 @@ function openai(refused: Refused): ErrorShape {
 }
 
 /** Azure's OpenAI service: the codes of its own gateway, and OpenAI's from the models behind it. */
-function azure(refused: Refused): ErrorShape {
+function azure(refused: ProviderRefusal): ErrorShape {
   const { problem, retryAfter, unit = 'requests', id } = refused
   const rate = unit === 'tokens' ? 'token' : 'call'
   const behind = openai(refused)
   const { message: openaiMessage } = behind.body.error as { message: string }
-  const words: Vocabulary = {
+  const words: ErrorVocabulary = {
     'rate-limit': [429, '429', `Requests have exceeded the ${rate} rate limit. Retry after ${seconds(retryAfter)}.`],
     'auth-failure': [401, '401', 'Access denied due to invalid subscription key or wrong API endpoint.'],
     'context-length': [400, 'context_length_exceeded', openaiMessage],
@@ -72,9 +72,9 @@ const AZURE_FILTER = {
   },
 }
 
-function anthropic(refused: Refused): ErrorShape {
+function anthropic(refused: ProviderRefusal): ErrorShape {
   const { model, limit, asked, unit = 'requests', id } = refused
-  const words: Vocabulary = {
+  const words: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limit_error', `This request would exceed your rate limit of ${limit ?? 0} ${unit}.`],
     'auth-failure': [401, 'authentication_error', 'invalid x-api-key'],
     'context-length': [400, 'invalid_request_error', `prompt is too long: ${asked} tokens > ${limit} maximum`],
@@ -104,9 +104,9 @@ function anthropic(refused: Refused): ErrorShape {
 }
 
 /** Google's Gemini: a google.rpc.Status with its details. */
-function google(refused: Refused): ErrorShape {
+function google(refused: ProviderRefusal): ErrorShape {
   const { problem, model, limit, asked, retryAfter, unit = 'requests' } = refused
-  const words: Vocabulary = {
+  const words: ErrorVocabulary = {
     'rate-limit': [429, 'RESOURCE_EXHAUSTED', `You exceeded your current quota of ${unit} per minute for ${model}.`],
     'auth-failure': [400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'],
     'context-length': [
@@ -156,9 +156,9 @@ function google(refused: Refused): ErrorShape {
 }
 
 /** Amazon Bedrock: the name of the error stands in a header. */
-function bedrock(refused: Refused): ErrorShape {
+function bedrock(refused: ProviderRefusal): ErrorShape {
   const { limit, asked, unit = 'requests', id } = refused
-  const words: Vocabulary = {
+  const words: ErrorVocabulary = {
     'rate-limit': [429, 'ThrottlingException', `Too many ${unit}, please wait before trying again.`],
     'auth-failure': [403, 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
     'context-length': [400, 'ValidationException', `Input is too long: ${asked} tokens, the model takes ${limit}.`],
@@ -180,9 +180,9 @@ function bedrock(refused: Refused): ErrorShape {
   return { status, headers: { 'x-amzn-errortype': name, 'x-amzn-requestid': uuid(id) }, body: { message } }
 }
 
-function mistral(refused: Refused): ErrorShape {
+function mistral(refused: ProviderRefusal): ErrorShape {
   const { problem, model, limit, asked, id } = refused
-  const words: Vocabulary = {
+  const words: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limited', 'Rate limit exceeded'],
     'auth-failure': [401, 'unauthorized', 'Unauthorized'],
     'context-length': [
@@ -210,9 +210,9 @@ function mistral(refused: Refused): ErrorShape {
   return { status, headers: { 'mistral-correlation-id': uuid(id) }, body }
 }
 
-function cohere(refused: Refused): ErrorShape {
+function cohere(refused: ProviderRefusal): ErrorShape {
   const { model, limit, asked, unit = 'requests', id } = refused
-  const words: Vocabulary = {
+  const words: ErrorVocabulary = {
     'rate-limit': [429, '', `You are past the limit of ${limit ?? 0} ${unit} / minute of your key.`],
     'auth-failure': [401, '', 'invalid api token'],
     'context-length': [
@@ -228,7 +228,7 @@ function cohere(refused: Refused): ErrorShape {
   return { status, headers: { 'x-debug-trace-id': id }, body: { id: uuid(id), message } }
 }
 
-const FAMILIES: Readonly<Record<string, (refused: Refused) => ErrorShape>> = {
+const FAMILIES: Readonly<Record<string, (refused: ProviderRefusal) => ErrorShape>> = {
   anthropic,
   aws: bedrock,
   azure,
@@ -238,4 +238,5 @@ const FAMILIES: Readonly<Record<string, (refused: Refused) => ErrorShape>> = {
 }
 
 /** How a provider tells a refusal; one that is not listed speaks like OpenAI. */
-export const errorShape = (provider: string, refused: Refused): ErrorShape => (FAMILIES[provider] ?? openai)(refused)
+export const errorShape = (provider: string, refused: ProviderRefusal): ErrorShape =>
+  (FAMILIES[provider] ?? openai)(refused)

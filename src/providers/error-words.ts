@@ -1,7 +1,7 @@
 // The words in which a refusal of a provider is told, whatever its family.
 
 /** Why a provider refuses. `status` is no more than a status. */
-export type Problem =
+export type RefusalReason =
   | 'status'
   | 'rate-limit'
   | 'auth-failure'
@@ -11,8 +11,8 @@ export type Problem =
   | 'model-gone'
 
 /** A refusal to be told in a provider's own way. */
-export interface Refused {
-  problem: Problem
+export interface ProviderRefusal {
+  problem: RefusalReason
   /** The model's name without its provider. */
   model: string
   /** A hexadecimal number of 24 digits, for the ids that providers put into errors. */
@@ -37,9 +37,9 @@ export interface ErrorShape {
 }
 
 /** A problem in the words of one family: its status, and the family's name for it. */
-export type Words = readonly [status: number, name: string, message: string]
+export type ErrorWords = readonly [status: number, name: string, message: string]
 /** A family's words for every problem. */
-export type Vocabulary = Record<Exclude<Problem, 'status'>, Words>
+export type ErrorVocabulary = Record<Exclude<RefusalReason, 'status'>, ErrorWords>
 
 /** Whole seconds, rounded up. */
 export const seconds = (ms = 0) => `${Math.ceil(ms / 1000)}s`
@@ -61,9 +61,9 @@ const PLAIN: Record<number, string> = {
 
 /** Status, name and message of a refusal; a bare status has its name in `names`. */
 export function tell(
-  { problem, status, message }: Refused,
-  { words, names }: { words: Vocabulary; names: Record<number, string> },
-): Words {
+  { problem, status, message }: ProviderRefusal,
+  { words, names }: { words: ErrorVocabulary; names: Record<number, string> },
+): ErrorWords {
   const [usual, name, text] =
     problem === 'status' ? [status ?? 500, nameOf(status ?? 500, names), undefined] : words[problem]
   const told = status ?? usual

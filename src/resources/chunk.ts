@@ -2,11 +2,11 @@
 
 import { ChunkingOptions } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
-import { chunksOf, cleaned } from '../lib/chunking.ts'
+import { chunkText, cleaned } from '../lib/chunking.ts'
 import { embed } from '../lib/embedding.ts'
 import { textOf, UnreadableDocument } from '../lib/text-of.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { Work } from './define.ts'
+import type { Transaction } from './define.ts'
 import type { EventHandler } from './events.ts'
 import { files } from './files.ts'
 import { chunks, datasources, QUEUED } from './knowledge.ts'
@@ -31,12 +31,12 @@ export async function chunksOfFile(bytes: Uint8Array, file: Fields, options: Chu
   const text = await textOf(bytes, String(file.file_name), String(file.content_type))
   const names = Object.keys(cleanUps).filter((name) => cleanUps[name])
   const lengths = how.type === 'advanced' ? { size: how.chunk_max_characters, overlap: how.chunk_overlap } : STANDARD
-  const texts = new Set(await chunksOf(cleaned(text, names), lengths))
+  const texts = new Set(await chunkText(cleaned(text, names), lengths))
   return [...texts].map((one) => ({ text: one, vector: embed(one, DIMENSIONS) }))
 }
 
 /** Stores the chunks of a datasource, which is then complete. */
-export function storeChunks(work: Work, datasource: Fields, made: readonly NewChunk[]): void {
+export function storeChunks(work: Transaction, datasource: Fields, made: readonly NewChunk[]): void {
   const { knowledge_id, _id: datasource_id } = datasource
   const knowledge = String(knowledge_id)
   const at = { knowledge_id: knowledge, datasource_id: String(datasource_id) }
@@ -47,10 +47,10 @@ export function storeChunks(work: Work, datasource: Fields, made: readonly NewCh
   settle(work, datasource, { status: 'completed', chunks_count: made.length })
 }
 
-const settle = (work: Work, before: Fields, change: Fields) =>
+const settle = (work: Transaction, before: Fields, change: Fields) =>
   saveRecord(datasources, work, { parents: [String(before.knowledge_id)], before }, { ...before, ...change })
 
-const current = ({ records, caller }: Work, { datasource_id }: Fields) =>
+const current = ({ records, caller }: Transaction, { datasource_id }: Fields) =>
   records.get(datasources.kind, caller.workspace, String(datasource_id))?.body
 
 const process: EventHandler = async (data, session, work) => {
@@ -70,7 +70,7 @@ const process: EventHandler = async (data, session, work) => {
   }
 }
 
-async function cut({ contents }: Session, { records, caller }: Work, datasource: Fields) {
+async function cut({ contents }: Session, { records, caller }: Transaction, datasource: Fields) {
   const id = String(datasource.file_id)
   const file = records.get(files.kind, caller.workspace, id)?.body
   const bytes = contents.file(id)

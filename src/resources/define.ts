@@ -9,7 +9,7 @@ export const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
 export type Verb = (typeof VERBS)[number]
 
 /** What a change is made with. All of it happens inside one transaction, at one instant. */
-export interface Work {
+export interface Transaction {
   readonly records: Records
   readonly contents: Contents
   readonly caller: Caller
@@ -20,14 +20,14 @@ export interface Work {
 }
 
 /** Where a record is going to be stored. */
-export interface Place {
+export interface RecordContext {
   /** Ids of the records it lies in, outermost first. */
   parents: readonly string[]
   before?: Fields | undefined
 }
 
 /** One change of a record, for what follows from it. */
-export interface Change {
+export interface RecordChange {
   verb: 'create' | 'update' | 'delete'
   /** Ids of the records it lies in, outermost first. */
   parents: readonly string[]
@@ -71,13 +71,13 @@ export interface Resource {
   /** How the message for an id that is not there begins, when not with the noun. */
   readonly notFound?: string
   /** The fields to store, from what the client wrote: of an update, merged into what was stored `before`. */
-  fill?(input: Fields, work: Work, at: Place): Fields
+  fill?(input: Fields, work: Transaction, at: RecordContext): Fields
   /** Last touches to a record that is going to be stored, changed or new. */
-  stamp?(body: Fields, work: Work, at: Place): Fields
+  stamp?(body: Fields, work: Transaction, at: RecordContext): Fields
   /** What else follows from a change. */
-  changed?(work: Work, change: Change): void
+  changed?(work: Transaction, change: RecordChange): void
   /** Refuses to delete. */
-  keep?(work: Work, record: Fields): void
+  keep?(work: Transaction, record: Fields): void
   /** What clients see of a stored record. */
   show?(stored: Fields): Fields
 }
@@ -108,7 +108,7 @@ export function checkId(resource: Resource, id: string, param: string = resource
 /** The record of an id, as stored; 400 when the id cannot be one, 404 when there is none. */
 export function recordOf(
   resource: Resource,
-  { records, caller }: Pick<Work, 'records' | 'caller'>,
+  { records, caller }: Pick<Transaction, 'records' | 'caller'>,
   id: string,
   param: string = resource.param,
 ): { parent: string; body: Fields } {

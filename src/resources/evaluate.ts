@@ -3,30 +3,30 @@ import { ApiError } from '../contract/error.ts'
 import type { EvaluatorFields } from '../contract/evaluator.ts'
 import type { Evaluation } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
-import type { Ask } from '../gateway/ask.ts'
-import type { Judged } from '../gateway/guardrails.ts'
+import type { AskModel } from '../gateway/ask.ts'
+import type { GuardrailInput } from '../gateway/types.ts'
 import { fillText } from '../gateway/variables.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { kindOf, passing, together } from './evaluator-value.ts'
 
 /** What an evaluator says of some texts. */
-export interface Result extends Evaluation {
+export interface EvaluationResult extends Evaluation {
   /** What is wrong with them, or with its own answer; null when it says nothing of it. */
   reason: string | null
 }
 
 /** What an evaluator works with. */
-export interface Working {
+export interface EvaluationContext {
   session: Session
-  ask: Ask
-  judged: Judged
+  ask: AskModel
+  judged: GuardrailInput
 }
 
 /**
  * Has an evaluator judge some texts: a model all of them together, a schema each of them.
  * @throws ApiError when the evaluator or its model cannot be used, naming it.
  */
-export async function evaluate(evaluator: EvaluatorFields, working: Working): Promise<Result> {
+export async function evaluate(evaluator: EvaluatorFields, working: EvaluationContext): Promise<EvaluationResult> {
   try {
     return await (evaluator.type === 'llm_eval' ? askModel(evaluator, working) : checkSchema(evaluator, working.judged))
   } catch (error) {
@@ -39,8 +39,8 @@ export async function evaluate(evaluator: EvaluatorFields, working: Working): Pr
 /** Problems that are told at most. */
 const MOST_PROBLEMS = 3
 
-async function checkSchema({ schema = {} }: EvaluatorFields, { texts }: Judged): Promise<Result> {
-  const { SchemaError, violations } = await import('../lib/json-schema.ts')
+async function checkSchema({ schema = {} }: EvaluatorFields, { texts }: GuardrailInput): Promise<EvaluationResult> {
+  const { SchemaError, violations } = await import('../lib/json-schema/index.ts')
   const problems: string[] = []
   for (const text of texts) {
     try {
@@ -56,7 +56,10 @@ async function checkSchema({ schema = {} }: EvaluatorFields, { texts }: Judged):
   return { value: reason === null, reason, model: null, fixture: null, synthesized: false }
 }
 
-async function askModel(evaluator: EvaluatorFields, { session, ask, judged }: Working): Promise<Result> {
+async function askModel(
+  evaluator: EvaluatorFields,
+  { session, ask, judged }: EvaluationContext,
+): Promise<EvaluationResult> {
   const { model = '', prompt = '', repetitions = 1, guardrail_config: config } = evaluator
   const { schema: value, says, read, plausible } = kindOf(evaluator)
   const question = {
@@ -78,7 +81,7 @@ async function askModel(evaluator: EvaluatorFields, { session, ask, judged }: Wo
 }
 
 /** The prompt with what is judged in it, or behind it when it has no place for it. */
-function filled(prompt: string, { texts, input }: Judged): string {
+function filled(prompt: string, { texts, input }: GuardrailInput): string {
   const output = texts.join('\n\n')
   const full = fillText(prompt, { log: { output, input }, output, input })
   return full === prompt ? `${prompt}\n\n${output}` : full

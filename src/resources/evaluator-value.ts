@@ -6,7 +6,7 @@ import { quote } from '../contract/validation.ts'
 type Value = Evaluation['value']
 
 /** One kind of value. */
-export interface Kind {
+export interface ValueKind {
   /** JSON Schema of it. */
   schema: object
   /** What it is, in words. */
@@ -17,20 +17,20 @@ export interface Kind {
   plausible: Value
 }
 
-const boolean: Kind = {
+const boolean: ValueKind = {
   schema: { type: 'boolean' },
   says: 'true or false',
   read: (written) => (/^(?:true|yes)\b/i.test(written) ? true : /^(?:false|no)\b/i.test(written) ? false : null),
   plausible: true,
 }
-const number: Kind = {
+const number: ValueKind = {
   schema: { type: 'number' },
   says: 'a number',
   read: (written) => (written !== '' && Number.isFinite(Number(written)) ? Number(written) : null),
   plausible: 1,
 }
-const string: Kind = { schema: { type: 'string' }, says: 'a text', read: (written) => written, plausible: '' }
-const categorical = (categories: readonly string[]): Kind => ({
+const string: ValueKind = { schema: { type: 'string' }, says: 'a text', read: (written) => written, plausible: '' }
+const categorical = (categories: readonly string[]): ValueKind => ({
   schema: { type: 'string', enum: categories },
   says: `one of ${categories.map(quote).join(', ')}`,
   read: (written) => categories.find((one) => one.toLowerCase() === written.toLowerCase()) ?? null,
@@ -43,7 +43,7 @@ export function kindOf({
   guardrail_config: config,
   categories,
   categorical_labels,
-}: EvaluatorFields): Kind {
+}: EvaluatorFields): ValueKind {
   const labels = categorical_labels?.map(({ value }) => value)
   const named = categories ?? labels ?? (config?.type === 'categorical' ? config.values : [])
   const type = output_type ?? config?.type ?? (named.length > 0 ? 'categorical' : 'boolean')

@@ -4,7 +4,7 @@ import { Event } from '../contract/feedback.ts'
 import { EVENT, type Fields } from '../contract/record.ts'
 import { ulidForm } from '../contract/workspace.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { defineResource, type Work } from './define.ts'
+import { defineResource, type Transaction } from './define.ts'
 import { createRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
@@ -25,20 +25,24 @@ export const events = defineResource({
 })
 
 /** Puts an event into the queue; it belongs to the same transaction as what it tells of. */
-export function dispatch(work: Work, type: string, data: Fields): Fields {
+export function dispatch(work: Transaction, type: string, data: Fields): Fields {
   const waiting = String(work.records.nextNumber())
   return createRecord(events, work, { type, status: 'dispatched', data, applied_at: null, waiting })
 }
 
 /** Data of the events of a type that wait for their turn, oldest first. */
-export const waitingData = ({ records, caller }: Pick<Work, 'records' | 'caller'>, type: string): Fields[] =>
+export const waitingData = ({ records, caller }: Pick<Transaction, 'records' | 'caller'>, type: string): Fields[] =>
   records
     .keyed(events.kind)
     .filter(({ workspace, body }) => workspace === caller.workspace && body.type === type)
     .map(({ body }) => body.data as Fields)
 
 /** Does what takes time, and gives the changes that then are made together with the note that the event is applied. */
-export type EventHandler = (data: Fields, session: Session, work: () => Work) => Promise<(work: Work) => void>
+export type EventHandler = (
+  data: Fields,
+  session: Session,
+  work: () => Transaction,
+) => Promise<(work: Transaction) => void>
 
 /** Applies the events of sessions, one after another each. */
 export interface EventQueue {
@@ -48,12 +52,12 @@ export interface EventQueue {
 
 /** A queue with a handler for each type of event. */
 export function createEventQueue(handlers: Record<string, EventHandler>, report: (error: unknown) => void): EventQueue {
-  const running = new WeakSet<Session>()
+  const callContext = new WeakSet<Session>()
   const run = async (session: Session) => {
     for (;;) {
       const [next] = session.records.keyed(events.kind)
       if (!next) {
-        running.delete(session)
+        callContext.delete(session)
         return
       }
       const { workspace, body } = next
@@ -65,17 +69,17 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   }
   return {
     wake(session) {
-      if (running.has(session)) return
-      running.add(session)
+      if (callContext.has(session)) return
+      callContext.add(session)
       run(session).catch((error) => {
-        running.delete(session)
+        callContext.delete(session)
         if (!session.ended.aborted) report(error)
       })
     },
   }
 }
 
-function applied(work: Work, event: Fields, apply: ((work: Work) => void) | undefined): void {
+function applied(work: Transaction, event: Fields, apply: ((work: Transaction) => void) | undefined): void {
   const id = String(event._id)
   // The session may have been emptied in the meantime.
   if (!work.records.get(events.kind, work.caller.workspace, id)) return

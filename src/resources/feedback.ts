@@ -4,7 +4,7 @@ import { Feedback, FeedbackAnswer, FeedbackBody, FeedbackRemoval } from '../cont
 import type { Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { ulidForm } from '../contract/workspace.ts'
-import { defineResource, type Work } from './define.ts'
+import { defineResource, type Transaction } from './define.ts'
 import { dispatch, type EventHandler, waitingData } from './events.ts'
 import type { ResourceDeps } from './routes.ts'
 import { createRecord, saveRecord } from './verbs.ts'
@@ -28,7 +28,7 @@ export const feedback = defineResource({
 const SUBMITTED = 'feedback.submitted'
 const REMOVED = 'feedback.removed'
 
-const held = ({ records, caller }: Work, data: Fields): Fields | undefined =>
+const held = ({ records, caller }: Transaction, data: Fields): Fields | undefined =>
   records.byKey(feedback.kind, caller.workspace, '', String(data.id))
 
 /** What the events of feedback do. */

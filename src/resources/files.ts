@@ -2,7 +2,7 @@
 import { FileBody, FileRecord, fileId } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
-import { defineResource, type Work } from './define.ts'
+import { defineResource, type Transaction } from './define.ts'
 import type { ResourceDeps } from './routes.ts'
 import { createRecord, findRecord } from './verbs.ts'
 import { workOf } from './work.ts'
@@ -28,7 +28,7 @@ export interface NewFile {
 }
 
 /** Stores a file. */
-export function createFile(work: Work, { name, type, purpose, bytes }: NewFile): Fields {
+export function createFile(work: Transaction, { name, type, purpose, bytes }: NewFile): Fields {
   const fields = { file_name: name, content_type: type, bytes: bytes.byteLength, purpose }
   return createRecord(files, work, fields, { beside: ({ seq }) => work.contents.putFile(seq, bytes) })
 }

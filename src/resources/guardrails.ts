@@ -1,8 +1,8 @@
 // What goes by the id of a guardrail: those built in, and the evaluators of the workspace by key or id.
 import { ApiError } from '../contract/error.ts'
 import type { EvaluatorFields } from '../contract/evaluator.ts'
-import type { Ask } from '../gateway/ask.ts'
-import type { Check, Guardrails } from '../gateway/guardrails.ts'
+import type { AskModel } from '../gateway/ask.ts'
+import type { GuardrailCheck, GuardrailDirectory } from '../gateway/types.ts'
 import type { BuiltIn } from '../guardrails/define.ts'
 import { builtIns } from '../guardrails/index.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -16,11 +16,11 @@ export interface GuardrailDeps {
   namespace: string
   /** Fills the workspace of a session that is new. */
   prepare(session: Session): Promise<void>
-  ask: Ask
+  ask: AskModel
 }
 
 /** The guardrails of every session. */
-export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardrails {
+export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): GuardrailDirectory {
   const byId = new Map(builtIns.map((one) => [`${namespace}_${one.name}`, one]))
   return {
     ids: () => [...byId.keys()],
@@ -35,7 +35,7 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
 }
 
 const builtInCheck =
-  ({ check }: BuiltIn): Check =>
+  ({ check }: BuiltIn): GuardrailCheck =>
   async ({ texts }) => {
     const reason = await check(texts)
     return { outcome: reason === null ? 'passed' : 'blocked', reason, evaluation: null }
@@ -43,8 +43,8 @@ const builtInCheck =
 
 function evaluatorCheck(
   evaluator: EvaluatorFields,
-  { param, ...working }: { session: Session; ask: Ask; param: string },
-): Check {
+  { param, ...working }: { session: Session; ask: AskModel; param: string },
+): GuardrailCheck {
   const { guardrail_config: config, key } = evaluator
   if (!config) {
     const message = `the evaluator ${JSON.stringify(key)} has no guardrail_config, which says what passes; update it with one, such as {"enabled": true, "type": "boolean", "value": true}`

@@ -1,8 +1,8 @@
 // The people on whose behalf calls are made: contacts of the workspace from their first call on.
 import { ContactBody } from '../contract/contact.ts'
 import type { Fields } from '../contract/record.ts'
-import type { People } from '../gateway/handle.ts'
 import type { Settings } from '../gateway/settings.ts'
+import type { People } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { contacts } from './contacts.ts'
 import { createRecord } from './verbs.ts'

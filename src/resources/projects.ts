@@ -3,7 +3,7 @@ import { ApiError } from '../contract/error.ts'
 import { Project, ProjectBody, ProjectPatch } from '../contract/project.ts'
 import type { Fields } from '../contract/record.ts'
 import { uuidForm } from '../contract/workspace.ts'
-import { defineResource, recordOf, type Work } from './define.ts'
+import { defineResource, recordOf, type Transaction } from './define.ts'
 import { createRecord, saveRecord } from './verbs.ts'
 
 export const projects = defineResource({
@@ -32,7 +32,7 @@ export const projects = defineResource({
 export const DEFAULT_PROJECT = 'Default'
 
 /** The id of the project that a path means; project and folders that are not there yet are made. */
-export function projectOf(work: Work, path: string): string {
+export function projectOf(work: Transaction, path: string): string {
   const names = path === '' ? [] : path.split('/')
   const name = work.caller.project ?? names.shift() ?? DEFAULT_PROJECT
   const { records, caller } = work
@@ -47,7 +47,7 @@ export function projectOf(work: Work, path: string): string {
 }
 
 /** The project of a record that may name one by id, or by path; a path that is new wins over the id that was there before. */
-export function chosenProject(work: Work, input: Fields, before: Fields | undefined): string {
+export function chosenProject(work: Transaction, input: Fields, before: Fields | undefined): string {
   if (typeof input.project_id === 'string' && (input.project_id !== before?.project_id || input.path === undefined)) {
     recordOf(projects, work, input.project_id)
     return input.project_id

@@ -2,11 +2,11 @@
 import type { Caller, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
-import type { Ask } from '../gateway/ask.ts'
-import type { Guardrails } from '../gateway/guardrails.ts'
+import type { AskModel } from '../gateway/ask.ts'
+import type { GuardrailDirectory } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { checkId, notFound, oneOf, type Resource, type Verb, type Work } from './define.ts'
-import { deleteRecord, findRecord, type Params, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
+import { checkId, notFound, oneOf, type Resource, type Transaction, type Verb } from './define.ts'
+import { deleteRecord, findRecord, type PathParams, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
 /** What the routes of the workspace work on. */
@@ -18,8 +18,8 @@ export interface ResourceDeps {
   /** Has the events of a session applied that wait for their turn. */
   wake(session: Session): void
   /** Guardrails by id, and how a model is asked. */
-  guardrails: Guardrails
-  ask: Ask
+  guardrails: GuardrailDirectory
+  ask: AskModel
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
 }
@@ -72,7 +72,7 @@ type Parts = Pick<Route, 'query' | 'body' | 'response' | 'examples' | 'handle'>
 function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   const { record, examples } = resource
   /** Runs a change in one transaction and answers with what it gives. */
-  const change = async (request: Request, run: (work: Work) => Fields) => {
+  const change = async (request: Request, run: (work: Transaction) => Fields) => {
     const { session, caller } = await deps.callOf(request)
     const record = await session.transact(() => run(workOf(session, caller)))
     deps.wake(session)
@@ -125,7 +125,12 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
 
 const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
 
-function listRecords(resource: Resource, work: Pick<Work, 'records' | 'caller'>, params: Params, query: PageQuery) {
+function listRecords(
+  resource: Resource,
+  work: Pick<Transaction, 'records' | 'caller'>,
+  params: PathParams,
+  query: PageQuery,
+) {
   const { starting_after: after, ending_before: before } = query
   const parent = parentsOf(resource, work, params).at(-1) ?? ''
   const list = { kind: resource.kind, workspace: work.caller.workspace, parent }

@@ -4,7 +4,7 @@ import type { FilterBy } from '../contract/filter.ts'
 import { SearchAnswer, SearchBody } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
-import type { Knowledge } from '../gateway/knowledge.ts'
+import type { KnowledgeDirectory } from '../gateway/types.ts'
 import { embed } from '../lib/embedding.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { DIMENSIONS } from './chunk.ts'
@@ -62,7 +62,7 @@ const filterable = ({ _id, datasource_id, position }: Fields, records: Session['
 })
 
 /** What the gateway finds in the knowledge bases of a session, by id or key. */
-export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowledge => ({
+export const knowledgeOf = (prepare: (session: Session) => Promise<void>): KnowledgeDirectory => ({
   async search(session, { knowledge_id, top_k = TOP_K, threshold = 0, param, ...query }) {
     await prepare(session)
     const base = session.records.lookUp(knowledgeBases.kind, knowledge_id)

@@ -8,7 +8,7 @@ import { chunksOfFile, type NewChunk, storeChunks } from './chunk.ts'
 import { contacts } from './contacts.ts'
 import { datapoints } from './datapoints.ts'
 import { datasets } from './datasets.ts'
-import type { Resource, Work } from './define.ts'
+import type { Resource, Transaction } from './define.ts'
 import { evaluators } from './evaluators.ts'
 import { createFile } from './files.ts'
 import { datasources, knowledgeBases } from './knowledge.ts'
@@ -16,7 +16,7 @@ import { projects } from './projects.ts'
 import { reviewSets } from './review-sets.ts'
 import type { Seed, SeedFile } from './seed-file.ts'
 import { tools } from './tools.ts'
-import { createRecord, type Params, updateRecord } from './verbs.ts'
+import { createRecord, type PathParams, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
 /** A seed whose documents have been cut, ready to be stored at once. */
@@ -53,7 +53,7 @@ export async function prepareSeed(
 }
 
 /** Makes or changes everything in a seed; belongs inside one transaction. */
-export function applySeed(work: Work, { seed, documents }: PreparedSeed): void {
+export function applySeed(work: Transaction, { seed, documents }: PreparedSeed): void {
   for (const project of seed.projects) put(projects, work, project)
   for (const contact of seed.contacts) put(contacts, work, contact)
   for (const [resource, list] of [
@@ -78,30 +78,30 @@ export function applySeed(work: Work, { seed, documents }: PreparedSeed): void {
   }
 }
 
-const recordsIn = ({ kind }: Resource, { records, caller }: Work, parent: string) =>
+const recordsIn = ({ kind }: Resource, { records, caller }: Transaction, parent: string) =>
   records.page({ kind, workspace: caller.workspace, parent }).data
 const contentOf = ({ inputs, messages, expected_output }: Fields) =>
   canonicalJson({ inputs, messages, expected_output })
 
 /** The record with the same name, changed to the body, or a new one. */
-function put(resource: Resource, work: Work, body: Fields, name = resource.key ?? ''): Fields {
+function put(resource: Resource, work: Transaction, body: Fields, name = resource.key ?? ''): Fields {
   const { records, caller } = work
   const held = resource.key
     ? records.byKey(resource.kind, caller.workspace, '', String(body[name]))
     : recordsIn(resource, work, '').find((record) => record[name] === body[name])
   return held ? updateRecord(resource, work, body, paramsOf(resource, held)) : createRecord(resource, work, body)
 }
-const paramsOf = ({ param }: Resource, { _id }: Fields): Params => ({ [param]: String(_id) })
+const paramsOf = ({ param }: Resource, { _id }: Fields): PathParams => ({ [param]: String(_id) })
 
 /** A new record goes through all its changes, so that it gets its versions; a known one only to the last. */
-function putVersions(resource: Resource, work: Work, body: Fields, changes: readonly Fields[]): void {
+function putVersions(resource: Resource, work: Transaction, body: Fields, changes: readonly Fields[]): void {
   const known = work.records.byKey(resource.kind, work.caller.workspace, '', String(body.key))
   const steps = known ? [Object.assign({}, body, ...changes)] : [body, ...changes]
   for (const step of steps) put(resource, work, { ...step, key: body.key })
 }
 
 function putDocument(
-  work: Work,
+  work: Transaction,
   knowledge_id: string,
   { file, display_name, chunking_options }: Seed['knowledge'][number]['documents'][number],
   document: { bytes: Uint8Array; chunks: NewChunk[] } | undefined,

@@ -3,18 +3,22 @@ import { ApiError } from '../contract/error.ts'
 import type { Fields } from '../contract/record.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { canonicalJson } from '../lib/canonical.ts'
-import { notFound, oneOf, type Place, type Resource, recordOf, type Work } from './define.ts'
+import { notFound, oneOf, type RecordContext, type Resource, recordOf, type Transaction } from './define.ts'
 import { addVersion } from './versions.ts'
 
 /** Path parameters by name, or what stands for them. */
-export type Params = Record<string, string>
+export type PathParams = Record<string, string>
 
 /** The resources that one lies in, outermost first. */
 export const ancestorsOf = (resource: Resource): readonly Resource[] =>
   resource.parent ? [...ancestorsOf(resource.parent), resource.parent] : []
 
 /** Ids of the records that a path goes through; 404 when one is not there, or lies elsewhere. */
-export function parentsOf(resource: Resource, work: Pick<Work, 'records' | 'caller'>, params: Params): string[] {
+export function parentsOf(
+  resource: Resource,
+  work: Pick<Transaction, 'records' | 'caller'>,
+  params: PathParams,
+): string[] {
   const ids: string[] = []
   for (const ancestor of ancestorsOf(resource)) {
     const id = params[ancestor.param] ?? ''
@@ -26,7 +30,11 @@ export function parentsOf(resource: Resource, work: Pick<Work, 'records' | 'call
 }
 
 /** One record as stored, found by the path's parameters. */
-export function findRecord(resource: Resource, work: Pick<Work, 'records' | 'caller'>, params: Params): Fields {
+export function findRecord(
+  resource: Resource,
+  work: Pick<Transaction, 'records' | 'caller'>,
+  params: PathParams,
+): Fields {
   const parents = parentsOf(resource, work, params)
   const id = params[resource.param] ?? ''
   const { parent, body } = recordOf(resource, work, id)
@@ -40,7 +48,7 @@ export const shown = (resource: Resource, stored: Fields): Fields => resource.sh
 const keyOf = ({ key = '' }: Resource, body: Fields): string | null =>
   body[key] === undefined ? null : String(body[key])
 
-function refuseTaken(resource: Resource, work: Work, parent: string, body: Fields): void {
+function refuseTaken(resource: Resource, work: Transaction, parent: string, body: Fields): void {
   const key = keyOf(resource, body)
   if (key === null) return
   const holder = work.records.byKey(resource.kind, work.caller.workspace, parent, key)
@@ -54,7 +62,7 @@ function refuseTaken(resource: Resource, work: Work, parent: string, body: Field
 }
 
 /** Makes a record of a valid body, or changes the one that has its key where the resource wants that. */
-export function putRecord(resource: Resource, work: Work, input: Fields, params: Params): Fields {
+export function putRecord(resource: Resource, work: Transaction, input: Fields, params: PathParams): Fields {
   const key = resource.upsert ? keyOf(resource, input) : null
   const held = key === null ? undefined : work.records.byKey(resource.kind, work.caller.workspace, '', key)
   return held
@@ -64,13 +72,13 @@ export function putRecord(resource: Resource, work: Work, input: Fields, params:
 
 /** Where a new record goes, and what is stored beside it under its number. */
 interface Making {
-  params?: Params
+  params?: PathParams
   beside?: (made: { seq: number }) => void
 }
 
 /** Makes a record of a valid body. */
-export function createRecord(resource: Resource, work: Work, input: Fields, making: Making = {}): Fields {
-  const { params = {}, beside } = making
+export function createRecord(resource: Resource, work: Transaction, input: Fields, answerContext: Making = {}): Fields {
+  const { params = {}, beside } = answerContext
   const { records, caller, now } = work
   const { kind } = resource
   const parents = parentsOf(resource, work, params)
@@ -96,7 +104,7 @@ export function createRecord(resource: Resource, work: Work, input: Fields, maki
 }
 
 /** Merges a valid patch into a record; one that changes nothing leaves no mark. */
-export function updateRecord(resource: Resource, work: Work, patch: Fields, params: Params): Fields {
+export function updateRecord(resource: Resource, work: Transaction, patch: Fields, params: PathParams): Fields {
   const before = findRecord(resource, work, params)
   const parents = parentsOf(resource, work, params)
   const merged = { ...before, ...patch }
@@ -108,7 +116,7 @@ export function updateRecord(resource: Resource, work: Work, patch: Fields, para
 }
 
 /** Stores a record that has changed, with time and author. */
-export function saveRecord(resource: Resource, work: Work, at: Place, changed: Fields): Fields {
+export function saveRecord(resource: Resource, work: Transaction, at: RecordContext, changed: Fields): Fields {
   const { parents } = at
   const signed: Fields = { ...changed, updated_by_id: work.caller.user, updated: work.now }
   const body = resource.stamp?.(signed, work, at) ?? signed
@@ -120,7 +128,7 @@ export function saveRecord(resource: Resource, work: Work, at: Place, changed: F
 }
 
 /** Deletes a record with everything in it. */
-export function deleteRecord(resource: Resource, work: Work, params: Params): Fields {
+export function deleteRecord(resource: Resource, work: Transaction, params: PathParams): Fields {
   const record = findRecord(resource, work, params)
   const parents = parentsOf(resource, work, params)
   resource.keep?.(work, record)

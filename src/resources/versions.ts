@@ -2,7 +2,7 @@
 import type { Fields } from '../contract/record.ts'
 import { ulidForm, VersionRecord } from '../contract/workspace.ts'
 import { checksumOf } from '../lib/canonical.ts'
-import type { Resource, Work } from './define.ts'
+import type { Resource, Transaction } from './define.ts'
 
 const kindOf = (resource: Pick<Resource, 'kind'>) => `${resource.kind}.version`
 
@@ -10,13 +10,17 @@ const kindOf = (resource: Pick<Resource, 'kind'>) => `${resource.kind}.version`
 export const versionName = (count: number): string => `1.0.${count}`
 
 /** How many versions a record has. */
-export const countVersions = (resource: Pick<Resource, 'kind'>, { records, caller }: Work, id: string): number => {
+export const countVersions = (
+  resource: Pick<Resource, 'kind'>,
+  { records, caller }: Transaction,
+  id: string,
+): number => {
   const [last] = records.page({ kind: kindOf(resource), workspace: caller.workspace, parent: id, limit: 1 }).data
   return last ? Number(String(last.version).split('.')[2]) + 1 : 0
 }
 
 /** Writes the version that a record has come to. */
-export function addVersion(resource: Resource, work: Work, data: Fields): void {
+export function addVersion(resource: Resource, work: Transaction, data: Fields): void {
   const { records, caller, now } = work
   const kind = kindOf(resource)
   const entityId = String(data._id)

@@ -2,10 +2,10 @@
 
 import { ulidForm } from '../contract/workspace.ts'
 import { WARNING } from '../sessions/warnings.ts'
-import type { Work } from './define.ts'
+import type { Transaction } from './define.ts'
 
 /** Notes a warning, once for each subject. */
-export function noteWarning({ records, caller, newId, now }: Work, subject: string, message: string): void {
+export function noteWarning({ records, caller, newId, now }: Transaction, subject: string, message: string): void {
   const { workspace } = caller
   if (records.byKey(WARNING, workspace, '', subject)) return
   records.insert({

@@ -2,10 +2,10 @@
 import type { Caller } from '../contract/record.ts'
 import { ulidOf, uuidOf } from '../lib/ids.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { Work } from './define.ts'
+import type { Transaction } from './define.ts'
 
 /** The work of one transaction; made inside it, so that its instant is that of the transaction. */
-export function workOf({ clock, contents, name, records, seed }: Session, caller: Caller): Work {
+export function workOf({ clock, contents, name, records, seed }: Session, caller: Caller): Transaction {
   const now = clock.now()
   return {
     records,

@@ -1,10 +1,11 @@
 // Plays a scenario in a session: counts, states and chance; the only part of scenarios that changes while it runs.
-import { globRegex, matchText, valueAtPath } from '../backends/fixture/fixture.ts'
-import type { FaultFacts, FaultKind, FaultPoint, Injected, Playing } from '../contract/fault.ts'
+import type { ActiveFault, ActiveScenario, FaultFacts, FaultKind } from '../contract/fault.ts'
 import type { RuleReport } from '../contract/verification.ts'
 import { faultKinds } from '../faults/index.ts'
 import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
+import { inRange } from '../lib/match.ts'
+import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
 
 /** A scenario as it was loaded. */
@@ -14,7 +15,7 @@ export interface Scenario extends ScenarioFile {
 }
 
 /** A scenario being played, with what it has to tell. */
-export interface Run extends Playing {
+export interface ScenarioRun extends ActiveScenario {
   readonly scenario: Scenario
   /** Milliseconds since the epoch at which it began. */
   readonly started: number
@@ -31,7 +32,7 @@ interface Counters extends Omit<RuleReport, 'idle'> {
 export const START_STATE = 'start'
 
 /** Where and when a scenario begins. */
-export interface Beginning {
+export interface ScenarioStart {
   /** With the session's name, the key of its chance. */
   seed: number
   session: string
@@ -42,7 +43,7 @@ export interface Beginning {
 }
 
 /** Begins to play a scenario. */
-export function play(scenario: Scenario, { seed, session, now, calls }: Beginning): Run {
+export function play(scenario: Scenario, { seed, session, now, calls }: ScenarioStart): ScenarioRun {
   const counters = new Map<Rule, Counters>(scenario.rules.map((rule) => [rule, countersOf(rule)]))
   const occurrences = new Map<string, number>()
   const chosen = scenario.seed ?? seed
@@ -69,7 +70,7 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Beginnin
     counter.fired++
     return true
   }
-  const injected = (rule: Rule, facts: FaultFacts, counter: Counters): Injected[] => {
+  const injected = (rule: Rule, facts: FaultFacts, counter: Counters): ActiveFault[] => {
     const { fault } = rule
     const kind = faultKinds.find((one) => one.type === fault?.type)
     if (!fault || !kind) return []
@@ -112,10 +113,6 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Beginnin
   }
 }
 
-/** Where a rule acts. */
-export const pointOf = ({ at, fault }: Rule): FaultPoint =>
-  at ?? faultKinds.find((kind) => kind.type === fault?.type)?.points[0] ?? 'provider'
-
 const countersOf = (rule: Rule): Counters => ({
   name: rule.name,
   fault: rule.fault?.type ?? null,
@@ -145,44 +142,6 @@ function idleReason({ at, fired, matched }: Omit<RuleReport, 'idle'>): string | 
 
 /** A fault may answer by itself; those inside it then have nothing to act on. */
 const NOT_REACHED = 'another fault acted before it'
-
-/** Whether a number is one of those meant. */
-export const inRange = (value: number, [first, last]: readonly [number, number]) => value >= first && value <= last
-
-function matches(rule: Rule, facts: FaultFacts): boolean {
-  const { operation, path, provider, model, target, attempt, stream, header, identity, thread, body, text } = rule.match
-  if (facts.at !== pointOf(rule)) return false
-  if (operation !== undefined && !globRegex(operation).test(facts.operation.name)) return false
-  if (path !== undefined && !globRegex(path).test(facts.path ?? facts.operation.path)) return false
-  if (provider !== undefined && !facts.model.startsWith(`${provider}/`)) return false
-  if (model !== undefined && !matchesModel(model, facts.model)) return false
-  if (target !== undefined && !matchesPosition(target, facts.position)) return false
-  if (attempt !== undefined && !inRange(facts.attempt, attempt)) return false
-  if (stream !== undefined && stream !== facts.stream) return false
-  if (identity !== undefined && !globRegex(identity).test(facts.identity ?? '')) return false
-  if (thread !== undefined && !globRegex(thread).test(facts.thread ?? '')) return false
-  if (text !== undefined && !matchText(text, facts.text)) return false
-  const headers = Object.entries(header ?? {}).every(([name, wanted]) => {
-    const actual = facts.headers.get(name)
-    return actual !== null && matchText(wanted, actual) !== undefined
-  })
-  return (
-    headers &&
-    Object.entries(body ?? {}).every(([path, wanted]) => Bun.deepEquals(valueAtPath(facts.request, path), wanted))
-  )
-}
-
-/** Whether a pattern of a rule means a model. */
-export const matchesModel = (glob: string, model: string): boolean =>
-  globRegex(glob).test(model) || globRegex(glob).test(model.slice(model.indexOf('/') + 1))
-
-/** Whether a target's position is the one wanted. */
-export function matchesPosition(wanted: string | number, position: number): boolean {
-  if (typeof wanted === 'number') return wanted === position
-  if (wanted === 'primary') return position === 0
-  const number = wanted.split(' ')[1]
-  return number === undefined ? position > 0 : position === Number(number)
-}
 
 const RAMPS: Record<Phase['phase'], [number, number]> = {
   healthy: [0, 0],

@@ -1,27 +1,28 @@
 // Holds expectations against what happened.
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 import type { ExpectationReport } from '../contract/verification.ts'
-import { inRange, matchesModel, matchesPosition } from './engine.ts'
-import type { Expectation, Like } from './schema.ts'
+import { inRange } from '../lib/match.ts'
+import { matchesModel, matchesPosition } from './rule-match.ts'
+import type { CallPattern, Expectation } from './schema.ts'
 
 /** An attempt, with its call and the instant at which it began, in ms since the epoch. */
-export interface Tried {
+export interface AttemptEvidence {
   trace: TraceRecord
   attempt: AttemptRecord
   began: number
 }
 
 /** What happened. */
-export interface Happened {
+export interface CallEvidence {
   traces: readonly TraceRecord[]
   /** The attempts in the order in which they began. */
-  tried: readonly Tried[]
+  tried: readonly AttemptEvidence[]
   /** How often the client called again too early. */
   brokenWaits: number
 }
 
 /** Whether an expectation is met, in words. */
-export function judge(expectation: Expectation, happened: Happened): ExpectationReport {
+export function judge(expectation: Expectation, happened: CallEvidence): ExpectationReport {
   const { at, attempts, calls, order, waits_kept, ...like } = expectation
   if (waits_kept) return waitsKept(happened.brokenWaits)
   if (order) return inOrder(order, happened.tried)
@@ -43,7 +44,7 @@ const waitsKept = (broken: number): ExpectationReport => ({
   met: broken === 0,
 })
 
-function inOrder(order: readonly Like[], tried: readonly Tried[]): ExpectationReport {
+function inOrder(order: readonly CallPattern[], tried: readonly AttemptEvidence[]): ExpectationReport {
   let next = 0
   for (const one of tried) {
     const wanted = order[next]
@@ -64,7 +65,7 @@ interface Seen extends Pick<TraceRecord, 'operation' | 'outcome' | 'status' | 's
   cache: string | undefined
 }
 
-const attemptSeen = ({ trace, attempt }: Tried): Seen => ({
+const attemptSeen = ({ trace, attempt }: AttemptEvidence): Seen => ({
   operation: trace.operation,
   stream: trace.stream,
   cache: trace.cache?.status,
@@ -86,7 +87,7 @@ const callSeen = ({ operation, stream, cache, model, outcome, status, attempts, 
   rules: [...faults, ...attempts.flatMap((attempt) => attempt.faults)],
 })
 
-function isLike(seen: Seen, { provider, model, target, rule, ...exact }: Like): boolean {
+function isLike(seen: Seen, { provider, model, target, rule, ...exact }: CallPattern): boolean {
   if (provider !== undefined && !seen.model.startsWith(`${provider}/`)) return false
   if (model !== undefined && !matchesModel(model, seen.model)) return false
   if (target !== undefined && !matchesPosition(target, seen.position)) return false
@@ -100,7 +101,7 @@ const rangeText = ([first, last]: readonly [number, number], noun: string): stri
   return Number.isFinite(last) ? `${first} to ${counted(last)}` : `at least ${counted(first)}`
 }
 
-const likeText = (like: Like): string => {
+const likeText = (like: CallPattern): string => {
   const given = Object.entries(like).filter(([, value]) => value !== undefined)
   return given.length === 0 ? '' : `: ${given.map(([field, value]) => `${field} ${value}`).join(', ')}`
 }

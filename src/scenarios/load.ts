@@ -1,12 +1,12 @@
 // Reads scenario files: the shipped ones by name, others by path; strict, with the place of every mistake.
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
-import { globRegex } from '../backends/fixture/fixture.ts'
 import { FileError, parseSource } from '../contract/source.ts'
 import { formatPath, problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
+import { globRegex } from '../lib/match.ts'
 import type { Scenario } from './engine.ts'
-import { pointOf } from './engine.ts'
+import { pointOf } from './rule-match.ts'
 import { type Rule, ScenarioFile } from './schema.ts'
 
 const decoder = new TextDecoder()

@@ -2,7 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import { FileError } from '../contract/source.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { Run, Scenario } from './engine.ts'
+import type { Scenario, ScenarioRun } from './engine.ts'
 import type { ScenarioSource } from './load.ts'
 
 // Loaded when the first scenario is asked for: calls without one need nothing of it.
@@ -10,44 +10,44 @@ const engine = () => require('./engine.ts') as typeof import('./engine.ts')
 const files = () => require('./load.ts') as typeof import('./load.ts')
 
 /** The scenarios in play. Those of files begin anew when the file changes. */
-export interface Runs {
+export interface ScenarioRuns {
   /** The scenario of a session, undefined when none was chosen. */
-  current(session: Session): Run | undefined
+  current(session: Session): ScenarioRun | undefined
   /** Why the scenario of a session is not as its file says now. */
   problem(session: Session): string | undefined
   /** Begins a scenario in a session, with counters at nothing and on the scenario's clock. */
-  start(session: Session, source: ScenarioSource): Run
+  start(session: Session, source: ScenarioSource): ScenarioRun
   stop(session: Session): void
   /** Begins the scenario of a session anew, and forgets what single calls have named. */
   restart(session: Session): void
   /** Every scenario that was played since: the session's, and those that single calls have named. */
-  played(session: Session): Run[]
+  played(session: Session): ScenarioRun[]
   /** The scenario of a call: the one its header names, which counts on from call to call, else the session's. */
-  ofCall(session: Session, named: string | null): Run | undefined
+  ofCall(session: Session, named: string | null): ScenarioRun | undefined
   /** A scenario by name: one that was given at the start, or a shipped one; a 400 that lists all names otherwise. */
   find(name: string): ScenarioSource
 }
 
 interface Playing {
   source: ScenarioSource
-  run: Run
+  run: ScenarioRun
 }
 interface Played {
   current?: Playing
   named: Map<string, Playing>
 }
 
-const beginIn = (session: Session, scenario: Scenario): Run =>
+const beginIn = (session: Session, scenario: Scenario): ScenarioRun =>
   engine().play(scenario, { seed: session.seed, session: session.name, now: session.clock.now(), calls: session.calls })
 
 /**
  * Scenarios in play; `given` are those that the program was started with, the first of which every session begins with.
  * @throws FileError when two of them have the same name.
  */
-export function createRuns(given: readonly ScenarioSource[]): Runs {
+export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
   refuseEqualNames(given)
   const played = new WeakMap<Session, Played>()
-  const begin = (session: Session, { scenario }: ScenarioSource): Run => {
+  const begin = (session: Session, { scenario }: ScenarioSource): ScenarioRun => {
     session.useClock(scenario.clock)
     return beginIn(session, scenario)
   }
@@ -60,14 +60,14 @@ export function createRuns(given: readonly ScenarioSource[]): Runs {
     }
     return found
   }
-  const current = (session: Session): Run | undefined => {
+  const current = (session: Session): ScenarioRun | undefined => {
     const playing = of(session).current
     if (!playing) return undefined
     playing.source.refresh()
     if (playing.source.scenario !== playing.run.scenario) playing.run = begin(session, playing.source)
     return playing.run
   }
-  const named = (session: Session, name: string): Run => {
+  const named = (session: Session, name: string): ScenarioRun => {
     const playing = of(session).named.get(name)
     playing?.source.refresh()
     if (playing && playing.source.scenario === playing.run.scenario) return playing.run
@@ -90,7 +90,7 @@ export function createRuns(given: readonly ScenarioSource[]): Runs {
       { param: 'scenario' },
     )
   }
-  const start = (session: Session, source: ScenarioSource): Run => {
+  const start = (session: Session, source: ScenarioSource): ScenarioRun => {
     const run = begin(session, source)
     of(session).current = { source, run }
     return run

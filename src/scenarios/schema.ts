@@ -1,7 +1,7 @@
 // The file format of scenarios, version 1.
 import { z } from 'zod'
-import { TextMatch } from '../backends/fixture/match-schema.ts'
 import { Duration } from '../contract/duration.ts'
+import { textMatchSchema } from '../contract/text-match.ts'
 import { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'
 
@@ -36,11 +36,11 @@ export const RuleMatch = z.strictObject({
   target: Position.optional(),
   attempt: Range.optional().describe('Which try of its target: 1 is the first.'),
   stream: z.boolean().optional(),
-  header: z.record(z.string(), TextMatch).optional().describe("The client's request headers by name."),
+  header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
   identity: z.string().optional().describe('Id of the identity; `*` stands for any characters.'),
   thread: z.string().optional().describe('Id of the thread; `*` stands for any characters.'),
   body: z.record(z.string(), z.unknown()).optional().describe('Values by path in the body, such as `metadata.tier`.'),
-  text: TextMatch.optional().describe('The last user message.'),
+  text: textMatchSchema.optional().describe('The last user message.'),
 })
 
 const Phase = z.strictObject({
@@ -112,7 +112,7 @@ const Like = z.strictObject({
   rule: z.string().optional().describe('A rule whose fault it met.'),
   cache: z.enum(['hit', 'miss']).optional().describe('What the cache did for the call.'),
 })
-export type Like = z.infer<typeof Like>
+export type CallPattern = z.infer<typeof Like>
 
 /** What must have happened when all is over: how often, in which order, or that waits were kept. */
 export const Expectation = Like.extend({
@@ -162,7 +162,7 @@ export const ScenarioFile = z
         })
     }
     const names = rules.map(({ name }) => name)
-    const refuseUnknown = ({ rule }: Like, path: (string | number)[]) => {
+    const refuseUnknown = ({ rule }: CallPattern, path: (string | number)[]) => {
       if (rule === undefined || names.includes(rule)) return
       const valid = names.map((name) => JSON.stringify(name)).join(', ')
       const message = `must be the name of a rule: ${valid}`

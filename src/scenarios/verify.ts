@@ -1,19 +1,19 @@
 // Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 import type { Paths, Verification } from '../contract/verification.ts'
-import type { Witnessed } from '../db/trace-store.ts'
-import type { Run } from './engine.ts'
-import { judge, type Tried } from './expectations.ts'
+import type { TraceEvidence } from '../db/trace-store.ts'
+import type { ScenarioRun } from './engine.ts'
+import { type AttemptEvidence, judge } from './expectations.ts'
 import type { Expectation } from './schema.ts'
 
 /** What is looked at. */
-export interface Evidence {
+export interface SessionEvidence {
   session: string
   /** The scenario of the session, if it has one, and those that single calls have named. */
-  runs: readonly Run[]
+  runs: readonly ScenarioRun[]
   scenario: string | null
   /** The calls, in the order in which they began. */
-  calls: readonly Witnessed[]
+  calls: readonly TraceEvidence[]
   /** Names of the fixtures that are expected to answer. */
   fixtures: readonly string[]
   expect: readonly Expectation[]
@@ -24,7 +24,7 @@ const MOST_STEPS = 1000
 const ROUNDING_MS = 10
 
 /** The report on a session. */
-export function verify({ session, scenario, runs, calls, fixtures, expect }: Evidence): Verification {
+export function verify({ session, scenario, runs, calls, fixtures, expect }: SessionEvidence): Verification {
   const traces = calls.map(({ trace }) => trace)
   const tried = triedIn(traces)
   const repeats = repeatsIn(calls)
@@ -55,7 +55,7 @@ export function verify({ session, scenario, runs, calls, fixtures, expect }: Evi
   }
 }
 
-const triedIn = (traces: readonly TraceRecord[]): Tried[] =>
+const triedIn = (traces: readonly TraceRecord[]): AttemptEvidence[] =>
   traces
     .flatMap((trace) =>
       trace.attempts.map((attempt) => ({ trace, attempt, began: Date.parse(trace.started_at) + attempt.started_ms })),
@@ -64,7 +64,7 @@ const triedIn = (traces: readonly TraceRecord[]): Tried[] =>
 
 const providerOf = (model: string) => model.slice(0, Math.max(0, model.indexOf('/')))
 
-function countsOf(traces: readonly TraceRecord[], tried: readonly Tried[]): Verification['counts'] {
+function countsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidence[]): Verification['counts'] {
   const counts = new Map<string, Verification['counts'][number]>()
   const add = (at: 'provider' | 'gateway', operation: string, model: string, outcome: TraceRecord['outcome']) => {
     const key = [at, operation, model, outcome].join(' ')
@@ -78,11 +78,11 @@ function countsOf(traces: readonly TraceRecord[], tried: readonly Tried[]): Veri
 
 /** A call, and the next one with an equal request. */
 interface Repeat {
-  first: Witnessed
-  again: Witnessed
+  first: TraceEvidence
+  again: TraceEvidence
 }
-function repeatsIn(calls: readonly Witnessed[]): Repeat[] {
-  const last = new Map<string, Witnessed>()
+function repeatsIn(calls: readonly TraceEvidence[]): Repeat[] {
+  const last = new Map<string, TraceEvidence>()
   return calls.flatMap((again) => {
     const key = `${again.trace.operation} ${again.request}`
     const first = last.get(key)
@@ -95,7 +95,7 @@ const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'answe
 /** Whether a stream began and broke off. */
 const brokeOff = ({ stream, outcome, status }: TraceRecord) => stream && outcome !== 'answered' && status === 200
 
-function pathsOf(traces: readonly TraceRecord[], tried: readonly Tried[], repeats: readonly Repeat[]): Paths {
+function pathsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidence[], repeats: readonly Repeat[]): Paths {
   const attempts = (wanted: (attempt: AttemptRecord) => boolean) =>
     tried.filter(({ attempt }) => wanted(attempt)).length
   const again = (wanted: (first: TraceRecord, second: TraceRecord) => boolean) =>
@@ -129,7 +129,7 @@ function waitsIn(repeats: readonly Repeat[], traces: readonly TraceRecord[]): Ve
 }
 
 /** Milliseconds between an answer and the next call: a client waits on its own clock, or moves that of its session. */
-function waited(first: Witnessed, again: Witnessed): number {
+function waited(first: TraceEvidence, again: TraceEvidence): number {
   const end = Date.parse(first.trace.started_at) + first.trace.duration_ms
   const passed = Date.parse(again.trace.started_at) - end
   return first.heard && again.heard ? Math.max(passed, again.heard.arrived - first.heard.left) : passed

@@ -1,9 +1,9 @@
 // A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
-import type { Kept } from '../contract/kept.ts'
+import type { KeyValueStore } from '../contract/key-value.ts'
 import type { Contents, Records } from '../contract/record.ts'
 import { contentStore } from '../db/content-store.ts'
-import { keptStore } from '../db/kept-store.ts'
+import { keptStore } from '../db/key-value-store.ts'
 import { type Database, openClone, openFile, template } from '../db/open.ts'
 import { recordStore } from '../db/record-store.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
@@ -19,7 +19,7 @@ export interface Session {
   /** A call uses the one that it begins with. */
   readonly clock: RealClock | VirtualClock
   readonly traces: TraceStore
-  readonly kept: Kept
+  readonly keyValues: KeyValueStore
   /** The workspace. */
   readonly records: Records
   /** Files, and the chunks of knowledge bases. */
@@ -208,7 +208,7 @@ function sessionOver({ database, writer }: Opened, own: Own): Session {
     get traces() {
       return stores.traces
     },
-    get kept() {
+    get keyValues() {
       return stores.kept
     },
     records,

@@ -25,7 +25,7 @@ const KEEPS_METADATA = 'responses'
 type Fields = Record<string, unknown>
 
 /** What to send: where to, with which headers and body. */
-export interface Outgoing {
+export interface ProviderRequest {
   url: string
   headers: Record<string, string>
   body: string | FormData
@@ -37,7 +37,7 @@ export interface Outgoing {
 export const bareModel = (model: string): string => model.slice(model.indexOf('/') + 1)
 
 /** The request of a call to a provider of the OpenAI family. */
-export function outgoing(upstream: Upstream, call: BackendCall): Outgoing {
+export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest {
   const { operation, model, stream } = call
   const fields: Fields = { ...(call.request as Fields), model: bareModel(model) }
   for (const key of OURS) delete fields[key]

@@ -14,7 +14,7 @@ type Delta = ChatChunk['choices'][number]['delta'] & { redacted_reasoning?: stri
 type ToolCall = NonNullable<Answer['tool_calls']>[number] & { index: number; thought_signature?: string }
 
 /** What an answer is framed with. */
-export interface Framing {
+export interface AnswerFrame {
   /** Id where the provider gives none. */
   id: string
   /** Unix time in seconds. */
@@ -36,7 +36,7 @@ const finishOf = ({ unified, raw }: GenerateResult['finishReason'], calls: numbe
 }
 
 /** Token counts in our words; what the provider does not say is 0. */
-export function usageOf({ inputTokens, outputTokens }: ModelUsage): Usage {
+export function sdkUsage({ inputTokens, outputTokens }: ModelUsage): Usage {
   const prompt = inputTokens.total ?? 0
   const completion = outputTokens.total ?? 0
   return {
@@ -74,7 +74,7 @@ const toolCall = (part: Extract<Content, { type: 'tool-call' }>, index: number):
 }
 
 /** The whole answer; undefined when the provider did not complete it. */
-export function completionOf(result: GenerateResult, { id, ...framing }: Framing): ChatCompletion | undefined {
+export function completionOf(result: GenerateResult, { id, ...framing }: AnswerFrame): ChatCompletion | undefined {
   const message: Answer & { redacted_reasoning?: string } = { role: 'assistant', content: null, refusal: null }
   const calls: ToolCall[] = []
   for (const part of result.content) {
@@ -95,12 +95,12 @@ export function completionOf(result: GenerateResult, { id, ...framing }: Framing
     ...framing,
     system_fingerprint: '',
     choices: [{ index: 0, finish_reason: finish, message, logprobs: null }],
-    usage: usageOf(result.usage),
+    usage: sdkUsage(result.usage),
   }
 }
 
 /** How a stream is told. */
-export interface Streaming extends Framing {
+export interface StreamOptions extends AnswerFrame {
   /** Whether the client asked for usage. */
   includeUsage: boolean
   /** Told the counts when they are known. */
@@ -110,7 +110,10 @@ export interface Streaming extends Framing {
 }
 
 /** The chunks of a stream; throws when the provider broke it off, or ended it before the answer was complete. */
-export async function* chunksOf(parts: AsyncIterable<StreamPart>, streaming: Streaming): AsyncGenerator<StreamEvent> {
+export async function* sdkChunks(
+  parts: AsyncIterable<StreamPart>,
+  streaming: StreamOptions,
+): AsyncGenerator<StreamEvent> {
   const { created, model, includeUsage, counted, failure } = streaming
   let id = streaming.id
   let began = false
@@ -129,7 +132,7 @@ export async function* chunksOf(parts: AsyncIterable<StreamPart>, streaming: Str
     else if (part.type === 'finish') {
       const finish = finishOf(part.finishReason, calls.count)
       if (!finish) break
-      const usage = usageOf(part.usage)
+      const usage = sdkUsage(part.usage)
       counted(usage)
       yield choice({}, finish)
       if (includeUsage) yield chunk([], usage)

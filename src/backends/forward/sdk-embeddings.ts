@@ -12,7 +12,7 @@ interface EmbeddingsRequest {
 }
 
 /** Vectors of all inputs, in as many calls as the provider needs. Google does not count tokens, so they are counted here. */
-export async function embed(model: EmbeddingModelV4, call: BackendCall): Promise<Reply> {
+export async function embedThroughSdk(model: EmbeddingModelV4, call: BackendCall): Promise<Reply> {
   const { input, dimensions, encoding_format: format } = call.request as EmbeddingsRequest
   const texts = typeof input === 'string' ? [input] : input
   if (!texts.every((text) => typeof text === 'string')) {

@@ -11,7 +11,7 @@ import { connected, keptHeaders, withoutKey } from './transport.ts'
  * The error to reject with: the signal's reason, a broken connection, or a 400 for a request that the package cannot put into
  * the provider's format. An `APICallError` that comes back is an answer that nobody can read.
  */
-export async function failureOf(error: unknown, upstream: Upstream, { signal }: BackendCall): Promise<unknown> {
+export async function sdkFailure(error: unknown, upstream: Upstream, { signal }: BackendCall): Promise<unknown> {
   if (signal.aborted) return signal.reason
   const broken = networkCause(error)
   if (broken) return connected(upstream, signal, () => Promise.reject(broken)).catch((failure: unknown) => failure)

@@ -5,9 +5,9 @@ import type { ChatRequest } from '../../contract/chat-request.ts'
 import type { Reply } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { bareModel } from './request.ts'
-import { chunksOf, completionOf } from './sdk-answer.ts'
-import { embed } from './sdk-embeddings.ts'
-import { failureOf, streamFailure } from './sdk-errors.ts'
+import { completionOf, sdkChunks } from './sdk-answer.ts'
+import { embedThroughSdk } from './sdk-embeddings.ts'
+import { sdkFailure, streamFailure } from './sdk-errors.ts'
 import { callOptions } from './sdk-prompt.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, unusable } from './transport.ts'
 
@@ -31,11 +31,11 @@ export async function answerThroughSdk(upstream: Upstream, call: BackendCall, tr
   try {
     const models = await modelsOf(upstream, call, transport)
     const id = bareModel(call.model)
-    if (call.operation.name === 'embeddings') return await embed(models.embeddingModel(id), call)
+    if (call.operation.name === 'embeddings') return await embedThroughSdk(models.embeddingModel(id), call)
     return await chat(models.languageModel(id), upstream, call)
   } catch (error) {
     if (error instanceof Refused) return error.reply
-    const failure = await failureOf(error, upstream, call)
+    const failure = await sdkFailure(error, upstream, call)
     if (!APICallError.isInstance(failure)) throw failure
     // A status here was told inside a stream: that of the response itself is taken care of by our transport.
     if ((failure.statusCode ?? 0) >= 400) throw streamFailure(upstream, failure)
@@ -43,12 +43,16 @@ export async function answerThroughSdk(upstream: Upstream, call: BackendCall, tr
   }
 }
 
-async function modelsOf(upstream: Upstream, { making, signal }: BackendCall, transport: Transport): Promise<Models> {
+async function modelsOf(
+  upstream: Upstream,
+  { answerContext, signal }: BackendCall,
+  transport: Transport,
+): Promise<Models> {
   let ids = 0
   const settings = {
     baseURL: upstream.baseUrl ?? '',
     apiKey: upstream.key ?? '',
-    generateId: () => `call_${making.id}_${ids++}`,
+    generateId: () => `call_${answerContext.id}_${ids++}`,
     fetch: (async (url: string | URL | Request, init: RequestInit = {}) => {
       const response = await connected(upstream, signal, () => transport(String(url), init))
       if (!response.ok) throw new Refused(await errorReply(upstream, response, signal))
@@ -61,8 +65,12 @@ async function modelsOf(upstream: Upstream, { making, signal }: BackendCall, tra
 
 async function chat(model: LanguageModelV4, upstream: Upstream, call: BackendCall): Promise<Reply> {
   const request = call.request as ChatRequest
-  const { making, signal } = call
-  const framing = { id: `chatcmpl-${making.id}`, created: Math.floor(making.now / 1000), model: call.model }
+  const { answerContext, signal } = call
+  const framing = {
+    id: `chatcmpl-${answerContext.id}`,
+    created: Math.floor(answerContext.now / 1000),
+    model: call.model,
+  }
   const options = { ...callOptions(request), abortSignal: signal }
   if (!call.stream) {
     const result = await model.doGenerate(options)
@@ -82,7 +90,7 @@ async function chat(model: LanguageModelV4, upstream: Upstream, call: BackendCal
   }
   const { stream, response } = await model.doStream(options)
   const reply: Reply = { ...BARE, status: 200, headers: headersOf(response), body: { kind: 'events', events: [] } }
-  const chunks = chunksOf(stream, {
+  const chunks = sdkChunks(stream, {
     ...framing,
     includeUsage: request.stream_options?.include_usage === true,
     counted(usage) {
@@ -99,7 +107,7 @@ async function* failing<T>(items: AsyncIterable<T>, upstream: Upstream, call: Ba
   try {
     yield* items
   } catch (error) {
-    throw await failureOf(error, upstream, call)
+    throw await sdkFailure(error, upstream, call)
   }
 }
 

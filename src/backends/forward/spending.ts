@@ -12,7 +12,7 @@ export interface Limits {
 }
 
 /** What was forwarded since the start. */
-export interface Spent {
+export interface SpendingTotals {
   calls: number
   /** USD at list price of all answers whose usage and price are known; only counted when it is limited. */
   cost: number
@@ -23,7 +23,7 @@ export interface Spent {
 /** Counts what is sent to providers. */
 export interface Spending {
   readonly limits: Limits
-  spent(): Spent
+  spent(): SpendingTotals
   /**
    * Sends an attempt on and counts it, failed ones too; its cost is added when the answer has told its usage. Calls that are
    * under way when a limit of cost is reached are still answered, so their cost can go beyond it.
@@ -34,7 +34,7 @@ export interface Spending {
 
 /** Begins to count. */
 export function createSpending(limits: Limits): Spending {
-  const spent: Spent = { calls: 0, cost: 0, unpriced: 0 }
+  const spent: SpendingTotals = { calls: 0, cost: 0, unpriced: 0 }
   const add = (model: string, usage: Usage | null) => {
     const cost = usage && costOf(model, usage)
     // A price of nothing is one by the picture or the minute, which providers do not count.
@@ -56,7 +56,7 @@ export function createSpending(limits: Limits): Spending {
   }
 }
 
-function refuseBeyond({ calls, cost }: Limits, spent: Spent): void {
+function refuseBeyond({ calls, cost }: Limits, spent: SpendingTotals): void {
   const refuse = (reached: string, flag: string) => {
     const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to go on, or let fixtures answer`
     // Neither a client nor we can mend it by trying again.

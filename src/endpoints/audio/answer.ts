@@ -8,23 +8,23 @@ import type {
 } from '../../contract/translations.ts'
 import { chance } from '../../lib/chance.ts'
 import { encodeTokens } from '../../lib/tokens.ts'
-import { charactersOf, type Segment, type Timed } from './timeline.ts'
+import { charactersOf, type Segment, type TimedText } from './timeline.ts'
 
 /** A script laid over the file of its call. */
-export interface Heard {
+export interface AudioAnswer {
   request: TranslationRequest
   script: TranslationScript
   segments: readonly Segment[]
 }
 
 /** The answer in the form that the call asks for. */
-export function answerOf(heard: Heard): Translation {
+export function answerOf(heard: AudioAnswer): Translation {
   const format = heard.request.response_format
   switch (format) {
     case 'json':
-      return { text: textOf(heard) }
+      return { text: translationText(heard) }
     case 'text':
-      return textOf(heard)
+      return translationText(heard)
     case 'srt':
       return heard.segments.map((segment, index) => `${index + 1}\n${cue(segment, ',', labelled(segment))}`).join('')
     case 'vtt':
@@ -37,7 +37,7 @@ export function answerOf(heard: Heard): Translation {
 }
 
 /** The whole text; where speakers are told apart each begins a line with the name. */
-export function textOf({ request, script, segments }: Heard): string {
+export function translationText({ request, script, segments }: AudioAnswer): string {
   if (script.text !== undefined && !request.diarize) return script.text
   return segments
     .map((segment, index) => {
@@ -50,7 +50,7 @@ export function textOf({ request, script, segments }: Heard): string {
 const labelled = ({ speaker, text }: Segment) => (speaker === undefined ? text : `[${speaker}] ${text}`)
 
 /** One cue; SubRip writes the fraction of a second after a comma, WebVTT after a point. */
-const cue = ({ start, end }: Timed, point: string, text: string) =>
+const cue = ({ start, end }: TimedText, point: string, text: string) =>
   `${stamp(start, point)} --> ${stamp(end, point)}\n${text}\n\n`
 
 function stamp(milliseconds: number, point: string): string {
@@ -63,10 +63,10 @@ function stamp(milliseconds: number, point: string): string {
 /** WebVTT reads tags and character references in a cue (its section 3.2), and an arrow would begin the next one. */
 const escapeCue = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-const seconds = ({ start, end }: Timed) => ({ start: start / 1000, end: end / 1000 })
+const seconds = ({ start, end }: TimedText) => ({ start: start / 1000, end: end / 1000 })
 const said = (speaker: string | undefined) => (speaker === undefined ? {} : { speaker })
 
-function verbose({ request, script, segments }: Heard): VerboseTranslation {
+function verbose({ request, script, segments }: AudioAnswer): VerboseTranslation {
   const { timestamps_granularity: granularity, file } = request
   const words = segments.flatMap(({ words, speaker }) =>
     words.map((word) => ({

@@ -1,8 +1,8 @@
 // Reads the audio file of a call, and refuses what is none, or is not what its name says.
 import { ApiError } from '../../contract/error.ts'
 import type { AudioFile } from '../../contract/translations.ts'
-import { AUDIO_EXTENSIONS, readAudioInfo } from '../../lib/audio-info.ts'
 import { sha256 } from '../../lib/ids.ts'
+import { AUDIO_EXTENSIONS, readAudioInfo } from '../../lib/media/audio-info.ts'
 
 const SUPPORTED = Object.keys(AUDIO_EXTENSIONS)
 const refused = (problem: string) =>

@@ -2,17 +2,17 @@
 import type { ScriptSegment, TranslationRequest, TranslationScript } from '../../contract/translations.ts'
 
 /** A piece of the text with its time in milliseconds from the start of the file. */
-export interface Timed {
+export interface TimedText {
   text: string
   start: number
   end: number
 }
 
 /** What one speaker says in one go. */
-export interface Segment extends Timed {
+export interface Segment extends TimedText {
   /** There when the call asked who speaks. */
   speaker?: string
-  words: Timed[]
+  words: TimedText[]
 }
 
 type Options = Pick<TranslationRequest, 'diarize' | 'num_speakers' | 'tag_audio_events' | 'file'>
@@ -48,7 +48,7 @@ export function segmentsOf(script: TranslationScript, options: Options): Segment
 }
 
 /** The characters of a word, over its time. */
-export const charactersOf = ({ text, start, end }: Timed): Timed[] => spread(split(graphemes, text), start, end)
+export const charactersOf = ({ text, start, end }: TimedText): TimedText[] => spread(split(graphemes, text), start, end)
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high)
 const weightOf = ({ words }: Part) => words.join(' ').length
@@ -75,7 +75,7 @@ function timesOf(parts: readonly Part[], total: number): { start: number; end: n
 }
 
 /** Pieces one after the other from `start` to `end`, each as long as its share of the text. */
-function spread(pieces: readonly string[], start: number, end: number): Timed[] {
+function spread(pieces: readonly string[], start: number, end: number): TimedText[] {
   const total = pieces.reduce((sum, piece) => sum + piece.length, 0)
   let length = 0
   let from = start

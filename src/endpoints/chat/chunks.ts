@@ -1,8 +1,8 @@
 // A chat answer as chunks, and the whole answer that a client has put together from some.
-import type { Piece } from '../../backends/fixture/text-answer.ts'
+import type { TextPiece } from '../../answers/text-answer.ts'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
-import type { ChoiceParts, Frame, Sound } from './answer.ts'
+import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
 
 type Choice = ChatCompletion['choices'][number]
 type ChunkChoice = ChatChunk['choices'][number]
@@ -15,7 +15,7 @@ interface Step {
 }
 
 /** The chunks of all choices, step by step; with `usage`, one more chunk that carries it. */
-export function chunksOf(frame: Frame, choices: readonly ChoiceParts[], usage: Usage | undefined): StreamEvent[] {
+export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): StreamEvent[] {
   const chunk = (chunkChoices: ChunkChoice[], tokens?: number, total: Usage | null = null): StreamEvent => ({
     data: { ...frame, object: 'chat.completion.chunk', choices: chunkChoices, ...(usage ? { usage: total } : {}) },
     ...(tokens ? { tokens } : {}),
@@ -35,7 +35,7 @@ export function chunksOf(frame: Frame, choices: readonly ChoiceParts[], usage: U
 /** The steps of one streamed choice: role, reasoning, text or sound, tool calls, finish reason. */
 function stepsOf({ answer, callIds, signature, logprobs, sound }: ChoiceParts): Step[] {
   const steps: Step[] = [{ delta: { role: 'assistant', content: answer.content && !sound ? '' : null, refusal: null } }]
-  const said = (field: 'content' | 'refusal', pieces: readonly Piece[]): Step[] => {
+  const said = (field: 'content' | 'refusal', pieces: readonly TextPiece[]): Step[] => {
     const likely = logprobs?.(pieces)
     return pieces.map(({ text, tokens }, place) => {
       const own = likely?.slice(place, place + 1)
@@ -66,7 +66,7 @@ function stepsOf({ answer, callIds, signature, logprobs, sound }: ChoiceParts): 
 /** Bytes of sound in one chunk: a multiple of three, so that the base64 texts of all chunks join to that of the whole. */
 const SOUND_BYTES = 12_000
 
-function soundSteps({ id, bytes, expiresAt }: Sound, transcript: readonly Piece[]): Step[] {
+function soundSteps({ id, bytes, expiresAt }: ChatAudio, transcript: readonly TextPiece[]): Step[] {
   const steps: Step[] = transcript.map(({ text, tokens }) => ({ delta: { audio: { id, transcript: text } }, tokens }))
   for (let at = 0; at < bytes.length; at += SOUND_BYTES) {
     const data = Buffer.from(bytes.subarray(at, at + SOUND_BYTES)).toString('base64')
@@ -79,7 +79,7 @@ function soundSteps({ id, bytes, expiresAt }: Sound, transcript: readonly Piece[
 type Partial = Omit<Choice, 'finish_reason'> & { finish_reason: Choice['finish_reason'] | null }
 
 /** The completion that a client has put together after these chunks. */
-export function assemble(events: readonly StreamEvent[]): object {
+export function assembleChat(events: readonly StreamEvent[]): object {
   const chunks = events.map((event) => event.data as ChatChunk)
   const first = chunks[0]
   if (!first) return {}

@@ -1,8 +1,8 @@
 // Prompt caching: the prompt up to a message with a part marked with `cache_control` is written at its first call, and read
 // by any later prompt that begins with it, within the time that the mark gives. It changes what usage says, never the answer.
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
-import type { Keep } from '../../contract/kept.ts'
-import type { Making } from '../../contract/operation.ts'
+import type { KeyValueEntry } from '../../contract/key-value.ts'
+import type { AnswerContext } from '../../contract/operation.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { messagesTokens } from './prompt.ts'
 
@@ -39,14 +39,17 @@ function prefixesOf({ messages, model, tools }: ChatRequest): Prefix[] {
 }
 
 /** How many tokens of the prompt were read from the cache, and how many were written to it. */
-export function cachedTokens(request: ChatRequest, { kept, now }: Making): { cached: number; cacheCreation: number } {
+export function cachedTokens(
+  request: ChatRequest,
+  { keyValues: kept, now }: AnswerContext,
+): { cached: number; cacheCreation: number } {
   const prefixes = prefixesOf(request)
   const cached = prefixes.findLast(({ id }) => kept.get(KIND, id, now) !== undefined)?.tokens ?? 0
   return { cached, cacheCreation: (prefixes.at(-1)?.tokens ?? 0) - cached }
 }
 
 /** The marked prefixes; writing one again makes it live on. */
-export const keepPrefixes = (request: ChatRequest, { now }: Making): Keep[] =>
+export const keepPrefixes = (request: ChatRequest, { now }: AnswerContext): KeyValueEntry[] =>
   prefixesOf(request).flatMap(({ id, tokens, lifetime }) =>
     lifetime === undefined ? [] : [{ kind: KIND, id, value: tokens, expires: now + lifetime }],
   )

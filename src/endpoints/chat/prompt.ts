@@ -1,13 +1,13 @@
 // Reads a chat request: what fixtures match on, what it counts, and what the synthesizer is asked for.
-import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../backends/fixture/input-tokens.ts'
-import type { Ask } from '../../backends/fixture/synthesize.ts'
-import { countCached } from '../../backends/fixture/text-answer.ts'
+import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answers/input-tokens.ts'
+import type { AnswerRequest } from '../../answers/synthesize.ts'
+import { countCached } from '../../answers/text-answer.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import type { Attachment, FillText, Prompt } from '../../contract/operation.ts'
 import { defaultEffort } from '../../providers/catalogue.ts'
 
 /** All text of a message's content; parts that are not text have none. */
-export function contentText(content: Message['content']): string {
+export function chatContentText(content: Message['content']): string {
   if (content == null) return ''
   if (typeof content === 'string') return content
   return content.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join('')
@@ -29,18 +29,18 @@ function demanded({ messages, tool_choice: choice, response_format: format }: Ch
   return format && format.type !== 'text' ? 'json' : 'text'
 }
 
-export function promptOf(request: ChatRequest): Prompt {
+export function chatPrompt(request: ChatRequest): Prompt {
   const { messages } = request
   const users = messages.filter((message) => message.role === 'user')
   const instructions = messages.filter((message) => message.role === 'system' || message.role === 'developer')
   const last = messages.at(-1)
   return {
-    system: instructions.map((message) => contentText(message.content)).join('\n'),
-    user: contentText(users.at(-1)?.content),
+    system: instructions.map((message) => chatContentText(message.content)).join('\n'),
+    user: chatContentText(users.at(-1)?.content),
     turn: users.length,
     tools: offered(request).map((tool) => tool.function.name),
     toolResult: last?.role === 'tool',
-    ...(last?.role === 'tool' ? { toolText: contentText(last.content) } : {}),
+    ...(last?.role === 'tool' ? { toolText: chatContentText(last.content) } : {}),
     answer: demanded(request),
   }
 }
@@ -54,8 +54,8 @@ export function effortOf({ model, reasoning_effort: effort, thinking }: ChatRequ
 }
 
 /** What the synthesizer has to satisfy. */
-export function askOf(request: ChatRequest): Ask {
-  const { user, turn, toolText } = promptOf(request)
+export function chatAnswerRequest(request: ChatRequest): AnswerRequest {
+  const { user, turn, toolText } = chatPrompt(request)
   const choice = request.tool_choice
   const format = request.response_format
   return {
@@ -71,7 +71,7 @@ export function askOf(request: ChatRequest): Ask {
     toolResult: toolText,
     format:
       format?.type === 'json_schema'
-        ? { kind: 'json_schema', schema: format.json_schema.schema, param: SCHEMA_PARAM }
+        ? { kind: 'json_schema', schema: format.json_schema.schema, param: CHAT_SCHEMA_PARAM }
         : { kind: format?.type ?? 'text' },
     effort: effortOf(request),
     verbosity: request.verbosity ?? undefined,
@@ -79,10 +79,10 @@ export function askOf(request: ChatRequest): Ask {
 }
 
 /** Where the schema of a structured answer stands in the request. */
-export const SCHEMA_PARAM = 'response_format.json_schema.schema'
+export const CHAT_SCHEMA_PARAM = 'response_format.json_schema.schema'
 
 /** The request with the variables in its messages filled in. */
-export function fillTexts(request: ChatRequest, fill: FillText): ChatRequest {
+export function fillChatTexts(request: ChatRequest, fill: FillText): ChatRequest {
   const messages = request.messages.map((message, index) => {
     const { content } = message
     const param = `messages[${index}].content`
@@ -97,7 +97,7 @@ export function fillTexts(request: ChatRequest, fill: FillText): ChatRequest {
 }
 
 /** The pictures, sounds and files of the user's messages. */
-export function attachmentsOf({ messages }: ChatRequest): Attachment[] {
+export function chatAttachments({ messages }: ChatRequest): Attachment[] {
   return userParts(messages).flatMap((part): Attachment[] => {
     switch (part.type) {
       case 'image_url':
@@ -142,7 +142,7 @@ function partTokens(part: UserPart): number {
 }
 
 function messageTokens(message: Message): number {
-  let tokens = PER_MESSAGE + countCached(message.role) + countCached(contentText(message.content))
+  let tokens = PER_MESSAGE + countCached(message.role) + countCached(chatContentText(message.content))
   if (message.name) tokens += PER_NAME + countCached(message.name)
   if (message.role === 'assistant') {
     for (const call of message.tool_calls ?? [])
@@ -156,7 +156,7 @@ export const messagesTokens = (messages: readonly Message[]): number =>
   messages.reduce((total, message) => total + messageTokens(message), 0)
 
 /** Tokens of the whole input. */
-export function promptTokens({ messages, tools }: ChatRequest): number {
+export function chatPromptTokens({ messages, tools }: ChatRequest): number {
   const spoken = OPENING + messagesTokens(messages)
   return tools && tools.length > 0 ? spoken + countCached(JSON.stringify(tools)) : spoken
 }

@@ -1,12 +1,12 @@
 // How an answer of a chat model is read when a provider made it, and told again when the cache has it.
-import type { Piece, TextAnswer } from '../../backends/fixture/text-answer.ts'
-import { pieces } from '../../backends/fixture/text-answer.ts'
+import type { TextAnswer, TextPiece } from '../../answers/text-answer.ts'
+import { pieces } from '../../answers/text-answer.ts'
 import type { ChatCompletion, TokenLogprob } from '../../contract/chat.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
-import type { Composed, Making, StreamRules } from '../../contract/operation.ts'
-import type { ChoiceParts } from './answer.ts'
-import { chunksOf } from './chunks.ts'
-import { contentText } from './prompt.ts'
+import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
+import { chatChunks } from './chunks.ts'
+import type { ChoiceParts } from './parts.ts'
+import { chatContentText } from './prompt.ts'
 
 type Fields = Record<string, unknown>
 const choicesOf = (data: Fields): Fields[] => (Array.isArray(data.choices) ? data.choices : [])
@@ -30,7 +30,7 @@ export const chatEvents: StreamRules = {
 }
 
 /** Why a whole answer is none: without choices, or with one that never finished. */
-export function wrongWith(answer: Fields): string | undefined {
+export function chatProblem(answer: Fields): string | undefined {
   const choices = choicesOf(answer)
   if (choices.length === 0) return "it has no 'choices'"
   const open = choices.findIndex(({ finish_reason: reason }) => reason == null)
@@ -38,16 +38,20 @@ export function wrongWith(answer: Fields): string | undefined {
 }
 
 /** A stored answer under a new id, whole or as chunks. */
-export function replay(request: ChatRequest, stored: object, making: Making): Pick<Composed, 'body' | 'events'> {
+export function replayChat(
+  request: ChatRequest,
+  stored: object,
+  answerContext: AnswerContext,
+): Pick<RenderedAnswer, 'body' | 'events'> {
   const answer = {
     ...(stored as ChatCompletion),
-    id: `chatcmpl-${making.id}`,
-    created: Math.floor(making.now / 1000),
+    id: `chatcmpl-${answerContext.id}`,
+    created: Math.floor(answerContext.now / 1000),
   }
   const { choices, usage, object: _, ...frame } = answer
   return {
     body: () => answer,
-    events: () => chunksOf(frame, choices.map(partsOf), request.stream_options?.include_usage ? usage : undefined),
+    events: () => chatChunks(frame, choices.map(partsOf), request.stream_options?.include_usage ? usage : undefined),
   }
 }
 
@@ -77,7 +81,7 @@ function partsOf({ message, finish_reason: finish, logprobs }: ChatCompletion['c
 }
 
 /** Gives out stored log probabilities as their pieces come: text first, then a refusal. */
-function inOrder(stored: readonly TokenLogprob[]): (pieces: readonly Piece[]) => TokenLogprob[] {
+function inOrder(stored: readonly TokenLogprob[]): (pieces: readonly TextPiece[]) => TokenLogprob[] {
   const left = [...stored]
   return (asked) =>
     left.splice(
@@ -87,11 +91,11 @@ function inOrder(stored: readonly TokenLogprob[]): (pieces: readonly Piece[]) =>
 }
 
 /** What the user says anywhere in the conversation. */
-export const inputTexts = ({ messages }: ChatRequest): string[] =>
-  messages.filter(({ role }) => role === 'user' || role === 'tool').map(({ content }) => contentText(content))
+export const chatInputTexts = ({ messages }: ChatRequest): string[] =>
+  messages.filter(({ role }) => role === 'user' || role === 'tool').map(({ content }) => chatContentText(content))
 
 /** What the model says in any choice, its tools' arguments included. */
-export const outputTexts = (answer: object): string[] =>
+export const chatOutputTexts = (answer: object): string[] =>
   (answer as ChatCompletion).choices.flatMap(({ message }) =>
     [message.content, message.refusal, ...(message.tool_calls ?? []).map((call) => call.function.arguments)].filter(
       (text) => text != null,
@@ -99,7 +103,7 @@ export const outputTexts = (answer: object): string[] =>
   )
 
 /** The request with a system message of what was found before all others. */
-export const addContext = (request: ChatRequest, context: string): ChatRequest => ({
+export const addChatContext = (request: ChatRequest, context: string): ChatRequest => ({
   ...request,
   messages: [{ role: 'system', content: `Use this context to answer:\n\n${context}` } as Message, ...request.messages],
 })

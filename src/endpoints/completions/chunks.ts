@@ -1,24 +1,28 @@
 // A legacy completion as chunks, and the whole one that a client has put together from some.
-import type { Piece } from '../../backends/fixture/text-answer.ts'
+import type { TextPiece } from '../../answers/text-answer.ts'
 import type { Usage } from '../../contract/chat.ts'
 import type { Completion } from '../../contract/completions.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 
-export type Choice = Completion['choices'][number]
+export type CompletionChoice = Completion['choices'][number]
 /** Fields that the answer and each of its chunks begin with. */
-export type Frame = Omit<Completion, 'choices' | 'usage'>
+export type CompletionFrame = Omit<Completion, 'choices' | 'usage'>
 
 /** One choice before it is put on the wire. */
-export interface Written {
-  pieces: readonly Piece[]
-  finish: Choice['finish_reason']
+export interface CompletionParts {
+  pieces: readonly TextPiece[]
+  finish: CompletionChoice['finish_reason']
 }
 
 /** What `system_fingerprint` is in answers that were made here. */
 export const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
 
-export const choiceOf = (index: number, text: string, finish: Choice['finish_reason']): Choice => ({
+export const completionChoice = (
+  index: number,
+  text: string,
+  finish: CompletionChoice['finish_reason'],
+): CompletionChoice => ({
   index,
   text,
   logprobs: null,
@@ -30,10 +34,14 @@ export const choiceOf = (index: number, text: string, finish: Choice['finish_rea
  * its choice will end: a strict client throws on null and on a missing key, while the others keep the reason that came last
  * and go on reading until `[DONE]`. With the true reason throughout, no client ever reads a wrong one.
  */
-export function chunksOf(frame: Frame, choices: readonly Written[], usage: Usage | undefined): StreamEvent[] {
+export function completionChunks(
+  frame: CompletionFrame,
+  choices: readonly CompletionParts[],
+  usage: Usage | undefined,
+): StreamEvent[] {
   const queues = choices.map(({ pieces, finish }, index) =>
     [...pieces, { text: '', tokens: 0 }].map(({ text, tokens }): StreamEvent => {
-      const data: Completion = { ...frame, choices: [choiceOf(index, text, finish)] }
+      const data: Completion = { ...frame, choices: [completionChoice(index, text, finish)] }
       return { data, ...(tokens ? { tokens } : {}) }
     }),
   )
@@ -43,14 +51,16 @@ export function chunksOf(frame: Frame, choices: readonly Written[], usage: Usage
   return events
 }
 
-type Partial = Omit<Choice, 'finish_reason'> & { finish_reason: Choice['finish_reason'] | null }
+type Partial = Omit<CompletionChoice, 'finish_reason'> & { finish_reason: CompletionChoice['finish_reason'] | null }
 
 /** Whether a chunk ends its choice: providers give the reason at the end alone, chunks made here end with an empty one. */
-const ends = ({ model, system_fingerprint: own }: Completion, { text, finish_reason: reason }: Choice): boolean =>
-  reason != null && (text === '' || own !== systemFingerprint(model))
+const ends = (
+  { model, system_fingerprint: own }: Completion,
+  { text, finish_reason: reason }: CompletionChoice,
+): boolean => reason != null && (text === '' || own !== systemFingerprint(model))
 
 /** The completion that a client has put together after these chunks; a choice that did not end has no reason. */
-export function assemble(events: readonly StreamEvent[]): object {
+export function assembleCompletion(events: readonly StreamEvent[]): object {
   const chunks = events.map((event) => event.data as Completion)
   const first = chunks[0]
   if (!first) return {}

@@ -1,8 +1,8 @@
 // How a legacy completion is read when a provider made it, and told again when the cache has it.
-import { pieces } from '../../backends/fixture/text-answer.ts'
+import { pieces } from '../../answers/text-answer.ts'
 import type { Completion, CompletionRequest } from '../../contract/completions.ts'
-import type { Composed, Making, StreamRules } from '../../contract/operation.ts'
-import { assemble, chunksOf } from './chunks.ts'
+import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
+import { assembleCompletion, completionChunks } from './chunks.ts'
 
 type Fields = Record<string, unknown>
 const choicesOf = (data: Fields): Fields[] => (Array.isArray(data.choices) ? data.choices : [])
@@ -11,11 +11,11 @@ const choicesOf = (data: Fields): Fields[] => (Array.isArray(data.choices) ? dat
 export const completionEvents: StreamRules = {
   wrongWith: (data) => (Array.isArray(data.choices) ? undefined : "it has no 'choices'"),
   hasContent: (data) => choicesOf(data).some(({ text }) => typeof text === 'string' && text !== ''),
-  complete: (events) => wrongWith(assemble(events) as Fields) === undefined,
+  complete: (events) => completionProblem(assembleCompletion(events) as Fields) === undefined,
 }
 
 /** Why a whole answer is none: without choices, or with one that never finished. */
-export function wrongWith(answer: Fields): string | undefined {
+export function completionProblem(answer: Fields): string | undefined {
   const choices = choicesOf(answer)
   if (choices.length === 0) return "it has no 'choices'"
   const open = choices.findIndex((choice) => choice?.finish_reason == null)
@@ -23,12 +23,20 @@ export function wrongWith(answer: Fields): string | undefined {
 }
 
 /** A stored answer under a new id, whole or as chunks. */
-export function replay(request: CompletionRequest, stored: object, making: Making): Pick<Composed, 'body' | 'events'> {
-  const answer = { ...(stored as Completion), id: `cmpl-${making.id}`, created: Math.floor(making.now / 1000) }
+export function replayCompletion(
+  request: CompletionRequest,
+  stored: object,
+  answerContext: AnswerContext,
+): Pick<RenderedAnswer, 'body' | 'events'> {
+  const answer = {
+    ...(stored as Completion),
+    id: `cmpl-${answerContext.id}`,
+    created: Math.floor(answerContext.now / 1000),
+  }
   const { choices, usage, ...frame } = answer
   const written = choices.map(({ text, finish_reason: finish }) => ({ pieces: pieces(text), finish }))
   return {
     body: () => answer,
-    events: () => chunksOf(frame, written, request.stream_options?.include_usage ? usage : undefined),
+    events: () => completionChunks(frame, written, request.stream_options?.include_usage ? usage : undefined),
   }
 }

@@ -1,6 +1,6 @@
 // Makes a model response of a script, in both of its forms.
-import { cutText, type TextAnswer, usageOf } from '../../backends/fixture/text-answer.ts'
-import type { Composed, Making } from '../../contract/operation.ts'
+import { cutText, type TextAnswer, usageOf } from '../../answers/text-answer.ts'
+import type { AnswerContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse, ResponseUsage } from '../../contract/responses-answer.ts'
 import type { TextScript } from '../../contract/script.ts'
@@ -8,10 +8,14 @@ import { responseId } from './conversation.ts'
 import { echoOf } from './echo.ts'
 import { eventsOf } from './events.ts'
 import { incompleteReason, outputOf, outputText } from './output.ts'
-import { promptTokens } from './reading.ts'
+import { responsesPromptTokens } from './reading.ts'
 
 /** The answer to a request, as the script has it and the request's limits allow. */
-export function compose(request: ResponsesRequest, script: TextScript, making: Making & { model: string }): Composed {
+export function composeResponse(
+  request: ResponsesRequest,
+  script: TextScript,
+  answerContext: AnswerContext & { model: string },
+): RenderedAnswer {
   const { reasoning, thinking } = request
   const mute = reasoning?.effort === 'none' || thinking?.type === 'disabled'
   const answer = cutText(script, {
@@ -20,18 +24,18 @@ export function compose(request: ResponsesRequest, script: TextScript, making: M
     reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
     parallelToolCalls: request.parallel_tool_calls ?? undefined,
   })
-  const usage = responseUsage(script, promptTokens(request), answer)
+  const usage = responseUsage(script, responsesPromptTokens(request), answer)
   const reason = incompleteReason(answer)
   const response = (): ModelResponse => {
-    const output = outputOf(request, answer, making)
+    const output = outputOf(request, answer, answerContext)
     return {
-      id: responseId(making.id),
+      id: responseId(answerContext.id),
       object: 'response',
-      created_at: Math.floor(making.now / 1000),
+      created_at: Math.floor(answerContext.now / 1000),
       status: reason ? 'incomplete' : 'completed',
       error: null,
       incomplete_details: reason ? { reason } : null,
-      model: making.model,
+      model: answerContext.model,
       output,
       output_text: outputText(output),
       ...echoOf(request),

@@ -4,7 +4,7 @@ import type { StreamEvent } from '../../lib/sse.ts'
 import { outputText } from './output.ts'
 
 /** The response that a client has after these events: the whole one from the last event, else what the deltas add up to. */
-export function assemble(events: readonly StreamEvent[]): object {
+export function assembleResponse(events: readonly StreamEvent[]): object {
   let response: ModelResponse | undefined
   for (const { data } of events) {
     const event = data as ResponseEvent

@@ -1,13 +1,13 @@
 // The conversation that a call for a response belongs to. Each stored response carries what matters of all steps before
 // and in it, so that a call is as quick at the end of a long chain as at its start.
-import { satisfying } from '../../backends/fixture/synthesize.ts'
+import { satisfying } from '../../answers/synthesize.ts'
 import { ApiError } from '../../contract/error.ts'
-import type { Keep, Kept } from '../../contract/kept.ts'
-import type { Making } from '../../contract/operation.ts'
+import type { KeyValueEntry, KeyValueStore } from '../../contract/key-value.ts'
+import type { AnswerContext } from '../../contract/operation.ts'
 import type { InputItem, ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse } from '../../contract/responses-answer.ts'
 import { checkEffort } from '../../providers/catalogue.ts'
-import { contentText, isMessage, itemsTokens, ownItems } from './items.ts'
+import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
 
 /** What matters of the steps up to some point. */
 export interface Summary {
@@ -35,8 +35,8 @@ function continued({ system, user, turn, tokens }: Summary, items: readonly Inpu
   const told = messages.filter(({ role }) => role === 'system' || role === 'developer')
   const last = users.at(-1)
   return {
-    system: [...system, ...told.map(({ content }) => contentText(content))],
-    user: last ? contentText(last.content) : user,
+    system: [...system, ...told.map(({ content }) => itemText(content))],
+    user: last ? itemText(last.content) : user,
     turn: turn + users.length,
     tokens: tokens + itemsTokens(items),
   }
@@ -57,16 +57,19 @@ const ITEM_ID = /^[a-z]+_([0-9A-HJKMNP-TV-Z]{26})_\d+$/
 export const responseId = (call: string): string => `resp_${call}`
 
 /** Where the schema of a structured answer stands in the request. */
-export const SCHEMA_PARAM = 'text.format.schema'
+export const RESPONSES_SCHEMA_PARAM = 'text.format.schema'
 
 /**
  * The request with the conversation it continues, 404 when that is not stored; 400 when its schema cannot be satisfied
  * or its model does not take the effort. References to unknown items stay, and stand for nothing here.
  */
-export async function resolve(request: ResponsesRequest, { kept, now }: Making): Promise<ResponsesRequest> {
+export async function resolve(
+  request: ResponsesRequest,
+  { keyValues: kept, now }: AnswerContext,
+): Promise<ResponsesRequest> {
   checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
   const format = request.text?.format
-  if (format?.type === 'json_schema') await satisfying(format.schema, SCHEMA_PARAM)
+  if (format?.type === 'json_schema') await satisfying(format.schema, RESPONSES_SCHEMA_PARAM)
   const follow = (reference: InputItem): InputItem => {
     if (reference.type !== 'item_reference') return reference
     const { id } = reference
@@ -78,9 +81,10 @@ export async function resolve(request: ResponsesRequest, { kept, now }: Making):
   return resolved
 }
 
-const storedResponse = (kept: Kept, id: string, now: number) => kept.get(KIND, id, now) as StoredResponse | undefined
+const storedResponse = (kept: KeyValueStore, id: string, now: number) =>
+  kept.get(KIND, id, now) as StoredResponse | undefined
 
-function earlierSummary(previous: string | null | undefined, kept: Kept, now: number): Summary {
+function earlierSummary(previous: string | null | undefined, kept: KeyValueStore, now: number): Summary {
   if (previous == null) return BEGINNING
   const stored = storedResponse(kept, previous, now)
   if (stored) return stored.summary
@@ -91,7 +95,7 @@ function earlierSummary(previous: string | null | undefined, kept: Kept, now: nu
 }
 
 /** What a response leaves for calls that continue it. */
-export function keep(request: ResponsesRequest, answer: object): readonly Keep[] {
+export function keep(request: ResponsesRequest, answer: object): readonly KeyValueEntry[] {
   const { id, status, output } = answer as ModelResponse
   if (request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
   const said = output as InputItem[]

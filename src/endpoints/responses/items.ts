@@ -1,9 +1,9 @@
 // The steps of a conversation: their texts, and what they cost in tokens.
-import { fileTokens, imageTokens } from '../../backends/fixture/input-tokens.ts'
-import { countCached } from '../../backends/fixture/text-answer.ts'
+import { fileTokens, imageTokens } from '../../answers/input-tokens.ts'
+import { countCached } from '../../answers/text-answer.ts'
 import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../../contract/responses.ts'
 
-export type Content = InputMessage['content']
+export type MessageContent = InputMessage['content']
 
 export const isMessage = (item: InputItem): item is InputMessage => 'role' in item
 
@@ -12,7 +12,7 @@ export const ownItems = ({ input }: ResponsesRequest): InputItem[] =>
   typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input
 
 /** All text of a content; pictures and files have none. */
-export function contentText(content: Content): string {
+export function itemText(content: MessageContent): string {
   if (typeof content === 'string') return content
   return content
     .map((part) => (part.type === 'refusal' ? part.refusal : 'text' in part ? String(part.text) : ''))
@@ -29,14 +29,14 @@ export const partsOf = (items: readonly InputItem[]): MessagePart[] =>
 // Counts of OpenAI's cookbook: 3 tokens frame every message.
 const PER_ITEM = 3
 
-function contentTokens(content: Content): number {
+function contentTokens(content: MessageContent): number {
   const parts = typeof content === 'string' ? [] : content
   return parts.reduce(
     (total, part) => {
       if (part.type === 'input_image') return total + imageTokens(part.image_url ?? '', part.detail)
       return part.type === 'input_file' && part.file_data ? total + fileTokens(part.file_data) : total
     },
-    countCached(contentText(content)),
+    countCached(itemText(content)),
   )
 }
 

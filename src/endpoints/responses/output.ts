@@ -1,7 +1,7 @@
 // The items of a response as a script has them.
-import { logprobsOf } from '../../backends/fixture/logprobs.ts'
-import { type TextAnswer, textOf } from '../../backends/fixture/text-answer.ts'
-import type { Making } from '../../contract/operation.ts'
+import { logprobsOf } from '../../answers/logprobs.ts'
+import { joinPieces, type TextAnswer } from '../../answers/text-answer.ts'
+import type { AnswerContext } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ContentPart, OutputItem } from '../../contract/responses-answer.ts'
 import { fingerprint, unguessable } from '../../lib/ids.ts'
@@ -24,18 +24,18 @@ export const outputText = (output: readonly OutputItem[]): string =>
 interface Place {
   request: ResponsesRequest
   answer: TextAnswer
-  making: Making
+  answerContext: AnswerContext
   index: number
 }
 
 /** The items in the order in which a model writes them; where an answer was cut, the last one is incomplete. */
-export function outputOf(request: ResponsesRequest, answer: TextAnswer, making: Making): OutputItem[] {
+export function outputOf(request: ResponsesRequest, answer: TextAnswer, answerContext: AnswerContext): OutputItem[] {
   const kinds = [
     ...(answer.reasoning.length > 0 ? [reasoningItem] : []),
     ...(speaks(answer) ? [messageItem] : []),
     ...answer.toolCalls.map((call) => callItem(call)),
   ]
-  const output = kinds.map((item, index) => item({ request, answer, making, index }))
+  const output = kinds.map((item, index) => item({ request, answer, answerContext, index }))
   const last = output.at(-1)
   if (last && incompleteReason(answer)) last.status = 'incomplete'
   return output
@@ -45,36 +45,42 @@ export function outputOf(request: ResponsesRequest, answer: TextAnswer, making: 
 const speaks = ({ content, refusal, toolCalls, finish }: TextAnswer): boolean =>
   (content?.length ?? 0) + (refusal?.length ?? 0) > 0 || (toolCalls.length === 0 && finish !== 'length')
 
-function reasoningItem({ request, answer, making, index }: Place): OutputItem {
-  const id = itemId('rs', making.id, index)
+function reasoningItem({ request, answer, answerContext, index }: Place): OutputItem {
+  const id = itemId('rs', answerContext.id, index)
   const encrypted = request.include?.includes('reasoning.encrypted_content')
   return {
     id,
     type: 'reasoning',
     status: 'completed',
-    summary: showsSummary(request) ? [{ type: 'summary_text', text: textOf(answer.reasoning) }] : [],
-    ...(encrypted ? { encrypted_content: btoa(unguessable(making.secret, id)) } : {}),
+    summary: showsSummary(request) ? [{ type: 'summary_text', text: joinPieces(answer.reasoning) }] : [],
+    ...(encrypted ? { encrypted_content: btoa(unguessable(answerContext.secret, id)) } : {}),
   }
 }
 
-function messageItem({ request, answer, making, index }: Place): OutputItem {
+function messageItem({ request, answer, answerContext, index }: Place): OutputItem {
   const { content: said, refusal } = answer
   const content: ContentPart[] = []
   if (said && (said.length > 0 || !refusal)) {
-    const logprobs = withLogprobs(request) ? logprobsOf(said, request.top_logprobs ?? 0, making.id) : []
-    content.push({ type: 'output_text', text: textOf(said), annotations: [], logprobs })
+    const logprobs = withLogprobs(request) ? logprobsOf(said, request.top_logprobs ?? 0, answerContext.id) : []
+    content.push({ type: 'output_text', text: joinPieces(said), annotations: [], logprobs })
   }
-  if (refusal) content.push({ type: 'refusal', refusal: textOf(refusal) })
-  return { id: itemId('msg', making.id, index), type: 'message', status: 'completed', role: 'assistant', content }
+  if (refusal) content.push({ type: 'refusal', refusal: joinPieces(refusal) })
+  return {
+    id: itemId('msg', answerContext.id, index),
+    type: 'message',
+    status: 'completed',
+    role: 'assistant',
+    content,
+  }
 }
 
 const callItem =
   (call: TextAnswer['toolCalls'][number]) =>
-  ({ making, index }: Place): OutputItem => ({
-    id: itemId('fc', making.id, index),
+  ({ answerContext, index }: Place): OutputItem => ({
+    id: itemId('fc', answerContext.id, index),
     type: 'function_call',
     status: 'completed',
-    call_id: call.id ?? `call_${fingerprint(`${making.id}:${index}`)}`,
+    call_id: call.id ?? `call_${fingerprint(`${answerContext.id}:${index}`)}`,
     name: call.name,
-    arguments: textOf(call.arguments),
+    arguments: joinPieces(call.arguments),
   })

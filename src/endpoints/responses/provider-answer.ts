@@ -1,13 +1,13 @@
 // How a response is read when a provider made it, told again when the cache has it, and told of when it breaks off.
 import type { envelope } from '../../contract/error.ts'
-import type { Composed, Making, StreamRules } from '../../contract/operation.ts'
+import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
-import { assemble } from './assemble.ts'
+import { assembleResponse } from './assemble.ts'
 import { itemId, responseId } from './conversation.ts'
 import { eventsOf } from './events.ts'
-import { contentText, isMessage, ownItems } from './items.ts'
+import { isMessage, itemText, ownItems } from './items.ts'
 
 type Fields = Record<string, unknown>
 const typeOf = (data: unknown): string => String((data as Fields).type)
@@ -30,7 +30,7 @@ function failed({ error }: ReturnType<typeof envelope>, sent: readonly StreamEve
   const { code, message, param } = error
   const number = sent.length
   const first = event({ type: 'error', sequence_number: number, code, message, param, error })
-  const response = assemble(sent) as Partial<ModelResponse>
+  const response = assembleResponse(sent) as Partial<ModelResponse>
   // A provider's stream may begin without one.
   if (response.id === undefined) return [first]
   const ended = { ...(response as ModelResponse), status: 'failed' as const, error: { code, message } }
@@ -38,22 +38,26 @@ function failed({ error }: ReturnType<typeof envelope>, sent: readonly StreamEve
 }
 
 /** Why a whole answer is none: without items, or not finished although nobody asked for it to be made in the background. */
-export function wrongWith({ output, status, background }: Fields): string | undefined {
+export function responseProblem({ output, status, background }: Fields): string | undefined {
   if (!Array.isArray(output)) return "it has no 'output'"
   return status === 'in_progress' && background !== true ? "its status is 'in_progress'" : undefined
 }
 
 /** A stored answer under new ids and with the metadata of this call, whole or as events. */
-export function replay(request: ResponsesRequest, stored: object, making: Making): Pick<Composed, 'body' | 'events'> {
+export function replayResponse(
+  request: ResponsesRequest,
+  stored: object,
+  answerContext: AnswerContext,
+): Pick<RenderedAnswer, 'body' | 'events'> {
   const response = stored as ModelResponse
   const renamed = (item: OutputItem, index: number): OutputItem => {
     const [prefix = ''] = item.id.split('_')
-    return { ...item, id: itemId(prefix, making.id, index) }
+    return { ...item, id: itemId(prefix, answerContext.id, index) }
   }
   const told: ModelResponse = {
     ...response,
-    id: responseId(making.id),
-    created_at: Math.floor(making.now / 1000),
+    id: responseId(answerContext.id),
+    created_at: Math.floor(answerContext.now / 1000),
     output: response.output.map(renamed),
     metadata: request.metadata ?? {},
   }
@@ -61,14 +65,14 @@ export function replay(request: ResponsesRequest, stored: object, making: Making
 }
 
 /** What the user says in this call, results of tools included. */
-export const inputTexts = (request: ResponsesRequest): string[] =>
+export const responsesInputTexts = (request: ResponsesRequest): string[] =>
   ownItems(request).flatMap((item) => {
-    if (isMessage(item)) return item.role === 'user' ? [contentText(item.content)] : []
-    return item.type === 'function_call_output' ? [contentText(item.output)] : []
+    if (isMessage(item)) return item.role === 'user' ? [itemText(item.content)] : []
+    return item.type === 'function_call_output' ? [itemText(item.output)] : []
   })
 
 /** What the model says, arguments of calls included. */
-export const outputTexts = (answer: object): string[] =>
+export const responsesOutputTexts = (answer: object): string[] =>
   (answer as ModelResponse).output.flatMap((item) => {
     if (item.type === 'function_call') return [item.arguments]
     if (item.type !== 'message') return []
@@ -76,7 +80,7 @@ export const outputTexts = (answer: object): string[] =>
   })
 
 /** The request with a system message of what was found before all others. */
-export const addContext = (request: ResponsesRequest, context: string): ResponsesRequest => ({
+export const addResponsesContext = (request: ResponsesRequest, context: string): ResponsesRequest => ({
   ...request,
   input: [{ role: 'system', content: `Use this context to answer:\n\n${context}` }, ...ownItems(request)],
 })

@@ -1,18 +1,18 @@
 // What a request for a response says: what fixtures match on, what it counts, and what the synthesizer is asked for.
-import { attachmentName } from '../../backends/fixture/input-tokens.ts'
-import type { Ask } from '../../backends/fixture/synthesize.ts'
-import { countCached } from '../../backends/fixture/text-answer.ts'
+import { attachmentName } from '../../answers/input-tokens.ts'
+import type { AnswerRequest } from '../../answers/synthesize.ts'
+import { countCached } from '../../answers/text-answer.ts'
 import type { Attachment, Prompt } from '../../contract/operation.ts'
 import type { InputMessage, ResponsesRequest } from '../../contract/responses.ts'
 import { modelOf } from '../../providers/catalogue.ts'
-import { SCHEMA_PARAM, summaryOf } from './conversation.ts'
-import { type Content, contentText, instructionsTokens, isMessage, ownItems, partsOf } from './items.ts'
+import { RESPONSES_SCHEMA_PARAM, summaryOf } from './conversation.ts'
+import { instructionsTokens, isMessage, itemText, type MessageContent, ownItems, partsOf } from './items.ts'
 
 /** The conversation as fixtures match on it. */
-export function promptOf(request: ResponsesRequest): Prompt {
+export function responsesPrompt(request: ResponsesRequest): Prompt {
   const { system, user, turn } = summaryOf(request)
   const last = ownItems(request).at(-1)
-  const toolText = last?.type === 'function_call_output' ? contentText(last.output) : undefined
+  const toolText = last?.type === 'function_call_output' ? itemText(last.output) : undefined
   return {
     system: [request.instructions ?? '', ...system].filter((text) => text !== '').join('\n'),
     user,
@@ -41,8 +41,8 @@ function effortOf({ reasoning, thinking }: ResponsesRequest): string | undefined
 }
 
 /** What the synthesizer has to satisfy. */
-export function askOf(request: ResponsesRequest): Ask {
-  const { user, turn, toolText } = promptOf(request)
+export function responsesAnswerRequest(request: ResponsesRequest): AnswerRequest {
+  const { user, turn, toolText } = responsesPrompt(request)
   const { tools, text } = request
   const format = text?.format
   return {
@@ -55,7 +55,7 @@ export function askOf(request: ResponsesRequest): Ask {
     toolResult: toolText,
     format:
       format?.type === 'json_schema'
-        ? { kind: 'json_schema', schema: format.schema, param: SCHEMA_PARAM }
+        ? { kind: 'json_schema', schema: format.schema, param: RESPONSES_SCHEMA_PARAM }
         : { kind: format?.type ?? 'text' },
     effort: effortOf(request),
     verbosity: text?.verbosity ?? undefined,
@@ -63,7 +63,7 @@ export function askOf(request: ResponsesRequest): Ask {
 }
 
 // Tools of the provider are never called here, so a call that must use one is answered with text.
-function choiceOf({ tool_choice: choice }: ResponsesRequest): Ask['toolChoice'] {
+function choiceOf({ tool_choice: choice }: ResponsesRequest): AnswerRequest['toolChoice'] {
   if (typeof choice !== 'object') return choice ?? 'auto'
   return choice?.type === 'function' ? { name: choice.name } : 'auto'
 }
@@ -72,7 +72,7 @@ function choiceOf({ tool_choice: choice }: ResponsesRequest): Ask['toolChoice'] 
 const OPENING = 3
 
 /** Tokens of the whole conversation; with `truncation: auto` no more than the model takes, since the rest is dropped. */
-export function promptTokens(request: ResponsesRequest): number {
+export function responsesPromptTokens(request: ResponsesRequest): number {
   const { instructions, tools } = request
   const offering = tools && tools.length > 0 ? countCached(JSON.stringify(tools)) : 0
   const all = OPENING + summaryOf(request).tokens + instructionsTokens(instructions) + offering
@@ -80,7 +80,7 @@ export function promptTokens(request: ResponsesRequest): number {
 }
 
 /** Pictures and files of the body, by file name, id or address; data is named by its type. */
-export const attachmentsOf = (request: ResponsesRequest): Attachment[] =>
+export const responsesAttachments = (request: ResponsesRequest): Attachment[] =>
   partsOf(ownItems(request)).flatMap((part): Attachment[] => {
     if (part.type === 'input_image') return [{ kind: 'image', name: attachmentName(part.file_id ?? part.image_url) }]
     if (part.type !== 'input_file') return []
@@ -89,9 +89,9 @@ export const attachmentsOf = (request: ResponsesRequest): Attachment[] =>
   })
 
 /** The request with its instructions and the texts of its messages made anew. */
-export function fillTexts(request: ResponsesRequest, fill: (text: string) => string): ResponsesRequest {
+export function fillResponsesTexts(request: ResponsesRequest, fill: (text: string) => string): ResponsesRequest {
   const { instructions, input } = request
-  const filled = (content: Content) =>
+  const filled = (content: MessageContent) =>
     typeof content === 'string'
       ? fill(content)
       : content.map((part) => ('text' in part ? { ...part, text: fill(String(part.text)) } : part))

@@ -3,16 +3,16 @@ import { ApiError, envelope } from '../contract/error.ts'
 import type { FaultFacts } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
 import type { Route, RouteInput } from '../contract/route.ts'
-import type { Run } from '../scenarios/engine.ts'
-import type { Runs } from '../scenarios/runs.ts'
+import { withFaults } from '../gateway/attempt.ts'
+import { CLIENT_GONE } from '../gateway/outcome.ts'
+import { toResponse } from '../gateway/respond.ts'
+import type { ScenarioRun } from '../scenarios/engine.ts'
+import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { withFaults } from './attempt.ts'
-import { CLIENT_GONE } from './outcome.ts'
-import { put } from './respond.ts'
 
 /** What the faults of the workspace depend on. */
 export interface WorkspaceDeps {
-  runs: Runs
+  runs: ScenarioRuns
   sessionOf(request: Request): Session
 }
 
@@ -22,7 +22,7 @@ type Reads = { url: string; reply: Reply }[]
 
 /** Makes the routes of the workspace answer through the faults of scenarios; leaves those of the emulator as they are. */
 export function throughFaults({ runs, sessionOf }: WorkspaceDeps): (route: Route) => Route {
-  const readsOf = new WeakMap<Run, Reads>()
+  const readsOf = new WeakMap<ScenarioRun, Reads>()
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
     const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
@@ -41,7 +41,7 @@ export function throughFaults({ runs, sessionOf }: WorkspaceDeps): (route: Route
 
 interface Playing {
   session: Session
-  run: Run
+  run: ScenarioRun
   reads: Reads
 }
 
@@ -76,7 +76,7 @@ async function played(route: Route, input: RouteInput, { session, run, reads }: 
     applied,
   })
   const headers = { 'x-understudy-scenario': run.name, 'x-understudy-faults': applied.join(', ') }
-  return put({ ...reply, headers: { ...reply.headers, ...headers } }, undefined)
+  return toResponse({ ...reply, headers: { ...reply.headers, ...headers } }, undefined)
 }
 
 /** The real answer, an error too; one of a read is noted. */

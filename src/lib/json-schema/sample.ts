@@ -1,46 +1,12 @@
 // Makes values for a schema: every way through it is tried, likely values first, and each is checked before it is taken.
 import type { InstanceType } from '@cfworker/json-schema'
-import { chance } from './chance.ts'
-import type { Inside } from './json-schema-branches.ts'
-import { typesOf, type Way, waysThrough } from './json-schema-branches.ts'
-import { listsFor, objectsFor } from './json-schema-containers.ts'
-import { numbersIn, rangeOf } from './json-schema-numbers.ts'
-import { Exhausted, type Keywords, type Schema, SchemaError, TooLarge, TYPES } from './json-schema-prepare.ts'
-import { fitted, formatTexts, LONGEST_TEXT, patternTexts, plainText } from './json-schema-strings.ts'
-
-/** One attempt at a sample. */
-export interface Run {
-  /** Schemas by the address of references. */
-  lookup: Record<string, Schema>
-  origin: WeakMap<object, string>
-  key: string
-  /** How often a reference may stand inside itself. */
-  depth: number
-  /** Only what the schema requires. */
-  lean: boolean
-  /** Values that may still be made or checked. */
-  budget: number
-  /** What is wrong with a value, if anything. */
-  check(value: unknown, schema: Schema): SchemaError | undefined
-}
-
-/** Where in the sample a value stands. */
-export interface Place {
-  name: string
-  /** Names from the root on, without the indexes of lists. */
-  path: string
-  /** Index of the list item that this is in. */
-  turn: number
-  inside: Inside | undefined
-}
-
-/** Where the first part that has one of the keywords has it. */
-export function whereIs(run: Run, parts: Keywords[], ...names: (keyof Keywords)[]): string {
-  for (const part of parts) {
-    for (const name of names) if (part[name] !== undefined) return `${run.origin.get(part) ?? ''}/${name}`
-  }
-  return ''
-}
+import { type SchemaBranch, typesOf, waysThrough } from './branches.ts'
+import { listsFor, objectsFor } from './containers.ts'
+import { numbersIn, rangeOf } from './numbers.ts'
+import { luckAt, whereIs } from './position.ts'
+import { Exhausted, type Keywords, type Schema, SchemaError, TooLarge, TYPES } from './prepare.ts'
+import { fitted, formatTexts, LONGEST_TEXT, patternTexts, plainText } from './strings.ts'
+import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
 const sizeOf = (value: unknown): number =>
   typeof value === 'object' && value !== null
@@ -60,7 +26,7 @@ function weightOf(schema: Schema): number {
   return weight
 }
 
-function spend(run: Run, amount: number) {
+function spend(run: SampleRun, amount: number) {
   run.budget -= amount
   if (run.budget < 0) throw new Exhausted('the schema is too large: a sample takes more work than is done for one', '')
 }
@@ -71,7 +37,7 @@ type Note = (error: SchemaError) => void
  * Values that satisfy all of the schemas, the likely ones first.
  * @throws SchemaError when there is none, with what was wrong first.
  */
-export function* valuesFor(run: Run, schemas: Schema[], place: Place): Generator<unknown> {
+export function* valuesFor(run: SampleRun, schemas: Schema[], place: ValuePosition): Generator<unknown> {
   let failure: SchemaError | undefined
   let found = false
   const note: Note = (error) => {
@@ -102,12 +68,12 @@ export function* valuesFor(run: Run, schemas: Schema[], place: Place): Generator
 }
 
 /** The first of `valuesFor`. */
-export function valueFor(run: Run, schemas: Schema[], place: Place): unknown {
+export function valueFor(run: SampleRun, schemas: Schema[], place: ValuePosition): unknown {
   for (const value of valuesFor(run, schemas, place)) return value
 }
 
 /** Values for one way; what cannot be made is noted, unless the work got too large. */
-function* attempts(run: Run, way: Way, place: Place, note: Note): Generator<unknown> {
+function* attempts(run: SampleRun, way: SchemaBranch, place: ValuePosition, note: Note): Generator<unknown> {
   const values = proposals(run, way, place)
   for (;;) {
     try {
@@ -123,14 +89,12 @@ function* attempts(run: Run, way: Way, place: Place, note: Note): Generator<unkn
   }
 }
 
-/** A number in [0, 1), always the same for the same key, place and purpose. */
-export const luckAt = (run: Run, place: Place, purpose: string) => chance(0, run.key, place.path, purpose)
 const rotated = <Value>(values: Value[], by: number): Value[] => {
   const start = values.length === 0 ? 0 : by % values.length
   return [...values.slice(start), ...values.slice(0, start)]
 }
 
-function* proposals(run: Run, way: Way, place: Place): Generator<unknown> {
+function* proposals(run: SampleRun, way: SchemaBranch, place: ValuePosition): Generator<unknown> {
   const { parts } = way
   for (const { example, examples, default: standard } of parts) {
     yield* [example, ...(Array.isArray(examples) ? rotated(examples, place.turn) : []), standard].filter(
@@ -165,28 +129,22 @@ const HINTS: [InstanceType, (keyof Keywords)[]][] = [
 ]
 
 /** Types to try where the schema names none: what its keywords are about, an object at the root, or else a string. */
-function likelyTypes(parts: Keywords[], place: Place): InstanceType[] {
+function likelyTypes(parts: Keywords[], place: ValuePosition): InstanceType[] {
   const hinted = HINTS.filter(([, names]) => parts.some((part) => names.some((name) => part[name] !== undefined)))
   const root: InstanceType[] =
     place.path === '' && !parts.some((part) => part.pattern ?? part.format ?? part.minLength) ? ['object'] : []
   return [...new Set([...hinted.map(([type]) => type), ...root, ...TYPES])]
 }
 
-/** What a container is made from. */
-export interface Making {
-  parts: Keywords[]
-  place: Place
-}
-
-function* valuesOfType(run: Run, type: InstanceType, making: Making): Generator<unknown> {
-  const { place } = making
+function* valuesOfType(run: SampleRun, type: InstanceType, answerContext: ContainerContext): Generator<unknown> {
+  const { place } = answerContext
   switch (type) {
     case 'object':
-      return yield* objectsFor(run, making)
+      return yield* objectsFor(run, answerContext)
     case 'array':
-      return yield* listsFor(run, making)
+      return yield* listsFor(run, answerContext)
     case 'string':
-      return yield* stringsFor(run, making)
+      return yield* stringsFor(run, answerContext)
     case 'boolean': {
       const first = luckAt(run, place, 'boolean') < 0.5 === (place.turn % 2 === 0)
       return yield* [first, !first]
@@ -194,11 +152,11 @@ function* valuesOfType(run: Run, type: InstanceType, making: Making): Generator<
     case 'null':
       return yield null
     default:
-      return yield* numbersFor(run, type === 'integer', making)
+      return yield* numbersFor(run, type === 'integer', answerContext)
   }
 }
 
-function* numbersFor(run: Run, whole: boolean, { parts, place }: Making): Generator<number> {
+function* numbersFor(run: SampleRun, whole: boolean, { parts, place }: ContainerContext): Generator<number> {
   const range = rangeOf(parts, whole)
   if (range.low > range.high) {
     const path = whereIs(run, parts, 'minimum', 'exclusiveMinimum')
@@ -215,7 +173,7 @@ function* numbersFor(run: Run, whole: boolean, { parts, place }: Making): Genera
   throw new SchemaError(`no multiple of ${range.step} is from ${range.low} to ${range.high}`, path)
 }
 
-function* stringsFor(run: Run, { parts, place }: Making): Generator<string> {
+function* stringsFor(run: SampleRun, { parts, place }: ContainerContext): Generator<string> {
   const shortest = Math.max(0, ...parts.map((part) => part.minLength ?? 0))
   const longest = Math.min(...parts.map((part) => part.maxLength ?? Number.POSITIVE_INFINITY))
   if (shortest > LONGEST_TEXT) {

@@ -1,12 +1,16 @@
 // Objects and lists for a schema: required members first, then what is optional as long as it can be made.
-import { Exhausted, type Keywords, type Schema, SchemaError, step, TooLarge } from './json-schema-prepare.ts'
-import { luckAt, type Making, type Place, type Run, valueFor, valuesFor, whereIs } from './json-schema-sample.ts'
-import { patternTexts, singular } from './json-schema-strings.ts'
+
+import { luckAt, whereIs } from './position.ts'
+import { Exhausted, type Keywords, type Schema, SchemaError, step, TooLarge } from './prepare.ts'
+import { patternTexts, singular } from './strings.ts'
+import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
 /** Most items of a list, and most properties of an object, that are made. */
 const MOST_MEMBERS = 1000
 
-const inner = (place: Place, name: string): Place => ({ ...place, name, path: place.path + step(name) })
+const inner = (place: ValuePosition, name: string): ValuePosition => ({ ...place, name, path: place.path + step(name) })
+const firstOf = (run: SampleRun, schemas: Schema[], at: ValuePosition): unknown =>
+  run.valuesFor(schemas, at).next().value
 const least = (values: (number | undefined)[]) => Math.max(0, ...values.map((value) => value ?? 0))
 const most = (values: (number | undefined)[]) => Math.min(...values.map((value) => value ?? Number.POSITIVE_INFINITY))
 
@@ -35,8 +39,8 @@ function tooMany(kind: string, count: number, path: string): TooLarge {
 }
 
 /** Objects that have the required properties, first with all the optional ones that can be made. */
-export function* objectsFor(run: Run, making: Making): Generator<object> {
-  const { parts } = making
+export function* objectsFor(run: SampleRun, answerContext: ContainerContext): Generator<object> {
+  const { parts } = answerContext
   const required = [...new Set(parts.flatMap((part) => part.required ?? []))]
   const min = least(parts.map((part) => part.minProperties))
   const max = most(parts.map((part) => part.maxProperties))
@@ -51,10 +55,10 @@ export function* objectsFor(run: Run, making: Making): Generator<object> {
     known.length === 0 && required.length === 0
       ? Math.min(max, Math.max(min, run.lean ? 0 : dictionarySize(parts)))
       : min
-  if (!run.lean) yield objectWith(run, making, { required, optional, wanted: max, min: names })
-  yield objectWith(run, making, { required, optional, wanted: min, min })
+  if (!run.lean) yield objectWith(run, answerContext, { required, optional, wanted: max, min: names })
+  yield objectWith(run, answerContext, { required, optional, wanted: min, min })
   for (const name of optional)
-    yield objectWith(run, making, { required: [...required, name], optional, wanted: min, min })
+    yield objectWith(run, answerContext, { required: [...required, name], optional, wanted: min, min })
 }
 
 /** An object without named properties is a dictionary when it says what its values are. */
@@ -70,7 +74,11 @@ interface Members {
   min: number
 }
 
-function objectWith(run: Run, { parts, place }: Making, { required, optional, wanted, min }: Members): object {
+function objectWith(
+  run: SampleRun,
+  { parts, place }: ContainerContext,
+  { required, optional, wanted, min }: Members,
+): object {
   const made: Record<string, unknown> = Object.create(null)
   for (const name of required) {
     const schemas = schemasOf(parts, name)
@@ -82,13 +90,13 @@ function objectWith(run: Run, { parts, place }: Making, { required, optional, wa
       )
       throw new SchemaError(`the property ${JSON.stringify(name)} is required, but not allowed`, path)
     }
-    made[name] = valueFor(run, schemas, inner(place, name))
+    made[name] = firstOf(run, schemas, inner(place, name))
   }
   let count = required.length
   const add = (name: string) => {
     if (name in made || schemasOf(parts, name).includes(false) || !isName(run, parts, name)) return
     try {
-      made[name] = valueFor(run, schemasOf(parts, name), inner(place, name))
+      made[name] = firstOf(run, schemasOf(parts, name), inner(place, name))
       count++
     } catch (error) {
       if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
@@ -109,11 +117,11 @@ function objectWith(run: Run, { parts, place }: Making, { required, optional, wa
   )
 }
 
-const isName = (run: Run, parts: Keywords[], name: string): boolean =>
+const isName = (run: SampleRun, parts: Keywords[], name: string): boolean =>
   parts.every(({ propertyNames }) => propertyNames === undefined || run.check(name, propertyNames) === undefined)
 
 /** Names for further properties: those of patterns, numbered ones, then those that propertyNames ask for. */
-function* inventedNames(run: Run, parts: Keywords[], place: Place): Generator<string> {
+function* inventedNames(run: SampleRun, parts: Keywords[], place: ValuePosition): Generator<string> {
   const luck = (purpose: string) => luckAt(run, place, purpose)
   const word = singular(place.name) || 'key'
   const patterns = parts.flatMap((part) => Object.keys(part.patternProperties ?? {}))
@@ -128,7 +136,8 @@ function* inventedNames(run: Run, parts: Keywords[], place: Place): Generator<st
     // Most rules let numbered names pass.
     if (rules.length === 0 || turn < 3) continue
     const at = { ...inner(place, word), turn: turn - 3 }
-    yield* valuesFor(run, [...rules, { type: 'string' }], at)
+    yield* run
+      .valuesFor([...rules, { type: 'string' }], at)
       .take(turn === 3 ? MOST_MEMBERS : 2)
       .map(String)
   }
@@ -139,8 +148,8 @@ const itemSchemas = (parts: Keywords[], index: number): Schema[] =>
   parts.flatMap((part) => part.prefixItems?.[index] ?? part.items ?? [])
 
 /** Lists, first with a few items, then with as few as the schema allows. */
-export function* listsFor(run: Run, making: Making): Generator<unknown[]> {
-  const { parts } = making
+export function* listsFor(run: SampleRun, answerContext: ContainerContext): Generator<unknown[]> {
+  const { parts } = answerContext
   const contained = parts.flatMap(({ contains, minContains, maxContains }) =>
     contains === undefined ? [] : [{ contains, count: minContains ?? 1, atMost: maxContains }],
   )
@@ -156,12 +165,17 @@ export function* listsFor(run: Run, making: Making): Generator<unknown[]> {
   const few = closed ? tuple : Math.max(tuple, 2)
   const lengths = [...new Set([...(run.lean ? [] : [few]), Math.max(min, together), min, tuple])]
   for (const length of lengths.map((wanted) => Math.min(Math.max(wanted, min), max))) {
-    yield listOf(run, making, { min, length, unique: parts.some((part) => part.uniqueItems), extra: spread(contained) })
+    yield listOf(run, answerContext, {
+      min,
+      length,
+      unique: parts.some((part) => part.uniqueItems),
+      extra: spread(contained),
+    })
     if (contained.length === 0) continue
     const fromEnd = (index: number) => spread(contained)(length - 1 - index)
-    yield listOf(run, making, { min, length, unique: parts.some((part) => part.uniqueItems), extra: fromEnd })
+    yield listOf(run, answerContext, { min, length, unique: parts.some((part) => part.uniqueItems), extra: fromEnd })
     const overlaid = (index: number) => contained.flatMap(({ contains, count }) => (index < count ? [contains] : []))
-    yield listOf(run, making, { min, length, unique: parts.some((part) => part.uniqueItems), extra: overlaid })
+    yield listOf(run, answerContext, { min, length, unique: parts.some((part) => part.uniqueItems), extra: overlaid })
   }
 }
 
@@ -191,7 +205,7 @@ interface Items {
   extra(index: number): Schema[]
 }
 
-function listOf(run: Run, { parts, place }: Making, { min, length, unique, extra }: Items): unknown[] {
+function listOf(run: SampleRun, { parts, place }: ContainerContext, { min, length, unique, extra }: Items): unknown[] {
   const made: unknown[] = []
   const seen = new Set<string>()
   const name = singular(place.name)
@@ -200,8 +214,8 @@ function listOf(run: Run, { parts, place }: Making, { min, length, unique, extra
     const at = { ...place, name, path: `${place.path}/*`, turn: index }
     try {
       const next = unique
-        ? valuesFor(run, schemas, at).find((value) => !seen.has(JSON.stringify(value)))
-        : valueFor(run, schemas, at)
+        ? run.valuesFor(schemas, at).find((value) => !seen.has(JSON.stringify(value)))
+        : firstOf(run, schemas, at)
       if (next === undefined) {
         const message = `only ${index} different items can be made, and there must be ${min}`
         throw new SchemaError(message, whereIs(run, parts, 'uniqueItems'))

@@ -1,12 +1,12 @@
 // Strings for a schema: what a person would write under that name or format, or something that a pattern accepts.
 import type RandExp from 'randexp'
-import { TooLarge } from './json-schema-prepare.ts'
+import { TooLarge } from './prepare.ts'
 
 /** Longest string that is made, in characters. */
 export const LONGEST_TEXT = 100_000
 
 /** What a string is for: chooses among likely texts. */
-export interface TextPlace {
+export interface TextPosition {
   /** Name of the property, or the title of the schema. */
   name: string
   /** Index of the list item that the text is in. */
@@ -44,11 +44,11 @@ const KNOWN = new Map<string, string[]>(
 
 const two = (value: number) => String(value).padStart(2, '0')
 const dayOf = (index: number) => `2026-${two((index % 12) + 1)}-${two((index % 28) + 1)}`
-const hex = (place: TextPlace, length: number) =>
+const hex = (place: TextPosition, length: number) =>
   Array.from({ length }, (_, index) => Math.floor(place.luck(`hex ${place.turn} ${index}`) * 16).toString(16)).join('')
 
 /** A text of each format; `more` are further letters, for a least length. */
-const FORMATS: Record<string, (place: TextPlace, more: string) => string> = {
+const FORMATS: Record<string, (place: TextPosition, more: string) => string> = {
   date: ({ turn }) => dayOf(turn),
   time: ({ turn }) => `${two((9 + turn) % 24)}:30:00Z`,
   'date-time': ({ turn }) => `${dayOf(turn)}T09:30:00Z`,
@@ -88,7 +88,7 @@ const wordsOf = (name: string) =>
     .toLowerCase()
 
 /** A text that a person could write under this name. */
-export function plainText({ name, turn, luck }: TextPlace): string {
+export function plainText({ name, turn, luck }: TextPosition): string {
   const words = wordsOf(name) || 'text'
   const split = words.split(' ')
   const known = KNOWN.get(split.slice(-2).join('')) ?? KNOWN.get(split.at(-1) ?? '')
@@ -104,7 +104,7 @@ export function fitted(text: string, shortest: number, longest: number): string 
 }
 
 /** Texts of a format, some long enough for `shortest`; none when the format is not known. */
-export function formatTexts(format: string, place: TextPlace, shortest: number): string[] {
+export function formatTexts(format: string, place: TextPosition, shortest: number): string[] {
   const make = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined
   if (!make) return []
   const text = make(place, '')
@@ -165,7 +165,7 @@ export async function loadPatterns(): Promise<void> {
  * Texts made from a pattern (`loadPatterns` first), short ones first; some may not match, since look-aheads are met by luck.
  * @throws SchemaError when the pattern asks for a text that is too long.
  */
-export function* patternTexts(pattern: string, place: TextPlace, { path, shortest }: PatternUse): Generator<string> {
+export function* patternTexts(pattern: string, place: TextPosition, { path, shortest }: PatternUse): Generator<string> {
   if (!generator) return
   for (let attempt = 0; attempt < 40; attempt++) {
     let random: RandExp

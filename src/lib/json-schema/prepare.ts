@@ -174,7 +174,7 @@ function modernize(schema: Plain, old: boolean): Plain {
 }
 
 /** A schema to sample or to validate with, and where each of its parts stands in the schema as it was sent. */
-export interface Prepared {
+export interface PreparedSchema {
   schema: Schema
   origin: WeakMap<object, string>
 }
@@ -204,7 +204,7 @@ function rewrite(schema: unknown, path: string, context: { old: boolean; origin:
  * Checks a schema and writes it in the terms of 2020-12.
  * @throws SchemaError when a keyword is malformed.
  */
-export function prepare(schema: unknown, validator: typeof validate): Prepared {
+export function prepare(schema: unknown, validator: typeof validate): PreparedSchema {
   const wrong = validator(schema, SCHEMA_OF_SCHEMAS, '2020-12').errors.at(-1)
   if (wrong) throw new SchemaError(`malformed schema: ${wrong.error}`, wrong.instanceLocation.slice(1))
   const marker = isPlain(schema) ? schema.$schema : undefined

@@ -1,7 +1,7 @@
 // Landscapes: a sky, a sun or a moon, and hills that grow darker as they come nearer, all on one ramp of colours, so that
 // soft edges and mist need no more than 256 of them. Only exact arithmetic, so that no platform draws another picture.
-import { chance } from './chance.ts'
-import type { Colour } from './image-png.ts'
+import { chance } from '../chance.ts'
+import type { Colour } from './png.ts'
 
 interface Canvas {
   width: number

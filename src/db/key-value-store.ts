@@ -1,13 +1,13 @@
 // Kept things in SQLite (contract/kept.ts).
 import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
-import type { Kept } from '../contract/kept.ts'
+import type { KeyValueStore } from '../contract/key-value.ts'
 import type { Database } from './open.ts'
 import { kept } from './schema.ts'
 import type { Writer } from './writer.ts'
 
 /** Kept things of a database; what has expired at `now` (ms since the epoch) goes when something else comes. */
-export function keptStore(connection: Database, writer: Pick<Writer, 'write'>, now: () => number): Kept {
+export function keptStore(connection: Database, writer: Pick<Writer, 'write'>, now: () => number): KeyValueStore {
   const database = drizzle(connection)
   const purge = database
     .delete(kept)

@@ -1,8 +1,9 @@
 // JSON Schema of any draft: a plausible value that satisfies a schema, and what is wrong with a value.
 import type { Schema as ValidatorSchema } from '@cfworker/json-schema'
-import { prepare, type Schema, SchemaError, TooLarge } from './json-schema-prepare.ts'
-import { type Run, valueFor } from './json-schema-sample.ts'
-import { loadPatterns } from './json-schema-strings.ts'
+import { prepare, type Schema, SchemaError, TooLarge } from './prepare.ts'
+import { valueFor, valuesFor } from './sample.ts'
+import { loadPatterns } from './strings.ts'
+import type { SampleRun } from './types.ts'
 
 export { SchemaError }
 
@@ -36,7 +37,7 @@ type Library = Awaited<ReturnType<typeof load>>
 type Problem = ReturnType<Library['validate']>['errors'][number]
 
 /** The problems that say most: not those that only say that a part has problems, nor that a wrong property is undeclared. */
-const telling = (errors: Problem[]): Problem[] =>
+const replyContext = (errors: Problem[]): Problem[] =>
   errors.filter((error, index) => {
     const next = errors[index + 1]
     if (error.keyword === 'false') return index === 0
@@ -51,7 +52,9 @@ function preparedWith({ dereference, validate }: Library, schema: unknown) {
   const prepared = prepare(schema, validate)
   const lookup = dereference(prepared.schema as ValidatorSchema | boolean)
   const problemsOf = (value: unknown, part: Schema, location: string): Problem[] =>
-    telling(validate(value, part as ValidatorSchema | boolean, '2020-12', lookup, false, null, '#', location).errors)
+    replyContext(
+      validate(value, part as ValidatorSchema | boolean, '2020-12', lookup, false, null, '#', location).errors,
+    )
   return { ...prepared, lookup: lookup as Record<string, Schema>, problemsOf }
 }
 
@@ -64,14 +67,22 @@ export async function sampleOf(schema: object | boolean, key: string): Promise<u
   let failure: unknown
   try {
     const { schema: root, lookup, origin, problemsOf } = preparedWith(library, schema)
-    const check: Run['check'] = (value, part) => {
+    const check: SampleRun['check'] = (value, part) => {
       const at = typeof part === 'object' ? (origin.get(part) ?? '') : ''
       const [problem] = problemsOf(value, part, at)
       return problem && new SchemaError(problem.error, problem.keywordLocation)
     }
     for (const attempt of ATTEMPTS) {
       try {
-        const run: Run = { ...attempt, lookup, origin, key, check, budget: BUDGET }
+        const run: SampleRun = {
+          ...attempt,
+          lookup,
+          origin,
+          key,
+          check,
+          budget: BUDGET,
+          valuesFor: (schemas, at) => valuesFor(run, schemas, at),
+        }
         const inside = typeof root === 'object' ? { schema: root, outer: undefined } : undefined
         const sample = valueFor(run, [root], { name: '', path: '', turn: 0, inside })
         return JSON.parse(JSON.stringify(sample))

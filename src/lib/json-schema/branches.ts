@@ -1,11 +1,11 @@
 // Takes a schema apart: every way through its references, anyOf, oneOf, not and if, as lists of plain keywords to satisfy at once.
 import type { InstanceType } from '@cfworker/json-schema'
-import { type Keywords, type Schema, SchemaError, TYPES } from './json-schema-prepare.ts'
+import { type Keywords, type Schema, SchemaError, TYPES } from './prepare.ts'
 
 /** Schemas that contain the place now being made, the innermost first. */
-export interface Inside {
+export interface SchemaStack {
   schema: object
-  outer: Inside | undefined
+  outer: SchemaStack | undefined
 }
 
 interface Walk {
@@ -13,16 +13,16 @@ interface Walk {
   origin: WeakMap<object, string>
   /** How often a reference may stand inside itself. */
   depth: number
-  inside: Inside | undefined
+  inside: SchemaStack | undefined
   /** Is told of every step, since ways can be endlessly many. */
   spend(): void
   /** Is told why a way leads nowhere. */
   note(error: SchemaError): void
 }
 /** A way through: the keywords, and the schemas that a reference led into. */
-export interface Way {
+export interface SchemaBranch {
   parts: Keywords[]
-  inside: Inside | undefined
+  inside: SchemaStack | undefined
 }
 
 /** Types that all parts allow, in the order of the first that names them, null last; undefined when none names a type. */
@@ -106,12 +106,12 @@ const nullLast = (branches: Schema[]): Schema[] => {
 interface Rest {
   ahead: Schema[]
   choices: Choice[]
-  way: Way
+  way: SchemaBranch
   /** References followed at this place: a second time would go round in a circle. */
   followed: Schema[]
 }
 
-function timesInside(schema: Schema, inside: Inside | undefined): number {
+function timesInside(schema: Schema, inside: SchemaStack | undefined): number {
   let times = 0
   for (let at = inside; at; at = at.outer) if (at.schema === schema) times++
   return times
@@ -150,11 +150,11 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
 }
 
 /** Every way through some schemas that must all hold, the likely ones first. */
-export function waysThrough(schemas: Schema[], walk: Walk): Generator<Way> {
+export function waysThrough(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
   return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [] }, walk)
 }
 
-function* walkOn(rest: Rest, walk: Walk): Generator<Way> {
+function* walkOn(rest: Rest, walk: Walk): Generator<SchemaBranch> {
   walk.spend()
   const [schema, ...ahead] = rest.ahead
   if (schema === undefined) {

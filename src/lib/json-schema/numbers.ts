@@ -1,5 +1,5 @@
 // Numbers for a schema: small and round where the limits allow it.
-import type { Keywords } from './json-schema-prepare.ts'
+import type { Keywords } from './prepare.ts'
 
 /** Numbers between two limits, in steps. */
 export interface NumberRange {

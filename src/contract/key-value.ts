@@ -1,7 +1,7 @@
 // What one call of a session leaves for later ones: stored responses, picture files, cached answers.
 
 /** One thing to keep: JSON under a kind and an id. */
-export interface Keep {
+export interface KeyValueEntry {
   kind: string
   id: string
   value: unknown
@@ -10,9 +10,9 @@ export interface Keep {
 }
 
 /** The kept things of one session. */
-export interface Kept {
+export interface KeyValueStore {
   /** The value, undefined when there is none or it has expired at `now` (ms since the epoch). */
   get(kind: string, id: string, now: number): unknown
   /** Resolves when it is committed; replaces what was kept under the same kind and id. */
-  put(keep: Keep): Promise<void>
+  put(keep: KeyValueEntry): Promise<void>
 }

@@ -1,6 +1,6 @@
 // Pictures drawn from a key: the same bytes for the same wish, another landscape for another key.
-import { drawLandscape, landscapePalette } from './image-landscape.ts'
-import { type Colour, encodeIndexedPng } from './image-png.ts'
+import { drawLandscape, landscapePalette } from './landscape.ts'
+import { type Colour, encodeIndexedPng } from './png.ts'
 
 /** File formats, all encoded without anything but the runtime. */
 export type ImageFormat = 'png' | 'jpeg' | 'webp'

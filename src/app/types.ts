@@ -1,0 +1,40 @@
+// What the application is made of.
+import type { AccessOptions } from '../access.ts'
+import type { ConnectionFinder } from '../contract/connection.ts'
+import type { ControlDeps, ServerInfo } from '../control/types.ts'
+import type { AskModel } from '../gateway/ask.ts'
+import type { Gateway } from '../gateway/types.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+
+/** What the routes work on. */
+export interface AppDeps {
+  sessions: Sessions
+  gateway: Gateway
+  /** How evaluators ask a model. */
+  ask: AskModel
+  /** Fills the workspace of a session that is new. */
+  prepare(session: Session): Promise<void>
+  /** What requests call the service options object. */
+  namespace: string
+  access: AccessOptions & { cors: readonly string[] }
+  maxBody: number
+  /** Whether what looks like a mistake is refused instead of noted. */
+  strict: boolean
+  fixtures: ControlDeps['fixtures']
+  about: ServerInfo
+  /** Told of every error that is not a user's mistake. */
+  report(error: unknown): void
+}
+
+/** What the routes beside the operations need besides. */
+export interface RouteContext {
+  sessionOf(request: Request): Session
+  /** The response of an error. */
+  render(error: unknown): Response
+}
+
+/** Answers requests; a plain function of its dependencies, so that tests need no server. */
+export interface App {
+  /** `hold` finds the connection that the request came on. */
+  fetch(request: Request, hold?: ConnectionFinder): Promise<Response>
+}

@@ -1,0 +1,31 @@
+// How fixtures and scenarios write a text to match.
+import { z } from 'zod'
+import type { TextMatch } from '../lib/match.ts'
+
+/** A text as a whole, or an object that says how to compare. */
+export const textMatchSchema: z.ZodType<TextMatch> = z.union([
+  z.string(),
+  z
+    .strictObject({
+      equals: z.string().optional(),
+      contains: z.string().optional(),
+      regex: z
+        .string()
+        .refine(isRegex, { error: 'must be a regular expression' })
+        .optional()
+        .describe('Named groups are captures: `(?<city>\\w+)` is `{{captures.city}}` in the reply.'),
+      ignore_case: z.boolean().optional(),
+    })
+    .refine((match) => [match.equals, match.contains, match.regex].filter((one) => one !== undefined).length === 1, {
+      error: "must have exactly one of 'equals', 'contains' and 'regex'",
+    }),
+])
+
+function isRegex(source: string): boolean {
+  try {
+    new RegExp(source, 'u')
+    return true
+  } catch {
+    return false
+  }
+}

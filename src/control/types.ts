@@ -1,0 +1,39 @@
+// What the routes of the control API share.
+import type { Fixture } from '../backends/fixture/fixture.ts'
+import type { Spending } from '../backends/forward/spending.ts'
+import type { ScenarioRuns } from '../scenarios/runs.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+
+/** What the program says of itself. */
+export interface ServerInfo {
+  version: string
+  mode: string
+  db: string
+  fixtures: number
+  /** What calls to real providers have used; absent when nothing is forwarded. */
+  spending: Spending | undefined
+}
+
+/** What the control API works on. */
+export interface ControlDeps {
+  sessions: Sessions
+  /** Scenarios in play. */
+  runs: ScenarioRuns
+  /** The session that a request means. */
+  sessionOf(request: Request): Session
+  fixtures: SessionFixtures
+  /** Names of the router's operations. */
+  operations(): readonly string[]
+  about: ServerInfo
+}
+
+/** The fixtures that sessions are given. */
+export interface SessionFixtures {
+  /** Fixtures of a request, in the format of files; throws `ApiError`. */
+  parse(values: readonly unknown[]): readonly Fixture[]
+  /** Gives a session fixtures that are tried before all others. */
+  give(session: string, fixtures: readonly Fixture[]): void
+  given(session: string): readonly Fixture[]
+  /** Names of those that the program was started with, which every session shares. */
+  readonly shared: readonly string[]
+}

@@ -1,0 +1,27 @@
+// The parts of a chat answer before they are put on the wire.
+import type { TextAnswer, TextPiece } from '../../answers/text-answer.ts'
+import type { TokenLogprob } from '../../contract/chat.ts'
+
+/** The sound of an answer. */
+export interface ChatAudio {
+  id: string
+  expiresAt: number
+  bytes: Uint8Array
+}
+
+/** One choice with everything it may carry. */
+export interface ChoiceParts {
+  answer: TextAnswer
+  callIds: string[]
+  signature: string | undefined
+  logprobs: ((pieces: readonly TextPiece[]) => TokenLogprob[]) | undefined
+  sound: ChatAudio | undefined
+}
+
+/** Fields that every form of an answer begins with. */
+export interface ChatFrame {
+  id: string
+  created: number
+  model: string
+  system_fingerprint: string
+}

@@ -1,0 +1,15 @@
+// Where a value of a sample stands, and what follows from it.
+import { chance } from '../chance.ts'
+import type { Keywords } from './prepare.ts'
+import type { SampleRun, ValuePosition } from './types.ts'
+
+/** Where the first part that has one of the keywords has it. */
+export function whereIs(run: SampleRun, parts: Keywords[], ...names: (keyof Keywords)[]): string {
+  for (const part of parts) {
+    for (const name of names) if (part[name] !== undefined) return `${run.origin.get(part) ?? ''}/${name}`
+  }
+  return ''
+}
+
+/** A number in [0, 1), always the same for the same key, place and purpose. */
+export const luckAt = (run: SampleRun, place: ValuePosition, purpose: string) => chance(0, run.key, place.path, purpose)

@@ -1,0 +1,63 @@
+// How texts, names and values are matched: fixtures and scenarios say it in the same words.
+
+/** A text to match: equal as a whole, or by one of these; letters of either case alike with `ignore_case`. */
+export type TextMatch =
+  | string
+  | {
+      equals?: string | undefined
+      contains?: string | undefined
+      regex?: string | undefined
+      ignore_case?: boolean | undefined
+    }
+
+const globs = new Map<string, RegExp>()
+/** A pattern in which `*` stands for any characters, for whole texts. */
+export function globRegex(glob: string): RegExp {
+  let regex = globs.get(glob)
+  if (!regex) {
+    regex = new RegExp(`^${glob.split('*').map(RegExp.escape).join('.*')}$`, 's')
+    globs.set(glob, regex)
+  }
+  return regex
+}
+
+const regexes = new Map<string, RegExp>()
+function textRegex(source: string, flags: string): RegExp {
+  const key = `${flags}:${source}`
+  let regex = regexes.get(key)
+  if (!regex) {
+    regex = new RegExp(source, flags)
+    regexes.set(key, regex)
+  }
+  return regex
+}
+
+/** The captures of a text that matches, else undefined. */
+export function matchText(match: TextMatch, text: string): Record<string, string> | undefined {
+  if (typeof match === 'string') return match === text ? {} : undefined
+  const fold = (value: string) => (match.ignore_case ? value.toLowerCase() : value)
+  if (match.equals !== undefined) return fold(match.equals) === fold(text) ? {} : undefined
+  if (match.contains !== undefined) return fold(text).includes(fold(match.contains)) ? {} : undefined
+  const found = textRegex(match.regex ?? '', match.ignore_case ? 'iu' : 'u').exec(text)
+  return found ? { ...found.groups } : undefined
+}
+
+/** Whether a number is the one wanted, or in the range, its ends included. */
+export function isWithin(
+  value: number,
+  range: number | { min?: number | undefined; max?: number | undefined },
+): boolean {
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } =
+    typeof range === 'number' ? { min: range, max: range } : range
+  return value >= min && value <= max
+}
+
+/** The value at a path such as `messages[0].content`, undefined where there is none. */
+export const valueAtPath = (root: unknown, path: string): unknown =>
+  path
+    .split(/[.[\]]/)
+    .filter((step) => step !== '')
+    .reduce<unknown>((value, step) => (value as Record<string, unknown> | null | undefined)?.[step], root)
+
+/** Whether a number lies from the first to the last one. */
+export const inRange = (value: number, [first, last]: readonly [number, number]) => value >= first && value <= last

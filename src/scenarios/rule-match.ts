@@ -1,0 +1,45 @@
+// Whether a rule of a scenario means an attempt or a call.
+import type { FaultFacts, FaultPoint } from '../contract/fault.ts'
+import { faultKinds } from '../faults/index.ts'
+import { globRegex, inRange, matchText, valueAtPath } from '../lib/match.ts'
+import type { Rule } from './schema.ts'
+
+/** Where a rule acts. */
+export const pointOf = ({ at, fault }: Rule): FaultPoint =>
+  at ?? faultKinds.find((kind) => kind.type === fault?.type)?.points[0] ?? 'provider'
+
+/** Whether what is known of an attempt or call is what a rule means. */
+export function matches(rule: Rule, facts: FaultFacts): boolean {
+  const { operation, path, provider, model, target, attempt, stream, header, identity, thread, body, text } = rule.match
+  if (facts.at !== pointOf(rule)) return false
+  if (operation !== undefined && !globRegex(operation).test(facts.operation.name)) return false
+  if (path !== undefined && !globRegex(path).test(facts.path ?? facts.operation.path)) return false
+  if (provider !== undefined && !facts.model.startsWith(`${provider}/`)) return false
+  if (model !== undefined && !matchesModel(model, facts.model)) return false
+  if (target !== undefined && !matchesPosition(target, facts.position)) return false
+  if (attempt !== undefined && !inRange(facts.attempt, attempt)) return false
+  if (stream !== undefined && stream !== facts.stream) return false
+  if (identity !== undefined && !globRegex(identity).test(facts.identity ?? '')) return false
+  if (thread !== undefined && !globRegex(thread).test(facts.thread ?? '')) return false
+  if (text !== undefined && !matchText(text, facts.text)) return false
+  const headers = Object.entries(header ?? {}).every(([name, wanted]) => {
+    const actual = facts.headers.get(name)
+    return actual !== null && matchText(wanted, actual) !== undefined
+  })
+  return (
+    headers &&
+    Object.entries(body ?? {}).every(([path, wanted]) => Bun.deepEquals(valueAtPath(facts.request, path), wanted))
+  )
+}
+
+/** Whether a pattern of a rule means a model. */
+export const matchesModel = (glob: string, model: string): boolean =>
+  globRegex(glob).test(model) || globRegex(glob).test(model.slice(model.indexOf('/') + 1))
+
+/** Whether a target's position is the one wanted. */
+export function matchesPosition(wanted: string | number, position: number): boolean {
+  if (typeof wanted === 'number') return wanted === position
+  if (wanted === 'primary') return position === 0
+  const number = wanted.split(' ')[1]
+  return number === undefined ? position > 0 : position === Number(number)
+}
