@@ -52,9 +52,9 @@ function waitLines({ waits: { told, kept, broken } }: Verification): string[] {
 
 function cancelledLines({ cancelled }: Verification): string[] {
   if (cancelled.length === 0) return []
-  const callContext = cancelled.filter(({ provider_stopped }) => !provider_stopped).length
+  const stillRunning = cancelled.filter(({ provider_stopped }) => !provider_stopped).length
   return [
-    `${count(cancelled.length, 'call')} given up by the client${callContext > 0 ? `, ${callContext} already answered` : ''}`,
+    `${count(cancelled.length, 'call')} given up by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
   ]
 }
 

@@ -74,8 +74,8 @@ const quotasOf = (limits: Record<(typeof UNITS)[number], number | undefined>, { 
 /** The window that runs for the model, or a new one. */
 function windowOf({ memory, model, clock }: FaultContext, length: number): Window {
   const key = `window of ${model}`
-  const callContext = memory.get(key) as Window | undefined
-  if (callContext && clock.now() < callContext.resets) return callContext
+  const current = memory.get(key) as Window | undefined
+  if (current && clock.now() < current.resets) return current
   const window: Window = { resets: clock.now() + length, used: { requests: 0, tokens: 0 } }
   memory.set(key, window)
   return window

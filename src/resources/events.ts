@@ -52,12 +52,12 @@ export interface EventQueue {
 
 /** A queue with a handler for each type of event. */
 export function createEventQueue(handlers: Record<string, EventHandler>, report: (error: unknown) => void): EventQueue {
-  const callContext = new WeakSet<Session>()
+  const working = new WeakSet<Session>()
   const run = async (session: Session) => {
     for (;;) {
       const [next] = session.records.keyed(events.kind)
       if (!next) {
-        callContext.delete(session)
+        working.delete(session)
         return
       }
       const { workspace, body } = next
@@ -69,10 +69,10 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   }
   return {
     wake(session) {
-      if (callContext.has(session)) return
-      callContext.add(session)
+      if (working.has(session)) return
+      working.add(session)
       run(session).catch((error) => {
-        callContext.delete(session)
+        working.delete(session)
         if (!session.ended.aborted) report(error)
       })
     },

@@ -71,14 +71,19 @@ export function putRecord(resource: Resource, work: Transaction, input: Fields, 
 }
 
 /** Where a new record goes, and what is stored beside it under its number. */
-interface Making {
+interface NewRecordOptions {
   params?: PathParams
   beside?: (made: { seq: number }) => void
 }
 
 /** Makes a record of a valid body. */
-export function createRecord(resource: Resource, work: Transaction, input: Fields, answerContext: Making = {}): Fields {
-  const { params = {}, beside } = answerContext
+export function createRecord(
+  resource: Resource,
+  work: Transaction,
+  input: Fields,
+  options: NewRecordOptions = {},
+): Fields {
+  const { params = {}, beside } = options
   const { records, caller, now } = work
   const { kind } = resource
   const parents = parentsOf(resource, work, params)

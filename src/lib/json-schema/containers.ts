@@ -39,8 +39,8 @@ function tooMany(kind: string, count: number, path: string): TooLarge {
 }
 
 /** Objects that have the required properties, first with all the optional ones that can be made. */
-export function* objectsFor(run: SampleRun, answerContext: ContainerContext): Generator<object> {
-  const { parts } = answerContext
+export function* objectsFor(run: SampleRun, context: ContainerContext): Generator<object> {
+  const { parts } = context
   const required = [...new Set(parts.flatMap((part) => part.required ?? []))]
   const min = least(parts.map((part) => part.minProperties))
   const max = most(parts.map((part) => part.maxProperties))
@@ -55,10 +55,10 @@ export function* objectsFor(run: SampleRun, answerContext: ContainerContext): Ge
     known.length === 0 && required.length === 0
       ? Math.min(max, Math.max(min, run.lean ? 0 : dictionarySize(parts)))
       : min
-  if (!run.lean) yield objectWith(run, answerContext, { required, optional, wanted: max, min: names })
-  yield objectWith(run, answerContext, { required, optional, wanted: min, min })
+  if (!run.lean) yield objectWith(run, context, { required, optional, wanted: max, min: names })
+  yield objectWith(run, context, { required, optional, wanted: min, min })
   for (const name of optional)
-    yield objectWith(run, answerContext, { required: [...required, name], optional, wanted: min, min })
+    yield objectWith(run, context, { required: [...required, name], optional, wanted: min, min })
 }
 
 /** An object without named properties is a dictionary when it says what its values are. */
@@ -148,8 +148,8 @@ const itemSchemas = (parts: Keywords[], index: number): Schema[] =>
   parts.flatMap((part) => part.prefixItems?.[index] ?? part.items ?? [])
 
 /** Lists, first with a few items, then with as few as the schema allows. */
-export function* listsFor(run: SampleRun, answerContext: ContainerContext): Generator<unknown[]> {
-  const { parts } = answerContext
+export function* listsFor(run: SampleRun, context: ContainerContext): Generator<unknown[]> {
+  const { parts } = context
   const contained = parts.flatMap(({ contains, minContains, maxContains }) =>
     contains === undefined ? [] : [{ contains, count: minContains ?? 1, atMost: maxContains }],
   )
@@ -165,7 +165,7 @@ export function* listsFor(run: SampleRun, answerContext: ContainerContext): Gene
   const few = closed ? tuple : Math.max(tuple, 2)
   const lengths = [...new Set([...(run.lean ? [] : [few]), Math.max(min, together), min, tuple])]
   for (const length of lengths.map((wanted) => Math.min(Math.max(wanted, min), max))) {
-    yield listOf(run, answerContext, {
+    yield listOf(run, context, {
       min,
       length,
       unique: parts.some((part) => part.uniqueItems),
@@ -173,9 +173,9 @@ export function* listsFor(run: SampleRun, answerContext: ContainerContext): Gene
     })
     if (contained.length === 0) continue
     const fromEnd = (index: number) => spread(contained)(length - 1 - index)
-    yield listOf(run, answerContext, { min, length, unique: parts.some((part) => part.uniqueItems), extra: fromEnd })
+    yield listOf(run, context, { min, length, unique: parts.some((part) => part.uniqueItems), extra: fromEnd })
     const overlaid = (index: number) => contained.flatMap(({ contains, count }) => (index < count ? [contains] : []))
-    yield listOf(run, answerContext, { min, length, unique: parts.some((part) => part.uniqueItems), extra: overlaid })
+    yield listOf(run, context, { min, length, unique: parts.some((part) => part.uniqueItems), extra: overlaid })
   }
 }
 

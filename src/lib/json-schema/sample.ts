@@ -136,15 +136,15 @@ function likelyTypes(parts: Keywords[], place: ValuePosition): InstanceType[] {
   return [...new Set([...hinted.map(([type]) => type), ...root, ...TYPES])]
 }
 
-function* valuesOfType(run: SampleRun, type: InstanceType, answerContext: ContainerContext): Generator<unknown> {
-  const { place } = answerContext
+function* valuesOfType(run: SampleRun, type: InstanceType, context: ContainerContext): Generator<unknown> {
+  const { place } = context
   switch (type) {
     case 'object':
-      return yield* objectsFor(run, answerContext)
+      return yield* objectsFor(run, context)
     case 'array':
-      return yield* listsFor(run, answerContext)
+      return yield* listsFor(run, context)
     case 'string':
-      return yield* stringsFor(run, answerContext)
+      return yield* stringsFor(run, context)
     case 'boolean': {
       const first = luckAt(run, place, 'boolean') < 0.5 === (place.turn % 2 === 0)
       return yield* [first, !first]
@@ -152,7 +152,7 @@ function* valuesOfType(run: SampleRun, type: InstanceType, answerContext: Contai
     case 'null':
       return yield null
     default:
-      return yield* numbersFor(run, type === 'integer', answerContext)
+      return yield* numbersFor(run, type === 'integer', context)
   }
 }
 
