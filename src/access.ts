@@ -28,18 +28,15 @@ export function checkHost(request: Request, host: string | undefined): void {
   )
 }
 
-/** The token of a request: a bearer token, or the password of basic credentials, which is what a browser can send. */
+/** The token of a request, undefined when it has none; 401 when what it has instead is no token. */
 export function tokenOf(request: Request): string | undefined {
-  const header = request.headers.get('authorization') ?? ''
-  const bearer = /^Bearer\s+(\S+)\s*$/i.exec(header)?.[1]
-  if (bearer) return bearer
-  const basic = /^Basic\s+(\S+)\s*$/i.exec(header)?.[1]
-  return (
-    basic &&
-    Buffer.from(basic, 'base64')
-      .toString()
-      .replace(/^[^:]*:/, '')
-  )
+  const header = request.headers.get('authorization')
+  if (header === null) return undefined
+  const [, token, more] = /^Bearer(?:\s+(\S+)\s*(.*))?$/is.exec(header) ?? []
+  if (token !== undefined && more === '') return token
+  if (/^(?:Bearer)?\s*$/i.test(header)) return undefined
+  if (token !== undefined) throw unauthorized(`the token has a space in it: send one word, as in ${EXAMPLE}`)
+  throw unauthorized(`the header 'Authorization' is no bearer token: send ${EXAMPLE}`)
 }
 
 /** 401 unless the token, less what it says of the session, is one of those configured. */
@@ -48,20 +45,18 @@ export function checkToken(token: string | undefined, { token: allowed, tokens }
   const name = token?.replace(/#.*$/s, '')
   if (name !== undefined && (allowed.includes(name) || Object.hasOwn(tokens, name))) return
   throw unauthorized(
-    token === undefined
-      ? "send a token: 'Authorization: Bearer <token>'"
-      : 'this token is not one of those allowed (--token)',
+    token === undefined ? `send a token: ${EXAMPLE}` : 'this token is not one of those allowed (--token)',
   )
 }
 
 /** 401 when an API call has no token at all. */
 export function requireToken(token: string | undefined): void {
-  if (!token)
-    throw unauthorized("send a token: 'Authorization: Bearer <token>' (any token works unless --token is set)")
+  if (!token) throw unauthorized(`send a token: ${EXAMPLE} (any token works unless --token is set)`)
 }
 
-// Chromium asks nobody for a password when one of the challenges has no realm.
-const CHALLENGE = 'Basic realm="understudy", Bearer realm="understudy"'
+const EXAMPLE = "'Authorization: Bearer <token>'"
+// No browser asks for a password because of it, which would hold up the page that called.
+const CHALLENGE = 'Bearer realm="understudy"'
 const unauthorized = (message: string) =>
   new ApiError(401, 'invalid_token', message, { headers: { 'www-authenticate': CHALLENGE } })
 

@@ -2,6 +2,7 @@
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { Elysia } from 'elysia'
 import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
+import { allowsOrigin, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
 import { ApiError, envelope } from './contract/error.ts'
@@ -67,13 +68,14 @@ export function createApp(deps: AppDeps): App {
     async fetch(incoming, hold) {
       try {
         checkHost(incoming, access.host)
+        checkOrigin(incoming, access.cors)
       } catch (error) {
         return render(error)
       }
       const request = withoutPrefix(incoming)
       if (hold) holds.set(request, hold)
       const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-      if (origin === null || !(access.cors.includes(origin) || access.cors.includes('*'))) return answer(request)
+      if (origin === null || !allowsOrigin(access.cors, origin)) return answer(request)
       return withCors(request, origin, answer)
     },
   }

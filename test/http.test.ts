@@ -18,13 +18,22 @@ describe('refusals', () => {
   const rows: [string, TestApp, string, RequestInit, number, string, string[]][] = [
     ['no token', app, CHAT, { method: 'POST', body: '{}', headers: json }, 401, 'invalid_token', ['Bearer <token>']],
     [
-      'an empty Basic password',
+      'a Basic password',
       app,
       CHAT,
-      { headers: { authorization: `Basic ${btoa('me:')}` } },
+      { headers: { authorization: `Basic ${btoa('me:secret')}` } },
       401,
       'invalid_token',
-      [],
+      ['no bearer token', 'Bearer <token>'],
+    ],
+    [
+      'a token with a space',
+      app,
+      '/_understudy/traces',
+      { headers: { authorization: 'Bearer session:my tests' } },
+      401,
+      'invalid_token',
+      ['a space', 'Bearer <token>'],
     ],
     [
       'a strange host',
@@ -185,8 +194,11 @@ describe('refusals', () => {
     expect(await type('/swagger', { method: 'PUT' })).toBe('invalid_request_error')
   })
 
-  test('a 401 says how to authenticate', async () => {
-    expect((await send(app, CHAT)).headers.get('www-authenticate')).toContain('Bearer')
+  test('a 401 says how to authenticate, in words for which no browser asks for a password', async () => {
+    for (const authorization of ['', 'Bearer', 'Basic eDp5', 'Bearer a b', 'any']) {
+      const { status, headers } = await send(app, CHAT, { headers: { authorization } })
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="understudy"'])
+    }
   })
 })
 

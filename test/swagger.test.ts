@@ -1,17 +1,10 @@
 // Swagger UI in a real browser, served by the executable, with every other host out of reach.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { chromiumPath } from './support/browser.ts'
 import { emptyFolder, type Server, startServer } from './support/server.ts'
 import { speak } from './support/translations.ts'
 
-const BROWSERS = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-]
-const executablePath = process.env.CHROMIUM ?? BROWSERS.find((path) => existsSync(path))
 const folder = emptyFolder()
 let server: Server
 let browser: Browser
@@ -20,14 +13,9 @@ const strangers: string[] = []
 const complaints: string[] = []
 
 beforeAll(async () => {
-  if (!executablePath) throw new Error('no Chromium found: install it, or name it in the variable CHROMIUM')
   server = await startServer(['--token', 'secret', '--db', ':memory:'], { cwd: folder.path })
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 1000 },
-    httpCredentials: { username: 'me', password: 'secret' },
-  })
-  page = await context.newPage()
+  browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-gpu'] })
+  page = await browser.newPage({ viewport: { width: 1280, height: 1000 } })
   // A page of so many operations takes its time on a busy machine.
   page.setDefaultTimeout(60_000)
   const own = new URL(server.url).host
@@ -64,6 +52,21 @@ test('the page shows every operation by group, and the schemas folded away', asy
   expect(await page.locator('section.models').count()).toBe(1)
   expect(await page.locator('section.models.is-open').count()).toBe(0)
 })
+
+test('without a token, Execute shows the 401 and asks for no password', async () => {
+  const block = page.locator('#operations-Tools-listTools')
+  await block.locator('.opblock-summary').click()
+  const answered = page.waitForResponse((response) => response.url().endsWith('/v2/tools'))
+  await block.locator('button.execute').click()
+  expect((await answered).status()).toBe(401)
+  const live = block.locator('.live-responses-table .response')
+  await live.waitFor()
+  expect((await live.locator('.response-col_status').textContent())?.trim()).toStartWith('401')
+  expect(await live.locator('.response-col_description').textContent()).toContain('Bearer <token>')
+  await block.locator('.opblock-summary').click()
+  // The browser's own note of it is no complaint of the page.
+  complaints.splice(0, complaints.length, ...complaints.filter((text) => !text.includes('401')))
+}, 60_000)
 
 test('with the token authorized, Execute on chat completions shows 200 and the answer', async () => {
   await page.click('button.authorize')

@@ -5,7 +5,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { controlRoutes } from '../control/index.ts'
-import { mountDocs } from '../docs/swagger.ts'
+import { docPaths, mountDocs } from '../docs/swagger.ts'
 import { readBody, readForm, readJson } from '../endpoints/define.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints } from '../endpoints/index.ts'
@@ -38,7 +38,7 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
     ...controlRoutes({ ...deps, sessionOf, runs, operations: () => allOperations().map(({ name }) => name) }),
     ...resourceRoutes({ callOf, wake, strict, sessionOf, guardrails, ask: deps.ask }).map(faulty),
   ]
-  const publicPaths = routes.filter((route) => route.public).map((route) => pathRegex(route.path))
+  const publicPaths = [...routes.filter((route) => route.public).map(({ path }) => path), ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
   // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
   const isUnrouted = (error: unknown, code: unknown) => code === 'NOT_FOUND' && !(error instanceof ApiError)
@@ -63,10 +63,17 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
     return render(new ApiError(405, 'method_not_allowed', message, { headers }))
   }
   return {
-    fetch: async (request) => elysia.fetch(request),
+    async fetch(request) {
+      const response = await elysia.fetch(request)
+      // What a page of ours may do, no page of others may have done by a frame with ours in it.
+      if (response.headers.get('content-type')?.startsWith('text/html')) response.headers.set(...NO_FRAMES)
+      return response
+    },
     isPublic: (pathname) => publicPaths.some((path) => path.test(pathname)),
   }
 }
+
+const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 
 /** `/a/:id` as a pattern for whole paths. */
 const pathRegex = (path: string) =>

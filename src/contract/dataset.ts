@@ -5,7 +5,7 @@ import { common, Path, Ulid, Uuid } from './workspace.ts'
 
 const datasetFields = {
   display_name: z.string().min(1).max(128).describe('1 to 128 characters.'),
-  project_id: Uuid.optional().describe('The project it belongs to.'),
+  project_id: z.string().optional().describe('The project it belongs to.'),
   path: Path.optional(),
 }
 /** What makes a dataset. */

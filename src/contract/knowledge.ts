@@ -70,7 +70,7 @@ const source = {
 /** What makes a datasource. */
 export const DatasourceBody = z.object({
   ...source,
-  file_id: fileId.schema.nullish().describe('When given, the file is queued for chunking at once.'),
+  file_id: z.string().nullish().describe('When given, the file is queued for chunking at once.'),
   chunking_options: ChunkingOptions.optional(),
 })
 /** What changes one. */

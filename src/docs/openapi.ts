@@ -36,14 +36,16 @@ const ERRORS: Record<number, ErrorKind> = {
     param: 'temperature',
   },
   401: {
-    description: 'No token, or not one of those allowed.',
+    description: 'No bearer token, or not one of those allowed.',
     code: 'invalid_token',
     message: "send a token: 'Authorization: Bearer <token>'",
   },
   403: {
-    description: 'The `Host` header is not one of this server.',
-    code: 'host_not_allowed',
-    message: 'host "example.com" is not allowed; call by a loopback name',
+    description:
+      'The `Host` header is not one of this server, or the page of another origin, which `--cors` does not name, would change something.',
+    code: 'origin_not_allowed',
+    message:
+      'a page of "http://example.com" may change nothing here: only pages of this server may, and those of the origins that --cors names',
   },
   404: {
     description: 'Nothing goes by that name.',

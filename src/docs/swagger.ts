@@ -13,6 +13,11 @@ const ASSETS: Record<string, [file: string, type: string]> = {
   '/favicon.ico': ['favicon-32x32.png', 'image/png'],
 }
 
+const PAGE = '/swagger'
+const DOCUMENT = '/swagger/json'
+/** Paths of the page and all that it loads: nothing in them is secret, and a browser has no token to send. */
+export const docPaths: readonly string[] = [PAGE, DOCUMENT, ...Object.keys(ASSETS)]
+
 /** Mounts the page, its assets and the document, whose text `rename` puts into the words of the deployment. */
 export function mountDocs(app: Elysia, documented: DocumentSource, rename: (text: string) => string): void {
   let made: ReturnType<typeof openapiParts> | undefined
@@ -27,8 +32,8 @@ export function mountDocs(app: Elysia, documented: DocumentSource, rename: (text
   }
   app.use(
     openapi({
-      path: '/swagger',
-      specPath: '/swagger/json',
+      path: PAGE,
+      specPath: DOCUMENT,
       provider: 'swagger-ui',
       openapiVersion: '3.1.0',
       swagger: {

@@ -5,7 +5,7 @@ import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspac
 import type { AskModel } from '../gateway/ask.ts'
 import type { GuardrailDirectory } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { checkId, notFound, oneOf, type Resource, type Transaction, type Verb } from './define.ts'
+import { notFound, oneOf, type Resource, type Transaction, type Verb } from './define.ts'
 import { deleteRecord, findRecord, type PathParams, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
@@ -136,7 +136,6 @@ function listRecords(
   const list = { kind: resource.kind, workspace: work.caller.workspace, parent }
   for (const [param, id] of Object.entries({ starting_after: after, ending_before: before })) {
     if (id === undefined) continue
-    checkId(resource, id, param)
     if (!work.records.inList(list, id)) throw notFound(resource, id, param)
   }
   const limit = query.limit ?? pageSizeOf(resource) ?? undefined

@@ -1,0 +1,33 @@
+// What web pages may do: a browser sends the calls of any page here, so what changes something looks at where it comes from.
+import { ApiError } from '../contract/error.ts'
+import { quote } from '../contract/validation.ts'
+
+const CHANGES_NOTHING = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** 403 when the page of another origin, which `cors` does not name, would change something; programs send no origin. */
+export function checkOrigin({ method, headers }: Request, cors: readonly string[]): void {
+  if (CHANGES_NOTHING.has(method)) return
+  const origin = headers.get('origin')
+  const site = headers.get('sec-fetch-site')
+  if (origin === null && site === null) return
+  if (isOurs(origin, site, headers.get('host')) || (origin !== null && allowsOrigin(cors, origin))) return
+  const page = origin === null || origin === 'null' ? 'another origin' : quote(origin)
+  throw new ApiError(
+    403,
+    'origin_not_allowed',
+    `a page of ${page} may change nothing here: only pages of this server may, and those of the origins that --cors names`,
+  )
+}
+
+/** Whether the pages of an origin may call. */
+export const allowsOrigin = (cors: readonly string[], origin: string): boolean =>
+  cors.includes(origin) || cors.includes('*')
+
+// A page cannot forge either header. Names that point here by a trick are refused before, by their `Host`.
+function isOurs(origin: string | null, site: string | null, host: string | null): boolean {
+  if (site === 'same-origin') return true
+  if (site !== null && site !== 'none') return false
+  if (origin === null) return true
+  const url = URL.parse(origin)
+  return url !== null && url.origin === origin && url.host === host?.toLowerCase()
+}
