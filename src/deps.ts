@@ -77,7 +77,7 @@ export function createUnderstudy(config: Config, report: (error: unknown) => voi
   const sessions = createSessions({ db, seed, clock, keepTraces, noVirtualClock })
   const seeds = seedsOf(config)
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
-  const prepare = (session: Session) => seeder().prepare(session)
+  const prepare = (session: Session) => session.clock.work(seeder().prepare(session))
   const knowledge: KnowledgeDirectory = {
     search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
   }

@@ -1,9 +1,10 @@
-// The write path: writes of one turn of the event loop share a transaction, and each waits for that commit.
+// The write path: writes of one turn of the event loop share a transaction, and each waits for that commit. When one of them
+// fails, nothing of that transaction stands, and each is made again by itself: the others do not fail with it.
 import type { Database } from './open.ts'
 
 /** Commits what is handed to it in batches. */
 export interface Writer {
-  /** Resolves when the write is committed; rejects when its transaction failed. */
+  /** Resolves when the write is committed; rejects when it failed. It is made again after a failure of another one. */
   write(run: () => void): Promise<void>
   /** Like `write`, for changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
   transact<T>(run: () => T): Promise<T>
@@ -31,8 +32,17 @@ export function createWriter(database: Database): Writer {
     try {
       commit(batch)
       for (const { resolve } of batch) resolve()
+    } catch {
+      for (const one of batch) commitAlone(one)
+    }
+  }
+  // A savepoint for each write would cost every batch; this costs only those that fail.
+  const commitAlone = (one: Pending) => {
+    try {
+      commit([one])
+      one.resolve()
     } catch (error) {
-      for (const { reject } of batch) reject(error)
+      one.reject(error)
     }
   }
   const write = (run: () => void) =>

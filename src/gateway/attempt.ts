@@ -1,7 +1,7 @@
 // One try of one target: a backend's reply, under the deadline, as an outcome. An upstream failure is a value here.
 import type { ActiveFault, NextReply } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
-import { type Deadline, startDeadline } from '../lib/deadline.ts'
+import { type Deadline, startDeadline, unlessAborted } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import { read } from './read.ts'
@@ -35,10 +35,12 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       attempt: tried.number,
       now: clock.now(),
     })
-    const reply = await (faults ? withFaults(faults, answer, { about, applied: record.faults }) : answer())
+    const replying = faults ? withFaults(faults, answer, { about, applied: record.faults }) : answer()
+    const reply = await inTime(replying, deadline)
     record.replied(reply)
-    const content = await read(reply, { operation, stream, signal })
+    const content = await inTime(read(reply, { operation, stream, signal }), deadline)
     if (content.kind === 'whole') {
+      deadline?.signal.throwIfAborted()
       record.contentBegan()
       record.end()
       deadline?.stop()
@@ -74,6 +76,10 @@ export function withFaults(
   return heard()
 }
 
+/** What a step of an attempt gives, unless the time is up first: not everything listens to the signal. */
+const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined): T | Promise<T> =>
+  deadline && step instanceof Promise ? unlessAborted(deadline.signal, step) : step
+
 type Events = Iterable<StreamEvent> | AsyncIterable<StreamEvent>
 
 /** The same events, read ahead up to the first that carries content; whatever fails before it is thrown. */
@@ -85,7 +91,7 @@ async function toFirstContent(events: Events, deadline: Deadline | undefined): P
   const source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
   const ahead: StreamEvent[] = []
   for (;;) {
-    const next = await source.next()
+    const next = await inTime(source.next(), deadline)
     if (next.done) break
     ahead.push(next.value)
     if (!next.value.tokens) continue
@@ -106,13 +112,15 @@ async function* rest(
     yield* ahead
     for (;;) {
       deadline?.restart()
-      const next = await source.next()
+      const next = await inTime(source.next(), deadline)
       if (next.done) return
       deadline?.hold()
       yield next.value
     }
   } finally {
     deadline?.stop()
-    await source.return?.()
+    const left = source.return?.()
+    // A source that did not listen to the signal does not listen to this either.
+    if (!deadline?.signal.aborted) await left
   }
 }

@@ -23,7 +23,7 @@ export async function handle(call: Call, gateway: Gateway): Promise<Response> {
   gateway.runs.current(call.session)
   const recording = startTrace(call)
   try {
-    const { callContext, targets } = await prepare(call, recording, gateway)
+    const { callContext, targets } = await call.session.clock.work(prepare(call, recording, gateway))
     const cacheKey = callContext.settings.cacheTtl === undefined ? undefined : keyOf(callContext)
     const guards = await guardsOf(callContext, gateway.guardrails)
     const answer = async () =>

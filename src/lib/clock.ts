@@ -7,6 +7,8 @@ export interface Clock {
   now(): number
   /** Resolves after `ms` milliseconds of this clock; rejects with the signal's reason when that is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Work that is done outside the clock, such as drawing a picture or loading code: a virtual clock stands still until it is done. */
+  work<T>(work: Promise<T>): Promise<T>
 }
 
 /** A clock that goes by itself. */
@@ -21,6 +23,8 @@ export interface VirtualClock extends Clock {
   readonly frozen: boolean
   /** How many waits have not ended. */
   readonly waiting: number
+  /** Milliseconds that have passed by jumps since it began. */
+  readonly jumped: number
   freeze(): void
   /** Lets it jump from wait to wait again. */
   resume(): void
@@ -28,6 +32,8 @@ export interface VirtualClock extends Clock {
   advance(ms: number): Promise<void>
   /** Changes the time (ms since the epoch) without letting any pass: waits keep what is left of them. */
   set(now: number): void
+  /** Nobody uses it any more: what waits on it now or later rejects with the reason. */
+  end(reason: unknown): void
 }
 
 /** The machine's own clock. */
@@ -47,6 +53,7 @@ export const realClock: RealClock = {
       }, ms)
       signal?.addEventListener('abort', stop, { once: true })
     }),
+  work: (work) => work,
 }
 
 /** Waits for ever: rejects with the signal's reason once that is aborted. No wait of a clock, since a virtual one would jump to its end. */
@@ -65,19 +72,36 @@ const IDLE_TURNS = 3
 /** Later than every wait that ends. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
+/** A wait of a virtual clock. */
+interface VirtualWait {
+  due: number
+  wake(): void
+  fail(reason: unknown): void
+}
+
 /** A clock that stands still until nothing else can run, then jumps to the next due wait; equal due times keep their order. */
 export function virtualClock(start = VIRTUAL_START): VirtualClock {
   let now = start
+  let jumped = 0
   let turnsLeft = 0
+  // Work outside the clock that is not done.
+  let working = 0
   // Waits that are due later are left alone: the instant up to which a frozen clock may go.
   let horizon = NEVER
-  let waits: { due: number; wake: () => void }[] = []
+  let waits: VirtualWait[] = []
+  let over: { reason: unknown } | undefined
 
   const turn = () => {
-    if (--turnsLeft > 0) return setImmediate(turn)
+    // The end of the work watches again.
+    if (working > 0) turnsLeft = 0
+    else if (--turnsLeft > 0) setImmediate(turn)
+    else jump()
+  }
+  const jump = () => {
     const [next] = waits
     if (!next || next.due > horizon) return
     waits.shift()
+    jumped += Math.max(0, next.due - now)
     now = Math.max(now, next.due)
     next.wake()
     if (waits.length > 0) watch()
@@ -88,16 +112,24 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   }
   const sleep = (ms: number, signal?: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
+      if (over) return reject(over.reason)
       if (signal?.aborted) return reject(signal.reason)
       const stop = () => {
         waits = waits.filter((other) => other !== wait)
         reject(signal?.reason)
       }
-      const wake = () => {
-        signal?.removeEventListener('abort', stop)
-        resolve()
+      const done = () => signal?.removeEventListener('abort', stop)
+      const wait: VirtualWait = {
+        due: now + Math.max(0, ms),
+        wake() {
+          done()
+          resolve()
+        },
+        fail(reason) {
+          done()
+          reject(reason)
+        },
       }
-      const wait = { due: now + Math.max(0, ms), wake }
       const later = waits.findIndex((other) => other.due > wait.due)
       waits.splice(later < 0 ? waits.length : later, 0, wait)
       signal?.addEventListener('abort', stop, { once: true })
@@ -107,11 +139,22 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     kind: 'virtual',
     now: () => Math.floor(now),
     sleep,
+    async work(work) {
+      working++
+      try {
+        return await work
+      } finally {
+        if (--working === 0 && waits.length > 0) watch()
+      }
+    },
     get frozen() {
       return horizon < NEVER
     },
     get waiting() {
       return waits.length
+    },
+    get jumped() {
+      return jumped
     },
     freeze() {
       horizon = now
@@ -128,6 +171,10 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       waits = waits.map((wait) => Object.assign(wait, { due: wait.due + to - now }))
       if (horizon < NEVER) horizon += to - now
       now = to
+    },
+    end(reason) {
+      over = { reason }
+      for (const wait of waits.splice(0)) wait.fail(reason)
     },
   }
 }

@@ -12,6 +12,22 @@ export interface Deadline {
   stop(): void
 }
 
+/** What a promise gives; rejects with the signal's reason when that is aborted first and the work does not listen to it. */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  // What listens may end in its own way, and has this turn of the event loop to do so.
+  const stop = () => void setImmediate(() => reject(signal.reason))
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+    // Nobody listens any more to the one that comes second.
+    for (const one of [work, aborted]) one.catch(() => {})
+  }
+}
+
 /** Starts a limit of `ms` milliseconds; `reason` makes what the signal is aborted with. */
 export function startDeadline(
   clock: Clock,

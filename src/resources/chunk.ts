@@ -61,7 +61,7 @@ const process: EventHandler = async (data, session, work) => {
   })
   if (!found) return () => {}
   await session.clock.sleep(PROCESSING_MS, session.ended)
-  const result = await cut(session, work(), found)
+  const result = await session.clock.work(cut(session, work(), found))
   return (now) => {
     const before = current(now, data)
     if (!before) return

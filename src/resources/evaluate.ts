@@ -28,7 +28,9 @@ export interface EvaluationContext {
  */
 export async function evaluate(evaluator: EvaluatorFields, working: EvaluationContext): Promise<EvaluationResult> {
   try {
-    return await (evaluator.type === 'llm_eval' ? askModel(evaluator, working) : checkSchema(evaluator, working.judged))
+    return await (evaluator.type === 'llm_eval'
+      ? askModel(evaluator, working)
+      : working.session.clock.work(checkSchema(evaluator, working.judged)))
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const { status, code, message, headers } = error

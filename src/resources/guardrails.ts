@@ -26,7 +26,7 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
     ids: () => [...byId.keys()],
     async find(id, session, param) {
       const builtIn = byId.get(id)
-      if (builtIn) return builtInCheck(builtIn)
+      if (builtIn) return builtInCheck(builtIn, session)
       await prepare(session)
       const found = session.records.lookUp(evaluators.kind, id) as unknown as EvaluatorFields | undefined
       return found && evaluatorCheck(found, { session, ask, param })
@@ -35,9 +35,9 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
 }
 
 const builtInCheck =
-  ({ check }: BuiltIn): GuardrailCheck =>
+  ({ check }: BuiltIn, { clock }: Session): GuardrailCheck =>
   async ({ texts }) => {
-    const reason = await check(texts)
+    const reason = await clock.work(check(texts))
     return { outcome: reason === null ? 'passed' : 'blocked', reason, evaluation: null }
   }
 

@@ -93,7 +93,7 @@ export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] 
       const progress = { done: 0, total: 0 }
       underWay.set(session, progress)
       try {
-        const prepared = await prepareSeed(parseSeed(yaml, name, bytesOf), progress)
+        const prepared = await session.clock.work(prepareSeed(parseSeed(yaml, name, bytesOf), progress))
         await session.transact(() => applySeed(workOf(session, caller), prepared))
       } catch (error) {
         if (!(error instanceof FileError || error instanceof UnreadableDocument)) throw error
