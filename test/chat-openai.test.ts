@@ -158,10 +158,11 @@ describe('runTools', () => {
     expect(asked.splice(0)).toEqual([{ city: 'Oslo' }])
   })
 
-  test('a forced tool is called once, with synthesized arguments', async () => {
-    const runner = completions.runTools({ ...say('x'), tools: [tool], tool_choice: 'required' })
-    await runner.done()
-    expect(asked.splice(0)).toEqual([{ city: expect.any(String) }])
+  test('a forced tool is called with synthesized arguments, as often as the loop asks', async () => {
+    const asking = { ...say('x'), tools: [tool], tool_choice: 'required' as const }
+    const runner = completions.runTools(asking, { maxChatCompletions: 2 })
+    await runner.done().catch(() => {})
+    expect(asked.splice(0)).toEqual([{ city: expect.any(String) }, { city: expect.any(String) }])
   })
 })
 

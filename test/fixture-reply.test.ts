@@ -69,7 +69,7 @@ describe('templates', () => {
     expect(finish_reason).toBe('tool_calls')
     expect(message?.content).toBeNull()
     const calls = message?.tool_calls ?? []
-    expect(calls.map(({ function: { name, arguments: text } }) => [name, text])).toEqual([
+    expect(calls.map((call) => call.type === 'function' && [call.function.name, call.function.arguments])).toEqual([
       ['look', '{"city":"Paris","deep":[1,"Paris!",null,true]}'],
       ['raw', '{not json'],
       ['bare', '{}'],

@@ -179,10 +179,12 @@ describe('answers', () => {
     expect(output.map((item) => item.type)).toEqual(['message', 'function_call'])
   })
 
-  test('after the result of a tool comes text, even when a call is required', async () => {
+  test('after the result of a tool comes text, unless a call is required', async () => {
     const tools = [now]
     const input = [user('What time is it?'), { ...call, name: 'now', arguments: '{}' }, { ...result, output: 'Noon' }]
-    const { output, output_text } = await answerTo({ input, tools, tool_choice: 'required' })
+    const required = await answerTo({ input, tools, tool_choice: 'required' })
+    expect(required.output.map((item) => item.type)).toEqual(['function_call'])
+    const { output, output_text } = await answerTo({ input, tools })
     expect(output.map((item) => item.type)).toEqual(['message'])
     expect(output_text).toContain('Noon')
   })

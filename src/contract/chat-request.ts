@@ -1,5 +1,7 @@
 // The request of a chat completion: the specification with what real clients add.
 import { z } from 'zod'
+import { chosenTools, offerOf, type ToolFields } from './chat-tools.ts'
+import { HOSTED_TOOLS } from './hosted-tools.ts'
 import {
   Guardrails,
   Identity,
@@ -50,12 +52,20 @@ const AssistantPart = z.discriminatedUnion('type', [
 ])
 const texts = z.union([z.string(), z.array(TextPart).min(1)])
 const name = z.string().nullish()
-const ToolCall = z.looseObject({
-  id: z.string(),
-  type: z.literal('function').default('function'),
-  function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }),
-  thought_signature: z.string().nullish(),
-})
+const FunctionCall = z.looseObject({ name: z.string().optional(), arguments: z.string().optional() })
+const ToolCall = z.discriminatedUnion('type', [
+  z.looseObject({
+    id: z.string(),
+    type: z.literal('function').default('function'),
+    function: FunctionCall,
+    thought_signature: z.string().nullish(),
+  }),
+  z.looseObject({
+    id: z.string(),
+    type: z.literal('custom'),
+    custom: z.looseObject({ name: z.string(), input: z.string() }),
+  }),
+])
 
 /** One message of the conversation, by role. */
 export const Message = z.discriminatedUnion('role', [
@@ -69,24 +79,59 @@ export const Message = z.discriminatedUnion('role', [
     name,
     audio: z.looseObject({ id: z.string() }).nullish(),
     tool_calls: z.array(ToolCall).nullish(),
+    function_call: FunctionCall.nullish().describe('What `tool_calls` was before there were tools.'),
   }),
   z.looseObject({ role: z.literal('tool'), content: texts, tool_call_id: z.string().nullable(), name }),
+  z.looseObject({ role: z.literal('function'), content: texts.nullish(), name: z.string() }),
 ])
 export type Message = z.infer<typeof Message>
 
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
-const Tool = z.looseObject({
-  type: z.literal('function').default('function'),
-  function: z.looseObject({
-    name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-    description: z.string().nullish(),
-    parameters: z
-      .looseObject({ type: z.literal('object').optional() })
-      .nullish()
-      .describe('JSON Schema of the arguments, which are an object.'),
-    strict: z.boolean().nullish(),
-  }),
+const FunctionTool = z.looseObject({
+  name: Identifier.describe('At most 64 letters, digits, _ and -.'),
+  description: z.string().nullish(),
+  parameters: z
+    .looseObject({ type: z.literal('object').optional() })
+    .nullish()
+    .describe('JSON Schema of the arguments, which are an object.'),
+  strict: z.boolean().nullish(),
 })
+const CustomTool = z.looseObject({
+  name: Identifier,
+  description: z.string().nullish(),
+  format: z
+    .discriminatedUnion('type', [
+      z.looseObject({ type: z.literal('text') }),
+      z.looseObject({
+        type: z.literal('grammar'),
+        grammar: z.looseObject({ syntax: z.enum(['lark', 'regex']), definition: z.string() }),
+      }),
+    ])
+    .nullish()
+    .describe('What the text looks like; free text when left out.'),
+})
+const Tool = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('function').default('function'), function: FunctionTool }),
+  z
+    .looseObject({ type: z.literal('custom'), custom: CustomTool })
+    .describe('A tool that takes a text instead of arguments.'),
+  z.looseObject({ type: z.enum(HOSTED_TOOLS) }).describe('Accepted; tools of the provider are never called here.'),
+])
+const Named = z.looseObject({ name: z.string() })
+const NamedFunction = z.looseObject({ function: Named })
+const NamedCustom = z.looseObject({ type: z.literal('custom'), custom: Named })
+const ToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  NamedFunction,
+  NamedCustom,
+  z.looseObject({
+    type: z.literal('allowed_tools'),
+    allowed_tools: z.looseObject({
+      mode: z.enum(['auto', 'required']),
+      tools: z.array(z.union([NamedFunction, NamedCustom, z.looseObject({ type: z.enum(HOSTED_TOOLS) })])),
+    }),
+  }),
+])
 const ResponseFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
@@ -100,6 +145,21 @@ const ResponseFormat = z.discriminatedUnion('type', [
     }),
   }),
 ])
+
+/** What of the choice does not fit the tools, or the functions of old clients. */
+function choiceProblems({ tools, functions, ...body }: ToolFields): [string, string][] {
+  const valid = (names: readonly string[]) => names.join(', ') || 'there are none'
+  if (functions?.length && tools?.length) return [['functions', "cannot stand beside 'tools'"]]
+  const old = (functions ?? []).map((one) => one.name)
+  if (body.function_call != null && typeof body.function_call === 'object' && !old.includes(body.function_call.name))
+    return [['function_call', `must name one of the functions (${valid(old)})`]]
+  const names = offerOf({ tools }).given.map(({ name }) => name)
+  if (body.tool_choice === 'required' && !tools?.length)
+    return [['tool_choice', 'needs \'tools\' when it is "required"']]
+  const unknown = chosenTools(body.tool_choice)?.some((name) => name !== undefined && !names.includes(name))
+  return unknown ? [['tool_choice', `must name one of the tools (${valid(names)})`]] : []
+}
+
 const penalty = z.number().min(-2).max(2).nullish()
 
 /** The body of `POST /v2/router/chat/completions`; unknown fields are kept. */
@@ -144,10 +204,19 @@ export const ChatRequest = z
     top_p: z.number().min(0).max(1).nullish().describe('Total probability of the tokens considered.'),
     top_k: z.int().min(0).nullish().describe('Number of tokens considered.'),
     tools: z.array(Tool).nullish().describe('Functions that the model may call.'),
-    tool_choice: z
-      .union([z.enum(['none', 'auto', 'required']), z.looseObject({ function: z.looseObject({ name: z.string() }) })])
+    tool_choice: ToolChoice.nullish().describe(
+      'Whether a tool is called: not at all, as the model likes, always, the named one, or some of them.',
+    ),
+    functions: z
+      .array(FunctionTool)
       .nullish()
-      .describe('Whether a tool is called: not at all, as the model likes, always, or the named one.'),
+      .describe('What `tools` was before there were tools: the answer then has a `function_call`.')
+      .meta({ deprecated: true }),
+    function_call: z
+      .union([z.enum(['none', 'auto']), Named])
+      .nullish()
+      .describe('The choice of one of the `functions`.')
+      .meta({ deprecated: true }),
     parallel_tool_calls: z.boolean().nullish().describe('Whether several may be called at once.'),
     modalities: z
       .array(z.enum(['text', 'audio']))
@@ -170,10 +239,6 @@ export const ChatRequest = z
       refuse('audio', "is required when 'modalities' has 'audio'")
     if (body.max_tokens != null && /^openai\/o1(?:-|$)/.test(body.model))
       refuse('max_tokens', "is not supported by the o1 models: use 'max_completion_tokens'")
-    const names = (body.tools ?? []).map((tool) => tool.function.name)
-    const choice = body.tool_choice
-    if (typeof choice === 'object' && choice !== null && !names.includes(choice.function.name))
-      refuse('tool_choice', `must name one of the tools (${names.join(', ') || 'there are none'})`)
-    if (choice === 'required' && names.length === 0) refuse('tool_choice', 'needs \'tools\' when it is "required"')
+    for (const [path, message] of choiceProblems(body)) refuse(path, message)
   })
 export type ChatRequest = z.infer<typeof ChatRequest>

@@ -30,12 +30,18 @@ export const TokenLogprob = AlternativeLogprob.extend({ top_logprobs: z.array(Al
 export type TokenLogprob = z.infer<typeof TokenLogprob>
 const Logprobs = z.object({ content: z.array(TokenLogprob).nullable(), refusal: z.array(TokenLogprob).nullable() })
 
-const AnswerToolCall = z.object({
-  index: integer.optional(),
-  id: z.string(),
-  type: z.literal('function'),
-  function: z.object({ name: z.string(), arguments: z.string() }),
-})
+const FunctionCall = z.object({ name: z.string(), arguments: z.string() })
+const AnswerToolCall = z.discriminatedUnion('type', [
+  z.object({ index: integer.optional(), id: z.string(), type: z.literal('function'), function: FunctionCall }),
+  z.object({
+    index: integer.optional(),
+    id: z.string(),
+    type: z.literal('custom'),
+    custom: z.object({ name: z.string(), input: z.string() }),
+  }),
+])
+/** One call of a tool in an answer. */
+export type AnswerToolCall = z.infer<typeof AnswerToolCall>
 const frame = { id: z.string(), created: z.int(), model: z.string(), system_fingerprint: z.string() }
 
 /** The whole answer. */
@@ -53,6 +59,7 @@ export const ChatCompletion = z.object({
         reasoning: z.string().optional(),
         reasoning_signature: z.string().optional().describe('Sent back with the reasoning in a later call.'),
         tool_calls: z.array(AnswerToolCall).optional(),
+        function_call: FunctionCall.optional().describe('Instead of `tool_calls` when the call had `functions`.'),
         audio: z
           .object({
             id: z.string(),
@@ -96,11 +103,13 @@ export const ChatChunk = z.object({
             z.object({
               index: integer,
               id: z.string().optional(),
-              type: z.literal('function').optional(),
-              function: z.object({ name: z.string().optional(), arguments: z.string() }),
+              type: z.enum(['function', 'custom']).optional(),
+              function: z.object({ name: z.string().optional(), arguments: z.string() }).optional(),
+              custom: z.object({ name: z.string().optional(), input: z.string() }).optional(),
             }),
           )
           .optional(),
+        function_call: z.object({ name: z.string().optional(), arguments: z.string() }).optional(),
       }),
       logprobs: Logprobs.nullable(),
     }),

@@ -33,6 +33,14 @@ export const OutputItem = z.discriminatedUnion('type', [
   }),
   z.object({
     id: text,
+    type: z.literal('custom_tool_call'),
+    status: ItemStatus,
+    call_id: text,
+    name: text,
+    input: text,
+  }),
+  z.object({
+    id: text,
     type: z.literal('reasoning'),
     status: ItemStatus,
     summary: z.array(SummaryText),
@@ -116,6 +124,8 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   event('response.refusal.done', { ...inPart, refusal: text }),
   event('response.function_call_arguments.delta', { ...inItem, delta: text }),
   event('response.function_call_arguments.done', { ...inItem, name: text, arguments: text }),
+  event('response.custom_tool_call_input.delta', { ...inItem, delta: text }),
+  event('response.custom_tool_call_input.done', { ...inItem, input: text }),
   event('response.reasoning_summary_part.added', { ...inSummary, part: SummaryText }),
   event('response.reasoning_summary_part.done', { ...inSummary, part: SummaryText }),
   event('response.reasoning_summary_text.delta', { ...inSummary, delta: text }),

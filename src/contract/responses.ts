@@ -1,5 +1,7 @@
 // Requests for a model response on the wire: the body of the specification with what real clients add.
 import { z } from 'zod'
+import { HOSTED_ITEMS } from './hosted-tools.ts'
+import { calledTools, chosenNames, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
 import {
   Guardrails,
   Identity,
@@ -27,7 +29,7 @@ const InputPart = z.discriminatedUnion('type', [
       type: z.literal('input_image'),
       image_url: optionalText.describe('An address, or the picture itself as a data URL.'),
       file_id: optionalText,
-      detail: z.enum(['low', 'high', 'auto']).nullish().describe('auto when left out.'),
+      detail: z.enum(['low', 'high', 'auto', 'original']).nullish().describe('auto when left out.'),
     }),
     'image_url',
     'file_id',
@@ -89,52 +91,26 @@ export const InputItem = z.discriminatedUnion('type', [
   z
     .looseObject({ type: z.literal('item_reference'), id: z.string().min(1) })
     .describe('Stands for an item of an earlier, stored response.'),
+  z.looseObject({
+    type: z.literal('custom_tool_call'),
+    call_id: z.string(),
+    name: z.string(),
+    input: z.string(),
+    id: optionalText,
+  }),
+  z.looseObject({
+    type: z.literal('custom_tool_call_output'),
+    call_id: z.string().min(1),
+    output: z.union([z.string(), z.array(InputPart)]),
+    id: optionalText,
+  }),
   z
-    .looseObject({
-      type: z.enum([
-        'web_search_call',
-        'file_search_call',
-        'code_interpreter_call',
-        'computer_call',
-        'computer_call_output',
-        'image_generation_call',
-        'mcp_approval_request',
-        'mcp_approval_response',
-        'mcp_call',
-        'mcp_list_tools',
-      ]),
-    })
-    .describe('Steps of tools that run at the provider: accepted as part of the conversation.'),
+    .looseObject({ type: z.enum(HOSTED_ITEMS) })
+    .describe('Steps of tools that run elsewhere: accepted as part of the conversation.'),
 ])
 export type InputItem = z.infer<typeof InputItem>
 
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
-const HostedTool = z.enum([
-  'web_search',
-  'web_search_preview',
-  'file_search',
-  'code_interpreter',
-  'computer_use_preview',
-  'image_generation',
-  'mcp',
-])
-const Tool = z.discriminatedUnion('type', [
-  z.looseObject({
-    type: z.literal('function'),
-    name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-    description: optionalText,
-    parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
-    strict: z.boolean().nullish(),
-  }),
-  z.looseObject({ type: HostedTool }).describe('Accepted and echoed; tools of the provider are never called here.'),
-])
-const ToolChoice = z.union([
-  z.enum(['none', 'auto', 'required']),
-  z.discriminatedUnion('type', [
-    z.looseObject({ type: z.literal('function'), name: z.string() }),
-    z.looseObject({ type: HostedTool }),
-  ]),
-])
 const Format = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
@@ -179,8 +155,8 @@ const settings = {
     .nullish()
     .describe('What the answer shall hold besides.'),
   top_logprobs: z.int().min(0).max(20).nullish().describe('Likeliest tokens shown at each position.'),
-  tools: z.array(Tool).nullish(),
-  tool_choice: ToolChoice.nullish(),
+  tools: z.array(ResponsesTool).nullish(),
+  tool_choice: ResponsesToolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish().describe('auto drops what does not fit the model.'),
   service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
@@ -211,15 +187,15 @@ export const ResponsesRequest = z
     stream: z.boolean().nullish().default(false),
   })
   .superRefine(({ tools, tool_choice: choice }, context) => {
-    const refuse = (path: string[], text: string) => context.addIssue({ code: 'custom', path, message: text })
-    const names = (tools ?? []).flatMap((tool) => (tool.type === 'function' ? [tool.name] : []))
+    const refuse = (path: (string | number)[], text: string) =>
+      context.addIssue({ code: 'custom', path, message: text })
     if (choice === 'required' && !tools?.length) refuse(['tool_choice'], "must be none or auto without 'tools'")
-    if (
-      choice != null &&
-      typeof choice === 'object' &&
-      choice.type === 'function' &&
-      !names.includes(choice.name as string)
-    )
-      refuse(['tool_choice', 'name'], `must be the name of one of the tools (${names.join(', ') || 'there are none'})`)
+    const names = calledTools(tools).map(({ name }) => name)
+    const must = `must be the name of one of the tools (${names.join(', ') || 'there are none'})`
+    for (const [index, name] of (chosenNames(choice) ?? []).entries()) {
+      if (name === undefined || names.includes(name)) continue
+      const allowed = typeof choice === 'object' && choice?.type === 'allowed_tools'
+      refuse(allowed ? ['tool_choice', 'tools', index, 'name'] : ['tool_choice', 'name'], must)
+    }
   })
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>

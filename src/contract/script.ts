@@ -23,8 +23,9 @@ export const TextScript = z
           name: z.string().min(1),
           arguments: z
             .union([z.record(z.string(), z.unknown()), z.string()])
-            .default({})
-            .describe('An object, or the text as it is.'),
+            .optional()
+            .describe('An object, or the text as it is; {} when left out.'),
+          input: z.string().optional().describe('The text for a custom tool, instead of arguments.'),
           id: z.string().optional(),
         }),
       )

@@ -223,6 +223,8 @@ export const chatMistakes: Record<string, fc.Arbitrary<unknown>> = {
     ),
   ),
   tool_choice: fc.oneof(notOf('object', 'string'), fc.constantFrom('maybe', {}, { function: { name: 'nobody' } })),
+  functions: fc.oneof(notOf('array'), fc.constantFrom([{}], [{ name: 'a b' }])),
+  function_call: fc.oneof(notOf('object', 'string'), fc.constantFrom('maybe', {}, { name: 'nobody' })),
   parallel_tool_calls: notOf('boolean'),
   modalities: fc.oneof(notOf('array'), fc.constant(['video'])),
   guardrails: fc.oneof(notOf('array'), fc.constantFrom([{}], [{ id: 'x', execute_on: 'both' }])),

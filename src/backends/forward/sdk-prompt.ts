@@ -8,6 +8,7 @@ import type {
   LanguageModelV4TextPart as TextPart,
 } from '@ai-sdk/provider'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
+import { callsOf, offerOf } from '../../contract/chat-tools.ts'
 import { ApiError } from '../../contract/error.ts'
 import { quote } from '../../contract/validation.ts'
 
@@ -39,13 +40,17 @@ export function callOptions(request: ChatRequest): CallOptions {
 const given = (options: { [K in keyof CallOptions]: CallOptions[K] | null }): CallOptions =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)) as CallOptions
 
-function refuseUnsupported({ n, logprobs, modalities }: ChatRequest): void {
+function refuseUnsupported(request: ChatRequest): void {
+  const { n, logprobs, modalities } = request
   const refuse = (param: string, why: string) => {
     throw new ApiError(400, 'unsupported_value', `'${param}' ${why} with this provider`, { param })
   }
   if (n != null && n > 1) refuse('n', 'must be 1')
   if (logprobs) refuse('logprobs', 'must be false')
   if (modalities?.includes('audio')) refuse('modalities', 'must be ["text"]')
+  const other = (request.tools ?? []).findIndex(({ type }) => type !== 'function')
+  if (other >= 0) refuse(`tools[${other}].type`, 'must be "function"')
+  if (request.functions?.length) refuse('functions', "must be sent as 'tools'")
 }
 
 function formatOf({ response_format: format }: ChatRequest): CallOptions['responseFormat'] {
@@ -55,20 +60,20 @@ function formatOf({ response_format: format }: ChatRequest): CallOptions['respon
   return { type: 'json', name, ...(description ? { description } : {}), ...(schema ? { schema } : {}) }
 }
 
-function toolsOf({ tools, tool_choice: choice }: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'> {
-  if (!tools?.length) return {}
+function toolsOf(request: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'> {
+  const { given: all, tools, choice } = offerOf(request)
+  if (all.length === 0) return {}
+  // Of the tools that a call allows, the others are left out; a choice by name or none leaves the list as it is.
+  const listed = choice === 'auto' || choice === 'required' ? tools : all
   return {
-    tools: tools.map(({ function: { name, description, parameters, strict } }) => ({
+    tools: listed.map(({ name, description, parameters, strict }) => ({
       type: 'function',
       name,
       inputSchema: (parameters ?? { type: 'object', properties: {} }) as JSONSchema7,
       ...(description ? { description } : {}),
-      ...(strict == null ? {} : { strict }),
+      ...(strict === undefined ? {} : { strict }),
     })),
-    toolChoice:
-      typeof choice === 'object' && choice !== null
-        ? { type: 'tool', toolName: choice.function.name }
-        : { type: choice ?? 'auto' },
+    toolChoice: typeof choice === 'object' ? { type: 'tool', toolName: choice.name } : { type: choice },
   }
 }
 
@@ -118,11 +123,18 @@ function promptOf(messages: readonly Message[]): ModelMessage[] {
         prompt.push({ role: 'user', content: userParts(message.content) })
         break
       case 'assistant':
-        for (const call of message.tool_calls ?? []) toolNames.set(call.id, call.function.name ?? '')
+        for (const { id, name } of callsOf(message)) toolNames.set(id, name)
         prompt.push({ role: 'assistant', content: assistantParts(message, index) })
         break
       case 'tool':
         addToolResult(prompt, message, toolNames)
+        break
+      case 'function':
+        addToolResult(
+          prompt,
+          { ...message, role: 'tool', content: message.content ?? '', tool_call_id: message.name },
+          toolNames,
+        )
         break
       default:
         message satisfies never
@@ -168,13 +180,12 @@ function assistantParts(message: Assistant, index: number): Extract<ModelMessage
     else if (part.type === 'refusal') parts.push({ type: 'text', text: part.refusal })
     else if (part.text) parts.push({ type: 'text', text: part.text, ...cacheOptions(part as Cached) })
   }
-  for (const [number, call] of (message.tool_calls ?? []).entries()) {
-    const signed = call.thought_signature
+  for (const { id, kind, name, text, param, thoughtSignature: signed } of callsOf(message)) {
     parts.push({
       type: 'tool-call',
-      toolCallId: call.id,
-      toolName: call.function.name ?? '',
-      input: argumentsOf(call.function.arguments, `messages[${index}].tool_calls[${number}].function.arguments`),
+      toolCallId: id,
+      toolName: name,
+      input: kind === 'custom' ? { input: text } : argumentsOf(text, `messages[${index}].${param}`),
       ...(signed ? { providerOptions: { google: { thoughtSignature: signed } } } : {}),
     })
   }

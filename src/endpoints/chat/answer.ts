@@ -1,8 +1,9 @@
 // Makes the answer of a chat call from a script: its parts first, then whole or as chunks from the same parts.
 import { logprobsOf } from '../../answers/logprobs.ts'
 import { cutText, joinPieces, type TextAnswer, usageOf } from '../../answers/text-answer.ts'
-import type { ChatCompletion } from '../../contract/chat.ts'
+import type { AnswerToolCall, ChatCompletion } from '../../contract/chat.ts'
 import type { ChatRequest } from '../../contract/chat-request.ts'
+import { offerOf } from '../../contract/chat-tools.ts'
 import type { AnswerContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
@@ -31,12 +32,15 @@ export function composeChat(
 function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
   const { thinking } = request
   const mute = request.reasoning_effort === 'none' || thinking?.type === 'disabled'
-  return cutText(script, {
+  const { given, legacy } = offerOf(request)
+  const answer = cutText(script, {
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
     stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
     reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
-    parallelToolCalls: request.parallel_tool_calls ?? undefined,
+    parallelToolCalls: legacy ? false : (request.parallel_tool_calls ?? undefined),
+    customTools: given.flatMap(({ kind, name }) => (kind === 'custom' ? [name] : [])),
   })
+  return legacy && answer.finish === 'tool_calls' ? { ...answer, finish: 'function_call' } : answer
 }
 
 async function speak(
@@ -67,6 +71,7 @@ function composed(
   { answer, sound, seconds = 0 }: Answered,
 ): RenderedAnswer {
   const count = request.n ?? 1
+  const { legacy } = offerOf(request)
   const choices = Array.from(
     { length: count },
     (_, index): ChoiceParts => ({
@@ -80,6 +85,7 @@ function composed(
         ? (pieces) => logprobsOf(pieces, request.top_logprobs ?? 0, `${answerContext.model}:${joinPieces(pieces)}`)
         : undefined,
       sound,
+      legacy,
     }),
   )
   const usage = usageOf(
@@ -106,9 +112,24 @@ function composed(
   }
 }
 
+/** The calls of an answer, in the field in which the client looks for them. */
+function callFields({ answer: { toolCalls }, callIds, legacy }: ChoiceParts) {
+  const [first] = toolCalls
+  if (!first) return {}
+  if (legacy) return { function_call: { name: first.name, arguments: joinPieces(first.arguments) } }
+  const calls = toolCalls.map((call, index): AnswerToolCall => {
+    const { name, kind } = call
+    const text = joinPieces(call.arguments)
+    const id = callIds[index] ?? ''
+    if (kind === 'custom') return { index, id, type: kind, custom: { name, input: text } }
+    return { index, id, type: kind, function: { name, arguments: text } }
+  })
+  return { tool_calls: calls }
+}
+
 function wholeChoice(parts: ChoiceParts, index: number): ChatCompletion['choices'][number] {
-  const { answer, callIds, signature, logprobs, sound } = parts
-  const { content, refusal, reasoning, toolCalls } = answer
+  const { answer, signature, logprobs, sound } = parts
+  const { content, refusal, reasoning } = answer
   return {
     index,
     message: {
@@ -117,16 +138,7 @@ function wholeChoice(parts: ChoiceParts, index: number): ChatCompletion['choices
       refusal: refusal && joinPieces(refusal),
       ...(reasoning.length > 0 ? { reasoning: joinPieces(reasoning) } : {}),
       ...(signature ? { reasoning_signature: signature } : {}),
-      ...(toolCalls.length > 0
-        ? {
-            tool_calls: toolCalls.map((call, number) => ({
-              index: number,
-              id: callIds[number] ?? '',
-              type: 'function' as const,
-              function: { name: call.name, arguments: joinPieces(call.arguments) },
-            })),
-          }
-        : {}),
+      ...callFields(parts),
       ...(sound
         ? {
             audio: {

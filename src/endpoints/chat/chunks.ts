@@ -33,7 +33,8 @@ export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], us
 }
 
 /** The steps of one streamed choice: role, reasoning, text or sound, tool calls, finish reason. */
-function stepsOf({ answer, callIds, signature, logprobs, sound }: ChoiceParts): Step[] {
+function stepsOf(parts: ChoiceParts): Step[] {
+  const { answer, signature, logprobs, sound } = parts
   const steps: Step[] = [{ delta: { role: 'assistant', content: answer.content && !sound ? '' : null, refusal: null } }]
   const said = (field: 'content' | 'refusal', pieces: readonly TextPiece[]): Step[] => {
     const likely = logprobs?.(pieces)
@@ -53,14 +54,26 @@ function stepsOf({ answer, callIds, signature, logprobs, sound }: ChoiceParts): 
     ...(sound ? soundSteps(sound, content) : said('content', content)),
     ...said('refusal', answer.refusal ?? []),
   )
-  for (const [index, call] of answer.toolCalls.entries()) {
-    const head = { index, id: callIds[index] ?? '', type: 'function' as const }
-    steps.push({ delta: { tool_calls: [{ ...head, function: { name: call.name, arguments: '' } }] }, tokens: 1 })
-    for (const { text, tokens } of call.arguments)
-      steps.push({ delta: { tool_calls: [{ index, function: { arguments: text } }] }, tokens })
-  }
-  steps.push({ delta: {}, finish: answer.finish })
+  steps.push(...answer.toolCalls.flatMap((_, index) => callSteps(parts, index)), { delta: {}, finish: answer.finish })
   return steps
+}
+
+/** One call: its name, then its text piece by piece. */
+function callSteps({ answer, callIds, legacy }: ChoiceParts, index: number): Step[] {
+  const call = answer.toolCalls[index]
+  if (!call) return []
+  const { name, kind } = call
+  const delta = (text: string, head?: { id: string; name: string }): ChunkChoice['delta'] => {
+    const named = head && { name }
+    if (legacy) return { function_call: { ...named, arguments: text } }
+    const begun = { index, ...(head && { id: head.id, type: kind }) }
+    if (kind === 'custom') return { tool_calls: [{ ...begun, custom: { ...named, input: text } }] }
+    return { tool_calls: [{ ...begun, function: { ...named, arguments: text } }] }
+  }
+  return [
+    { delta: delta('', { id: callIds[index] ?? '', name }), tokens: 1 },
+    ...call.arguments.map(({ text, tokens }) => ({ delta: delta(text), tokens })),
+  ]
 }
 
 /** Bytes of sound in one chunk: a multiple of three, so that the base64 texts of all chunks join to that of the whole. */
@@ -112,15 +125,17 @@ function addDelta(message: Choice['message'], delta: ChunkChoice['delta']): void
     audio.transcript += transcript
     audio.expires_at = expires_at ?? audio.expires_at
   }
-  for (const piece of delta.tool_calls ?? []) {
+  if (delta.function_call) {
+    const call = (message.function_call ??= { name: delta.function_call.name ?? '', arguments: '' })
+    call.arguments += delta.function_call.arguments
+  }
+  for (const { index, id = '', function: called, custom } of delta.tool_calls ?? []) {
     const calls = (message.tool_calls ??= [])
-    const call = (calls[piece.index] ??= {
-      index: piece.index,
-      id: piece.id ?? '',
-      type: 'function',
-      function: { name: piece.function.name ?? '', arguments: '' },
-    })
-    call.function.arguments += piece.function.arguments
+    const call = (calls[index] ??= custom
+      ? { index, id, type: 'custom', custom: { name: custom.name ?? '', input: '' } }
+      : { index, id, type: 'function', function: { name: called?.name ?? '', arguments: '' } })
+    if (call.type === 'custom') call.custom.input += custom?.input ?? ''
+    else call.function.arguments += called?.arguments ?? ''
   }
 }
 

@@ -16,6 +16,8 @@ export interface ChoiceParts {
   signature: string | undefined
   logprobs: ((pieces: readonly TextPiece[]) => TokenLogprob[]) | undefined
   sound: ChatAudio | undefined
+  /** Whether the client is from before there were tools, and reads a `function_call`. */
+  legacy: boolean
 }
 
 /** Fields that every form of an answer begins with. */

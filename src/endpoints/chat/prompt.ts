@@ -3,6 +3,7 @@ import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answ
 import type { AnswerRequest } from '../../answers/synthesize.ts'
 import { countCached } from '../../answers/text-answer.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
+import { callsOf, offerOf } from '../../contract/chat-tools.ts'
 import type { Attachment, FillText, Prompt } from '../../contract/operation.ts'
 import { defaultEffort } from '../../providers/catalogue.ts'
 
@@ -13,36 +14,44 @@ export function chatContentText(content: Message['content']): string {
   return content.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join('')
 }
 
-/** The tools that may be called: none, the one that must be, or all. */
-function offered({ tools, tool_choice: choice }: ChatRequest): NonNullable<ChatRequest['tools']> {
-  if (choice === 'none') return []
-  const all = tools ?? []
-  return typeof choice === 'object' && choice !== null
-    ? all.filter((tool) => tool.function.name === choice.function.name)
-    : all
-}
-
-/** What the answer must be; after the result of a tool no further call is forced. */
-function demanded({ messages, tool_choice: choice, response_format: format }: ChatRequest): Prompt['answer'] {
-  const forced = choice != null && choice !== 'auto' && choice !== 'none'
-  if (forced && messages.at(-1)?.role !== 'tool') return 'tool'
+/** What the answer must be. */
+function demanded(
+  { response_format: format }: ChatRequest,
+  choice: ReturnType<typeof offerOf>['choice'],
+): Prompt['answer'] {
+  if (choice === 'required' || typeof choice === 'object') return 'tool'
   return format && format.type !== 'text' ? 'json' : 'text'
 }
+
+/** Whether a message is what a tool gave: clients from before there were tools call it a function. */
+const isResult = (message: Message | undefined) => message?.role === 'tool' || message?.role === 'function'
 
 export function chatPrompt(request: ChatRequest): Prompt {
   const { messages } = request
   const users = messages.filter((message) => message.role === 'user')
   const instructions = messages.filter((message) => message.role === 'system' || message.role === 'developer')
   const last = messages.at(-1)
+  const { tools, choice } = offerOf(request)
   return {
     system: instructions.map((message) => chatContentText(message.content)).join('\n'),
     user: chatContentText(users.at(-1)?.content),
     turn: users.length,
-    tools: offered(request).map((tool) => tool.function.name),
-    toolResult: last?.role === 'tool',
-    ...(last?.role === 'tool' ? { toolText: chatContentText(last.content) } : {}),
-    answer: demanded(request),
+    tools: tools.map(({ name }) => name),
+    toolResult: isResult(last),
+    ...(isResult(last) ? { toolText: chatContentText(last?.content) } : {}),
+    answer: demanded(request, choice),
   }
+}
+
+/** Names of the tools whose results have come since the last user message. */
+function finishedTools(messages: readonly Message[]): string[] {
+  const round = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
+  return round.flatMap((message) => {
+    if (message.role === 'function') return [message.name]
+    if (message.role !== 'tool') return []
+    return [calls.findLast(({ id }) => id === message.tool_call_id)?.name ?? '']
+  })
 }
 
 /** How hard the call asks to think, or the model does when it is not told; undefined is not at all. */
@@ -56,18 +65,14 @@ export function effortOf({ model, reasoning_effort: effort, thinking }: ChatRequ
 /** What the synthesizer has to satisfy. */
 export function chatAnswerRequest(request: ChatRequest): AnswerRequest {
   const { user, turn, toolText } = chatPrompt(request)
-  const choice = request.tool_choice
+  const { tools, choice } = offerOf(request)
   const format = request.response_format
   return {
     user,
     turn,
-    tools: (request.tools ?? []).map(({ function: { name, description, parameters } }, index) => ({
-      name,
-      description,
-      parameters,
-      param: `tools[${index}].function.parameters`,
-    })),
-    toolChoice: typeof choice === 'object' && choice !== null ? { name: choice.function.name } : (choice ?? 'auto'),
+    tools,
+    toolChoice: choice,
+    finished: finishedTools(request.messages),
     toolResult: toolText,
     format:
       format?.type === 'json_schema'
@@ -145,8 +150,7 @@ function messageTokens(message: Message): number {
   let tokens = PER_MESSAGE + countCached(message.role) + countCached(chatContentText(message.content))
   if (message.name) tokens += PER_NAME + countCached(message.name)
   if (message.role === 'assistant') {
-    for (const call of message.tool_calls ?? [])
-      tokens += countCached(`${call.function.name}${call.function.arguments}`)
+    for (const { name, text } of callsOf(message)) tokens += countCached(`${name}${text}`)
   }
   return userParts([message]).reduce((total, part) => total + partTokens(part), tokens)
 }
@@ -156,9 +160,10 @@ export const messagesTokens = (messages: readonly Message[]): number =>
   messages.reduce((total, message) => total + messageTokens(message), 0)
 
 /** Tokens of the whole input. */
-export function chatPromptTokens({ messages, tools }: ChatRequest): number {
+export function chatPromptTokens({ messages, tools, functions }: ChatRequest): number {
   const spoken = OPENING + messagesTokens(messages)
-  return tools && tools.length > 0 ? spoken + countCached(JSON.stringify(tools)) : spoken
+  const offered = tools?.length ? tools : functions
+  return offered?.length ? spoken + countCached(JSON.stringify(offered)) : spoken
 }
 
 /** Tokens of the sounds in the input. */

@@ -3,6 +3,7 @@ import type { TextAnswer, TextPiece } from '../../answers/text-answer.ts'
 import { pieces } from '../../answers/text-answer.ts'
 import type { ChatCompletion, TokenLogprob } from '../../contract/chat.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
+import { callsOf } from '../../contract/chat-tools.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import { chatChunks } from './chunks.ts'
 import type { ChoiceParts } from './parts.ts'
@@ -56,17 +57,14 @@ export function replayChat(
 }
 
 function partsOf({ message, finish_reason: finish, logprobs }: ChatCompletion['choices'][number]): ChoiceParts {
-  const { content, refusal, reasoning, reasoning_signature: signature, tool_calls: calls = [], audio } = message
+  const { content, refusal, reasoning, reasoning_signature: signature, audio, function_call: old } = message
+  const calls = callsOf(message)
   const split = (text: string | null | undefined) => (text == null ? null : pieces(text))
   const answer: TextAnswer = {
     content: split(audio ? audio.transcript : content),
     refusal: split(refusal),
     reasoning: split(reasoning) ?? [],
-    toolCalls: calls.map(({ id, function: called }) => ({
-      name: called.name,
-      id,
-      arguments: pieces(called.arguments),
-    })),
+    toolCalls: calls.map(({ kind, name, id, text }) => ({ kind, name, id, arguments: pieces(text) })),
     finish,
     tokens: 0,
     reasoningTokens: 0,
@@ -76,6 +74,7 @@ function partsOf({ message, finish_reason: finish, logprobs }: ChatCompletion['c
     callIds: calls.map(({ id }) => id),
     signature,
     logprobs: logprobs ? inOrder([...(logprobs.content ?? []), ...(logprobs.refusal ?? [])]) : undefined,
+    legacy: old !== undefined,
     sound: audio && { id: audio.id, expiresAt: audio.expires_at, bytes: Buffer.from(audio.data, 'base64') },
   }
 }
@@ -92,14 +91,14 @@ function inOrder(stored: readonly TokenLogprob[]): (pieces: readonly TextPiece[]
 
 /** What the user says anywhere in the conversation. */
 export const chatInputTexts = ({ messages }: ChatRequest): string[] =>
-  messages.filter(({ role }) => role === 'user' || role === 'tool').map(({ content }) => chatContentText(content))
+  messages
+    .filter(({ role }) => role === 'user' || role === 'tool' || role === 'function')
+    .map(({ content }) => chatContentText(content))
 
 /** What the model says in any choice, its tools' arguments included. */
 export const chatOutputTexts = (answer: object): string[] =>
   (answer as ChatCompletion).choices.flatMap(({ message }) =>
-    [message.content, message.refusal, ...(message.tool_calls ?? []).map((call) => call.function.arguments)].filter(
-      (text) => text != null,
-    ),
+    [message.content, message.refusal, ...callsOf(message).map(({ text }) => text)].filter((text) => text != null),
   )
 
 /** The request with a system message of what was found before all others. */

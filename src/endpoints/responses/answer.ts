@@ -3,6 +3,7 @@ import { cutText, type TextAnswer, usageOf } from '../../answers/text-answer.ts'
 import type { AnswerContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse, ResponseUsage } from '../../contract/responses-answer.ts'
+import { calledTools } from '../../contract/responses-tools.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { responseId } from './conversation.ts'
 import { echoOf } from './echo.ts'
@@ -23,6 +24,7 @@ export function composeResponse(
     stop: [],
     reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
     parallelToolCalls: request.parallel_tool_calls ?? undefined,
+    customTools: calledTools(request.tools).flatMap(({ type, name }) => (type === 'custom' ? [name] : [])),
   })
   const usage = responseUsage(script, responsesPromptTokens(request), answer)
   const reason = incompleteReason(answer)

@@ -32,6 +32,8 @@ function add(response: ModelResponse, event: InsideEvent): void {
   if (item?.type === 'message') addToMessage(item, event)
   else if (item?.type === 'function_call') {
     if (event.type === 'response.function_call_arguments.delta') item.arguments += event.delta
+  } else if (item?.type === 'custom_tool_call') {
+    if (event.type === 'response.custom_tool_call_input.delta') item.input += event.delta
   } else if (item) {
     if (event.type === 'response.reasoning_summary_part.added') item.summary.push({ ...event.part })
     const part = 'summary_index' in event ? item.summary[event.summary_index] : undefined

@@ -18,6 +18,8 @@ export interface Summary {
   /** Number of user messages. */
   turn: number
   tokens: number
+  /** The calls of tools in the last of these steps: their ids and names. */
+  calls?: readonly (readonly [id: string, name: string])[]
 }
 
 /** What is kept of a response: its own steps, where those before them are, and the summary of all. */
@@ -39,8 +41,18 @@ function continued({ system, user, turn, tokens }: Summary, items: readonly Inpu
     user: last ? itemText(last.content) : user,
     turn: turn + users.length,
     tokens: tokens + itemsTokens(items),
+    calls: callsIn(items),
   }
 }
+
+const callsIn = (items: readonly InputItem[]) =>
+  items.flatMap((item) =>
+    item.type === 'function_call' || item.type === 'custom_tool_call' ? [[item.call_id, item.name] as const] : [],
+  )
+
+/** The names of the tools that were called, by the id of the call: in the input, or in the response before it. */
+export const callNames = (request: Resolved): ReadonlyMap<string, string> =>
+  new Map([...(request[EARLIER]?.calls ?? []), ...callsIn(ownItems(request))])
 
 // What came before travels with the request, under a key that no body can have.
 const EARLIER = Symbol('earlier')

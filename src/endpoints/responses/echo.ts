@@ -42,11 +42,12 @@ function formatEcho({ text }: ResponsesRequest): ModelResponse['text']['format']
   return { type: 'json_schema', name, ...(description ? { description } : {}), schema, strict: strict ?? true }
 }
 
-// A strict client accepts a function only in the nested form, and no provider's tool at all.
+// A strict client accepts a function only in the nested form, and no other kind of choice at all.
 function choiceEcho({ tool_choice: choice }: ResponsesRequest): ModelResponse['tool_choice'] {
   if (choice == null) return 'auto'
   if (typeof choice === 'string') return choice
-  return choice.type === 'function' ? { type: 'function', function: { name: choice.name } } : 'required'
+  if (choice.type === 'function') return { type: 'function', function: { name: choice.name as string } }
+  return choice.type === 'allowed_tools' ? (choice.mode as 'auto' | 'required') : 'required'
 }
 
 const toolsEcho = ({ tools }: ResponsesRequest): ModelResponse['tools'] =>

@@ -39,6 +39,7 @@ function emptied(item: OutputItem): OutputItem {
   const status = 'in_progress'
   if (item.type === 'message') return { ...item, status, content: [] }
   if (item.type === 'function_call') return { ...item, status, arguments: '' }
+  if (item.type === 'custom_tool_call') return { ...item, status, input: '' }
   return item.type === 'reasoning' ? { ...item, status, summary: [] } : item
 }
 
@@ -57,6 +58,10 @@ function sendTexts(send: Send, item: OutputItem, place: Place): void {
     for (const { text, tokens } of pieces(whole))
       send({ type: 'response.function_call_arguments.delta', ...place, delta: text }, tokens)
     send({ type: 'response.function_call_arguments.done', ...place, name, arguments: whole })
+  } else if (item.type === 'custom_tool_call') {
+    for (const { text, tokens } of pieces(item.input))
+      send({ type: 'response.custom_tool_call_input.delta', ...place, delta: text }, tokens)
+    send({ type: 'response.custom_tool_call_input.done', ...place, input: item.input })
   }
 }
 

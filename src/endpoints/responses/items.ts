@@ -5,7 +5,13 @@ import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../
 
 export type MessageContent = InputMessage['content']
 
-export const isMessage = (item: InputItem): item is InputMessage => 'role' in item
+export const isMessage = (item: InputItem): item is InputMessage => 'role' in item && 'content' in item
+
+/** The result of a tool. */
+export const isResult = (
+  item: InputItem,
+): item is Extract<InputItem, { type: 'function_call_output' | 'custom_tool_call_output' }> =>
+  item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
 
 /** The steps that the body itself holds; a text is one user message. */
 export const ownItems = ({ input }: ResponsesRequest): InputItem[] =>
@@ -22,7 +28,7 @@ export function itemText(content: MessageContent): string {
 /** The parts of all messages and tool results, in order. */
 export const partsOf = (items: readonly InputItem[]): MessagePart[] =>
   items.flatMap((item): MessagePart[] => {
-    const content = isMessage(item) ? item.content : item.type === 'function_call_output' ? item.output : ''
+    const content = isMessage(item) ? item.content : isResult(item) ? item.output : ''
     return typeof content === 'string' ? [] : content
   })
 
@@ -45,7 +51,10 @@ function itemTokens(item: InputItem): number {
   switch (item.type) {
     case 'function_call':
       return PER_ITEM + countCached(`${item.name}${item.arguments}`)
+    case 'custom_tool_call':
+      return PER_ITEM + countCached(`${item.name}${item.input}`)
     case 'function_call_output':
+    case 'custom_tool_call_output':
       return PER_ITEM + contentTokens(item.output)
     case 'reasoning':
       return (item.summary ?? []).reduce((total, { text }) => total + countCached(text), 0)

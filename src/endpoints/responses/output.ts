@@ -75,12 +75,15 @@ function messageItem({ request, answer, answerContext, index }: Place): OutputIt
 }
 
 const callItem =
-  (call: TextAnswer['toolCalls'][number]) =>
-  ({ answerContext, index }: Place): OutputItem => ({
-    id: itemId('fc', answerContext.id, index),
-    type: 'function_call',
-    status: 'completed',
-    call_id: call.id ?? `call_${fingerprint(`${answerContext.id}:${index}`)}`,
-    name: call.name,
-    arguments: joinPieces(call.arguments),
-  })
+  ({ kind, name, id, arguments: said }: TextAnswer['toolCalls'][number]) =>
+  ({ answerContext, index }: Place): OutputItem => {
+    const text = joinPieces(said)
+    const call = {
+      status: 'completed' as const,
+      call_id: id ?? `call_${fingerprint(`${answerContext.id}:${index}`)}`,
+      name,
+    }
+    if (kind === 'custom')
+      return { id: itemId('ctc', answerContext.id, index), type: 'custom_tool_call', ...call, input: text }
+    return { id: itemId('fc', answerContext.id, index), type: 'function_call', ...call, arguments: text }
+  }

@@ -7,7 +7,7 @@ import type { StreamEvent } from '../../lib/sse.ts'
 import { assembleResponse } from './assemble.ts'
 import { itemId, responseId } from './conversation.ts'
 import { eventsOf } from './events.ts'
-import { isMessage, itemText, ownItems } from './items.ts'
+import { isMessage, isResult, itemText, ownItems } from './items.ts'
 
 type Fields = Record<string, unknown>
 const typeOf = (data: unknown): string => String((data as Fields).type)
@@ -68,13 +68,14 @@ export function replayResponse(
 export const responsesInputTexts = (request: ResponsesRequest): string[] =>
   ownItems(request).flatMap((item) => {
     if (isMessage(item)) return item.role === 'user' ? [itemText(item.content)] : []
-    return item.type === 'function_call_output' ? [itemText(item.output)] : []
+    return isResult(item) ? [itemText(item.output)] : []
   })
 
 /** What the model says, arguments of calls included. */
 export const responsesOutputTexts = (answer: object): string[] =>
   (answer as ModelResponse).output.flatMap((item) => {
     if (item.type === 'function_call') return [item.arguments]
+    if (item.type === 'custom_tool_call') return [item.input]
     if (item.type !== 'message') return []
     return item.content.map((part) => (part.type === 'refusal' ? part.refusal : part.text))
   })

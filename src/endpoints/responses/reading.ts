@@ -1,18 +1,19 @@
 // What a request for a response says: what fixtures match on, what it counts, and what the synthesizer is asked for.
 import { attachmentName } from '../../answers/input-tokens.ts'
-import type { AnswerRequest } from '../../answers/synthesize.ts'
+import type { AnswerRequest, OfferedTool } from '../../answers/synthesize.ts'
 import { countCached } from '../../answers/text-answer.ts'
 import type { Attachment, Prompt } from '../../contract/operation.ts'
 import type { InputMessage, ResponsesRequest } from '../../contract/responses.ts'
+import { calledTools, chosenNames } from '../../contract/responses-tools.ts'
 import { modelOf } from '../../providers/catalogue.ts'
-import { RESPONSES_SCHEMA_PARAM, summaryOf } from './conversation.ts'
-import { instructionsTokens, isMessage, itemText, type MessageContent, ownItems, partsOf } from './items.ts'
+import { callNames, RESPONSES_SCHEMA_PARAM, summaryOf } from './conversation.ts'
+import { instructionsTokens, isMessage, isResult, itemText, type MessageContent, ownItems, partsOf } from './items.ts'
 
 /** The conversation as fixtures match on it. */
 export function responsesPrompt(request: ResponsesRequest): Prompt {
   const { system, user, turn } = summaryOf(request)
   const last = ownItems(request).at(-1)
-  const toolText = last?.type === 'function_call_output' ? itemText(last.output) : undefined
+  const toolText = last && isResult(last) ? itemText(last.output) : undefined
   return {
     system: [request.instructions ?? '', ...system].filter((text) => text !== '').join('\n'),
     user,
@@ -20,16 +21,47 @@ export function responsesPrompt(request: ResponsesRequest): Prompt {
     tools: offered(request),
     toolResult: toolText !== undefined,
     ...(toolText === undefined ? {} : { toolText }),
+    answer: demanded(request),
   }
 }
 
-/** Names of the functions that may be called: none, the one that must be, or all. */
+/** What the answer must be. */
+function demanded(request: ResponsesRequest): Prompt['answer'] {
+  const choice = choiceOf(request)
+  if (choice === 'required' || typeof choice === 'object') return 'tool'
+  const format = request.text?.format
+  return format && format.type !== 'text' ? 'json' : 'text'
+}
+
+/** Names of the tools that may be called: none, those that the choice names, or all. */
 function offered({ tools, tool_choice: choice }: ResponsesRequest): string[] {
   if (choice === 'none') return []
-  const names = (tools ?? []).flatMap((tool) => (tool.type === 'function' ? [tool.name] : []))
-  return typeof choice === 'object' && choice?.type === 'function'
-    ? names.filter((name) => name === choice.name)
-    : names
+  const names = calledTools(tools).map(({ name }) => name)
+  const chosen = chosenNames(choice)?.filter((name) => name !== undefined)
+  const narrows = typeof choice === 'object' && choice?.type === 'allowed_tools'
+  return chosen && (chosen.length > 0 || narrows) ? names.filter((name) => chosen.includes(name)) : names
+}
+
+/** The same tools as the synthesizer knows them. */
+function offeredTools(request: ResponsesRequest): OfferedTool[] {
+  const names = offered(request)
+  return (request.tools ?? [])
+    .flatMap((tool, index): OfferedTool[] => {
+      if (tool.type === 'function') return [{ ...tool, kind: 'function', param: `tools[${index}].parameters` }]
+      if (tool.type !== 'custom') return []
+      const { name, description, format } = tool
+      const grammar = format?.type === 'grammar' ? { syntax: format.syntax, definition: format.definition } : undefined
+      return [{ kind: 'custom', name, description, grammar, param: `tools[${index}].format.definition` }]
+    })
+    .filter(({ name }) => names.includes(name))
+}
+
+/** Names of the tools whose results have come since the user last said something. */
+function finishedTools(request: ResponsesRequest): string[] {
+  const items = ownItems(request)
+  const names = callNames(request)
+  const round = items.slice(items.findLastIndex((item) => isMessage(item) && item.role === 'user') + 1)
+  return round.flatMap((item) => (isResult(item) ? [names.get(item.call_id) ?? ''] : []))
 }
 
 /** How hard the call asks to think; undefined is not at all. */
@@ -43,16 +75,15 @@ function effortOf({ reasoning, thinking }: ResponsesRequest): string | undefined
 /** What the synthesizer has to satisfy. */
 export function responsesAnswerRequest(request: ResponsesRequest): AnswerRequest {
   const { user, turn, toolText } = responsesPrompt(request)
-  const { tools, text } = request
+  const { text } = request
   const format = text?.format
   return {
     user,
     turn,
-    tools: (tools ?? []).flatMap((tool, index) =>
-      tool.type === 'function' ? [{ ...tool, param: `tools[${index}].parameters` }] : [],
-    ),
+    tools: offeredTools(request),
     toolChoice: choiceOf(request),
     toolResult: toolText,
+    finished: finishedTools(request),
     format:
       format?.type === 'json_schema'
         ? { kind: 'json_schema', schema: format.schema, param: RESPONSES_SCHEMA_PARAM }
@@ -62,10 +93,16 @@ export function responsesAnswerRequest(request: ResponsesRequest): AnswerRequest
   }
 }
 
-// Tools of the provider are never called here, so a call that must use one is answered with text.
-function choiceOf({ tool_choice: choice }: ResponsesRequest): AnswerRequest['toolChoice'] {
-  if (typeof choice !== 'object') return choice ?? 'auto'
-  return choice?.type === 'function' ? { name: choice.name } : 'auto'
+// Tools that run elsewhere are never called here, so a call that must use one is answered with text.
+function choiceOf(request: ResponsesRequest): AnswerRequest['toolChoice'] {
+  const { tool_choice: choice } = request
+  if (typeof choice !== 'object')
+    return choice === 'required' && offered(request).length === 0 ? 'auto' : (choice ?? 'auto')
+  if (choice === null) return 'auto'
+  if (choice.type === 'allowed_tools')
+    return offered(request).length === 0 ? 'auto' : (choice.mode as 'auto' | 'required')
+  const [name] = chosenNames(choice) ?? []
+  return name === undefined ? 'auto' : { name }
 }
 
 // 3 tokens open the answer, as OpenAI's cookbook counts.

@@ -1,0 +1,68 @@
+// Tools of a model response on the wire, the choice between them, and which of them the caller answers itself.
+import { z } from 'zod'
+import { HOSTED_TOOLS } from './hosted-tools.ts'
+
+const optionalText = z.string().nullish()
+const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
+const HostedTool = z.enum(HOSTED_TOOLS)
+/** A tool that a call offers. */
+export const ResponsesTool = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.literal('function'),
+    name: Identifier.describe('At most 64 letters, digits, _ and -.'),
+    description: optionalText,
+    parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
+    strict: z.boolean().nullish(),
+  }),
+  z
+    .looseObject({
+      type: z.literal('custom'),
+      name: Identifier,
+      description: optionalText,
+      format: z
+        .discriminatedUnion('type', [
+          z.looseObject({ type: z.literal('text') }),
+          z.looseObject({
+            type: z.literal('grammar'),
+            syntax: z.enum(['lark', 'regex']),
+            definition: z.string(),
+          }),
+        ])
+        .nullish(),
+    })
+    .describe('A tool that takes a text instead of arguments.'),
+  z.looseObject({ type: HostedTool }).describe('Accepted and echoed; tools that run elsewhere are never called here.'),
+])
+const NamedTools = [
+  z.looseObject({ type: z.literal('function'), name: z.string() }),
+  z.looseObject({ type: z.literal('custom'), name: z.string() }),
+  z.looseObject({ type: HostedTool }),
+] as const
+/** Which tools may or must be called. */
+export const ResponsesToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.discriminatedUnion('type', [
+    ...NamedTools,
+    z.looseObject({
+      type: z.literal('allowed_tools'),
+      mode: z.enum(['auto', 'required']),
+      tools: z.array(z.discriminatedUnion('type', NamedTools)),
+    }),
+  ]),
+])
+
+/** A function or a custom tool that a call offers. */
+export type CalledTool = Extract<z.infer<typeof ResponsesTool>, { type: 'function' | 'custom' }>
+/** The tools whose calls the caller answers. */
+export const calledTools = (tools: readonly z.infer<typeof ResponsesTool>[] | null | undefined): CalledTool[] =>
+  (tools ?? []).filter((tool): tool is CalledTool => tool.type === 'function' || tool.type === 'custom')
+
+/** The names that a choice has, undefined for those of tools that run elsewhere; nothing when it names none. */
+export function chosenNames(
+  choice: z.infer<typeof ResponsesToolChoice> | null | undefined,
+): (string | undefined)[] | undefined {
+  if (typeof choice !== 'object' || choice === null) return undefined
+  const nameOf = (one: { type: string }) =>
+    one.type === 'function' || one.type === 'custom' ? (one as unknown as { name: string }).name : undefined
+  return choice.type === 'allowed_tools' ? (choice.tools as { type: string }[]).map(nameOf) : [nameOf(choice)]
+}
