@@ -1,0 +1,52 @@
+// What a judge says of a client without being asked, and what it knows of each of its calls.
+import { z } from 'zod'
+
+/** What can be found; a scenario accepts some by these words. */
+export const FindingKind = z
+  .enum([
+    'early-retry',
+    'storm',
+    'gave-up',
+    'swallowed',
+    'ignored-status',
+    'amplification',
+    'not-cancelled',
+    'wrong-address',
+  ])
+  .describe(
+    [
+      'early-retry: called again before Retry-After was over.',
+      'storm: the same request again and again, without growing pauses.',
+      'gave-up: a request that never got an answer.',
+      'swallowed: a stream broke off and nothing came after it.',
+      'ignored-status: an answer that must not be repeated was, such as 400 or 401.',
+      'amplification: more attempts for one request than there should be.',
+      'not-cancelled: repeated while the first try went on, which was never cancelled.',
+      'wrong-address: calls to a path that there is not.',
+    ].join(' '),
+  )
+export type FindingKind = z.infer<typeof FindingKind>
+
+/** One finding with its evidence. */
+export const Finding = z.object({
+  kind: FindingKind,
+  severity: z.enum(['error', 'warning']).describe('Errors make the verdict fail; warnings only when it is strict.'),
+  accepted: z.boolean().describe('The scenario accepts this kind, so it changes no verdict.'),
+  message: z.string().describe('What happened, in words.'),
+  operation: z.string().nullable(),
+  count: z.int().min(1).describe('How often it happened.'),
+  traces: z.array(z.string()).describe('Ids of the traces that show it, the first 20 of them.'),
+  at: z.iso.datetime().nullable().describe('When it happened first.'),
+  figures: z.record(z.string(), z.number()).describe('The figures behind it, times in milliseconds.'),
+})
+export type Finding = z.infer<typeof Finding>
+
+/** What a call says of the client behind it. */
+export interface ClientMark {
+  /** The connection that it came on; null when it came on none. */
+  connection: string | null
+  /** Which repetition it says it is: 0 for a first try; null when it does not say. */
+  retry: number | null
+  /** A fingerprint of its idempotency key. */
+  key: string | null
+}

@@ -1,0 +1,78 @@
+// A call as the judge of clients sees it: when it came, what it was told, and what it said of itself.
+import type { ClientMark } from '../contract/finding.ts'
+import type { OutcomeKind } from '../contract/trace.ts'
+
+/** One call of a client. Times are in ms since the epoch. */
+export interface ClientCall {
+  /** Id of its trace. */
+  trace: string
+  operation: string
+  /** Equal for equal requests. */
+  request: string
+  /** Equal for requests that ask the same, if of another model or with other settings. */
+  question: string
+  /** Its number in the session: calls are numbered as they come. */
+  number: number
+  /** The number of the last call that had come when its answer ended. */
+  until: number
+  /** On the session's clock. */
+  began: number
+  ended: number
+  /** On the machine's clock; null for a call that was not made here. */
+  arrived: number | null
+  left: number | null
+  stream: boolean
+  outcome: OutcomeKind
+  status: number
+  code: string | null
+  /** How long its answer told the client to wait; null when it said nothing that this client could act on. */
+  wait: number | null
+  /** Attempts at providers. */
+  attempts: number
+  /** Whether a fault changed what the client got of a good answer. */
+  disturbed: boolean
+  mark: ClientMark
+}
+
+/** Timers of clients and ours round differently. */
+export const ROUNDING_MS = 10
+
+/**
+ * What a client may make of an answer: nothing more to do, worth repeating, never worth it, either of the two, or its own end of it.
+ */
+export type Nature = 'answered' | 'retryable' | 'final' | 'open' | 'cancelled'
+
+const RETRYABLE = new Set([408, 425, 429])
+/** Clients differ about these with good reasons. */
+const OPEN = new Set([409, 423, 424, 501, 505])
+/** A limit that no wait lifts: the account's at a provider, or one of ours. */
+const STANDING_LIMITS = new Set(['insufficient_quota', 'spending_limit', 'session_limit'])
+
+/** What a client may make of the answer to a call. */
+export function natureOf({ outcome, status, code }: Pick<ClientCall, 'outcome' | 'status' | 'code'>): Nature {
+  if (outcome === 'answered' || outcome === 'cancelled') return outcome
+  if (outcome !== 'refused' || status < 400) return 'retryable'
+  if (OPEN.has(status) || (code !== null && STANDING_LIMITS.has(code))) return 'open'
+  return RETRYABLE.has(status) || status >= 500 ? 'retryable' : 'final'
+}
+
+/** Whether a stream began well and then broke off or told an error. */
+export const brokeOff = ({ stream, outcome, status }: Pick<ClientCall, 'stream' | 'outcome' | 'status'>): boolean =>
+  stream && status === 200 && outcome !== 'answered' && outcome !== 'cancelled'
+
+/** Whether a call came when the answer of the other had ended: only then can it be its repetition. */
+export const isAfter = (again: ClientCall, first: ClientCall): boolean => again.number > first.until
+
+/** Milliseconds from the end of an answer to another call: a client waits on its own clock, or moves that of its session. */
+export function pauseBetween(first: ClientCall, again: ClientCall): number {
+  const passed = again.began - first.ended
+  return first.left === null || again.arrived === null ? passed : Math.max(passed, again.arrived - first.left)
+}
+
+/** Whether a wait is over when another call comes; a call that asks for none is always over. */
+export const keptWait = (first: ClientCall, again: ClientCall): boolean =>
+  first.wait === null || pauseBetween(first, again) >= first.wait - ROUNDING_MS
+
+/** Whether two calls ask for exactly the same. */
+export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>
+  one.request === other.request && one.operation === other.operation

@@ -1,0 +1,55 @@
+// What is to be said of a client, judged by what it did.
+import type { Finding, FindingKind } from '../contract/finding.ts'
+import { brokeOff, type ClientCall, natureOf } from './client-call.ts'
+import type { ClientEnd, StrayPath } from './kinds/define.ts'
+import { findingKinds } from './kinds/index.ts'
+import { type Pairing, pairCalls } from './pairing.ts'
+
+/** What a client is judged by. */
+export interface JudgeOptions {
+  /** Kinds that the scenario means to provoke. */
+  accept?: readonly FindingKind[]
+  /** Most attempts for one request, as the scenario says. */
+  maxAttempts?: number | undefined
+  strays?: readonly StrayPath[]
+  end?: ClientEnd
+}
+
+const MOST_TRACES = 20
+
+/** What was found, and which calls were taken for repetitions of which; calls come in the order in which they were made. */
+export function judgeClient(
+  calls: readonly ClientCall[],
+  { accept = [], maxAttempts, strays = [], end }: JudgeOptions = {},
+): { findings: Finding[]; pairing: Pairing } {
+  const accepted = new Set(accept)
+  const mayGiveUp = accepted.has('gave-up')
+  const costOf = (call: ClientCall): number => {
+    if (natureOf(call) !== 'retryable') return 0
+    if (brokeOff(call)) return end === 'badly' || accepted.has('swallowed') ? 0 : 1
+    return mayGiveUp ? 0 : 2
+  }
+  const pairing = pairCalls(calls, { mayGiveUp, costOf })
+  const behaviour = { calls, pairing, strays, accepted, maxAttempts, end }
+  const findings = findingKinds.flatMap(({ kind, find }) =>
+    find(behaviour).map(({ calls: shown, at, ...draft }): Finding => {
+      const [first] = shown
+      return {
+        kind,
+        severity: draft.severity,
+        accepted: accepted.has(kind),
+        message: draft.message,
+        operation: first?.operation ?? null,
+        count: draft.count,
+        traces: [...new Set(shown.map(({ trace }) => trace))].slice(0, MOST_TRACES),
+        at: first ? new Date(first.began).toISOString() : (at ?? null),
+        figures: draft.figures,
+      }
+    }),
+  )
+  return { findings, pairing }
+}
+
+/** Whether a finding makes a verdict fail. */
+export const failsVerdict = ({ severity, accepted }: Finding, strict: boolean): boolean =>
+  !accepted && (strict || severity === 'error')

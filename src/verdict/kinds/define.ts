@@ -1,0 +1,64 @@
+// What every kind of finding is: a look at what a client did.
+import type { Finding, FindingKind } from '../../contract/finding.ts'
+import type { ClientCall } from '../client-call.ts'
+import type { Pairing } from '../pairing.ts'
+
+/** Requests to one path that there is not. */
+export interface StrayPath {
+  method: string
+  path: string
+  count: number
+  /** ISO time of the first. */
+  at: string
+  /** The path that was probably meant. */
+  likely: string | null
+}
+
+/** How the client ended, as far as that is known: well, or with a complaint of its own. */
+export type ClientEnd = 'well' | 'badly' | undefined
+
+/** What a client did. */
+export interface Behaviour {
+  /** In the order in which they came. */
+  calls: readonly ClientCall[]
+  pairing: Pairing
+  strays: readonly StrayPath[]
+  /** Kinds that are no fault. */
+  accepted: ReadonlySet<FindingKind>
+  /** Most attempts for one request; a guess is made when it is not given. */
+  maxAttempts: number | undefined
+  end: ClientEnd
+}
+
+/** A finding before its evidence is written out. */
+export interface FindingDraft extends Pick<Finding, 'severity' | 'message' | 'figures'> {
+  /** The calls that show it. */
+  calls: readonly ClientCall[]
+  /** How often it happened. */
+  count: number
+  /** When it happened, for what left no traces. */
+  at?: string
+}
+
+/** One kind of finding. */
+export interface FindingDefinition {
+  kind: FindingKind
+  find(behaviour: Behaviour): FindingDraft[]
+}
+
+/** Calls for the same are one finding. */
+export const requestKey = ({ operation, request }: ClientCall): string => `${operation} ${request}`
+
+/** `1 call`, `2 calls`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** `once`, `3 times`. */
+export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
+
+/** What became of a call, in words. */
+export const endOf = ({ outcome, status }: ClientCall): string =>
+  outcome === 'refused' && status >= 400
+    ? `status ${status}`
+    : outcome === 'refused'
+      ? 'an error in the stream'
+      : outcome

@@ -1,0 +1,52 @@
+// early-retry: the client called again before the wait was over that it had been told.
+import { groupBy } from '../../lib/group-by.ts'
+import { type ClientCall, keptWait, natureOf, pauseBetween } from '../client-call.ts'
+import { runsOf, stepsOf, stretchesOf } from '../lanes.ts'
+import { type Behaviour, counted, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
+
+/** So many steps in a row are no chance, where nothing says that a call repeats the one before. */
+const STEPS_IN_A_ROW = 4
+
+export const earlyRetry: FindingDefinition = {
+  kind: 'early-retry',
+  find: (behaviour) => [...pairedEarly(behaviour), ...rowsOf(behaviour)],
+}
+
+const pairedEarly = ({ pairing }: Behaviour): FindingDraft[] =>
+  groupBy(pairing.early, ({ first }) => requestKey(first)).map((pairs) =>
+    draft(
+      pairs.map(({ first, again }) => [first, again]),
+      'error',
+    ),
+  )
+
+/** Loops that take no notice of any wait, where giving up is no fault and single calls may have nothing to do with each other. */
+function rowsOf({ calls, pairing }: Behaviour): FindingDraft[] {
+  const repeated = new Set(pairing.pairs.map(({ first }) => first))
+  const ignores = (first: ClientCall, again: ClientCall) =>
+    !repeated.has(first) && natureOf(first) === 'retryable' && !keptWait(first, again)
+  return runsOf(calls)
+    .flatMap((run) => stretchesOf(run, ignores))
+    .filter(({ length }) => length > STEPS_IN_A_ROW)
+    .map((row) => draft(stepsOf(row), 'warning'))
+}
+
+type Step = readonly [first: ClientCall, again: ClientCall]
+function draft(steps: readonly Step[], severity: 'error' | 'warning'): FindingDraft {
+  const waits = steps.map(([first, again]) => ({
+    told: first.wait ?? 0,
+    waited: Math.max(0, Math.round(pauseBetween(first, again))),
+  }))
+  const worst = waits.reduce((one, other) => (other.told - other.waited > one.told - one.waited ? other : one), {
+    told: 0,
+    waited: 0,
+  })
+  const often = steps.length === 1 ? '' : `; ${counted(steps.length, 'such call')}`
+  return {
+    severity,
+    message: `called again after ${worst.waited} ms, though the answer had said to wait ${worst.told} ms${often}`,
+    calls: steps.flat(),
+    count: steps.length,
+    figures: { retry_after_ms: worst.told, called_again_after_ms: worst.waited },
+  }
+}

@@ -1,0 +1,19 @@
+// not-cancelled: a request was repeated while the first try still went on, and that one was never cancelled.
+import { groupBy } from '../../lib/group-by.ts'
+import { goesOn } from '../pairing.ts'
+import { type FindingDefinition, requestKey, times } from './define.ts'
+
+export const notCancelled: FindingDefinition = {
+  kind: 'not-cancelled',
+  find: ({ pairing }) =>
+    groupBy(pairing.uncancelled, ({ first }) => requestKey(first)).map((pairs) => {
+      const longest = Math.round(Math.max(...pairs.map(({ first, again }) => goesOn(first, again))))
+      return {
+        severity: 'error',
+        message: `a request was repeated ${times(pairs.length)} while the one before went on; that was never cancelled and ran ${longest} ms longer`,
+        calls: pairs.flatMap(({ first, again }) => [first, again]),
+        count: pairs.length,
+        figures: { ran_on_ms: longest },
+      }
+    }),
+}

@@ -1,0 +1,73 @@
+// storm: the same request again and again while it fails, without pauses that grow.
+import { type ClientCall, keptWait, natureOf, pauseBetween } from '../client-call.ts'
+import { medianOf, pausesOf, runsOf, stretchesOf } from '../lanes.ts'
+import { type Behaviour, endOf, type FindingDefinition, type FindingDraft } from './define.ts'
+
+/** Pauses under this are short. */
+const SHORT_MS = 500
+/** So many calls are a storm: of one request that says so itself, and of equal ones that may be different requests. */
+const DECLARED_CALLS = 11
+const ALIKE_CALLS = 20
+/** A burst that is followed by another is many clients with a pause between; beyond this it is too many of them. */
+const LARGEST_BURST = 60
+
+export const storm: FindingDefinition = {
+  kind: 'storm',
+  find(behaviour) {
+    const seen = new Set<ClientCall>()
+    return [...declaredIn(behaviour), ...loopsIn(behaviour)].flatMap((calls) => {
+      if (calls.some((call) => seen.has(call))) return []
+      for (const call of calls) seen.add(call)
+      return [draft(calls)]
+    })
+  },
+}
+
+const fails = (call: ClientCall) => ['retryable', 'final'].includes(natureOf(call))
+/** A step without a pause, of a client that was not told how long to wait or takes no notice. */
+const hurries = (first: ClientCall, again: ClientCall) =>
+  fails(first) && pauseBetween(first, again) < SHORT_MS && (first.wait === null || !keptWait(first, again))
+
+function declaredIn({ pairing }: Behaviour): ClientCall[][] {
+  const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  return pairing.chains
+    .flatMap((chain) => stretchesOf(chain, (first, again) => declared.has(again) && hurries(first, again)))
+    .filter((stretch) => stretch.length >= DECLARED_CALLS && !grows(stretch))
+}
+
+const loopsIn = ({ calls }: Behaviour): ClientCall[][] =>
+  runsOf(calls).flatMap((run) => {
+    const stretches = stretchesOf(run, hurries)
+    return stretches.filter((stretch, index) => {
+      if (stretch.length < ALIKE_CALLS || grows(stretch)) return false
+      const next = stretches[index + 1]?.length ?? 0
+      return stretch.length > LARGEST_BURST || next < stretch.length / 2
+    })
+  })
+
+/** Whether the pauses at the end are longer than those at the beginning. */
+function grows(calls: readonly ClientCall[]): boolean {
+  const pauses = pausesOf(calls)
+  const third = Math.ceil(pauses.length / 3)
+  return medianOf(pauses.slice(-third)) > 2 * medianOf(pauses.slice(0, third)) + 20
+}
+
+function draft(calls: readonly ClientCall[]): FindingDraft {
+  const [first] = calls
+  const last = calls.at(-1)
+  const pauses = pausesOf(calls)
+  const took = Math.max(1, Math.round(last && first ? timeBetween(first, last) : 1))
+  const rate = Math.round(((calls.length - 1) / took) * 10_000) / 10
+  const pause = Math.round(medianOf(pauses))
+  const end = first ? endOf(first) : ''
+  return {
+    severity: 'error',
+    message: `the same request ${calls.length} times in ${took} ms (${rate} a second), with pauses of ${pause} ms that do not grow, though it failed (${end})`,
+    calls,
+    count: calls.length,
+    figures: { calls: calls.length, took_ms: took, per_second: rate, pause_ms: pause },
+  }
+}
+
+const timeBetween = (first: ClientCall, last: ClientCall): number =>
+  Math.max(last.began - first.began, (last.arrived ?? 0) - (first.arrived ?? 0))

@@ -1,0 +1,130 @@
+// Clients that misbehave in one known way each, among others that do not.
+import type { FindingKind } from '../../src/contract/finding.ts'
+import { addBystander } from './innocent-clients.ts'
+import {
+  createClient,
+  createWorld,
+  type Day,
+  declares,
+  type Fate,
+  type Luck,
+  luckOf,
+  type Manner,
+  mannerOf,
+  OK,
+  type World,
+} from './simulated-clients.ts'
+
+interface Loop {
+  manner: Manner
+  /** The fates of its calls, one after the other. */
+  fates: readonly Fate[]
+  pause(repeat: number, before: Fate): number
+}
+
+/** One request, repeated as long as there are fates. */
+function loop(world: World, luck: Luck, { manner, fates, pause }: Loop): void {
+  const client = createClient(world, manner, luck)
+  const key = client.newKey()
+  const attempt = (repeat: number): void => {
+    const fate = fates[repeat]
+    if (!fate) return
+    client.call({ request: 'guilty', question: 'guilty', repeat, key }, fate, (how) =>
+      world.after(pause(repeat + 1, how), () => attempt(repeat + 1)),
+    )
+  }
+  world.after(luck.between(0, 3000), () => attempt(0))
+}
+
+const unavailable: Fate = { outcome: 'refused', status: 503 }
+const many = (count: number, fate: Fate): Fate[] => Array.from({ length: count }, () => fate)
+const declaring = (luck: Luck): Manner => ({ ...mannerOf(luck), marks: luck.one('count', 'key', 'both') })
+const politely = (luck: Luck) => (repeat: number, before: Fate) =>
+  (before.wait ?? 0) + luck.between(300, 600) * 2 ** repeat
+
+/** How each kind is planted; what it returns goes with the day. */
+export const plants: Record<Exclude<FindingKind, 'wrong-address'>, (world: World, luck: Luck) => Partial<Day>> = {
+  'early-retry'(world, luck) {
+    const wait = luck.one(500, 1000, 2000, 20_000)
+    const fates = [...many(luck.whole(1, 4), { outcome: 'refused', status: luck.one(429, 503), wait }), OK]
+    const manner = mannerOf(luck)
+    // Calls of no mark on connections of their own that come at once may be many clients.
+    const shortest = manner.connections === 'fresh' && !declares(manner) ? 80 : 0
+    loop(world, luck, { manner, fates, pause: () => Math.max(shortest, luck.between(0, 0.8) * wait) })
+    return {}
+  },
+  storm(world, luck) {
+    const pause = luck.one(0, 1, 20, 100, 300)
+    const fate = luck.one<Fate>(
+      unavailable,
+      { outcome: 'disconnected', status: 0 },
+      { outcome: 'refused', status: 429, wait: 5000 },
+    )
+    const fates = [...many(luck.whole(25, 80), fate), ...(luck.chance(0.5) ? [OK] : [])]
+    // A loop in one program: its calls are on one connection, or on new ones one after the other.
+    const manner = mannerOf(luck)
+    loop(world, luck, {
+      manner: fate.outcome === 'disconnected' ? { ...manner, connections: 'none' } : manner,
+      fates,
+      pause: () => pause * luck.between(0.9, 1.1),
+    })
+    return { accept: luck.one<FindingKind[]>([], ['gave-up']) }
+  },
+  'gave-up'(world, luck) {
+    const fate = luck.one<Fate>(
+      unavailable,
+      { outcome: 'refused', status: 429, wait: 1000 },
+      { outcome: 'timed out', status: 504 },
+      { outcome: 'disconnected', status: 0 },
+    )
+    loop(world, luck, { manner: mannerOf(luck), fates: many(luck.whole(1, 4), fate), pause: politely(luck) })
+    return {}
+  },
+  swallowed(world, luck) {
+    const fate: Fate = {
+      outcome: luck.one('disconnected', 'refused', 'timed out', 'unreadable'),
+      status: 200,
+      stream: true,
+    }
+    loop(world, luck, { manner: mannerOf(luck), fates: [fate], pause: () => 0 })
+    return { end: luck.one('well', undefined) }
+  },
+  'ignored-status'(world, luck) {
+    const manner = mannerOf(luck)
+    const count = declares(manner) ? luck.whole(2, 5) : luck.whole(4, 8)
+    const fates = many(count, { outcome: 'refused', status: luck.one(400, 401, 403, 422) })
+    const base = luck.between(200, 1000)
+    const growth = luck.one(1, 2)
+    loop(world, luck, { manner, fates, pause: (repeat) => base * growth ** repeat })
+    return {}
+  },
+  amplification(world, luck) {
+    const attempts = luck.whole(4, 6)
+    const count = luck.whole(5, 8)
+    const fates = [...many(count, { ...unavailable, attempts }), { ...OK, attempts }]
+    loop(world, luck, { manner: mannerOf(luck), fates, pause: politely(luck) })
+    return luck.chance(0.5) ? { maxAttempts: luck.whole(3, 20) } : {}
+  },
+  'not-cancelled'(world, luck) {
+    const client = createClient(world, declaring(luck), luck)
+    const key = client.newKey()
+    const lasts = luck.between(3000, 20_000)
+    const patience = luck.between(100, 1500)
+    const call = (repeat: number, fate: Fate) =>
+      client.call({ request: 'guilty', question: 'guilty', repeat, key }, fate, () => {})
+    world.after(luck.between(0, 2000), () => {
+      call(0, { ...OK, lasts })
+      world.after(patience, () => call(1, OK))
+    })
+    return {}
+  },
+}
+
+/** A day on which one client misbehaves, with up to two that do not. */
+export function guiltyDay(kind: keyof typeof plants, seed: number): Day {
+  const luck = luckOf(seed)
+  const world = createWorld(luck)
+  const more = plants[kind](world, luck)
+  for (let number = luck.whole(0, 2); number > 0; number--) addBystander(world, luck, number)
+  return { calls: world.run(), accept: [], end: undefined, ...more }
+}

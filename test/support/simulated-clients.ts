@@ -1,0 +1,186 @@
+// Clients, a server and a network in memory, on a time of their own: what a judge of clients is held to.
+import type { FindingKind } from '../../src/contract/finding.ts'
+import type { ClientCall } from '../../src/verdict/client-call.ts'
+
+/** Chance that a seed decides. */
+export function luckOf(seed: number) {
+  let state = (seed * 2654435761) >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const between = (low: number, high: number) => low + next() * (high - low)
+  return {
+    next,
+    between,
+    whole: (low: number, high: number) => Math.floor(between(low, high + 1)),
+    one: <Item>(...items: readonly [Item, ...Item[]]): Item => items[Math.floor(next() * items.length)] ?? items[0],
+    chance: (probability: number) => next() < probability,
+  }
+}
+export type Luck = ReturnType<typeof luckOf>
+
+/** What the server makes of a call. */
+export interface Fate {
+  outcome: ClientCall['outcome']
+  status: number
+  code?: string
+  wait?: number
+  stream?: boolean
+  attempts?: number
+  /** How long it takes. */
+  lasts?: number
+}
+export const OK: Fate = { outcome: 'answered', status: 200 }
+
+/** What a client sends. */
+export interface Sent {
+  request: string
+  question: string
+  retry: number | null
+  key: string | null
+  connection: string | null
+}
+
+interface Event {
+  at: number
+  run(): void
+}
+
+/** A server that numbers calls as they come; time goes on when nothing else can. */
+export function createWorld(luck: Luck) {
+  const events: Event[] = []
+  const calls: ClientCall[] = []
+  let now = 0
+  let connections = 0
+  const after = (ms: number, run: () => void) => {
+    const event = { at: now + ms, run }
+    let index = events.length
+    while (index > 0 && (events[index - 1]?.at ?? 0) > event.at) index--
+    events.splice(index, 0, event)
+  }
+  // Most networks are fast; some are not.
+  const slow = luck.one(0, 1, 1, 5, 25)
+  const lag = () => luck.next() * slow
+  return {
+    calls,
+    after,
+    now: () => now,
+    newConnection: () => `c${++connections}`,
+    /** Sends a call; the client is told how it ended. Its own end of it can come first. */
+    send(sent: Sent, fate: Fate, done: (fate: Fate) => void): { cancel(): void } {
+      let over = false
+      let gone = false
+      let call: ClientCall | undefined
+      const end = (how: Fate) => {
+        if (!call || over) return
+        over = true
+        Object.assign(call, {
+          ended: now,
+          until: calls.length,
+          outcome: how.outcome,
+          status: how.status,
+          code: how.code ?? null,
+          wait: how.wait ?? null,
+          stream: how.stream ?? false,
+          attempts: how.attempts ?? 1,
+        })
+        if (!gone) after(lag(), () => gone || done(how))
+      }
+      after(lag(), () => {
+        const { retry, key, connection, ...asked } = sent
+        call = {
+          ...asked,
+          trace: `t${calls.length + 1}`,
+          operation: 'chat.completions',
+          number: calls.length + 1,
+          until: Number.POSITIVE_INFINITY,
+          began: now,
+          ended: now,
+          arrived: null,
+          left: null,
+          stream: false,
+          outcome: 'cancelled',
+          status: 499,
+          code: null,
+          wait: null,
+          attempts: 1,
+          disturbed: false,
+          mark: { retry, key, connection },
+        }
+        calls.push(call)
+        after(fate.lasts ?? luck.next() * 3, () => end(fate))
+      })
+      return {
+        cancel() {
+          gone = true
+          after(lag(), () => end({ outcome: 'cancelled', status: 499 }))
+        },
+      }
+    },
+    /** Plays until nobody has anything to do. */
+    run(): readonly ClientCall[] {
+      for (let event = events.shift(); event; event = events.shift()) {
+        now = event.at
+        event.run()
+      }
+      return calls
+    },
+  }
+}
+export type World = ReturnType<typeof createWorld>
+
+/** How a client makes itself known, and how its calls travel. */
+export interface Manner {
+  marks: 'count' | 'key' | 'both' | 'always 0' | 'none'
+  connections: 'pool' | 'fresh' | 'none'
+}
+export const mannerOf = (luck: Luck): Manner => ({
+  marks: luck.one('count', 'key', 'both', 'always 0', 'none', 'none'),
+  connections: luck.one('pool', 'pool', 'fresh', 'none'),
+})
+export const declares = ({ marks }: Manner): boolean => marks === 'count' || marks === 'key' || marks === 'both'
+
+/** The calls of one client: what it knows of its own connections and repetitions. */
+export function createClient(world: World, manner: Manner, luck: Luck) {
+  const idle: string[] = []
+  let keys = 0
+  const name = Math.floor(luck.next() * 1e9)
+  const connect = () => {
+    if (manner.connections === 'none') return null
+    return (manner.connections === 'pool' ? idle.pop() : undefined) ?? world.newConnection()
+  }
+  return {
+    newKey: () => `${name}:${++keys}`,
+    call(
+      asked: { request: string; question: string; repeat: number; key: string },
+      fate: Fate,
+      done: (fate: Fate) => void,
+    ) {
+      const connection = connect()
+      const { marks } = manner
+      const sent: Sent = {
+        request: asked.request,
+        question: asked.question,
+        retry: marks === 'count' || marks === 'both' ? asked.repeat : marks === 'always 0' ? 0 : null,
+        key: marks === 'key' || marks === 'both' ? asked.key : null,
+        connection,
+      }
+      return world.send(sent, fate, (how) => {
+        // What is reset or closed is used no more.
+        if (connection !== null && how.outcome !== 'disconnected') idle.push(connection)
+        done(how)
+      })
+    },
+  }
+}
+
+/** What one simulated day is judged with. */
+export interface Day {
+  calls: readonly ClientCall[]
+  accept: readonly FindingKind[]
+  end: 'well' | 'badly' | undefined
+  maxAttempts?: number
+}

@@ -1,0 +1,68 @@
+// Nobody who behaves well is accused, and whoever does not is found: thousands of simulated clients before the judge.
+import { describe, expect, test } from 'bun:test'
+import type { Finding, FindingKind } from '../src/contract/finding.ts'
+import { judgeClient } from '../src/verdict/findings.ts'
+import { guiltyDay, plants } from './support/guilty-clients.ts'
+import { innocentDay } from './support/innocent-clients.ts'
+import type { Day } from './support/simulated-clients.ts'
+
+const INNOCENT = 10_000
+const GUILTY = 1_000
+
+const judge = ({ calls, accept, end, maxAttempts }: Day): Finding[] =>
+  judgeClient(calls, { accept, end, maxAttempts }).findings.filter(({ accepted }) => !accepted)
+const seedsUpTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+test(`none of ${INNOCENT} well-behaved days has a finding`, () => {
+  let calls = 0
+  const accused = seedsUpTo(INNOCENT).flatMap((seed) => {
+    const day = innocentDay(seed)
+    calls += day.calls.length
+    return judge(day).map(({ kind, message }) => ({ seed, kind, message }))
+  })
+  expect(accused.slice(0, 3)).toEqual([])
+  // The days are full: a judge of nothing accuses nobody.
+  expect(calls).toBeGreaterThan(10 * INNOCENT)
+})
+
+describe(`each of ${GUILTY} days with a fault has its finding`, () => {
+  test.each(Object.keys(plants) as (keyof typeof plants)[])('%s', (kind) => {
+    const missed = seedsUpTo(GUILTY).filter((seed) => !judge(guiltyDay(kind, seed)).some((one) => one.kind === kind))
+    expect(missed.slice(0, 3)).toEqual([])
+  })
+
+  test('wrong-address', () => {
+    const missed = seedsUpTo(GUILTY).filter((seed) => {
+      const { calls, accept, end } = innocentDay(seed)
+      const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
+      const strays = [
+        { ...path, path: '/v1/chat/completions', likely: '/v2/router/chat/completions' },
+        { ...path, path: '/favicon.ico', likely: null },
+      ]
+      const found = judgeClient(calls, { accept, end, strays }).findings.filter(({ kind }) => kind === 'wrong-address')
+      return found.length !== 1 || found[0]?.severity !== 'error'
+    })
+    expect(missed).toEqual([])
+  })
+})
+
+test('a day with one fault has no finding that its client does not explain', () => {
+  // What else may follow from the fault itself: who is refused for ever and stops has given up as well.
+  const beside: Record<string, FindingKind[]> = {
+    storm: ['early-retry', 'gave-up', 'amplification'],
+    'early-retry': [],
+    'ignored-status': [],
+    amplification: [],
+    'not-cancelled': [],
+    swallowed: [],
+    'gave-up': [],
+  }
+  const accused = (Object.keys(plants) as (keyof typeof plants)[]).flatMap((kind) =>
+    seedsUpTo(GUILTY).flatMap((seed) =>
+      judge(guiltyDay(kind, seed))
+        .filter((one) => one.kind !== kind && !beside[kind]?.includes(one.kind))
+        .map((one) => ({ plant: kind, seed, kind: one.kind, message: one.message })),
+    ),
+  )
+  expect(accused.slice(0, 3)).toEqual([])
+})
