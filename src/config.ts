@@ -64,15 +64,19 @@ function refuseUnknownVariables(environment: Record<string, string | undefined>)
 }
 
 /** The environment of a program that shall call us: its own, with the variables that clients of model APIs read. */
-export const clientEnvironment = (url: string, session: string): Record<string, string | undefined> => {
-  const token = `session:${session}`
-  const prefix = `${url}/s/${session}`
+export const clientEnvironment = (
+  url: string,
+  session: string,
+  allowed?: string,
+): Record<string, string | undefined> => {
+  // The token alone says the session, so that a program with tokens of its own has sessions of its own.
+  const token = allowed === undefined ? `session:${session}` : `${allowed}#session:${session}`
   return {
     ...process.env,
-    OPENAI_BASE_URL: `${prefix}/v2/router`,
-    OPENAI_API_BASE: `${prefix}/v2/router`,
+    OPENAI_BASE_URL: `${url}/v2/router`,
+    OPENAI_API_BASE: `${url}/v2/router`,
     OPENAI_API_KEY: token,
-    ANTHROPIC_BASE_URL: prefix,
+    ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: token,
     UNDERSTUDY_URL: url,
     UNDERSTUDY_TOKEN: token,

@@ -20,6 +20,7 @@ import { once } from './lib/once.ts'
 import { addProviders } from './providers/catalogue.ts'
 import type { SeedFile } from './resources/seed-file.ts'
 import type { Scenario } from './scenarios/engine.ts'
+import type { ScenarioSource } from './scenarios/load.ts'
 import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
 import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
@@ -54,20 +55,26 @@ const operationNames = () => allOperations().map(({ name }) => name)
 const fixturesOf = (paths: readonly string[]): FixtureSet =>
   paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
 
-/**
- * Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds.
- * @param instead answers attempts in place of the backend that the configuration names
- */
-export function createUnderstudy(config: Config, report: (error: unknown) => void, instead?: Backend): Understudy {
+/** What takes the place of something that the configuration names. */
+export interface Replacements {
+  /** Answers attempts. */
+  backend?: Backend | undefined
+  /** Scenarios, the first of which every session begins with. */
+  scenarios?: readonly ScenarioSource[] | undefined
+}
+
+/** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds. */
+export function createUnderstudy(config: Config, report: (error: unknown) => void, instead: Replacements = {}): Understudy {
   const { fixtures, warnings } = fixturesOf(config.fixtures)
   const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
   const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const spending = mode === 'forward' ? spendingOf(config) : undefined
-  const backend = instead ?? (spending ? forwarded(config, fixtureAnswers, spending) : fixtureAnswers)
+  const backend = instead.backend ?? (spending ? forwarded(config, fixtureAnswers, spending) : fixtureAnswers)
   addProviders(forwarding.named)
-  const given = config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
+  const named = () => config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
+  const given = instead.scenarios ?? named()
   const runs = createRuns(given)
   const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
   const clock = given[0]?.scenario.clock ?? config.clock

@@ -18,7 +18,7 @@ const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({
   ...{ first_content_ms: null, duration_ms: 0, outcome: 'answered', status: 200, request_id: null, error: null },
   ...more,
 })
-const shown = (more: Partial<TraceRecord>) => waterfall(traceOf(more), plain).join('\n')
+const shown = (more: Partial<TraceRecord>) => waterfall(traceOf(more), plain, 120).join('\n')
 
 test('retries, a fallback, waits and faults over time', () => {
   const attempts = [
@@ -95,14 +95,14 @@ test('a call that was refused at once has nothing to show', () => {
 
 test('an attempt that took no time is still seen, at the end of the axis too', () => {
   const attempts = [attempt({}), attempt({ number: 2, why: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
-  const [, , first, second] = waterfall(traceOf({ attempts, duration_ms: 60_000 }), plain)
+  const [, , first, second] = waterfall(traceOf({ attempts, duration_ms: 60_000 }), plain, 120)
   expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} answered 200 in 0 ms`)
   expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ answered 200 in 0 ms, after 60.0 s`)
 })
 
 test('colours are asked for, and stand around the texts alone', () => {
   const attempts = [attempt({ duration_ms: 5, outcome: 'refused', status: 500, error: 'no' })]
-  const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), (format, text) => `<${format}>${text}</>`)
+  const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), (format, text) => `<${format}>${text}</>`, 120)
   expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>refused 500 in 5 ms</>`)
   expect(painted.join('\n').replaceAll(/<\/?\w*>/g, '')).toBe(shown({ attempts, duration_ms: 5 }))
 })

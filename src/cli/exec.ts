@@ -1,127 +1,102 @@
 // understudy exec: runs a command, such as a test suite, against a server of its own, and says what really happened.
-
-import { writeFileSync } from 'node:fs'
-import { constants } from 'node:os'
+import { accessSync, constants, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
-import { type Config, ConfigError, clientEnvironment, readConfig } from '../config.ts'
+import { type Config, ConfigError, readConfig } from '../config.ts'
 import { FileError } from '../contract/source.ts'
-import type { Verification } from '../contract/verification.ts'
-import { createUnderstudy, type Understudy } from '../deps.ts'
-import type { Scenario } from '../scenarios/engine.ts'
-import { fixedSource, openScenario } from '../scenarios/load.ts'
-import { junit, reportLines, type SuiteRun } from './report.ts'
-import { listen, report } from './serve.ts'
+import { parseDuration } from '../lib/units.ts'
+import { junit } from './junit.ts'
+import { refuseOpenHost } from './listen.ts'
+import { runLines } from './report.ts'
+import { addSettingFlags, repeated, settingsByKey } from './setting-flags.ts'
+import { runSuite } from './suite.ts'
+import { exitCodeOf, runAsJson, type SuiteRun } from './suite-run.ts'
 
-/** An expectation is not met, although the command ended well. */
-const NOT_AS_EXPECTED = 3
-const list = (value: string, all: string[] | undefined) => [...(all ?? []), value]
-
-interface Options {
-  scenario?: string[]
+interface Options extends Record<string, unknown> {
   seed?: string[]
-  fixtures?: string[]
-  config?: string
+  timeout?: string
+  db?: string
   junit?: string
   json?: boolean
 }
 
+/** Settings whose flags mean something else here, or nothing. */
+const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file']
+
 export function execCommand(): Command {
-  return new Command('exec')
-    .description('run a command against a server of its own, and say what was exercised')
+  const command = new Command('exec')
+    .description('run a command against a server of its own, and say what was exercised and what went wrong')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
     .option(
       '--scenario <NAME>',
-      'what goes wrong: a shipped name or a file; repeatable, the command runs once for each',
-      list,
+      'what goes wrong, in every session: a shipped name or a file; repeatable, the command runs once for each',
+      repeated,
     )
-    .option('--seed <NUMBER>', 'seed of ids and chance; repeatable, the command runs once for each', list)
-    .option('--fixtures <DIR>', 'fixture file or folder, tried before the embedded ones; repeatable', list)
-    .option('--config <FILE>', 'settings file (default: understudy.yaml, when there is one)')
+    .option('--seed <NUMBER>', 'seed of ids and chance; repeatable, the command runs once for each', repeated)
+    .option('--timeout <TIME>', 'how long the command may take, such as 10m; it is then ended, with exit code 124')
+    .option('--strict', 'warnings are errors')
+    .option('--db <FILE>', 'keep the calls in this file, for understudy trace --db FILE')
     .option('--junit <FILE>', 'write the verdicts as JUnit XML')
     .option('--json', 'print the reports as one line of JSON, the last one')
-    .addHelpText('after', '\nThe exit code is that of the command; 3 when only an expectation is not met.')
+    .option('--port <NUMBER>', 'port to listen on (default: a free one)')
+  addSettingFlags(command, OWN)
+  return command
+    .addHelpText(
+      'after',
+      '\nThe exit code is that of the command; 3 when only its verdict is bad: an error was found, or an expectation is not met.',
+    )
     .action(exec)
 }
 
 async function exec(command: string[], options: Options): Promise<void> {
-  const { scenario, fixtures, config: file } = options
-  const given = { scenario, fixtures, config: file }
-  const read = readConfig(given)
-  const config: Config = { ...read, db: ':memory:', host: undefined, port: 0, token: [], tokens: {} }
-  const seeds = (options.seed ?? [undefined]).map(seedOf)
-  const understudy = createUnderstudy({ ...config, scenario: [] }, report)
-  const scenarios = config.scenario.map((name) => openScenario(name, report).scenario)
-  const servers = await listen(config, understudy)
-  const url = `http://127.0.0.1:${servers[0]?.port}`
-  const runs: SuiteRun[] = []
-  for (const played of scenarios.length > 0 ? scenarios : [undefined]) {
-    for (const seed of seeds) runs.push(await runOnce(command, { understudy, url, scenario: played, seed }))
-  }
-  await Promise.all(servers.map((server) => server.stop(true)))
-  understudy.sessions.close()
-  tell(runs, options)
-  const failed = runs.find(({ code }) => code !== 0)
-  process.exit(failed?.code ?? (runs.every((one) => one.report.ok) ? 0 : NOT_AS_EXPECTED))
+  const { db, junit: file, json, timeout } = options
+  const config = configOf(options)
+  if (file !== undefined) refuseUnwritable(file)
+  const runs = await runSuite(command, {
+    ...{ config, db, scenarios: config.scenario, seeds: (options.seed ?? []).map(seedOf) },
+    timeout: timeout === undefined ? undefined : durationOf(timeout),
+  })
+  print(runs, json === true)
+  if (file !== undefined) writeFileSync(file, junit(runs))
+  process.exit(exitCodeOf(runs))
 }
 
-function seedOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
+/** The settings as for serve, but nothing of a server that runs beside: where it listens, its database and its tokens. */
+function configOf(options: Options): Config {
+  const { seed: _, db: _db, json: _json, ...flags } = settingsByKey(options)
+  const read = readConfig(flags)
+  const config: Config = {
+    ...read,
+    ...{ db: ':memory:', json: false, ready_file: undefined },
+    port: flags.port === undefined ? 0 : read.port,
+    host: flags.host === undefined ? undefined : read.host,
+    token: flags.token === undefined ? [] : read.token,
+  }
+  refuseOpenHost(config)
+  return config
+}
+
+function seedOf(text: string): number {
   if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
   throw new ConfigError(`--seed ${JSON.stringify(text)} is not valid: it must be a whole number from 0`)
 }
 
-interface Place {
-  understudy: Understudy
-  url: string
-  scenario: Scenario | undefined
-  seed: number | undefined
+function durationOf(text: string): number {
+  const ms = /[a-z]/i.test(text) ? parseDuration(text) : undefined
+  if (ms !== undefined && ms > 0) return ms
+  throw new ConfigError(`--timeout ${JSON.stringify(text)} is not valid: it must be a time such as 90s or 10m`)
 }
 
-/** Runs the command in a session of its own. */
-async function runOnce(command: readonly string[], { understudy, url, scenario, seed }: Place): Promise<SuiteRun> {
-  const { sessions, runs, app } = understudy
-  // The name is part of all chance: the same scenario and seed get the same one.
-  const label = [scenario?.name ?? 'no scenario', ...(seed === undefined ? [] : [`seed ${seed}`])].join(', ')
-  const session = sessions.create(label.replace(/[^\w.-]+/g, '-').slice(0, 64), { seed, clock: scenario?.clock })
-  if (scenario) runs.start(session, fixedSource(seed === undefined ? scenario : { ...scenario, seed }))
-  const code = await runChild(command, clientEnvironment(url, session.name))
-  const headers = { 'x-understudy-session': session.name }
-  // What the command had under way when it ended is over in a moment.
-  const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s`, { headers }))
-  return { name: label, code, report: (await answer.json()) as Verification }
-}
-
-/** Exit code of a command that runs as if it had been typed; signals reach it. */
-async function runChild(command: readonly string[], env: Record<string, string | undefined>): Promise<number> {
-  let child: Bun.Subprocess
+/** Found out before the command runs, which may take long. */
+function refuseUnwritable(file: string): void {
   try {
-    child = Bun.spawn([...command], { env, stdin: 'inherit', stdout: 'inherit', stderr: 'inherit' })
-  } catch {
-    throw new ConfigError(`${JSON.stringify(command[0])} cannot be run: there is no such program`)
+    accessSync(dirname(resolve(file)), constants.W_OK)
+  } catch (error) {
+    throw new FileError(`--junit ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
   }
-  const passOn = (signal: NodeJS.Signals) => child.kill(signal)
-  process.on('SIGINT', passOn)
-  process.on('SIGTERM', passOn)
-  await child.exited
-  process.off('SIGINT', passOn)
-  process.off('SIGTERM', passOn)
-  return child.exitCode ?? 128 + (child.signalCode ? constants.signals[child.signalCode as NodeJS.Signals] : 0)
 }
 
-function tell(runs: readonly SuiteRun[], { json, junit: file }: Options): void {
-  if (file !== undefined) {
-    try {
-      writeFileSync(file, junit(runs))
-    } catch (error) {
-      throw new FileError(`--junit ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
-    }
-  }
-  if (json) {
-    console.log(JSON.stringify({ runs }))
-    return
-  }
-  for (const { name, code, report: found } of runs) {
-    const verdict = code !== 0 ? `the command failed with ${code}` : found.ok ? 'as expected' : 'NOT as expected'
-    console.log(['', `Understudy: ${name}: ${verdict}`, ...reportLines(found)].join('\n'))
-  }
+function print(runs: readonly SuiteRun[], json: boolean): void {
+  if (json) console.log(JSON.stringify({ runs: runs.map(runAsJson) }))
+  else for (const run of runs) console.log(['', ...runLines(run)].join('\n'))
 }

@@ -9,8 +9,11 @@ import { createUnderstudy } from '../deps.ts'
 import { loadShipped, openScenario } from '../scenarios/load.ts'
 import { builtInCalls, stepOf } from './built-in-calls.ts'
 import { ServerError } from './errors.ts'
+import { report } from './listen.ts'
+import { MANY_CALLS, overviewLines } from './overview.ts'
 import { paint, reportLines } from './report.ts'
-import { report } from './serve.ts'
+import { NOT_AS_EXPECTED } from './suite-run.ts'
+import { drawingWidth } from './terminal.ts'
 import { waterfall } from './waterfall.ts'
 
 interface Options {
@@ -33,6 +36,7 @@ export function rehearseCommand(): Command {
     .option('--token <TOKEN>', 'a token that may call that server')
     .option('--calls <NUMBER>', 'how many calls to make', String(STANDARD_CALLS))
     .option('--json', 'print the traces and the report as JSON')
+    .addHelpText('after', '\nThe exit code is 3 when an expectation of the scenario is not met.')
     .action(rehearse)
 }
 
@@ -81,7 +85,8 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
   const { data } = (await ask(`/s/${session}/_understudy/traces?limit=${number}`)) as { data: TraceRecord[] }
   const found = (await ask(`/s/${session}/_understudy/verify`)) as Verification
   close()
-  tell(data.reverse(), found, options)
+  print(data.reverse(), found, options)
+  if (found.expectations.some(({ met }) => !met)) process.exitCode = NOT_AS_EXPECTED
 }
 
 /** A server in this process, without a socket. */
@@ -118,12 +123,14 @@ async function json(response: Response): Promise<unknown> {
   return body
 }
 
-function tell(traces: readonly TraceRecord[], found: Verification, options: Options): void {
+function print(traces: readonly TraceRecord[], found: Verification, options: Options): void {
   if (options.json) {
     console.log(JSON.stringify({ traces, report: found }))
     return
   }
-  for (const trace of traces) console.log([headline(trace), ...waterfall(trace, paint), ''].join('\n'))
+  const width = drawingWidth()
+  if (traces.length >= MANY_CALLS) console.log([...overviewLines(traces, { paint, width }), ''].join('\n'))
+  for (const trace of traces) console.log([headline(trace), ...waterfall(trace, paint, width), ''].join('\n'))
   console.log([`Understudy: ${found.scenario}`, ...reportLines(found)].join('\n'))
 }
 

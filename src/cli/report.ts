@@ -1,6 +1,8 @@
-// A verification as people read it, and as JUnit XML, which CI systems read.
+// What a judge says of sessions, as people read it.
 import { styleText } from 'node:util'
-import type { Verification } from '../contract/verification.ts'
+import type { Paths, RuleReport, Verification } from '../contract/verification.ts'
+import { lengthOf } from './overview.ts'
+import { type Finding, findingsOf, isAsExpected, type SuiteRun } from './suite-run.ts'
 
 /** A number with its noun, such as `2 calls`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
@@ -10,47 +12,138 @@ export const paint = (format: Parameters<typeof styleText>[0], text: string): st
   styleText(format, text, { stream: process.stdout })
 const good = (text: string) => paint('green', text)
 const bad = (text: string) => paint('red', text)
+const line = (title: string, text: string) => `  ${paint('bold', title.padEnd(14))}${text}`
+const indented = (text: string) => `  ${text}`
 
-/** The report on a session, as lines. */
-export function reportLines(report: Verification): string[] {
-  const { calls, attempts, paths, rules, expectations } = report
-  const taken = Object.entries(paths).filter(([, times]) => times > 0)
-  const never = Object.entries(paths).filter(([, times]) => times === 0)
-  const line = (title: string, text: string) => `  ${paint('bold', title.padEnd(14))}${text}`
+/** The report on a run of a command: its sessions together, then each by name, those that broke first. */
+export function runLines(run: SuiteRun): string[] {
+  const { name, code, ok, sessions, strict, findings, took_ms: took, timed_out: timedOut, stopped, db } = run
+  const broken = sessions.filter((one) => !isAsExpected(one, strict)).length
+  const several = sessions.length > 1
+  const share = several && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} broke` : ''
+  const failed = timedOut ? `the command was ended after ${lengthOf(took)}` : `the command failed with ${code}`
+  const verdict = `${code !== 0 ? failed : ok ? 'as expected' : 'NOT as expected'}${share}`
+  const [only] = sessions
+  return [
+    `Understudy: ${name}: ${verdict}${stopped ? ' (stopped early)' : ''}`,
+    ...(several ? [line('sessions', String(sessions.length))] : []),
+    ...(several || !only ? togetherLines(sessions) : reportLines(only, strict)),
+    ...findings.map((finding) => findingLine(finding, strict)),
+    ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
+    ...(db === null ? [] : [line('kept', `understudy trace --db ${db} list`)]),
+  ]
+}
+/** The report on one session, as lines. */
+export const reportLines = (report: Verification, strict = false): string[] => [
+  ...togetherLines([report]),
+  ...judgedLines(report, strict),
+]
+
+/** One session among others: what is wrong with it, or that nothing is. */
+function sessionLines(report: Verification, strict: boolean): string[] {
+  const { session, calls } = report
+  if (isAsExpected(report, strict)) {
+    const warnings = findingsOf(report).filter(({ accepted }) => !accepted)
+    return [
+      line('session', `${session}: ${good('as expected')}, ${count(calls, 'call')}`),
+      ...warnings.map((finding) => indented(findingLine(finding, strict))),
+    ]
+  }
+  const lines = judgedLines({ ...report, expectations: report.expectations.filter(({ met }) => !met) }, strict)
+  return [line('session', `${session}: ${bad('NOT as expected')}, ${count(calls, 'call')}`), ...lines.map(indented)]
+}
+
+/** Findings and expectations. */
+const judgedLines = (report: Verification, strict: boolean): string[] => [
+  ...findingsOf(report).map((finding) => findingLine(finding, strict)),
+  ...report.expectations.map(({ expected, actual, met }) =>
+    line('expected', `${expected} ${met ? good('ok') : bad(`NOT MET: ${actual}`)}`),
+  ),
+]
+
+const MOST_TRACES = 3
+function findingLine({ kind, severity, message, traces, accepted }: Finding, strict: boolean): string {
+  const shown = traces.slice(0, MOST_TRACES).join(', ')
+  const more = traces.length > MOST_TRACES ? ` and ${traces.length - MOST_TRACES} more` : ''
+  const evidence = traces.length > 0 ? paint('dim', ` (${shown}${more})`) : ''
+  const title = accepted ? 'accepted' : severity
+  const text = accepted ? kind : severity === 'error' || strict ? bad(kind) : paint('yellow', kind)
+  return line(title, `${text}: ${message}${evidence}`)
+}
+
+/** What sessions have in common: what was exercised, and what became of the rules. */
+function togetherLines(reports: readonly Verification[]): string[] {
+  const sum = (of: (report: Verification) => number) => reports.reduce((total, one) => total + of(one), 0)
+  const paths = Object.keys(reports[0]?.paths ?? {}).map(
+    (path) => [path, sum((one) => one.paths[path as keyof Paths])] as const,
+  )
+  const taken = paths.filter(([, times]) => times > 0)
+  const never = paths.filter(([, times]) => times === 0)
+  const calls = sum((one) => one.calls)
   return [
     line(
       'calls',
-      calls === 0 ? bad('none: was the address of this server used?') : `${calls}, ${count(attempts, 'attempt')}`,
+      calls === 0
+        ? bad('none')
+        : `${calls}, ${count(
+            sum((one) => one.attempts),
+            'attempt',
+          )}`,
     ),
     line('exercised', taken.map(([path, times]) => `${path} (${times})`).join(', ') || 'nothing'),
     line('not exercised', never.map(([path]) => path).join(', ') || 'nothing'),
-    ...rules.map((rule) => line('rule', ruleText(rule))),
-    ...waitLines(report).map((text) => line('waits', text)),
-    ...cancelledLines(report).map((text) => line('cancelled', text)),
-    ...fixtureLines(report).map((text) => line('fixtures', text)),
-    ...expectations.map(({ expected, actual, met }) =>
-      line('expected', `${expected} ${met ? good('ok') : bad(`NOT MET: ${actual}`)}`),
-    ),
+    ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
+    ...waitLines(reports).map((text) => line('waits', text)),
+    ...cancelledLines(reports).map((text) => line('cancelled', text)),
+    ...fixtureLines(reports).map((text) => line('fixtures', text)),
   ]
 }
 
-function ruleText({ name, fault, fired, applied, skipped, idle }: Verification['rules'][number]): string {
-  if (idle !== null) return `${name}: never fired, ${idle}`
+/** The rules of all sessions: each plays its own, and they are added up by name. */
+function rulesOf(reports: readonly Verification[]): RuleReport[] {
+  const rules = Map.groupBy(
+    reports.flatMap((one) => one.rules),
+    ({ scenario, name }) => `${scenario} ${name}`,
+  )
+  return [...rules.values()].flatMap((same) => {
+    const [first] = same
+    if (!first) return []
+    const sum = (of: (rule: RuleReport) => number) => same.reduce((total, one) => total + of(one), 0)
+    const skipped: Record<string, number> = {}
+    for (const rule of same)
+      for (const [why, times] of Object.entries(rule.skipped)) skipped[why] = (skipped[why] ?? 0) + times
+    const idle = same.every((rule) => rule.idle !== null) ? first.idle : null
+    const counts = {
+      matched: sum((one) => one.matched),
+      fired: sum((one) => one.fired),
+      applied: sum((one) => one.applied),
+    }
+    return [{ ...first, ...counts, skipped, idle }]
+  })
+}
+
+function ruleText({ name, fault, fired, applied, skipped, idle }: RuleReport): string {
+  if (idle !== null) return `${name}: ${bad('never fired')}, ${idle}`
   const reasons = Object.entries(skipped).map(([reason, times]) => `${times} not: ${reason}`)
   const effect = fault === null ? [] : [`${fault} applied ${applied}`]
   return [`${name}: fired ${fired}`, ...effect, ...reasons].join(', ')
 }
 
-function waitLines({ waits: { told, kept, broken } }: Verification): string[] {
+function waitLines(reports: readonly Verification[]): string[] {
+  const waits = reports.map((one) => one.waits)
+  const told = waits.reduce((sum, one) => sum + one.told, 0)
   if (told === 0) return []
-  const early = broken.map(
-    ({ retry_after_ms, called_again_after_ms }) =>
-      `${bad('too early')}: called again after ${called_again_after_ms} ms instead of ${retry_after_ms} ms`,
-  )
-  return [`told to wait ${told}, called again in time ${kept}`, ...early]
+  const early = waits
+    .flatMap(({ broken }) => broken)
+    .map(
+      ({ retry_after_ms, called_again_after_ms }) =>
+        `${bad('too early')}: called again after ${called_again_after_ms} ms instead of ${retry_after_ms} ms`,
+    )
+  return [`told to wait ${told}, called again in time ${waits.reduce((sum, one) => sum + one.kept, 0)}`, ...early]
 }
 
-function cancelledLines({ cancelled }: Verification): string[] {
+function cancelledLines(reports: readonly Verification[]): string[] {
+  const cancelled = reports.flatMap((one) => one.cancelled)
   if (cancelled.length === 0) return []
   const stillRunning = cancelled.filter(({ provider_stopped }) => !provider_stopped).length
   return [
@@ -58,42 +151,12 @@ function cancelledLines({ cancelled }: Verification): string[] {
   ]
 }
 
-function fixtureLines({ fixtures: { unused, unmatched } }: Verification): string[] {
+function fixtureLines(reports: readonly Verification[]): string[] {
+  const [first, ...others] = reports.map(({ fixtures }) => new Set(fixtures.unused))
+  const unused = [...(first ?? [])].filter((name) => others.every((other) => other.has(name)))
+  const unmatched = reports.reduce((sum, { fixtures }) => sum + fixtures.unmatched.length, 0)
   return [
     ...(unused.length > 0 ? [`answered no call: ${unused.join(', ')}`] : []),
-    ...(unmatched.length > 0 ? [`${count(unmatched.length, 'call')} without one`] : []),
+    ...(unmatched > 0 ? [`${count(unmatched, 'call')} without one`] : []),
   ]
 }
-
-/** One run of a command, for JUnit. */
-export interface SuiteRun {
-  name: string
-  /** Exit code of the command. */
-  code: number
-  report: Verification
-}
-
-/** JUnit XML: a suite a run, a case for the command and for each expectation. */
-export function junit(runs: readonly SuiteRun[]): string {
-  const suites = runs.map(({ name, code, report }) => {
-    const cases = [
-      { name: 'the command', failure: code === 0 ? undefined : `exit code ${code}` },
-      ...report.expectations.map(({ expected, actual, met }) => ({
-        name: expected,
-        failure: met ? undefined : actual,
-      })),
-    ]
-    const failures = cases.filter(({ failure }) => failure !== undefined).length
-    const body = cases.map((one) => testCase(name, one)).join('\n')
-    return `  <testsuite name="${xml(name)}" tests="${cases.length}" failures="${failures}">\n${body}\n  </testsuite>`
-  })
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`
-}
-
-function testCase(suite: string, { name, failure }: { name: string; failure: string | undefined }): string {
-  const start = `    <testcase classname="${xml(suite)}" name="${xml(name)}"`
-  return failure === undefined ? `${start}/>` : `${start}><failure message="${xml(failure)}"/></testcase>`
-}
-
-// XML has no way to write most control characters.
-const xml = (text: string): string => Bun.escapeHTML(text.replace(/\p{Cc}/gu, ' '))

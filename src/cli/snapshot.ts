@@ -2,16 +2,14 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
-import { canonicalJson } from '../lib/canonical.ts'
 import { parseSeed } from '../resources/seed-file.ts'
 import { ServerError } from './errors.ts'
 import { type Progress, withBar } from './progress.ts'
 import { callServer, type ServerFlags, withServer } from './server.ts'
+import { type SnapshotTables, snapshotDifferences } from './snapshot-diff.ts'
 
-type Row = Record<string, unknown>
-interface Snapshot {
+interface Snapshot extends SnapshotTables {
   understudy_snapshot: number
-  tables: Record<string, Row[]>
 }
 const SNAPSHOT = '/_understudy/snapshot'
 const SEED = '/_understudy/seed'
@@ -35,14 +33,15 @@ export function snapshotCommand(): Command {
     await callServer(flags, 'POST', SNAPSHOT, readSnapshot(file))
     console.log(`loaded ${file}`)
   })
-  sub('diff', 'say what the session has more, less or otherwise than a file; exit 1 when they differ').action(
-    async (file: string, flags: ServerFlags) => {
-      const lines = differences(readSnapshot(file), (await callServer(flags, 'GET', SNAPSHOT)) as Snapshot)
-      for (const line of lines) console.log(line)
-      if (lines.length > 0) process.exitCode = 1
-      else console.log('no differences')
-    },
-  )
+  sub(
+    'diff',
+    'say which records the session has more, less or otherwise than a file, field by field; exit 1 when they differ',
+  ).action(async (file: string, flags: ServerFlags) => {
+    const lines = snapshotDifferences(readSnapshot(file), (await callServer(flags, 'GET', SNAPSHOT)) as Snapshot)
+    for (const line of lines) console.log(line)
+    if (lines.length > 0) process.exitCode = 1
+    else console.log('no differences')
+  })
   return snapshot
 }
 
@@ -91,21 +90,3 @@ function readSnapshot(file: string): Snapshot {
     throw new ServerError(`${file} is no snapshot: ${(error as Error).message}`)
   }
 }
-
-/** A line for each row that only one side has (`-` the first, `+` the second) or that differs (`~`, with the columns). */
-function differences(before: Snapshot, after: Snapshot): string[] {
-  const names = [...new Set([...Object.keys(before.tables), ...Object.keys(after.tables)])].sort()
-  return names.flatMap((table) => {
-    const [left, right] = [byKey(before.tables[table]), byKey(after.tables[table])]
-    const keys = [...new Set([...left.keys(), ...right.keys()])]
-    return keys.flatMap((key) => {
-      const [one, other] = [left.get(key), right.get(key)]
-      if (!one || !other) return [`${one ? '-' : '+'} ${table} ${key}`]
-      const changed = Object.keys(one).filter((column) => canonicalJson(one[column]) !== canonicalJson(other[column]))
-      return changed.length > 0 ? [`~ ${table} ${key}: ${changed.join(', ')}`] : []
-    })
-  })
-}
-
-const byKey = (rows: readonly Row[] = []) =>
-  new Map(rows.map((row) => [[row.kind, row.id ?? row.name ?? row.seq ?? row.rowid].filter(Boolean).join(' '), row]))

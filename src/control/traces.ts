@@ -1,8 +1,9 @@
 // GET /_understudy/traces and /_understudy/traces/:id: what calls were made and what became of them.
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
-import type { Route } from '../contract/route.ts'
+import { asRoute, type Route } from '../contract/route.ts'
 import { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import type { Session } from '../sessions/sessions.ts'
 import { warningsOf } from '../sessions/warnings.ts'
 import type { ControlDeps } from './types.ts'
 
@@ -18,6 +19,8 @@ const Instant = z
 const whole = (low: number, high: number) =>
   z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(low).max(high))
 
+const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
+
 const ListQuery = z.strictObject({
   limit: whole(1, 200).default(50).describe('1 to 200, default 50.'),
   starting_after: z.string().optional().describe('A trace id; the page goes on after it.'),
@@ -25,6 +28,7 @@ const ListQuery = z.strictObject({
   status: whole(100, 599).optional(),
   thread: z.string().optional().describe('Id of a thread.'),
   session: z.string().optional().describe("A session's name; the caller's own when left out."),
+  all,
   since: Instant.optional().describe('Earliest start.'),
   until: Instant.optional().describe('Latest start.'),
 })
@@ -35,7 +39,8 @@ export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
     path: '/_understudy/traces',
     tag: 'Emulator',
     summary: 'List traces',
-    description: 'Traces of a session, newest first; `starting_after` pages on.',
+    description:
+      'Traces of a session, newest first, or of all of them in the order in which their calls came; `starting_after` pages on.',
     query: ListQuery,
     response: z.object({
       object: z.literal('list'),
@@ -47,27 +52,51 @@ export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
     }),
     errors: [400, 404],
     handle({ request, query }) {
+      if (query.all === 'true') return ofAll(sessions.list(), query)
       const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
       if (query.starting_after !== undefined && !traces.has(query.starting_after)) throw unknown(query.starting_after)
       const { data, hasMore } = traces.list({ ...query, after: query.starting_after })
       return { object: 'list', data, has_more: hasMore, warnings: warningsOf(records) }
     },
   }
-  const get: Route = {
+  const get: Route<{ all: 'true' | 'false' }> = {
     method: 'get',
     path: '/_understudy/traces/:id',
     tag: 'Emulator',
     summary: 'Get a trace',
     description: 'The whole record of one call, with its request and answer.',
+    query: z.strictObject({ all }),
     response: StoredTrace,
     errors: [404],
-    handle({ request, params }) {
-      const trace = sessionOf(request).traces.get(params.id ?? '')
-      if (!trace) throw unknown(params.id ?? '')
+    handle({ request, params, query }) {
+      const id = params.id ?? ''
+      const meant = query.all === 'true' ? sessions.list() : [sessionOf(request)]
+      const trace = meant.find(({ traces }) => traces.has(id))?.traces.get(id)
+      if (!trace) throw unknown(id)
       return trace
     },
   }
-  const unknown = (id: string) =>
-    new ApiError(404, 'trace_not_found', `there is no trace with the id ${JSON.stringify(id)} in this session`)
-  return [list as unknown as Route, get]
+  return [asRoute(list), asRoute(get)]
+}
+
+const unknown = (id: string) =>
+  new ApiError(404, 'trace_not_found', `there is no trace with the id ${JSON.stringify(id)} in this session`)
+
+/** A page over all sessions, in the order in which calls came: each session has a clock of its own. */
+function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...filter }: z.infer<typeof ListQuery>) {
+  const before = after === undefined ? undefined : arrivalOf(after, sessions)
+  const found = sessions
+    .flatMap(({ traces }) => traces.arrivals({ ...filter, session: undefined, arrived: before, limit: limit + 1 }))
+    .sort((one, other) => other.arrived - one.arrived || (other.trace.id < one.trace.id ? -1 : 1))
+  const rest = after === undefined ? found : found.slice(found.findIndex(({ trace }) => trace.id === after) + 1)
+  const data = rest.slice(0, limit).map(({ trace }) => trace)
+  const warnings = [...new Set(sessions.flatMap(({ records }) => warningsOf(records)))]
+  return { object: 'list' as const, data, has_more: rest.length > limit, warnings }
+}
+
+function arrivalOf(id: string, sessions: readonly Session[]): number {
+  const owner = sessions.find(({ traces }) => traces.has(id))
+  if (!owner) throw unknown(id)
+  for (const { trace, heard } of owner.traces.since(0)) if (trace.id === id) return heard?.arrived ?? 0
+  return 0
 }

@@ -13,6 +13,10 @@ export interface TraceFilter {
   status?: number | undefined
   /** Id of a thread. */
   thread?: string | undefined
+  /** Name of a session, where there are several: in the file of a run. */
+  session?: string | undefined
+  /** Only calls that came until then, in ms since the epoch by the machine's clock. */
+  arrived?: number | undefined
   /** Milliseconds since the epoch, inclusive. */
   since?: number | undefined
   until?: number | undefined
@@ -42,11 +46,21 @@ export interface TraceEvidence {
   heard: CallTimes | null
 }
 
+/** A trace, and when its call came. */
+export interface Arrival {
+  trace: TraceRecord
+  arrived: number
+}
+
 /** The traces of one session. */
 export interface TraceStore {
   /** Resolves when the trace is committed. */
   record(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): Promise<void>
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
+  /** The same with the time at which each call came, 0 when it is not known: sessions have clocks of their own. */
+  arrivals(filter: TraceFilter): Arrival[]
+  /** Names of the sessions that have calls here. */
+  sessions(): string[]
   get(id: string): StoredTrace | undefined
   has(id: string): boolean
   /** The calls after one by number, in the order in which they began. */
@@ -92,6 +106,37 @@ export function traceStore(
     .prepare()
   let dropped = 0
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
+  const sessionOf = sql<string>`json_extract(${traces.record}, '$.session')`
+  const arrivals = ({
+    model,
+    status,
+    thread,
+    since,
+    until,
+    after,
+    session,
+    arrived,
+    limit,
+  }: TraceFilter): Arrival[] => {
+    const conditions: (SQL | undefined)[] = [
+      model === undefined ? undefined : eq(traces.model, model),
+      status === undefined ? undefined : eq(traces.status, status),
+      thread === undefined ? undefined : eq(traces.thread, thread),
+      since === undefined ? undefined : gte(traces.started, since),
+      until === undefined ? undefined : lte(traces.started, until),
+      after === undefined ? undefined : lt(traces.seq, seqOf(after) ?? 0),
+      session === undefined ? undefined : eq(sessionOf, session),
+      arrived === undefined ? undefined : lte(sql`coalesce(${traces.arrived}, 0)`, arrived),
+    ]
+    const rows = database
+      .select({ record: traces.record, arrived: traces.arrived })
+      .from(traces)
+      .where(and(...conditions))
+      .orderBy(desc(traces.seq))
+      .limit(limit)
+      .all()
+    return rows.map((row) => ({ trace: JSON.parse(row.record), arrived: row.arrived ?? 0 }))
+  }
   return {
     record: (seq, trace, stored) =>
       writer.write(() => {
@@ -108,23 +153,14 @@ export function traceStore(
         insert.run(names.map((name) => row[name]))
         if (seq > keep) dropped += drop.run({ last: seq - keep }).changes
       }),
-    list({ model, status, thread, since, until, after, limit }) {
-      const conditions: (SQL | undefined)[] = [
-        model === undefined ? undefined : eq(traces.model, model),
-        status === undefined ? undefined : eq(traces.status, status),
-        thread === undefined ? undefined : eq(traces.thread, thread),
-        since === undefined ? undefined : gte(traces.started, since),
-        until === undefined ? undefined : lte(traces.started, until),
-        after === undefined ? undefined : lt(traces.seq, seqOf(after) ?? 0),
-      ]
-      const rows = database
-        .select({ record: traces.record })
-        .from(traces)
-        .where(and(...conditions))
-        .orderBy(desc(traces.seq))
-        .limit(limit + 1)
-        .all()
-      return { data: rows.slice(0, limit).map((row) => JSON.parse(row.record)), hasMore: rows.length > limit }
+    list({ limit, ...filter }) {
+      const found = arrivals({ ...filter, limit: limit + 1 }).map(({ trace }) => trace)
+      return { data: found.slice(0, limit), hasMore: found.length > limit }
+    },
+    arrivals,
+    sessions: () => {
+      const rows = database.selectDistinct({ name: sessionOf }).from(traces).orderBy(sessionOf).all()
+      return rows.map(({ name }) => name)
     },
     get(id) {
       const row = database.select().from(traces).where(eq(traces.id, id)).get()

@@ -41,8 +41,10 @@ export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] 
     summary: 'Save a session',
     description: 'Everything that the session holds, files included, as sorted JSON.',
     response: SnapshotBody,
-    handle({ request }) {
-      const text = canonicalJson(sessionOf(request).snapshot())
+    async handle({ request }) {
+      // With its workspace filled, which would else look like something that was made after the snapshot.
+      const { session } = await callOf(request)
+      const text = canonicalJson(session.snapshot())
       return new Response(text, { headers: { 'content-type': 'application/json' } })
     },
   })

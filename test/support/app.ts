@@ -27,7 +27,7 @@ export function createTestApp(
   backend?: Backend,
 ) {
   const config: Config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', ...settings }
-  const understudy = createUnderstudy(config, report, backend)
+  const understudy = createUnderstudy(config, report, { backend })
   const fetch = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const headers = new Headers(init.headers)
     if (!headers.has('authorization')) headers.set('authorization', 'Bearer any')

@@ -1,0 +1,95 @@
+// The command that exec runs: as if it had been typed, in a group of its own, so that all of it can be ended.
+import { constants } from 'node:os'
+import { ConfigError } from '../config.ts'
+import { realClock } from '../lib/clock.ts'
+
+/** How a command ended. */
+export interface ChildEnd {
+  /** Its exit code; 128 and the number of the signal that ended it; 124 when its time was up. */
+  code: number
+  timedOut: boolean
+  /** The signal by which a person, or what started us, has asked for the end. */
+  stopped: NodeJS.Signals | undefined
+}
+
+/** How a command is run. */
+export interface ChildOptions {
+  env: Record<string, string | undefined>
+  cwd?: string | undefined
+  /** Milliseconds after which it is ended; never when left out. */
+  timeout?: number | undefined
+  /** Where its output goes: to ours unless told otherwise. */
+  output?: 'inherit' | 'ignore' | undefined
+}
+
+/** What `timeout` of coreutils ends with. */
+const TIMED_OUT = 124
+/** How long a command that is asked to end may take before it is ended. */
+const GRACE_MS = 5_000
+const PASSED_ON: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** Runs a command to its end; signals reach it and everything it has started. */
+export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildEnd> {
+  const child = start(command, options)
+  const over = new AbortController()
+  let timedOut = false
+  let stopped: NodeJS.Signals | undefined
+  const later = (ms: number, act: () => void) => realClock.sleep(ms, over.signal).then(act, () => {})
+  const end = (signal: NodeJS.Signals) => {
+    signalGroup(child, signal)
+    void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
+  }
+  const passOn = (signal: NodeJS.Signals) => {
+    // Whoever asks twice will not wait.
+    if (stopped !== undefined && signal === 'SIGINT') return signalGroup(child, 'SIGKILL')
+    stopped = signal
+    // A test runner may take its time over its own Ctrl-C: the second one ends it.
+    if (signal === 'SIGINT') signalGroup(child, signal)
+    else end(signal)
+  }
+  for (const signal of PASSED_ON) process.on(signal, passOn)
+  if (options.timeout !== undefined) {
+    void later(options.timeout, () => {
+      timedOut = true
+      end('SIGTERM')
+    })
+  }
+  await child.exited
+  over.abort()
+  // What it has started and left behind.
+  if (timedOut) signalGroup(child, 'SIGKILL')
+  for (const signal of PASSED_ON) process.off(signal, passOn)
+  return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
+}
+
+function start(command: readonly string[], { env, cwd, output = 'inherit' }: ChildOptions): Bun.Subprocess {
+  try {
+    return Bun.spawn([...command], {
+      env,
+      ...(cwd !== undefined && { cwd }),
+      stdin: 'inherit',
+      stdout: output,
+      stderr: output,
+      // A group of its own: a signal then reaches all of it, and once.
+      detached: process.platform !== 'win32',
+    })
+  } catch {
+    throw new ConfigError(`${JSON.stringify(command[0])} cannot be run: there is no such program`)
+  }
+}
+
+const codeOf = ({ exitCode, signalCode }: Bun.Subprocess): number =>
+  exitCode ?? 128 + (signalCode ? constants.signals[signalCode as NodeJS.Signals] : 0)
+
+function signalGroup(child: Bun.Subprocess, signal: NodeJS.Signals): void {
+  if (process.platform === 'win32') {
+    // There are no groups; this ends the command and what it has started.
+    if (child.exitCode === null) Bun.spawnSync(['taskkill', '/pid', String(child.pid), '/t', '/f'])
+    return
+  }
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // All of it has ended.
+  }
+}

@@ -1,0 +1,100 @@
+// The runs of a command as JUnit XML, which CI systems read.
+import type { Verification } from '../contract/verification.ts'
+import type { CallTimes } from '../db/trace-store.ts'
+import { breaks, type Finding, findingsOf, type SuiteRun } from './suite-run.ts'
+
+interface Case {
+  suite: string
+  name: string
+  /** Milliseconds. */
+  took: number
+  failure?: string | undefined
+  /** What is said of a case that is no failure. */
+  output?: string | undefined
+}
+
+/** JUnit XML: a suite a run; a case for the command, each session, each finding and each expectation. */
+export function junit(runs: readonly SuiteRun[]): string {
+  const suites = runs.map((run) => ({ run, cases: casesOf(run) }))
+  const all = suites.flatMap(({ cases }) => cases)
+  const took = runs.reduce((sum, run) => sum + run.took_ms, 0)
+  const body = suites.map(({ run, cases }) => {
+    const attributes = { name: run.name, ...countsOf(cases), time: seconds(run.took_ms) }
+    return [`  <testsuite${attributesOf(attributes)}>`, ...cases.map(caseXml), '  </testsuite>'].join('\n')
+  })
+  const attributes = attributesOf({ name: 'understudy exec', ...countsOf(all), time: seconds(took) })
+  return ['<?xml version="1.0" encoding="UTF-8"?>', `<testsuites${attributes}>`, ...body, '</testsuites>', ''].join(
+    '\n',
+  )
+}
+
+function casesOf(run: SuiteRun): Case[] {
+  const { name: suite, code, timed_out: timedOut, took_ms: took, strict, findings } = run
+  const why = timedOut ? `its time was up after ${seconds(took)} s` : `exit code ${code}`
+  return [
+    { suite, name: 'the command', took, failure: code === 0 ? undefined : why },
+    ...findings.map((finding) => caseOf(finding, { suite, took, strict })),
+    ...run.sessions.flatMap((session) => sessionCases(session, run)),
+  ]
+}
+
+function sessionCases(report: Verification, { name: suite, strict, times }: SuiteRun): Case[] {
+  const { session, expectations } = report
+  const findings = findingsOf(report)
+  const own = `${suite}.${session}`
+  const took = spanOf([...(times.get(session)?.values() ?? [])])
+  const broken = [
+    ...findings.filter((one) => breaks(one, strict)).map(({ kind }) => kind),
+    ...expectations.filter(({ met }) => !met).map(({ expected }) => `not met: ${expected}`),
+  ]
+  return [
+    { suite, name: `session ${session}`, took, failure: broken.length === 0 ? undefined : broken.join('; ') },
+    ...findings.map((finding) => {
+      const spans = finding.traces.flatMap((id) => times.get(session)?.get(id) ?? [])
+      return caseOf(finding, { suite: own, took: spanOf(spans), strict })
+    }),
+    ...expectations.map(({ expected, actual, met }) => ({
+      ...{ suite: own, name: expected, took },
+      failure: met ? undefined : actual,
+    })),
+  ]
+}
+
+function caseOf(finding: Finding, { suite, took, strict }: { suite: string; took: number; strict: boolean }): Case {
+  const { kind, severity, message, traces, accepted } = finding
+  const evidence = traces.length > 0 ? ` (${traces.join(', ')})` : ''
+  const said = `${message}${evidence}`
+  const failed = breaks(finding, strict)
+  const word = accepted ? 'accepted' : severity
+  return {
+    ...{ suite, name: `${kind}: ${message}`, took },
+    ...(failed ? { failure: said } : { output: `${word}: ${said}` }),
+  }
+}
+
+/** From the first arrival to the last end. */
+function spanOf(spans: readonly CallTimes[]): number {
+  const first = spans.reduce((least, { arrived }) => Math.min(least, arrived), Number.POSITIVE_INFINITY)
+  return spans.reduce((most, { left }) => Math.max(most, left - first), 0)
+}
+
+const countsOf = (cases: readonly Case[]) => ({
+  tests: cases.length,
+  failures: cases.filter(({ failure }) => failure !== undefined).length,
+})
+
+const seconds = (ms: number) => (ms / 1000).toFixed(3)
+
+function caseXml({ suite, name, took, failure, output }: Case): string {
+  const start = `    <testcase${attributesOf({ classname: suite, name, time: seconds(took) })}`
+  if (failure !== undefined) return `${start}><failure${attributesOf({ message: failure })}/></testcase>`
+  return output === undefined ? `${start}/>` : `${start}><system-out>${xml(output)}</system-out></testcase>`
+}
+
+const attributesOf = (values: Record<string, string | number>) =>
+  Object.entries(values)
+    .map(([name, value]) => ` ${name}="${xml(String(value))}"`)
+    .join('')
+
+// XML has no way to write control characters, halves of pairs and two that are no characters.
+const xml = (text: string): string => Bun.escapeHTML(text.toWellFormed().replace(/[\p{Cc}\uFFFE\uFFFF]/gu, ' '))

@@ -1,0 +1,79 @@
+// Listens for calls: for serve and for exec.
+import { type Config, ConfigError } from '../config.ts'
+import type { Connection } from '../contract/connection.ts'
+import { FileError } from '../contract/source.ts'
+import type { Understudy } from '../deps.ts'
+import { bareSocket } from '../lib/bare-socket.ts'
+import { isLoopback } from '../lib/hosts.ts'
+
+/** Prints what went wrong while calls are answered: a file with a mistake in lines, what is a bug with its stack. */
+export function report(error: unknown): void {
+  if (error instanceof FileError) {
+    for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
+    return
+  }
+  // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
+  console.error(error instanceof Error ? error.stack : error)
+}
+
+/** Other machines are let in with a token alone. */
+export function refuseOpenHost(config: Config): void {
+  if (config.host !== undefined && !isLoopback(config.host) && config.token.length === 0) {
+    throw new ConfigError(
+      `--host ${config.host} lets other machines in, so it needs --token: without one, anybody on the network may call`,
+    )
+  }
+}
+
+/** The address of a server that listens, as clients write it. */
+export function addressOf({ host = '127.0.0.1' }: Pick<Config, 'host'>, port: number | undefined): string {
+  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
+}
+
+const NO_ADDRESS = 'that is no address of this machine; leave --host out for loopback, or give 0.0.0.0 for all of them'
+const REASONS: Record<string, string> = {
+  EADDRINUSE: 'it is in use; stop who has it, or choose another with --port (0 takes a free one)',
+  EADDRNOTAVAIL: NO_ADDRESS,
+  EINVAL: NO_ADDRESS,
+  EACCES: 'this user may not listen there; choose a port from 1024 with --port',
+}
+
+/** Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems. */
+export async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
+  const on = (hostname: string, port: number) =>
+    Bun.serve({
+      hostname,
+      port,
+      idleTimeout: 0,
+      reusePort: false,
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      // Else the server prints every connection that a fault resets, with a stack.
+      development: false,
+      fetch: (request, server) => app.fetch(request, () => connectionOf(request, server)),
+    })
+  const host = config.host ?? '127.0.0.1'
+  try {
+    const first = on(host.replace(/^\[|\]$/g, ''), config.port)
+    if (config.host !== undefined) return [first]
+    try {
+      return [first, on('::1', first.port ?? config.port)]
+    } catch (error) {
+      // A machine without IPv6 has no ::1 to listen on; one where somebody else listens there would get half our calls.
+      if ((error as { code?: string }).code !== 'EADDRINUSE' || config.port === 0) return [first]
+      first.stop(true)
+      throw error
+    }
+  } catch (error) {
+    sessions.close()
+    const { code, message } = error as { code?: string; message: string }
+    console.error(`understudy: cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
+    process.exit(1)
+  }
+}
+
+/** The bare connection of a request that is being answered. */
+async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {
+  const client = server.requestIP(request)
+  if (!client || server.port === undefined) return undefined
+  return bareSocket({ address: client.address, port: client.port, localPort: server.port })
+}

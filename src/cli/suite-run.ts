@@ -1,0 +1,70 @@
+// What came of a command that exec ran, over all sessions that it used.
+import type { Verification } from '../contract/verification.ts'
+import type { CallTimes } from '../db/trace-store.ts'
+
+/** What a judge finds wrong without being asked. */
+export interface Finding {
+  kind: string
+  severity: 'error' | 'warning'
+  message: string
+  /** Ids of the calls that show it. */
+  traces: readonly string[]
+  accepted?: boolean
+}
+
+/** What was found in a session. */
+export const findingsOf = (report: Verification): readonly Finding[] =>
+  (report as { findings?: readonly Finding[] }).findings ?? []
+
+/** One run of the command. */
+export interface SuiteRun {
+  /** Its scenario and seed. */
+  name: string
+  scenario: string | null
+  /** Exit code of the command. */
+  code: number
+  timed_out: boolean
+  /** Whether somebody has asked for the end before the command came to it. */
+  stopped: boolean
+  took_ms: number
+  /** Whether warnings count as errors. */
+  strict: boolean
+  /** Every session is as expected. */
+  ok: boolean
+  /** What is found of the run as a whole. */
+  findings: Finding[]
+  /** The sessions that were used, those that broke first. */
+  sessions: Verification[]
+  /** The address that the command was given. */
+  url: string
+  /** The file that keeps the calls. */
+  db: string | null
+  /** The times of the calls by trace, by session. */
+  times: ReadonlyMap<string, ReadonlyMap<string, CallTimes>>
+}
+
+/** Whether a finding makes its session fail. */
+export const breaks = ({ severity, accepted }: Finding, strict: boolean): boolean =>
+  !accepted && (strict || severity === 'error')
+
+/** Whether a session is as expected. */
+export const isAsExpected = (report: Verification, strict: boolean): boolean =>
+  report.ok && !findingsOf(report).some((finding) => breaks(finding, strict))
+
+/** An expectation is not met or something is found, although the command ended well. */
+export const NOT_AS_EXPECTED = 3
+/** Ended by Ctrl-C. */
+const STOPPED = 130
+
+/** The exit code for the runs together: that of the first command that failed, else what the judge says. */
+export function exitCodeOf(runs: readonly SuiteRun[]): number {
+  const failed = runs.find(({ code }) => code !== 0)
+  if (failed) return failed.code
+  if (runs.some(({ ok }) => !ok)) return NOT_AS_EXPECTED
+  return runs.some(({ stopped }) => stopped) ? STOPPED : 0
+}
+
+/** A run as JSON. */
+export function runAsJson({ times: _, ...run }: SuiteRun): Record<string, unknown> {
+  return run
+}

@@ -1,0 +1,174 @@
+// Runs a command against servers of its own, once for each scenario and seed, and says what really happened.
+import { join, parse } from 'node:path'
+import { sessionName, tokenOf, withoutPrefix } from '../access.ts'
+import { type Config, clientEnvironment } from '../config.ts'
+import type { Verification } from '../contract/verification.ts'
+import { openRunFile } from '../db/run-file.ts'
+import type { CallTimes } from '../db/trace-store.ts'
+import { createUnderstudy, type Understudy } from '../deps.ts'
+import { realClock } from '../lib/clock.ts'
+import type { Scenario } from '../scenarios/engine.ts'
+import { fixedSource, openScenario } from '../scenarios/load.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { type ChildEnd, runChild } from './child.ts'
+import { addressOf, listen, report } from './listen.ts'
+import { breaks, type Finding, isAsExpected, type SuiteRun } from './suite-run.ts'
+
+/** What is run, and how. */
+export interface SuiteOptions {
+  config: Config
+  /** Names or files; none is a run without a scenario. */
+  scenarios: readonly string[]
+  /** None is a run with the seed of the settings. */
+  seeds?: readonly number[] | undefined
+  /** Milliseconds that the command may take, each time. */
+  timeout?: number | undefined
+  /** File that keeps the calls. */
+  db?: string | undefined
+  cwd?: string | undefined
+  output?: 'inherit' | 'ignore' | undefined
+}
+
+/** Runs the command once for each scenario and seed, until somebody asks for the end. */
+export async function runSuite(command: readonly string[], options: SuiteOptions): Promise<SuiteRun[]> {
+  const { seeds = [], db } = options
+  // What is wrong with any of them is said before the first one is run.
+  const scenarios = options.scenarios.map((name) => openScenario(name, report).scenario)
+  const rounds = (scenarios.length > 0 ? scenarios : [undefined]).flatMap((scenario) =>
+    (seeds.length > 0 ? seeds : [undefined]).map((seed) => roundOf(scenario, seed)),
+  )
+  const files = rounds.map(({ label }) => db && (rounds.length === 1 ? db : besideOf(db, label)))
+  const runs: SuiteRun[] = []
+  for (const [index, round] of rounds.entries()) {
+    const run = await runOnce(command, { ...options, db: files[index] }, round)
+    runs.push(run)
+    if (run.stopped) break
+  }
+  return runs
+}
+
+/** One of the times that the command is run. */
+interface Round {
+  name: string
+  /** The name as that of a session, which is part of all chance: the same scenario and seed have the same one. */
+  label: string
+  scenario: Scenario | undefined
+  seed: number | undefined
+}
+
+function roundOf(scenario: Scenario | undefined, seed: number | undefined): Round {
+  const name = [scenario?.name ?? 'no scenario', ...(seed === undefined ? [] : [`seed ${seed}`])].join(', ')
+  return { name, label: name.replace(/[^\w.-]+/g, '-').slice(0, 64), scenario, seed }
+}
+
+/** `run.db` as `run.<label>.db`. */
+function besideOf(file: string, label: string): string {
+  const { dir, name, ext } = parse(file)
+  return join(dir, `${name}.${label}${ext}`)
+}
+
+async function runOnce(command: readonly string[], options: SuiteOptions, round: Round): Promise<SuiteRun> {
+  const { config, timeout, db, cwd, output } = options
+  const file = db === undefined ? undefined : openRunFile(db)
+  const { scenario, seed } = round
+  const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
+  const understudy = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, { scenarios: own ? [own] : [] })
+  const requests = new Map<string, number>()
+  const servers = await listen(config, counted(understudy, requests))
+  const url = addressOf(config, servers[0]?.port)
+  const [token] = config.token
+  understudy.sessions.get(round.label)
+  const began = realClock.now()
+  const env = clientEnvironment(url, round.label, token)
+  try {
+    const end = await runChild(command, { env, cwd, timeout, output })
+    const took = realClock.now() - began
+    const judged = await judge({ understudy, url, token, round, requests })
+    await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
+    return asRun({ ...judged, url, round, end, took, strict: config.strict, db })
+  } finally {
+    await Promise.all(servers.map((server) => server.stop(true)))
+    understudy.sessions.close()
+    file?.close()
+  }
+}
+
+/** The program, which also counts the requests of each session, those of the control API aside. */
+function counted({ app, ...rest }: Understudy, requests: Map<string, number>): Understudy {
+  return {
+    ...rest,
+    app: {
+      fetch(incoming, hold) {
+        const request = withoutPrefix(incoming)
+        if (!new URL(request.url).pathname.startsWith('/_understudy/')) {
+          const name = sessionName(request, tokenOf(request))
+          requests.set(name, (requests.get(name) ?? 0) + 1)
+        }
+        return app.fetch(request, hold)
+      },
+    },
+  }
+}
+
+interface Bench {
+  understudy: Understudy
+  url: string
+  token: string | undefined
+  round: Round
+  requests: ReadonlyMap<string, number>
+}
+
+/** Asks for a verdict on every session that was used; on the one that was meant for the command when none was. */
+async function judge({ understudy: { app, sessions }, url, token, round, requests }: Bench) {
+  const list = sessions.list()
+  const called = list.filter(({ name, calls }) => calls > 0 || (requests.get(name) ?? 0) > 0)
+  const used = called.length > 0 ? called : list.filter(({ name }) => name === round.label)
+  const verify = async ({ name }: Session) => {
+    const headers = { 'x-understudy-session': name, authorization: `Bearer ${token ?? 'any'}` }
+    // What the command had under way when it ended is over in a moment.
+    const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s`, { headers }))
+    return (await answer.json()) as Verification
+  }
+  const times = new Map(used.map((session) => [session.name, timesOf(session)]))
+  return { verdicts: await Promise.all(used.map(verify)), times, none: called.length === 0 }
+}
+
+const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
+  new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
+
+interface Judged extends Awaited<ReturnType<typeof judge>> {
+  url: string
+  round: Round
+  end: ChildEnd
+  took: number
+  strict: boolean
+  db: string | undefined
+}
+
+function asRun({ verdicts, times, none, url, round, end, took, strict, db }: Judged): SuiteRun {
+  const findings = none ? [noCall(url, round)] : []
+  const broken = verdicts.filter((one) => !isAsExpected(one, strict))
+  return {
+    name: round.name,
+    scenario: round.scenario?.name ?? null,
+    code: end.code,
+    timed_out: end.timedOut,
+    stopped: end.stopped !== undefined,
+    took_ms: took,
+    strict,
+    ok: broken.length === 0 && !findings.some((finding) => breaks(finding, strict)),
+    findings,
+    sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
+    url,
+    db: db ?? null,
+    times,
+  }
+}
+
+/** A scenario that nobody has met proves nothing; without one, a command may well have nothing to call for. */
+const noCall = (url: string, { scenario }: Round): Finding => ({
+  kind: 'wrong-address',
+  severity: scenario ? 'error' : 'warning',
+  message: `no call came: the program should call ${url}/v2/router, which OPENAI_BASE_URL says`,
+  traces: [],
+})

@@ -1,0 +1,34 @@
+// The width of the terminal, and texts that fit into it.
+
+/** Where nobody says how wide it is: as logs of CI jobs are shown. */
+const UNKNOWN_WIDTH = 120
+const NARROWEST = 60
+
+/** Columns of what we print to; undefined where no person reads along, as in a pipe. */
+export const terminalWidth = (): number | undefined => {
+  const { isTTY, columns } = process.stdout
+  return isTTY && columns > 0 ? Math.max(NARROWEST, columns) : undefined
+}
+
+/** Columns for what is drawn, wherever it is printed. */
+export const drawingWidth = (): number => terminalWidth() ?? UNKNOWN_WIDTH
+
+/** A text of exactly so many columns: filled with spaces, or cut with an ellipsis at its end or start. */
+export function fitted(text: string, width: number, cut: 'end' | 'start' = 'end'): string {
+  if (text.length <= width) return text.padEnd(width)
+  return cut === 'end' ? `${text.slice(0, width - 1)}…` : `…${text.slice(text.length - width + 1)}`
+}
+
+/** The lines of a text broken between words; what is longer than a line is broken anywhere. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(/\s+/).filter((one) => one !== '')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width) {
+      lines[lines.length - 1] = `${last} ${word}`
+      continue
+    }
+    for (let from = 0; from < word.length; from += width) lines.push(word.slice(from, from + width))
+  }
+  return lines
+}

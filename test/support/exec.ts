@@ -1,0 +1,54 @@
+// Programs as the command of exec: the server is this process, the program a process of its own.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runSuite, type SuiteOptions } from '../../src/cli/suite.ts'
+import { exitCodeOf, findingsOf, type SuiteRun } from '../../src/cli/suite-run.ts'
+import { readConfig } from '../../src/config.ts'
+import { emptyFolder } from './server.ts'
+
+const programs = join(import.meta.dir, '..', 'programs')
+
+/** The command that runs a program of test/programs. */
+export const program = (name: string, ...args: string[]): string[] => [
+  process.execPath,
+  join(programs, `${name}.ts`),
+  ...args,
+]
+
+/** What came of a command. */
+export interface Played {
+  code: number
+  runs: SuiteRun[]
+  /** The only run. */
+  run: SuiteRun
+  /** Kinds of the findings that no scenario accepts, by session. */
+  findings: Record<string, string[]>
+}
+
+/** Runs a command as exec would, in one scenario: the name of a shipped one, or YAML. */
+export async function play(
+  command: readonly string[],
+  scenario?: string,
+  more: Partial<SuiteOptions> = {},
+): Promise<Played> {
+  const folder = emptyFolder()
+  try {
+    const file = join(folder.path, 'scenario.yaml')
+    if (scenario?.includes('\n')) writeFileSync(file, scenario)
+    const named = scenario === undefined ? [] : [scenario.includes('\n') ? file : scenario]
+    const config = { ...readConfig({}, {}), port: 0, db: ':memory:' }
+    const runs = await runSuite(command, { config, scenarios: named, output: 'ignore', ...more })
+    const [run] = runs
+    if (!run) throw new Error('nothing was run')
+    const findings = Object.fromEntries(
+      run.sessions.map((report) => [
+        report.session,
+        findingsOf(report).filter(({ accepted }) => !accepted).map(({ kind }) => kind),
+      ]),
+    )
+    return { code: exitCodeOf(runs), runs, run, findings }
+  } finally {
+    folder.remove()
+  }
+}
