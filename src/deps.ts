@@ -64,7 +64,11 @@ export interface Replacements {
 }
 
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds. */
-export function createUnderstudy(config: Config, report: (error: unknown) => void, instead: Replacements = {}): Understudy {
+export function createUnderstudy(
+  config: Config,
+  report: (error: unknown) => void,
+  instead: Replacements = {},
+): Understudy {
   const { fixtures, warnings } = fixturesOf(config.fixtures)
   const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
   const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)

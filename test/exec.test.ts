@@ -44,7 +44,7 @@ for (const content of ['one', 'two', 'three']) {
 }
 const seen = await fetch(UNDERSTUDY_URL + '/_understudy/verify', { headers: { authorization: 'Bearer ' + UNDERSTUDY_TOKEN } })
 const { session, calls } = await seen.json()
-console.log('session', session, calls, ANTHROPIC_BASE_URL === UNDERSTUDY_URL + '/s/' + session)
+console.log('session', session, calls, ANTHROPIC_BASE_URL === UNDERSTUDY_URL, OPENAI_BASE_URL === UNDERSTUDY_URL + '/v2/router')
 const [how] = process.argv.slice(2)
 if (how === 'killed') process.kill(process.pid, 'SIGTERM')
 process.exit(Number(how ?? 0))
@@ -62,7 +62,7 @@ describe('exec', () => {
     const { code, stdout, stderr } = await exec('--scenario', 'good.yaml', ...client())
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.match(/status 200/g)).toHaveLength(3)
-    expect(stdout).toContain('session good 3 true')
+    expect(stdout).toContain('session good 3 true true')
     const lines = stdout.slice(stdout.indexOf('Understudy:')).split('\n')
     expect(lines).toEqual([
       'Understudy: good: as expected',
@@ -97,21 +97,23 @@ describe('exec', () => {
     )
     expect(code).toBe(3)
     const { runs } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as {
-      runs: { name: string; code: number; report: Verification }[]
+      runs: { name: string; code: number; ok: boolean; sessions: Verification[] }[]
     }
-    expect(runs.map(({ name, code: own, report }) => [name, own, report.session, report.ok, report.calls])).toEqual([
+    const seen = runs.flatMap(({ name, code: own, ok, sessions }) =>
+      sessions.map(({ session, calls }) => [name, own, session, ok, calls]),
+    )
+    expect(seen).toEqual([
       ['good, seed 1', 0, 'good-seed-1', true, 3],
       ['good, seed 2', 0, 'good-seed-2', true, 3],
       ['bad, seed 1', 0, 'bad-seed-1', false, 3],
       ['bad, seed 2', 0, 'bad-seed-2', false, 3],
     ])
     const xml = readFileSync(join(cwd, 'out.xml'), 'utf8')
-    expect(xml.match(/<testsuite name="[^"]+" tests="\d" failures="\d">/g)).toEqual([
-      '<testsuite name="good, seed 1" tests="3" failures="0">',
-      '<testsuite name="good, seed 2" tests="3" failures="0">',
-      '<testsuite name="bad, seed 1" tests="2" failures="1">',
-      '<testsuite name="bad, seed 2" tests="2" failures="1">',
-    ])
+    expect(xml).toMatch(/<testsuites name="understudy exec" tests="14" failures="4" time="\d+\.\d{3}">/)
+    expect(xml.match(/<testsuite name="[^"]+" tests="\d" failures="\d" time="\d+\.\d{3}">/g)?.length).toBe(4)
+    expect(
+      xml.match(/<testcase classname="bad, seed 1" name="session bad-seed-1" time="\d+\.\d{3}"><failure/g),
+    ).toHaveLength(1)
     expect(xml.match(/<failure message="2"\/>/g)).toHaveLength(2)
   })
 
@@ -120,6 +122,10 @@ describe('exec', () => {
     ['a program that is not there', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'there is no such program'],
     ['an unknown scenario', ['--scenario', 'nosuch', ...client()], 'there is no scenario or file "nosuch"; shipped: '],
     ['a seed that is none', ['--seed', 'x', ...client()], '--seed "x" is not valid'],
+    ['a time that is none', ['--timeout', '10', ...client()], '--timeout "10" is not valid: it must be a time such as'],
+    ['a setting that is none', ['--on-miss', 'x', ...client()], '--on-miss "x" is not valid'],
+    ['a report that nobody can write', ['--junit', 'nowhere/out.xml', ...client()], '--junit "nowhere/out.xml" cannot'],
+    ['other machines without a token', ['--host', '0.0.0.0', ...client()], '--host 0.0.0.0 lets other machines in'],
     ['a scenario with a mistake', ['--scenario', 'wrong.yaml', ...client()], 'wrong.yaml:2:10: rules[0].fault is'],
   ]
   test.each(misuse)('%s is a misuse', async (_, args, message) => {
@@ -142,7 +148,8 @@ describe('rehearse', () => {
 
   test('plays a scenario in no time, the same every time', async () => {
     const first = await rehearse('good.yaml', '--json')
-    expect(first.code).toBe(0)
+    // Its own calls are retried, so nothing falls back.
+    expect(first.code).toBe(3)
     const { traces, report } = JSON.parse(first.stdout) as Played
     expect(traces).toHaveLength(6)
     expect(traces[0]?.attempts.map(({ why, outcome }) => `${why} ${outcome}`)).toEqual([
@@ -155,11 +162,24 @@ describe('rehearse', () => {
   })
 
   test('shows each call with its attempts, and what was exercised', async () => {
-    const { stdout } = await rehearse('good.yaml', '--calls', '1')
+    const { code, stdout } = await rehearse('good.yaml', '--calls', '1')
+    expect(code).toBe(3)
     expect(stdout).toMatch(/^chat\.completions {2}openai\/\S+ {2}answered 200 {2}\d+ ms\n/)
-    expect(stdout).toMatch(/openai\/\S+ first +░+ +timed out 504 in 10\.0 s, faults: the first two are slow\n/)
+    expect(stdout).toMatch(/openai\/\S+ first +░+ +timed out 504 in 10\.0 s(, |\n +)faults: the first two are slow\n/)
     expect(stdout).toContain('  exercised     retry (2), timeout (2)')
     expect(stdout).toContain('NOT MET')
+  })
+
+  test('ends with 3 when an expectation is not met, and with 0 when all are', async () => {
+    expect((await rehearse('bad.yaml')).code).toBe(0)
+    put('unmet.yaml', day('unmet', '{ provider: groq, attempts: 1+ }'))
+    expect((await rehearse('unmet.yaml')).code).toBe(3)
+  })
+
+  test('many calls get an overview first', async () => {
+    const { stdout } = await rehearse('outage', '--calls', '24')
+    expect(stdout).toMatch(/^24 calls in [\d.]+ s: 24 answered\n {2}openai\S+ +\d+ {2}\d+ answered\n/)
+    expect((await rehearse('outage', '--calls', '23')).stdout).toStartWith('chat.completions')
   })
 
   test('lets the time of a schedule pass between its calls', async () => {
@@ -176,7 +196,7 @@ describe('rehearse', () => {
     const server = await startServer(['--db', ':memory:'], { cwd: own.path })
     for (let turn = 0; turn < 2; turn++) {
       const { code, stdout } = await rehearse('good.yaml', '--against', server.url, '--json')
-      expect(code).toBe(0)
+      expect(code).toBe(3)
       expect((JSON.parse(stdout) as Played).report).toMatchObject({ session: 'rehearse-good', calls: 6 })
     }
     const { stdout } = await run(['trace', 'list', '--session', 'rehearse-good', '--url', server.url], { cwd })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { snapshotDifferences } from '../src/cli/snapshot-diff.ts'
 import { createTestApp } from './support/app.ts'
 import { EXECUTABLE, emptyFolder, run, type Server, startServer } from './support/server.ts'
 import { strict } from './support/strict/workspace.ts'
@@ -265,9 +266,52 @@ describe('snapshots', () => {
     await ask(`/v2/contacts/${second?._id}`, { method: 'DELETE' })
     const { code, stdout } = await cli('snapshot', 'diff', 'c.json')
     expect(code).toBe(1)
-    expect(stdout).toContain(`+ records contact ${added._id}`)
-    expect(stdout).toContain(`- records contact ${second?._id}`)
-    expect(stdout).toContain(`~ records contact ${first?._id}: body`)
+    // The whole of it: counters and time stamps are nothing that anybody wrote.
+    expect(stdout.trimEnd().split('\n').sort()).toEqual(
+      [
+        `    display_name: ${JSON.stringify(first?.display_name)} -> "Other"`,
+        `+ contact ${added._id} (new)`,
+        `- contact ${second?._id} (${second?.display_name})`,
+        `~ contact ${first?._id} (${first?.display_name})`,
+      ].sort(),
+    )
+  })
+
+  test('diff says what changed deep in a record, and leaves out what nobody wrote', async () => {
+    const session = ['--session', 'deep']
+    const headers = { 'x-understudy-session': 'deep', 'content-type': 'application/json' }
+    // Taken before anything was looked at: the workspace that fills a new session is no difference.
+    await cli('snapshot', 'save', 'deep.json', ...session)
+    const [dataset] = data(await ask('/v2/datasets', { headers }))
+    const points = `/v2/datasets/${dataset?._id}/datapoints`
+    const [point] = data(await ask(points, { headers }))
+    expect(await cli('snapshot', 'diff', 'deep.json', ...session)).toMatchObject({
+      code: 0,
+      stdout: 'no differences\n',
+    })
+    const body = JSON.stringify({ inputs: { topic: 'gifts', tags: ['a', 'b'] } })
+    await ask(`${points}/${point?._id}`, { method: 'PATCH', headers, body })
+    const { code, stdout } = await cli('snapshot', 'diff', 'deep.json', ...session)
+    expect(code).toBe(1)
+    expect(stdout).toContain(`~ datapoint ${point?._id}\n`)
+    const before = point?.inputs as Json
+    expect(stdout).toContain(`    inputs.topic: ${JSON.stringify(before.topic)} -> "gifts"\n`)
+    expect(stdout).toContain('    inputs.tags: nothing -> ["a","b"]\n')
+    for (const noise of ['sqlite_sequence', 'body', '.version', 'updated']) expect(stdout).not.toContain(noise)
+  })
+
+  test('diff names the calls that were made since, and the bytes of a file that changed', async () => {
+    const row = { kind: 'file', id: 'f1', seq: 1, body: { _id: 'f1', file_name: 'a.txt', size: 3 } }
+    const blob = (text: string) => ({ seq: 1, bytes: { base64: Buffer.from(text).toString('base64') } })
+    const trace = { seq: 1, id: 't1', record: { id: 't1', operation: 'chat.completions' } }
+    const before = { tables: { records: [row], blobs: [blob('abc')], traces: [] } }
+    const after = { tables: { records: [row], blobs: [blob('abcd')], traces: [trace] } }
+    expect(snapshotDifferences(before, after)).toEqual([
+      '~ file f1 (a.txt)',
+      '    contents: "3 bytes" -> "4 bytes"',
+      '+ trace t1 (chat.completions)',
+    ])
+    expect(snapshotDifferences(after, after)).toEqual([])
   })
 
   const refused: [string, string, string[]][] = [

@@ -123,7 +123,7 @@ describe.each(['server', 'file'])('from the %s', (from) => {
 
 describe('colours', () => {
   /** What a command prints on a terminal. */
-  async function onTerminal(args: string[], env: Record<string, string> = {}): Promise<string> {
+  async function onTerminal(args: string[], env: Record<string, string> = {}, cols = 250): Promise<string> {
     const decoder = new TextDecoder()
     let printed = ''
     const data = (_: unknown, bytes: Uint8Array) => {
@@ -132,7 +132,7 @@ describe('colours', () => {
     const child = Bun.spawn([EXECUTABLE, 'trace', ...args], {
       cwd,
       env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', ...env },
-      terminal: { cols: 250, rows: 50, data },
+      terminal: { cols, rows: 50, data },
     })
     await child.exited
     return printed
@@ -143,6 +143,14 @@ describe('colours', () => {
     const printed = await onTerminal(list())
     expect(printed).toContain(`\u001b[33m400\u001b[39m`)
     expect(printed).toContain(ids[2] ?? '')
+  })
+  test.each([80, 120])('lines fit %d columns, and the id stays whole', async (cols) => {
+    const printed = await onTerminal(['list', ...DB], { NO_COLOR: '1' }, cols)
+    const lines = printed.split(/\r?\n/).filter((line) => line !== '')
+    expect(lines.length).toBeGreaterThanOrEqual(4)
+    expect(lines.filter((line) => line.length > cols)).toEqual([])
+    expect(lines.map((line) => line.split(/\s+/).at(-1))).toContain(ids[3] ?? '')
+    expect(printed).toContain('…')
   })
   test('are not there in a pipe, with --json or with NO_COLOR', async () => {
     expect((await trace(list())).stdout).not.toContain('\u001b')
@@ -157,6 +165,37 @@ describe('which traces', () => {
     const [line = '', end] = stdout.split('\n')
     expect(JSON.parse(line)).toMatchObject({ session: 'other' })
     expect(end).toBe('')
+  })
+  test('all sessions together, in the order in which their calls came', async () => {
+    const { stdout } = await trace(['list', '--json', '--session', 'all', ...SERVER])
+    const printed = stdout.trimEnd().split('\n')
+    const sessions = printed.map((line) => (JSON.parse(line) as TraceRecord).session)
+    expect(sessions).toEqual(['other', 'default', 'default', 'default', 'default'])
+    const limited = await trace(['list', '--json', '--session', 'all', '--limit', '2', ...SERVER])
+    expect(limited.stdout.trimEnd().split('\n')).toEqual(printed.slice(0, 2))
+    // A line says whose it is.
+    const lines = (await trace(['list', '--session', 'all', ...SERVER])).stdout.split('\n')
+    expect(lines[0]).toContain('  other  ')
+    expect(lines[1]).toContain('  default  ')
+  })
+  test('a page over all sessions goes on after a trace of any', async () => {
+    const { data } = (await api('/traces?all=true')) as { data: TraceRecord[] }
+    const page = (await api(`/traces?all=true&limit=2&starting_after=${data[1]?.id}`)) as { data: TraceRecord[] }
+    expect(page).toMatchObject({ data: data.slice(2, 4), has_more: true })
+  })
+  test('the newest one', async () => {
+    const { stdout } = await trace(['show', 'last', '--json', ...SERVER])
+    expect(JSON.parse(stdout).id).toBe(ids.at(-1))
+    expect(JSON.parse((await trace(['show', 'last', '--json', ...DB])).stdout).id).toBe(ids.at(-1))
+    const ofAll = await trace(['show', 'last', '--json', '--session', 'all', ...SERVER])
+    expect(JSON.parse(ofAll.stdout)).toMatchObject({ session: 'other', answer: expect.anything() })
+    const none = await trace(['show', 'last', '--session', 'empty', ...SERVER])
+    expect(none).toEqual({ code: 1, stdout: '', stderr: 'understudy: there are no traces yet\n' })
+  })
+  test('the file may be named before the command, and a list is what is meant without one', async () => {
+    const expected = (await trace(['list', ...DB])).stdout
+    expect((await trace([...DB, 'list'])).stdout).toBe(expected)
+    expect((await trace(DB)).stdout).toBe(expected)
   })
   test('the server and token of the environment', async () => {
     const env = { UNDERSTUDY_URL: server.url, UNDERSTUDY_TOKEN: 'secret' }
@@ -214,7 +253,12 @@ describe('mistakes are one line', () => {
       1,
       ["foreign.db is not one of understudy's"],
     ],
-    ['a session in a file', () => ['list', '--session', 'x', ...DB], 2, ['--session "x"', 'live in the server']],
+    [
+      'a session that is not in the file',
+      () => ['list', '--session', 'x', ...DB],
+      2,
+      ['--session "x"', 'it has default', 'live in the server'],
+    ],
     ['a status that is none', () => ['list', '--status', 'bad', ...DB], 2, ['--status "bad"', 'from 100 to 599']],
     ['a limit that is too high', () => ['list', '--limit', '201', ...SERVER], 1, ["'limit' must be at most 200"]],
     ['a time that is none', () => ['tail', '--since', 'noon', ...DB], 2, ['--since "noon"', 'ISO 8601']],

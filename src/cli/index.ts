@@ -97,6 +97,11 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
     const option = command?.options.find((one) => message.includes(`'${one.flags}'`))
     return `${option?.flags ?? message} needs a value: ${option?.description ?? ''}`
   }
+  // A word that is none of its commands is taken for an argument of the one that is meant when none is named.
+  const stray = outer?.commands.find((one) => one.args.length > 0)?.args[0]
+  if (error.code === 'commander.excessArguments' && stray !== undefined && command === outer) {
+    return `unknown command '${stray}'; valid: ${commandsOf(outer as Command)}`
+  }
   if (error.code === 'commander.excessArguments') return `${message} (${command?.args.join(' ')})`
   return message
 }

@@ -1,7 +1,8 @@
 // The runs of a command as JUnit XML, which CI systems read.
+import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-store.ts'
-import { breaks, type Finding, findingsOf, type SuiteRun } from './suite-run.ts'
+import { breaks, findingsOf, type SuiteRun } from './suite-run.ts'
 
 interface Case {
   suite: string

@@ -26,7 +26,7 @@ export function refuseOpenHost(config: Config): void {
 }
 
 /** The address of a server that listens, as clients write it. */
-export function addressOf({ host = '127.0.0.1' }: Pick<Config, 'host'>, port: number | undefined): string {
+export function serverUrl({ host = '127.0.0.1' }: Pick<Config, 'host'>, port: number | undefined): string {
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 

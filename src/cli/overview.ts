@@ -1,6 +1,6 @@
 // Many calls at a glance, before they are shown one by one.
 import type { TraceRecord } from '../contract/trace.ts'
-import { fitted } from './terminal.ts'
+import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 
 /** So many calls are too many to be understood one by one. */
@@ -19,13 +19,14 @@ export function overviewLines(
   const begin = starts.reduce((least, start) => Math.min(least, start), Number.POSITIVE_INFINITY)
   const end = traces.reduce((most, { duration_ms }, index) => Math.max(most, (starts[index] ?? 0) + duration_ms), begin)
   const groups = [...Map.groupBy(traces, nameOf)].sort(([, one], [, other]) => other.length - one.length)
+  const label = Math.min(LABEL, width - 24, Math.max(...groups.map(([name]) => name.length)))
   const axis = Math.max(20, Math.min(80, width - 14))
   const bar = barOf(traces, { starts, begin, total: Math.max(1, end - begin), axis })
+  const cut = (text: string) => (text.length > width ? fitText(text, width) : text)
   return [
-    paint('bold', `${traces.length} calls in ${lengthOf(end - begin)}: ${outcomesOf(traces)}`),
-    ...groups.map(
-      ([name, calls]) =>
-        `  ${fitted(name, Math.min(LABEL, width - 20))} ${String(calls.length).padStart(5)}  ${outcomesOf(calls)}`,
+    paint('bold', cut(`${traces.length} calls in ${lengthOf(end - begin)}: ${outcomesOf(traces)}`)),
+    ...groups.map(([name, calls]) =>
+      cut(`  ${fitText(name, label)} ${String(calls.length).padStart(5)}  ${outcomesOf(calls)}`),
     ),
     `  ${'over time'.padEnd(10)} ${bar}`,
     `  ${''.padEnd(10)} ${paint('dim', `0${lengthOf(end - begin).padStart(axis - 1)}`)}`,

@@ -1,8 +1,9 @@
 // What a judge says of sessions, as people read it.
 import { styleText } from 'node:util'
+import type { Finding } from '../contract/finding.ts'
 import type { Paths, RuleReport, Verification } from '../contract/verification.ts'
 import { lengthOf } from './overview.ts'
-import { type Finding, findingsOf, isAsExpected, type SuiteRun } from './suite-run.ts'
+import { findingsOf, isAsExpected, type SuiteRun } from './suite-run.ts'
 
 /** A number with its noun, such as `2 calls`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`

@@ -6,7 +6,7 @@ import { type Config, ConfigError, readConfig } from '../config.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
 import { VERSION } from '../version.ts'
-import { addressOf, listen, refuseOpenHost, report } from './listen.ts'
+import { listen, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
 /** How long running answers may take after a signal to stop, in ms. */
@@ -29,7 +29,7 @@ async function serve(config: Config): Promise<void> {
   for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
   const servers = await listen(config, understudy)
   const port = servers[0]?.port
-  const url = addressOf(config, port)
+  const url = serverUrl(config, port)
   const db = config.db === ':memory:' ? config.db : resolve(config.db)
   const { mode, scenario } = understudy
   const played = scenario && { scenario: scenario.name }

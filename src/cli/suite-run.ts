@@ -1,16 +1,7 @@
 // What came of a command that exec ran, over all sessions that it used.
+import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-store.ts'
-
-/** What a judge finds wrong without being asked. */
-export interface Finding {
-  kind: string
-  severity: 'error' | 'warning'
-  message: string
-  /** Ids of the calls that show it. */
-  traces: readonly string[]
-  accepted?: boolean
-}
 
 /** What was found in a session. */
 export const findingsOf = (report: Verification): readonly Finding[] =>

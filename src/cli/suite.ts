@@ -2,6 +2,7 @@
 import { join, parse } from 'node:path'
 import { sessionName, tokenOf, withoutPrefix } from '../access.ts'
 import { type Config, clientEnvironment } from '../config.ts'
+import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import { openRunFile } from '../db/run-file.ts'
 import type { CallTimes } from '../db/trace-store.ts'
@@ -11,8 +12,8 @@ import type { Scenario } from '../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../scenarios/load.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type ChildEnd, runChild } from './child.ts'
-import { addressOf, listen, report } from './listen.ts'
-import { breaks, type Finding, isAsExpected, type SuiteRun } from './suite-run.ts'
+import { listen, report, serverUrl } from './listen.ts'
+import { breaks, isAsExpected, type SuiteRun } from './suite-run.ts'
 
 /** What is run, and how. */
 export interface SuiteOptions {
@@ -75,7 +76,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const understudy = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, { scenarios: own ? [own] : [] })
   const requests = new Map<string, number>()
   const servers = await listen(config, counted(understudy, requests))
-  const url = addressOf(config, servers[0]?.port)
+  const url = serverUrl(config, servers[0]?.port)
   const [token] = config.token
   understudy.sessions.get(round.label)
   const began = realClock.now()
@@ -169,6 +170,7 @@ function asRun({ verdicts, times, none, url, round, end, took, strict, db }: Jud
 const noCall = (url: string, { scenario }: Round): Finding => ({
   kind: 'wrong-address',
   severity: scenario ? 'error' : 'warning',
+  accepted: false,
   message: `no call came: the program should call ${url}/v2/router, which OPENAI_BASE_URL says`,
-  traces: [],
+  ...{ operation: null, count: 1, traces: [], at: null, figures: {} },
 })

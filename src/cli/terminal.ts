@@ -14,13 +14,13 @@ export const terminalWidth = (): number | undefined => {
 export const drawingWidth = (): number => terminalWidth() ?? UNKNOWN_WIDTH
 
 /** A text of exactly so many columns: filled with spaces, or cut with an ellipsis at its end or start. */
-export function fitted(text: string, width: number, cut: 'end' | 'start' = 'end'): string {
+export function fitText(text: string, width: number, cut: 'end' | 'start' = 'end'): string {
   if (text.length <= width) return text.padEnd(width)
   return cut === 'end' ? `${text.slice(0, width - 1)}…` : `…${text.slice(text.length - width + 1)}`
 }
 
 /** The lines of a text broken between words; what is longer than a line is broken anywhere. */
-export function wrapped(text: string, width: number): string[] {
+export function wrapText(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/).filter((one) => one !== '')) {
     const last = lines.at(-1)

@@ -1,6 +1,6 @@
 // A trace as one line of a list, as wide as there is room.
 import type { TraceRecord } from '../contract/trace.ts'
-import { fitted } from './terminal.ts'
+import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 
 /** How lines are printed. */
@@ -44,7 +44,7 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
   const cells = columns.flatMap(({ text, most, cut, colour }, index): typeof first => {
     if (widths === undefined) return [[index === columns.length - 1 ? text : text.padEnd(most), colour]]
     const room = widths[index]
-    return room === undefined ? [] : [[fitted(text, room, cut), colour]]
+    return room === undefined ? [] : [[fitText(text, room, cut), colour]]
   })
   const all: typeof first = [...first, ...cells, [id, 'dim']]
   return all.map(([text, colour]) => (colour ? paint(colour, text) : text)).join(GAP)

@@ -15,7 +15,9 @@ interface Options extends TraceOptions {
 }
 
 export function traceCommand(): Command {
-  const trace = new Command('trace').description('show the calls that were made')
+  const trace = new Command('trace')
+    .description('show the calls that were made')
+    .option('--db <FILE>', 'read this database instead of asking a server')
   const sub = (name: string, description: string) => {
     const command = new Command(name).description(description)
     command
@@ -24,7 +26,7 @@ export function traceCommand(): Command {
       .option('--db <FILE>', 'read this database instead of asking a server')
       .option('--session <NAME>', 'the session, or all (default: default, of a file all)')
       .option('--json', 'print JSON: one line a trace')
-    trace.addCommand(command)
+    trace.addCommand(command, { isDefault: name === 'list' })
     return command
   }
   const filters = (command: Command) =>
@@ -36,7 +38,8 @@ export function traceCommand(): Command {
       .option('--until <TIME>', 'only calls up to this ISO 8601 time')
   filters(sub('list', 'list traces, newest first'))
     .option('--limit <N>', 'how many, newest first, 1 to 200 (default: 50)')
-    .action(async (options: Options) => {
+    .action(async (_: Options, command: Command) => {
+      const options: Options = command.optsWithGlobals()
       const traces = await traceSource(options).list(options)
       if (traces.length === 0 && !options.json) console.log('no traces')
       if (traces.length >= MANY_CALLS && !options.json) {
@@ -48,8 +51,13 @@ export function traceCommand(): Command {
     })
   sub('show', 'show one trace: its steps and attempts over time, its request and answer')
     .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace; or last, the newest one')
-    .action(async (id: string, options: Options) => show(await find(id, options), options))
-  filters(sub('tail', 'print traces as calls are made, until stopped')).action(tail)
+    .action(async (id: string, _: Options, command: Command) => {
+      const options: Options = command.optsWithGlobals()
+      show(await find(id, options), options)
+    })
+  filters(sub('tail', 'print traces as calls are made, until stopped')).action((_: Options, command: Command) =>
+    tail(command.optsWithGlobals()),
+  )
   return trace
 }
 

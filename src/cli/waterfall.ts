@@ -1,7 +1,7 @@
 // A trace drawn over time: a line for each step, a bar for each attempt, with its wait before it.
 import type { styleText } from 'node:util'
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
-import { fitted, wrapped } from './terminal.ts'
+import { fitText, wrapText } from './terminal.ts'
 
 type Format = Extract<Parameters<typeof styleText>[0], string>
 /** Colours a text, or leaves it as it is where colours do not belong. */
@@ -58,7 +58,7 @@ function stepLines(
   { text, shown }: { text: string; shown: string },
   { paint, width }: Drawing,
 ): string[] {
-  const lines = text.length + STEP <= width ? [shown] : wrapped(text, width - STEP)
+  const lines = text.length + STEP <= width ? [shown] : wrapText(text, width - STEP)
   return lines.map((line, index) => `  ${paint('bold', (index === 0 ? name : '').padEnd(STEP - 3))} ${line}`)
 }
 
@@ -70,13 +70,13 @@ function bars({ attempts, duration_ms }: TraceRecord, { paint, width }: Drawing)
   const label = Math.min(Math.max(...attempts.map(({ target }) => target.length)), Math.max(12, rest - SHORTEST_AXIS))
   const axis = Math.max(SHORTEST_AXIS, Math.min(LONGEST_AXIS, rest - label))
   const indent = ' '.repeat(label + LABEL)
-  const under = (text: string) => wrapped(text, width - indent.length).map((line) => `${indent}${paint('dim', line)}`)
+  const under = (text: string) => wrapText(text, width - indent.length).map((line) => `${indent}${paint('dim', line)}`)
   return [
     `${indent}${paint('dim', `0${time(total).padStart(axis - 1)}`)}`,
     ...attempts.flatMap((attempt) => {
       const { target, why, outcome, error } = attempt
       const end = endOf(attempt)
-      const begin = `  ${fitted(target, label)} ${why.padEnd(9)} ${barOf(attempt, { total, axis, paint })}`
+      const begin = `  ${fitText(target, label)} ${why.padEnd(9)} ${barOf(attempt, { total, axis, paint })}`
       const line = `${begin} ${paint(outcome === 'answered' ? 'green' : 'red', end)}`
       const notes = notesOf(attempt).join(', ')
       const fits = notes === '' || label + LABEL + axis + end.length + notes.length + 3 <= width

@@ -82,11 +82,18 @@ export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
 const unknown = (id: string) =>
   new ApiError(404, 'trace_not_found', `there is no trace with the id ${JSON.stringify(id)} in this session`)
 
+const MOST_AT_ONCE = 1_000
+
 /** A page over all sessions, in the order in which calls came: each session has a clock of its own. */
 function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...filter }: z.infer<typeof ListQuery>) {
-  const before = after === undefined ? undefined : arrivalOf(after, sessions)
+  const at = after === undefined ? Number.MAX_SAFE_INTEGER : arrivalOf(after, sessions)
   const found = sessions
-    .flatMap(({ traces }) => traces.arrivals({ ...filter, session: undefined, arrived: before, limit: limit + 1 }))
+    .flatMap(({ traces }) => {
+      const span = (from: number, to: number, most: number) =>
+        traces.arrivals({ ...filter, session: undefined, arrived: [from, to], limit: most })
+      // What came in the same millisecond as the last one of the page before may stand before or after it.
+      return [...(after === undefined ? [] : span(at, at, MOST_AT_ONCE)), ...span(0, at - 1, limit + 1)]
+    })
     .sort((one, other) => other.arrived - one.arrived || (other.trace.id < one.trace.id ? -1 : 1))
   const rest = after === undefined ? found : found.slice(found.findIndex(({ trace }) => trace.id === after) + 1)
   const data = rest.slice(0, limit).map(({ trace }) => trace)

@@ -1,5 +1,5 @@
 // Traces in SQLite: written once, listed newest first.
-import { and, asc, count, desc, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm'
+import { and, asc, between, count, desc, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
@@ -15,8 +15,8 @@ export interface TraceFilter {
   thread?: string | undefined
   /** Name of a session, where there are several: in the file of a run. */
   session?: string | undefined
-  /** Only calls that came until then, in ms since the epoch by the machine's clock. */
-  arrived?: number | undefined
+  /** Only calls that came in this span, both ends included, in ms since the epoch by the machine's clock. */
+  arrived?: readonly [number, number] | undefined
   /** Milliseconds since the epoch, inclusive. */
   since?: number | undefined
   until?: number | undefined
@@ -126,7 +126,7 @@ export function traceStore(
       until === undefined ? undefined : lte(traces.started, until),
       after === undefined ? undefined : lt(traces.seq, seqOf(after) ?? 0),
       session === undefined ? undefined : eq(sessionOf, session),
-      arrived === undefined ? undefined : lte(sql`coalesce(${traces.arrived}, 0)`, arrived),
+      arrived && between(sql`coalesce(${traces.arrived}, 0)`, ...arrived),
     ]
     const rows = database
       .select({ record: traces.record, arrived: traces.arrived })

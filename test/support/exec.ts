@@ -44,7 +44,9 @@ export async function play(
     const findings = Object.fromEntries(
       run.sessions.map((report) => [
         report.session,
-        findingsOf(report).filter(({ accepted }) => !accepted).map(({ kind }) => kind),
+        findingsOf(report)
+          .filter(({ accepted }) => !accepted)
+          .map(({ kind }) => kind),
       ]),
     )
     return { code: exitCodeOf(runs), runs, run, findings }

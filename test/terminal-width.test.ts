@@ -1,0 +1,96 @@
+// Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
+import { expect, test } from 'bun:test'
+import { overviewLines } from '../src/cli/overview.ts'
+import { fitText, wrapText } from '../src/cli/terminal.ts'
+import { traceLine } from '../src/cli/trace-line.ts'
+import { type Paint, waterfall } from '../src/cli/waterfall.ts'
+import type { AttemptRecord, TraceRecord } from '../src/contract/trace.ts'
+
+const plain: Paint = (_, text) => text
+const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
+  ...{ target: 'anthropic/claude-sonnet-4-5-20250929', position: 0, number: 1, why: 'fallback', wait_ms: 2500 },
+  ...{ faults: ['the connection is cut in the middle', 'slow to begin'], started_ms: 2500, first_content_ms: 3000 },
+  ...{ duration_ms: 90_000, outcome: 'disconnected', status: 502, request_id: 'req_0123456789abcdef' },
+  error: `the provider ${'closed the connection '.repeat(9)}`,
+  ...more,
+})
+const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
+  ...{ id: '01JGFJJZ00D2P87R0BNWMRTVKK', session: 'worker-of-a-long-name', operation: 'images.generations', name: 'x' },
+  ...{ model: 'anthropic/claude-sonnet-4-5-20250929', stream: true, status: 502, outcome: 'disconnected' },
+  ...{
+    started_at: '2025-01-01T00:00:00.000Z',
+    duration_ms: 92_500,
+    fixture: 'chat.completions/a-fixture-of-a-long-name',
+  },
+  ...{
+    synthesized: false,
+    plan: [],
+    scenario: 'a-scenario',
+    faults: [],
+    attempts: [attempt(), attempt()],
+    cache: null,
+  },
+  guardrails: [{ id: 'polite', stage: 'output', outcome: 'blocked', reason: 'rude '.repeat(40), evaluation: null }],
+  ...{ retrievals: [], usage: null, cost: null, attachments: [], metadata: null, identity: null, thread: null },
+  ...{ error: null, retry_after_ms: null },
+  ...more,
+})
+const tooLong = (lines: readonly string[], width: number) => lines.filter((line) => line.length > width)
+
+test.each([60, 72, 80, 100, 120, 200])('a list, a drawing and an overview at %d columns', (width) => {
+  const traces = Array.from({ length: 30 }, (_, index) =>
+    traceOf({
+      started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
+      outcome: index < 9 ? 'answered' : 'refused',
+    }),
+  )
+  for (const sessions of [false, true]) {
+    const line = traceLine(traceOf(), { paint: plain, width, sessions })
+    expect(tooLong(width < 80 ? [] : [line], width)).toEqual([])
+    expect(line).toEndWith('01JGFJJZ00D2P87R0BNWMRTVKK')
+  }
+  if (width >= 72) expect(tooLong(waterfall(traceOf(), plain, width), width)).toEqual([])
+  expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
+})
+
+test('a pipe gets every column in full', () => {
+  const line = traceLine(traceOf(), { paint: plain, width: undefined, sessions: false })
+  for (const part of [
+    '00:00:00.000',
+    'anthropic/claude-sonnet-4-5-20250929',
+    'chat.completions/a-fixture-of-a-long-name',
+  ])
+    expect(line).toContain(part)
+})
+
+test('the less room there is, the less is said, the model last', () => {
+  const at = (width: number) => traceLine(traceOf(), { paint: plain, width, sessions: false })
+  expect(at(80)).toContain('anthropic/c…')
+  expect(at(80)).not.toContain('images')
+  expect(at(120)).toContain('images.gene…')
+  // Of a fixture the end says more.
+  expect(at(120)).toContain('…a-long-name')
+})
+
+test('an overview says how many calls came to what, by model and over time', () => {
+  const calls = Array.from({ length: 24 }, (_, index) =>
+    traceOf({
+      started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
+      duration_ms: 0,
+      model: index % 4 === 0 ? 'openai/b' : 'openai/a',
+      ...(index < 12 ? { outcome: 'answered' } : { outcome: 'refused', status: 503 }),
+    }),
+  )
+  const lines = overviewLines(calls, { paint: plain, width: 60 })
+  expect(lines[0]).toBe('24 calls in 23.0 s: 12 answered, 12 refused 503')
+  expect(lines[1]).toMatch(/^ {2}openai\/a +18 {2}9 answered, 9 refused 503$/)
+  expect(lines[2]).toMatch(/^ {2}openai\/b +6 {2}3 answered, 3 refused 503$/)
+  expect(lines[3]).toMatch(/^ {2}over time {2}[█ ]+[░ ]+$/)
+})
+
+test('texts are filled, cut and broken between words', () => {
+  expect(fitText('abc', 5)).toBe('abc  ')
+  expect(fitText('abcdef', 4)).toBe('abc…')
+  expect(fitText('abcdef', 4, 'start')).toBe('…def')
+  expect(wrapText('one two  three\nfourfourfour', 7)).toEqual(['one two', 'three', 'fourfou', 'rfour'])
+})
