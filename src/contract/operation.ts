@@ -69,7 +69,7 @@ export type FillText = (text: string, param?: string) => string
 
 /** How a provider's stream of an operation is understood. */
 export interface StreamRules {
-  /** Why the data of an event is none of this operation's, undefined when it is. */
+  /** Why the data of an event does not belong to an answer of this operation, undefined when it does. */
   wrongWith(data: Record<string, unknown>): string | undefined
   /** Whether it carries a part of the answer that a reader sees. */
   hasContent(data: Record<string, unknown>): boolean
@@ -85,6 +85,8 @@ export interface StreamRules {
 export interface Operation<Request = unknown, Script = unknown> {
   readonly name: string
   readonly path: string
+  /** What its answers are called: `chat completion`. */
+  readonly answerName: string
   readonly tag: string
   readonly summary: string
   readonly description: string
@@ -120,8 +122,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   ): RenderedAnswer | Promise<RenderedAnswer>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object
-  /** Why a provider's whole answer is none, undefined when it is one. */
-  wrongWith?(answer: Record<string, unknown>): string | undefined
+  /** Why a value is not an answer of this operation, undefined when it is one. */
+  wrongWith(answer: unknown): string | undefined
   /** How a provider's stream is read; absent when the operation never streams. */
   readonly events?: StreamRules
   /** A stored answer to an equal call, told again under a new id; as it is when left out, for answers without id and stream. */
@@ -131,7 +133,7 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** All texts of the user, which input guardrails look at; that of `prompt` when left out. */
   inputTexts?(request: Request): readonly string[]
   /** All texts of an answer, which output guardrails look at. */
-  outputTexts?(answer: object): readonly string[]
+  outputTexts?(answer: unknown): readonly string[]
   /** What a complete answer leaves for later calls; committed together with its trace. */
   keep?(request: Request, answer: object, answerContext: AnswerContext): readonly KeyValueEntry[]
 }

@@ -2,6 +2,7 @@
 import { countCached } from '../answers/text-answer.ts'
 import type { Operation, RenderedAnswer } from '../contract/operation.ts'
 import { Translation, TranslationForm, type TranslationRequest, TranslationScript } from '../contract/translations.ts'
+import { asObject, asText } from '../lib/values.ts'
 import { answerOf, translationText } from './audio/answer.ts'
 import { readAudioFile } from './audio/read-file.ts'
 import { synthesize } from './audio/synthesize.ts'
@@ -13,6 +14,7 @@ type Request = TranslationForm | TranslationRequest
 export const audioTranslations: Operation<Request, TranslationScript> = {
   name: 'audio.translations',
   path: '/v2/router/audio/translations',
+  answerName: 'translation',
   tag: 'Router',
   summary: 'Translate audio to English',
   description:
@@ -53,6 +55,9 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   synthesize: (request: TranslationRequest) => synthesize(request),
   compose,
   assemble: () => ({}),
+  // Subtitles and bare texts are texts, everything else has its text in it.
+  wrongWith: (value) =>
+    (asText(value) ?? asText(asObject(value)?.text)) === undefined ? "it has no 'text'" : undefined,
 }
 
 function compose(request: TranslationRequest, script: TranslationScript): RenderedAnswer {

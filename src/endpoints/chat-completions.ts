@@ -5,7 +5,8 @@ import type { Operation } from '../contract/operation.ts'
 import type { TextScript } from '../contract/script.ts'
 import { checkEffort } from '../providers/catalogue.ts'
 import { composeChat } from './chat/answer.ts'
-import { assembleChat } from './chat/chunks.ts'
+import { assembleChat } from './chat/assemble.ts'
+import { chatProblem } from './chat/normalize.ts'
 import {
   CHAT_SCHEMA_PARAM,
   chatAnswerRequest,
@@ -15,14 +16,7 @@ import {
   fillChatTexts,
 } from './chat/prompt.ts'
 import { keepPrefixes } from './chat/prompt-cache.ts'
-import {
-  addChatContext,
-  chatEvents,
-  chatInputTexts,
-  chatOutputTexts,
-  chatProblem,
-  replayChat,
-} from './chat/provider-answer.ts'
+import { addChatContext, chatEvents, chatInputTexts, chatOutputTexts, replayChat } from './chat/provider-answer.ts'
 
 // Asked for by documents and fixture files, and by no call.
 const answers = () => require('../contract/chat.ts') as typeof import('../contract/chat.ts')
@@ -30,6 +24,7 @@ const answers = () => require('../contract/chat.ts') as typeof import('../contra
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
   name: 'chat.completions',
   path: '/v2/router/chat/completions',
+  answerName: 'chat completion',
   tag: 'Router',
   summary: 'Create a chat completion',
   description:

@@ -11,12 +11,14 @@ import {
   completionChunks,
   systemFingerprint,
 } from './completions/chunks.ts'
-import { completionEvents, completionProblem, replayCompletion } from './completions/provider-answer.ts'
+import { completionProblem } from './completions/normalize.ts'
+import { completionEvents, completionOutputTexts, replayCompletion } from './completions/provider-answer.ts'
 import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
 
 export const completions: Operation<CompletionRequest, CompletionScript> = {
   name: 'completions',
   path: '/v2/router/completions',
+  answerName: 'completion',
   tag: 'Router',
   summary: 'Create a legacy completion',
   description:
@@ -46,6 +48,7 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   wrongWith: completionProblem,
   events: completionEvents,
   replay: replayCompletion,
+  outputTexts: completionOutputTexts,
   addContext: (request, context) => ({
     ...request,
     prompt: readTexts(request).map(({ text }) => `Use this context:\n\n${context}\n\n${text}`),

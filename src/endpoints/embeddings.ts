@@ -3,12 +3,14 @@ import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/e
 import { ApiError } from '../contract/error.ts'
 import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { embed, shorten } from '../lib/embedding.ts'
+import { asList, asObject } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
 import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
 
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   name: 'embeddings',
   path: '/v2/router/embeddings',
+  answerName: 'list of embeddings',
   tag: 'Router',
   summary: 'Create embeddings',
   description:
@@ -34,8 +36,19 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   synthesize: () => ({}),
   compose,
   assemble: () => ({}),
-  wrongWith: ({ data }) => (Array.isArray(data) && data.length > 0 ? undefined : "it has no 'data'"),
+  wrongWith: embeddingsProblem,
 }
+
+/** Why a value is not a list of embeddings, undefined when it is one. */
+function embeddingsProblem(value: unknown): string | undefined {
+  const data = asList(asObject(value)?.data)
+  if (data.length === 0) return "it has no 'data'"
+  const wrong = data.map((item) => asObject(item)?.embedding).findIndex((vector) => !isVector(vector))
+  return wrong < 0 ? undefined : `data[${wrong}] has no 'embedding'`
+}
+
+const isVector = (value: unknown): boolean =>
+  typeof value === 'string' ? value !== '' : Array.isArray(value) && value.length > 0 && typeof value[0] === 'number'
 
 const readTexts = ({ input, model }: EmbeddingsRequest): CountedText[] => inputTextsOf({ input, field: 'input', model })
 

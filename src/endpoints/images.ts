@@ -17,11 +17,13 @@ import { settingsOf } from '../gateway/settings.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
 import type { ImageFormat } from '../lib/media/image.ts'
 import { type ImageSource, imageFile, imageFormatOf } from '../lib/media/image-files.ts'
+import { asList, asObject, asText } from '../lib/values.ts'
 import { modelOf, providerOf } from '../providers/catalogue.ts'
 
 export const images: Operation<ImageRequest, ImageScript> = {
   name: 'images.generations',
   path: '/v2/router/images/generations',
+  answerName: 'list of pictures',
   tag: 'Router',
   summary: 'Generate images',
   description:
@@ -60,6 +62,17 @@ export const images: Operation<ImageRequest, ImageScript> = {
   synthesize: () => ({}),
   compose,
   assemble: () => ({}),
+  wrongWith: picturesProblem,
+}
+
+/** Why a value is not a list of pictures, undefined when it is one. */
+function picturesProblem(value: unknown): string | undefined {
+  const data = asList(asObject(value)?.data)
+  if (data.length === 0) return "it has no 'data'"
+  const wrong = data
+    .map((item) => asObject(item) ?? {})
+    .findIndex((picture) => !asText(picture.url) && !asText(picture.b64_json))
+  return wrong < 0 ? undefined : `data[${wrong}] has neither 'url' nor 'b64_json'`
 }
 
 /** 400 when a model draws nothing, or not what the request asks for. */

@@ -7,11 +7,11 @@ import { TextScript } from '../contract/script.ts'
 import { composeResponse } from './responses/answer.ts'
 import { assembleResponse } from './responses/assemble.ts'
 import { keep, resolve } from './responses/conversation.ts'
+import { responseProblem } from './responses/normalize.ts'
 import {
   addResponsesContext,
   replayResponse,
   responseEvents,
-  responseProblem,
   responsesInputTexts,
   responsesOutputTexts,
 } from './responses/provider-answer.ts'
@@ -26,6 +26,7 @@ import {
 export const responses: Operation<ResponsesRequest, TextScript> = {
   name: 'responses',
   path: '/v2/router/responses',
+  answerName: 'model response',
   tag: 'Router',
   summary: 'Create a model response',
   description:

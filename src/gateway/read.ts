@@ -52,14 +52,10 @@ function readWhole(text: string, { contentType }: BytesBody, reply: Reply, opera
   const value = parsed(text, 'the answer')
   const failed = isObject(value) && value.error ? errorIn(value) : undefined
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
-  const wrong = isObject(value) ? operation.wrongWith?.(value) : wrongText(value, operation)
-  if (wrong) throw new Unreadable(`the provider's answer is none: ${wrong}`)
+  const wrong = operation.wrongWith(value)
+  if (wrong) throw new Unreadable(`the provider's answer is not a valid ${operation.answerName}: ${wrong}`)
   return { kind: 'whole', value, text }
 }
-
-/** Some operations answer with a text; none does with a list or a number. */
-const wrongText = (value: unknown, { response }: Operation) =>
-  response.safeParse(value).success ? undefined : 'it is no object'
 
 async function readStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<AsyncIterable<StreamEvent>> {
   const { operation } = reading
@@ -83,7 +79,7 @@ async function* readEvents(
   reply: Reply,
   reading: ReadOptions & { rules: StreamRules },
 ): AsyncGenerator<StreamEvent> {
-  const { rules, signal } = reading
+  const { rules, signal, operation } = reading
   const seen: StreamEvent[] = []
   const ready: { event?: string | undefined; data: string }[] = []
   const parser = createParser({ onEvent: (event) => ready.push(event) })
@@ -93,7 +89,7 @@ async function* readEvents(
       parser.feed(decoder.decode(bytes, { stream: true }))
       for (const { event, data } of ready.splice(0)) {
         if (data === '[DONE]') return ended(seen, rules)
-        const next = readEvent(data, event, reply, rules)
+        const next = readEvent({ text: data, event }, reply, { rules, answerName: operation.answerName })
         seen.push(next)
         yield next
       }
@@ -112,7 +108,11 @@ function ended(seen: readonly StreamEvent[], rules: StreamRules): void {
   if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the answer was complete')
 }
 
-function readEvent(text: string, event: string | undefined, reply: Reply, rules: StreamRules): StreamEvent {
+function readEvent(
+  { text, event }: { text: string; event: string | undefined },
+  reply: Reply,
+  { rules, answerName }: { rules: StreamRules; answerName: string },
+): StreamEvent {
   const data = parsed(text, 'a chunk')
   if (!isObject(data)) throw new Unreadable(`a chunk of the provider is ${quote(data)}, not an object`)
   const wrong = rules.wrongWith(data)
@@ -121,7 +121,7 @@ function readEvent(text: string, event: string | undefined, reply: Reply, rules:
   const holder = rules.failureIn ? rules.failureIn(data) : suspect
   const failed = holder === undefined ? undefined : errorIn(holder)
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
-  if (wrong) throw new Unreadable(`a chunk of the provider is none: ${wrong}`)
+  if (wrong) throw new Unreadable(`a chunk of the provider is not a valid part of a ${answerName}: ${wrong}`)
   return { ...(event && { event }), data, text, ...(rules.hasContent(data) && { tokens: 1 }) }
 }
 

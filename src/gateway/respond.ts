@@ -5,6 +5,7 @@ import { envelope } from '../contract/error.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { asObject } from '../lib/values.ts'
 import { storing } from './cache.ts'
 import { CLIENT_GONE, errorOf, type Failure, failureOf } from './outcome.ts'
 import type { AttemptAnswer, ReplyContext } from './types.ts'
@@ -24,14 +25,12 @@ export async function toReply(answer: AttemptAnswer, replyContext: ReplyContext)
   return { ...reply, body: { kind: 'value', value, text } }
 }
 
-type Usage = Record<string, unknown> | null
-
 /** What a complete answer leaves for later calls, and the token counts that it says itself. */
 function leftBy(answer: AttemptAnswer, value: unknown, { callContext, cacheKey }: ReplyContext) {
   const { operation, request, answerContext } = callContext
   // A text, such as subtitles, leaves nothing.
   if (typeof value !== 'object' || value === null) return { usage: answer.from.usage }
-  const usage = ('usage' in value ? (value.usage as Usage) : null) ?? answer.from.usage
+  const usage = asObject(asObject(value)?.usage) ?? answer.from.usage
   const keep = [...(operation.keep?.(request, value, answerContext) ?? [])]
   const fresh = answer.attempt !== undefined
   if (cacheKey !== undefined && fresh) {

@@ -216,7 +216,11 @@ export function defaultEffort(id: string): ReasoningEffort | undefined {
 export function costOf(id: string, usage: Record<string, unknown>): number | null {
   const price = modelOf(id)?.price
   if (!price) return null
-  const count = (...keys: string[]) => Number(keys.map((key) => usage[key]).find((value) => value !== undefined) ?? 0)
+  const count = (...keys: string[]) => {
+    const found = keys.map((key) => usage[key]).find((value) => value !== undefined)
+    // What a provider gives in place of a count costs nothing.
+    return typeof found === 'number' && found > 0 ? found : 0
+  }
   const cost =
     (count('prompt_tokens', 'input_tokens') * (price.input ?? 0) +
       count('completion_tokens', 'output_tokens') * (price.output ?? 0)) /

@@ -1,4 +1,4 @@
-// A chat answer as chunks, and the whole answer that a client has put together from some.
+// A chat answer as chunks.
 import type { TextPiece } from '../../answers/text-answer.ts'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
@@ -22,9 +22,13 @@ export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], us
   })
   const steps = choices.map(stepsOf)
   const events: StreamEvent[] = []
-  for (let step = 0; step < (steps[0]?.length ?? 0); step++) {
+  // Those made here are of one length, those of a provider need not be.
+  const longest = Math.max(0, ...steps.map((own) => own.length))
+  for (let step = 0; step < longest; step++) {
     for (const [index, own] of steps.entries()) {
-      const { delta = {}, logprobs = null, finish = null, tokens } = own[step] ?? {}
+      const told = own[step]
+      if (!told) continue
+      const { delta = {}, logprobs = null, finish = null, tokens } = told
       events.push(chunk([{ index, delta, logprobs, finish_reason: finish }], tokens))
     }
   }
@@ -34,7 +38,7 @@ export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], us
 
 /** The steps of one streamed choice: role, reasoning, text or sound, tool calls, finish reason. */
 function stepsOf(parts: ChoiceParts): Step[] {
-  const { answer, signature, logprobs, sound } = parts
+  const { answer, signature, logprobs, sound, more } = parts
   const steps: Step[] = [{ delta: { role: 'assistant', content: answer.content && !sound ? '' : null, refusal: null } }]
   const said = (field: 'content' | 'refusal', pieces: readonly TextPiece[]): Step[] => {
     const likely = logprobs?.(pieces)
@@ -54,7 +58,9 @@ function stepsOf(parts: ChoiceParts): Step[] {
     ...(sound ? soundSteps(sound, content) : said('content', content)),
     ...said('refusal', answer.refusal ?? []),
   )
-  steps.push(...answer.toolCalls.flatMap((_, index) => callSteps(parts, index)), { delta: {}, finish: answer.finish })
+  steps.push(...answer.toolCalls.flatMap((_, index) => callSteps(parts, index)))
+  if (more) steps.push({ delta: more })
+  steps.push({ delta: {}, finish: answer.finish })
   return steps
 }
 
@@ -87,60 +93,4 @@ function soundSteps({ id, bytes, expiresAt }: ChatAudio, transcript: readonly Te
   }
   steps.push({ delta: { audio: { id, expires_at: expiresAt } } })
   return steps
-}
-
-type Partial = Omit<Choice, 'finish_reason'> & { finish_reason: Choice['finish_reason'] | null }
-
-/** The completion that a client has put together after these chunks. */
-export function assembleChat(events: readonly StreamEvent[]): object {
-  const chunks = events.map((event) => event.data as ChatChunk)
-  const first = chunks[0]
-  if (!first) return {}
-  const choices: Partial[] = []
-  for (const step of chunks.flatMap((chunk) => chunk.choices)) {
-    const choice = (choices[step.index] ??= {
-      index: step.index,
-      message: { role: 'assistant', content: null, refusal: null },
-      logprobs: null,
-      finish_reason: null,
-    })
-    addDelta(choice.message, step.delta)
-    choice.logprobs = joined(choice.logprobs, step.logprobs)
-    choice.finish_reason = step.finish_reason ?? choice.finish_reason
-  }
-  const { usage: _, ...frame } = first
-  const usage = chunks.findLast((chunk) => chunk.usage)?.usage
-  return { ...frame, object: 'chat.completion', choices, ...(usage ? { usage } : {}) }
-}
-
-function addDelta(message: Choice['message'], delta: ChunkChoice['delta']): void {
-  for (const field of ['content', 'refusal', 'reasoning', 'reasoning_signature'] as const) {
-    const piece = delta[field]
-    if (piece != null) message[field] = (message[field] ?? '') + piece
-  }
-  if (delta.audio) {
-    const { id, data = '', transcript = '', expires_at } = delta.audio
-    const audio = (message.audio ??= { id, data: '', transcript: '', expires_at: 0 })
-    audio.data += data
-    audio.transcript += transcript
-    audio.expires_at = expires_at ?? audio.expires_at
-  }
-  if (delta.function_call) {
-    const call = (message.function_call ??= { name: delta.function_call.name ?? '', arguments: '' })
-    call.arguments += delta.function_call.arguments
-  }
-  for (const { index, id = '', function: called, custom } of delta.tool_calls ?? []) {
-    const calls = (message.tool_calls ??= [])
-    const call = (calls[index] ??= custom
-      ? { index, id, type: 'custom', custom: { name: custom.name ?? '', input: '' } }
-      : { index, id, type: 'function', function: { name: called?.name ?? '', arguments: '' } })
-    if (call.type === 'custom') call.custom.input += custom?.input ?? ''
-    else call.function.arguments += called?.arguments ?? ''
-  }
-}
-
-function joined(before: Choice['logprobs'], more: ChunkChoice['logprobs']): Choice['logprobs'] {
-  if (!more) return before
-  const join = <T>(one: T[] | null | undefined, two: T[] | null) => (two ? [...(one ?? []), ...two] : (one ?? null))
-  return { content: join(before?.content, more.content), refusal: join(before?.refusal, more.refusal) }
 }

@@ -16,6 +16,8 @@ export interface ChoiceParts {
   signature: string | undefined
   logprobs: ((pieces: readonly TextPiece[]) => TokenLogprob[]) | undefined
   sound: ChatAudio | undefined
+  /** What only a provider's answer has, as one more piece of a stream. */
+  more?: object | undefined
   /** Whether the client is from before there were tools, and reads a `function_call`. */
   legacy: boolean
 }

@@ -1,41 +1,24 @@
 // How an answer of a chat model is read when a provider made it, and told again when the cache has it.
 import type { TextAnswer, TextPiece } from '../../answers/text-answer.ts'
 import { pieces } from '../../answers/text-answer.ts'
-import type { ChatCompletion, TokenLogprob } from '../../contract/chat.ts'
+import type { TokenLogprob, Usage } from '../../contract/chat.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
-import { callsOf } from '../../contract/chat-tools.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import { chatChunks } from './chunks.ts'
-import type { ChoiceParts } from './parts.ts'
+import { chatChunkProblem, hasChatContent, type NormalChoice, normalizeChat } from './normalize.ts'
+import type { ChatFrame, ChoiceParts } from './parts.ts'
 import { chatContentText } from './prompt.ts'
-
-type Fields = Record<string, unknown>
-const choicesOf = (data: Fields): Fields[] => (Array.isArray(data.choices) ? data.choices : [])
-/** Whether a part of a message has something in it: a text, or a list that is not empty. */
-const filled = (value: unknown): boolean =>
-  typeof value === 'string' || Array.isArray(value) ? value.length > 0 : value != null
-
-const VISIBLE = ['content', 'refusal', 'reasoning', 'reasoning_content', 'tool_calls', 'audio', 'function_call']
 
 /** What a stream of chat chunks must be like. */
 export const chatEvents: StreamRules = {
-  wrongWith: (data) => (Array.isArray(data.choices) ? undefined : "it has no 'choices'"),
-  hasContent: (data) =>
-    choicesOf(data).some(({ delta }) => VISIBLE.some((field) => filled((delta as Fields | undefined)?.[field]))),
+  wrongWith: chatChunkProblem,
+  hasContent: (data) => normalizeChat(data).choices.some(hasChatContent),
   complete(events) {
-    const finished = new Map<unknown, boolean>()
-    for (const { index, finish_reason: reason } of events.flatMap(({ data }) => choicesOf(data as Fields)))
-      finished.set(index, finished.get(index) === true || reason != null)
+    const finished = new Map<number, boolean>()
+    for (const { index, finish } of events.flatMap(({ data }) => normalizeChat(data).choices))
+      finished.set(index, finished.get(index) === true || finish !== undefined)
     return finished.size > 0 && [...finished.values()].every(Boolean)
   },
-}
-
-/** Why a whole answer is none: without choices, or with one that never finished. */
-export function chatProblem(answer: Fields): string | undefined {
-  const choices = choicesOf(answer)
-  if (choices.length === 0) return "it has no 'choices'"
-  const open = choices.findIndex(({ finish_reason: reason }) => reason == null)
-  return open < 0 ? undefined : `choices[${open}] has no finish reason`
 }
 
 /** A stored answer under a new id, whole or as chunks. */
@@ -44,38 +27,49 @@ export function replayChat(
   stored: object,
   answerContext: AnswerContext,
 ): Pick<RenderedAnswer, 'body' | 'events'> {
-  const answer = {
-    ...(stored as ChatCompletion),
-    id: `chatcmpl-${answerContext.id}`,
-    created: Math.floor(answerContext.now / 1000),
-  }
-  const { choices, usage, object: _, ...frame } = answer
+  const named = { id: `chatcmpl-${answerContext.id}`, created: Math.floor(answerContext.now / 1000) }
   return {
-    body: () => answer,
-    events: () => chatChunks(frame, choices.map(partsOf), request.stream_options?.include_usage ? usage : undefined),
+    body: () => ({ ...stored, ...named }),
+    events() {
+      const { frame, choices, usage } = normalizeChat(stored)
+      const { object: _, ...own }: Record<string, unknown> = { ...frame, ...named }
+      const counts = request.stream_options?.include_usage ? (usage as Usage | undefined) : undefined
+      return chatChunks(own as unknown as ChatFrame, choices.map(partsOf), counts)
+    },
   }
 }
 
-function partsOf({ message, finish_reason: finish, logprobs }: ChatCompletion['choices'][number]): ChoiceParts {
-  const { content, refusal, reasoning, reasoning_signature: signature, audio, function_call: old } = message
-  const calls = callsOf(message)
-  const split = (text: string | null | undefined) => (text == null ? null : pieces(text))
+function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: NormalChoice): ChoiceParts {
+  const split = (text: string | undefined) => (text === undefined ? null : pieces(text))
+  // One that has calls of both kinds tells the older one by itself.
+  const legacy = calls.length === 0 ? functionCall : undefined
+  const called = legacy ? [{ name: legacy.name, input: legacy.arguments, custom: false, id: undefined }] : calls
   const answer: TextAnswer = {
-    content: split(audio ? audio.transcript : content),
-    refusal: split(refusal),
-    reasoning: split(reasoning) ?? [],
-    toolCalls: calls.map(({ kind, name, id, text }) => ({ kind, name, id, arguments: pieces(text) })),
-    finish,
+    content: split(audio ? audio.transcript : texts.content),
+    refusal: split(texts.refusal),
+    reasoning: split(texts.reasoning) ?? [],
+    toolCalls: called.map(({ custom, id, name = '', input }) => {
+      return { kind: custom ? 'custom' : 'function', name, id, arguments: pieces(input) }
+    }),
+    // A provider may have reasons of its own.
+    finish: (finish ?? 'stop') as TextAnswer['finish'],
     tokens: 0,
     reasoningTokens: 0,
   }
+  const { id = '', expires_at: expiresAt = 0, data = '' } = audio ?? {}
+  const { reasoning_content } = texts
+  const more = {
+    ...(reasoning_content !== undefined && { reasoning_content }),
+    ...(functionCall && !legacy && { function_call: functionCall }),
+  }
   return {
     answer,
-    callIds: calls.map(({ id }) => id),
-    signature,
+    callIds: called.map((call) => call.id ?? ''),
+    signature: texts.reasoning_signature,
     logprobs: logprobs ? inOrder([...(logprobs.content ?? []), ...(logprobs.refusal ?? [])]) : undefined,
-    legacy: old !== undefined,
-    sound: audio && { id: audio.id, expiresAt: audio.expires_at, bytes: Buffer.from(audio.data, 'base64') },
+    sound: audio && { id, expiresAt, bytes: Buffer.from(data, 'base64') },
+    legacy: legacy !== undefined,
+    more: Object.keys(more).length > 0 ? more : undefined,
   }
 }
 
@@ -95,10 +89,12 @@ export const chatInputTexts = ({ messages }: ChatRequest): string[] =>
     .filter(({ role }) => role === 'user' || role === 'tool' || role === 'function')
     .map(({ content }) => chatContentText(content))
 
-/** What the model says in any choice, its tools' arguments included. */
-export const chatOutputTexts = (answer: object): string[] =>
-  (answer as ChatCompletion).choices.flatMap(({ message }) =>
-    [message.content, message.refusal, ...callsOf(message).map(({ text }) => text)].filter((text) => text != null),
+/** What the model says in any choice, the arguments of its calls included. */
+export const chatOutputTexts = (answer: unknown): string[] =>
+  normalizeChat(answer).choices.flatMap(({ texts, calls, functionCall }) =>
+    [texts.content, texts.refusal, ...calls.map(({ input }) => input), functionCall?.arguments].filter(
+      (text) => text !== undefined,
+    ),
   )
 
 /** The request with a system message of what was found before all others. */

@@ -4,6 +4,8 @@ import type { Usage } from '../../contract/chat.ts'
 import type { Completion } from '../../contract/completions.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
+import type { JsonObject } from '../../lib/values.ts'
+import { normalizeCompletion } from './normalize.ts'
 
 export type CompletionChoice = Completion['choices'][number]
 /** Fields that the answer and each of its chunks begin with. */
@@ -51,28 +53,34 @@ export function completionChunks(
   return events
 }
 
-type Partial = Omit<CompletionChoice, 'finish_reason'> & { finish_reason: CompletionChoice['finish_reason'] | null }
+interface OpenChoice {
+  index: number
+  text: string
+  logprobs: null
+  finish_reason: string | null
+}
 
-/** Whether a chunk ends its choice: providers give the reason at the end alone, chunks made here end with an empty one. */
-const ends = (
-  { model, system_fingerprint: own }: Completion,
-  { text, finish_reason: reason }: CompletionChoice,
-): boolean => reason != null && (text === '' || own !== systemFingerprint(model))
+/** Whether chunks with this frame give the reason at the end alone, as providers do; those made here give it throughout. */
+const isForeign = ({ model, system_fingerprint: own }: JsonObject): boolean => own !== systemFingerprint(String(model))
 
 /** The completion that a client has put together after these chunks; a choice that did not end has no reason. */
 export function assembleCompletion(events: readonly StreamEvent[]): object {
-  const chunks = events.map((event) => event.data as Completion)
+  const chunks = events.map(({ data }) => normalizeCompletion(data))
   const first = chunks[0]
   if (!first) return {}
-  const choices: Partial[] = []
-  for (const chunk of chunks) {
-    for (const part of chunk.choices) {
-      const choice = (choices[part.index] ??= { index: part.index, text: '', logprobs: null, finish_reason: null })
-      choice.text += part.text
-      if (ends(chunk, part)) choice.finish_reason = part.finish_reason
-    }
+  const foreign = isForeign(first.frame)
+  // Numbers of choices are a provider's: they are names here, never places in a list.
+  const choices = new Map<number, OpenChoice>()
+  for (const { index, text = '', finish } of chunks.flatMap((chunk) => chunk.choices)) {
+    const choice = choices.get(index) ?? { index, text: '', logprobs: null, finish_reason: null }
+    choices.set(index, choice)
+    choice.text += text
+    if (finish !== undefined && (text === '' || foreign)) choice.finish_reason = finish
   }
-  const { usage: _, ...frame } = first
   const usage = chunks.findLast((chunk) => chunk.usage)?.usage
-  return { ...frame, choices, ...(usage ? { usage } : {}) }
+  return {
+    ...first.frame,
+    choices: [...choices.values()].sort((a, b) => a.index - b.index),
+    ...(usage ? { usage } : {}),
+  }
 }

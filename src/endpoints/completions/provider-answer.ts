@@ -1,25 +1,18 @@
 // How a legacy completion is read when a provider made it, and told again when the cache has it.
 import { pieces } from '../../answers/text-answer.ts'
-import type { Completion, CompletionRequest } from '../../contract/completions.ts'
+import type { CompletionRequest } from '../../contract/completions.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
-import { assembleCompletion, completionChunks } from './chunks.ts'
+import { assembleCompletion, type CompletionFrame, type CompletionParts, completionChunks } from './chunks.ts'
+import { completionChunkProblem, completionProblem, normalizeCompletion } from './normalize.ts'
 
-type Fields = Record<string, unknown>
-const choicesOf = (data: Fields): Fields[] => (Array.isArray(data.choices) ? data.choices : [])
+type Reason = CompletionParts['finish']
+type Usage = Parameters<typeof completionChunks>[2]
 
 /** What a stream of completion chunks must be like. */
 export const completionEvents: StreamRules = {
-  wrongWith: (data) => (Array.isArray(data.choices) ? undefined : "it has no 'choices'"),
-  hasContent: (data) => choicesOf(data).some(({ text }) => typeof text === 'string' && text !== ''),
-  complete: (events) => completionProblem(assembleCompletion(events) as Fields) === undefined,
-}
-
-/** Why a whole answer is none: without choices, or with one that never finished. */
-export function completionProblem(answer: Fields): string | undefined {
-  const choices = choicesOf(answer)
-  if (choices.length === 0) return "it has no 'choices'"
-  const open = choices.findIndex((choice) => choice?.finish_reason == null)
-  return open < 0 ? undefined : `choices[${open}] has no finish reason`
+  wrongWith: completionChunkProblem,
+  hasContent: (data) => normalizeCompletion(data).choices.some(({ text }) => Boolean(text)),
+  complete: (events) => completionProblem(assembleCompletion(events)) === undefined,
 }
 
 /** A stored answer under a new id, whole or as chunks. */
@@ -28,15 +21,19 @@ export function replayCompletion(
   stored: object,
   answerContext: AnswerContext,
 ): Pick<RenderedAnswer, 'body' | 'events'> {
-  const answer = {
-    ...(stored as Completion),
-    id: `cmpl-${answerContext.id}`,
-    created: Math.floor(answerContext.now / 1000),
-  }
-  const { choices, usage, ...frame } = answer
-  const written = choices.map(({ text, finish_reason: finish }) => ({ pieces: pieces(text), finish }))
+  const named = { id: `cmpl-${answerContext.id}`, created: Math.floor(answerContext.now / 1000) }
   return {
-    body: () => answer,
-    events: () => completionChunks(frame, written, request.stream_options?.include_usage ? usage : undefined),
+    body: () => ({ ...stored, ...named }),
+    events() {
+      const { frame, choices, usage } = normalizeCompletion(stored)
+      // A provider may have reasons of its own.
+      const parts = choices.map(({ text = '', finish }) => ({ pieces: pieces(text), finish: finish as Reason }))
+      const counts = request.stream_options?.include_usage ? (usage as Usage) : undefined
+      return completionChunks({ ...frame, ...named } as unknown as CompletionFrame, parts, counts)
+    },
   }
 }
+
+/** The texts of all choices. */
+export const completionOutputTexts = (answer: unknown): string[] =>
+  normalizeCompletion(answer).choices.flatMap(({ text }) => text ?? [])

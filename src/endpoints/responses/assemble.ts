@@ -1,53 +1,66 @@
 // Puts a response together from the events of a stream, as far as they went.
-import type { ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
+import type { ModelResponse, OutputItem } from '../../contract/responses-answer.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
+import { asObject, asText } from '../../lib/values.ts'
+import { type NormalEvent, type NormalResponse, normalizeEvent, normalizePart } from './normalize.ts'
 import { outputText } from './output.ts'
+
+/** Items by their place, which is a provider's: it is a name here, never one in a list. */
+type Items = Map<number, OutputItem>
 
 /** The response that a client has after these events: the whole one from the last event, else what the deltas add up to. */
 export function assembleResponse(events: readonly StreamEvent[]): object {
-  let response: ModelResponse | undefined
+  let response: NormalResponse | undefined
+  let items: Items = new Map()
   for (const { data } of events) {
-    const event = data as ResponseEvent
-    // The events are still to be sent, or compared: what is built from them is a copy.
-    if ('response' in event) response = structuredClone(event.response)
-    else if (response) add(response, event)
+    const event = normalizeEvent(data)
+    if (event.response) {
+      response = event.response
+      items = new Map(response.output.entries())
+    } else if (response && event.type === 'error') {
+      response.status = 'failed'
+      response.error = errorOf(data)
+    } else if (response) add(items, event)
   }
-  return response ? { ...response, output_text: outputText(response.output) } : {}
+  if (!response) return {}
+  const output = [...items].sort(([one], [other]) => one - other).map(([, item]) => item)
+  return { ...response, output, output_text: outputText(output) }
 }
 
-type InsideEvent = Exclude<ResponseEvent, { response: ModelResponse }>
+function errorOf(data: unknown): ModelResponse['error'] {
+  const { code, message } = asObject(data) ?? {}
+  return { code: asText(code) ?? '', message: asText(message) ?? '' }
+}
 
-function add(response: ModelResponse, event: InsideEvent): void {
-  if (event.type === 'error') {
-    response.status = 'failed'
-    response.error = { code: event.code, message: event.message }
+function add(items: Items, event: NormalEvent): void {
+  const { type, output_index: index = 0, delta } = event
+  if (type === 'response.output_item.added' || type === 'response.output_item.done') {
+    if (event.item) items.set(index, event.item)
     return
   }
-  const { output } = response
-  if (event.type === 'response.output_item.added' || event.type === 'response.output_item.done') {
-    output[event.output_index] = structuredClone(event.item)
-    return
-  }
-  const item = output[event.output_index]
+  const item = items.get(index)
   if (item?.type === 'message') addToMessage(item, event)
   else if (item?.type === 'function_call') {
-    if (event.type === 'response.function_call_arguments.delta') item.arguments += event.delta
+    if (type === 'response.function_call_arguments.delta') item.arguments += delta
   } else if (item?.type === 'custom_tool_call') {
-    if (event.type === 'response.custom_tool_call_input.delta') item.input += event.delta
-  } else if (item) {
-    if (event.type === 'response.reasoning_summary_part.added') item.summary.push({ ...event.part })
-    const part = 'summary_index' in event ? item.summary[event.summary_index] : undefined
-    if (part && event.type === 'response.reasoning_summary_text.delta') part.text += event.delta
+    if (type === 'response.custom_tool_call_input.delta') item.input += delta
+  } else if (item?.type === 'reasoning') {
+    const { part: added, summary_index: at } = event
+    if (type === 'response.reasoning_summary_part.added' && added)
+      item.summary.push({ type: 'summary_text', text: asText(added.text) ?? '' })
+    const part = at === undefined ? undefined : item.summary[at]
+    if (part && type === 'response.reasoning_summary_text.delta') part.text += delta
   }
 }
 
-function addToMessage({ content }: Extract<OutputItem, { type: 'message' }>, event: InsideEvent): void {
-  if (event.type === 'response.content_part.added') content.push(structuredClone(event.part))
-  const part = 'content_index' in event ? content[event.content_index] : undefined
-  if (part?.type === 'output_text' && event.type === 'response.output_text.delta') {
-    part.text += event.delta
+function addToMessage({ content }: Extract<OutputItem, { type: 'message' }>, event: NormalEvent): void {
+  const { type, delta, content_index: at } = event
+  if (type === 'response.content_part.added' && event.part) content.push(normalizePart(event.part))
+  const part = at === undefined ? undefined : content[at]
+  if (part?.type === 'output_text' && type === 'response.output_text.delta') {
+    part.text += delta
     // A provider may leave them out.
-    ;(part.logprobs ??= []).push(...(event.logprobs ?? []))
+    part.logprobs = [...(part.logprobs ?? []), ...event.logprobs]
   }
-  if (part?.type === 'refusal' && event.type === 'response.refusal.delta') part.refusal += event.delta
+  if (part?.type === 'refusal' && type === 'response.refusal.delta') part.refusal += delta
 }

@@ -5,9 +5,10 @@ import { ApiError } from '../../contract/error.ts'
 import type { KeyValueEntry, KeyValueStore } from '../../contract/key-value.ts'
 import type { AnswerContext } from '../../contract/operation.ts'
 import type { InputItem, ResponsesRequest } from '../../contract/responses.ts'
-import type { ModelResponse } from '../../contract/responses-answer.ts'
+import type { OutputItem } from '../../contract/responses-answer.ts'
 import { checkEffort } from '../../providers/catalogue.ts'
 import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
+import { normalizeResponse } from './normalize.ts'
 
 /** What matters of the steps up to some point. */
 export interface Summary {
@@ -108,9 +109,9 @@ function earlierSummary(previous: string | null | undefined, kept: KeyValueStore
 
 /** What a response leaves for calls that continue it. */
 export function keep(request: ResponsesRequest, answer: object): readonly KeyValueEntry[] {
-  const { id, status, output } = answer as ModelResponse
-  if (request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
-  const said = output as InputItem[]
+  const { id, status, output } = normalizeResponse(answer)
+  if (!id || request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
+  const said = output.flatMap(storedItem)
   const value: StoredResponse = {
     previous: request.previous_response_id ?? null,
     items: [...ownItems(request), ...said],
@@ -118,3 +119,14 @@ export function keep(request: ResponsesRequest, answer: object): readonly KeyVal
   }
   return [{ kind: KIND, id, value }]
 }
+
+/** An item as a step of the conversation, without parts and items that only its provider knows how to read. */
+function storedItem(item: OutputItem): InputItem[] {
+  if (item.type === 'message') {
+    const known = item.content.filter(({ type }) => type === 'output_text' || type === 'refusal')
+    return [{ ...item, content: known } as InputItem]
+  }
+  return 'role' in item || FOREIGN.includes(item.type) ? [] : [item as InputItem]
+}
+// Steps of a request that no answer has.
+const FOREIGN = ['function_call_output', 'custom_tool_call_output', 'item_reference']

@@ -27,7 +27,7 @@ export function eventsOf(response: ModelResponse): StreamEvent[] {
     sendTexts(send, item, { item_id: item.id, output_index: index })
     // What was thought costs its time even when it is not shown.
     const hidden = item.type === 'reasoning' && item.summary.length === 0
-    const tokens = hidden ? usage?.output_tokens_details.reasoning_tokens : 0
+    const tokens = hidden ? usage?.output_tokens_details?.reasoning_tokens : 0
     send({ type: 'response.output_item.done', output_index: index, item }, tokens)
   }
   send({ type: status === 'incomplete' ? 'response.incomplete' : 'response.completed', response })
@@ -79,13 +79,16 @@ function sendPart(send: Send, part: ContentPart, at: Place & { content_index: nu
     for (const { text, tokens } of pieces(part.refusal))
       send({ type: 'response.refusal.delta', ...at, delta: text }, tokens)
     send({ type: 'response.refusal.done', ...at, refusal: part.refusal })
-  } else {
+  } else if (part.type === 'output_text') {
     // A provider may leave out the log probabilities.
     const { text: whole, logprobs = [] } = part
     send({ type: 'response.content_part.added', ...at, part: { ...part, text: '', logprobs: [] } })
     for (const { text, tokens, share } of shared(pieces(whole), logprobs))
       send({ type: 'response.output_text.delta', ...at, delta: text, logprobs: share }, tokens)
     send({ type: 'response.output_text.done', ...at, text: whole, logprobs })
+  } else {
+    // A provider's own kind of part.
+    send({ type: 'response.content_part.added', ...at, part })
   }
   send({ type: 'response.content_part.done', ...at, part })
 }

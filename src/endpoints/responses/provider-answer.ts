@@ -2,15 +2,16 @@
 import type { envelope } from '../../contract/error.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
-import type { ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
+import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
+import { asObject, asText } from '../../lib/values.ts'
 import { assembleResponse } from './assemble.ts'
 import { itemId, responseId } from './conversation.ts'
 import { eventsOf } from './events.ts'
 import { isMessage, isResult, itemText, ownItems } from './items.ts'
+import { type NormalResponse, normalizeResponse } from './normalize.ts'
 
-type Fields = Record<string, unknown>
-const typeOf = (data: unknown): string => String((data as Fields).type)
+const typeOf = (data: unknown): string => asText(asObject(data)?.type) ?? ''
 
 /** What a stream of response events must be like. */
 export const responseEvents: StreamRules = {
@@ -30,17 +31,11 @@ function failed({ error }: ReturnType<typeof envelope>, sent: readonly StreamEve
   const { code, message, param } = error
   const number = sent.length
   const first = event({ type: 'error', sequence_number: number, code, message, param, error })
-  const response = assembleResponse(sent) as Partial<ModelResponse>
+  const response = assembleResponse(sent) as NormalResponse
   // A provider's stream may begin without one.
   if (response.id === undefined) return [first]
   const ended = { ...(response as ModelResponse), status: 'failed' as const, error: { code, message } }
   return [first, event({ type: 'response.failed', sequence_number: number + 1, response: ended })]
-}
-
-/** Why a whole answer is none: without items, or not finished although nobody asked for it to be made in the background. */
-export function responseProblem({ output, status, background }: Fields): string | undefined {
-  if (!Array.isArray(output)) return "it has no 'output'"
-  return status === 'in_progress' && background !== true ? "its status is 'in_progress'" : undefined
 }
 
 /** A stored answer under new ids and with the metadata of this call, whole or as events. */
@@ -49,9 +44,9 @@ export function replayResponse(
   stored: object,
   answerContext: AnswerContext,
 ): Pick<RenderedAnswer, 'body' | 'events'> {
-  const response = stored as ModelResponse
+  const response = normalizeResponse(stored)
   const renamed = (item: OutputItem, index: number): OutputItem => {
-    const [prefix = ''] = item.id.split('_')
+    const prefix = /^[a-z]+(?=_)/.exec(asText(item.id) ?? '')?.[0] ?? PREFIXES[item.type] ?? 'item'
     return { ...item, id: itemId(prefix, answerContext.id, index) }
   }
   const told: ModelResponse = {
@@ -64,6 +59,13 @@ export function replayResponse(
   return { body: () => told, events: () => eventsOf(told) }
 }
 
+const PREFIXES: Partial<Record<string, string>> = {
+  message: 'msg',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  reasoning: 'rs',
+}
+
 /** What the user says in this call, results of tools included. */
 export const responsesInputTexts = (request: ResponsesRequest): string[] =>
   ownItems(request).flatMap((item) => {
@@ -72,13 +74,17 @@ export const responsesInputTexts = (request: ResponsesRequest): string[] =>
   })
 
 /** What the model says, arguments of calls included. */
-export const responsesOutputTexts = (answer: object): string[] =>
-  (answer as ModelResponse).output.flatMap((item) => {
+export const responsesOutputTexts = (answer: unknown): string[] =>
+  normalizeResponse(answer).output.flatMap((item): string[] => {
     if (item.type === 'function_call') return [item.arguments]
     if (item.type === 'custom_tool_call') return [item.input]
-    if (item.type !== 'message') return []
-    return item.content.map((part) => (part.type === 'refusal' ? part.refusal : part.text))
+    return item.type === 'message' ? item.content.flatMap(partTexts) : []
   })
+
+const partTexts = (part: ContentPart): string[] => {
+  if (part.type === 'refusal') return [part.refusal]
+  return part.type === 'output_text' ? [part.text] : []
+}
 
 /** The request with a system message of what was found before all others. */
 export const addResponsesContext = (request: ResponsesRequest, context: string): ResponsesRequest => ({

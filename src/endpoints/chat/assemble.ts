@@ -1,0 +1,104 @@
+// The whole chat completion that a client has put together from some chunks.
+import type { StreamEvent } from '../../lib/sse.ts'
+import { asText, type JsonObject } from '../../lib/values.ts'
+import { type NormalAudio, type NormalCall, type NormalChat, type NormalChoice, normalizeChat } from './normalize.ts'
+
+/** A choice as far as it has come; everything in it was read from pieces. */
+interface Choice {
+  index: number
+  message: JsonObject & { role: 'assistant'; content: string | null; refusal: string | null }
+  logprobs: NormalChoice['logprobs']
+  finish_reason: string | null
+  calls: NormalCall[]
+}
+
+/** The completion that a client has put together after these chunks. */
+export function assembleChat(events: readonly StreamEvent[]): object {
+  if (events.length === 0) return {}
+  const chunks = events.map(({ data }) => normalizeChat(data))
+  // Numbers of choices are a provider's: they are names here, never places in a list.
+  const choices = new Map<number, Choice>()
+  for (const chunk of chunks) for (const piece of chunk.choices) addPiece(choiceAt(choices, piece.index), piece)
+  const usage = chunks.findLast((chunk) => chunk.usage)?.usage
+  return {
+    ...frameOf(chunks),
+    object: 'chat.completion',
+    choices: [...choices.values()].sort((a, b) => a.index - b.index).map(wholeChoice),
+    ...(usage ? { usage } : {}),
+  }
+}
+
+/** The frame of the first chunk that says which answer it belongs to. */
+function frameOf(chunks: readonly NormalChat[]): JsonObject {
+  const first = chunks[0]?.frame ?? {}
+  if (first.id) return first
+  return { ...first, ...chunks.find(({ frame }) => asText(frame.id))?.frame }
+}
+
+function choiceAt(choices: Map<number, Choice>, index: number): Choice {
+  let choice = choices.get(index)
+  if (!choice) {
+    const message: Choice['message'] = { role: 'assistant', content: null, refusal: null }
+    choice = { index, message, logprobs: null, finish_reason: null, calls: [] }
+    choices.set(index, choice)
+  }
+  return choice
+}
+
+function addPiece(choice: Choice, { texts, calls, functionCall, audio, logprobs, finish }: NormalChoice): void {
+  const { message } = choice
+  for (const [field, text] of Object.entries(texts)) message[field] = (asText(message[field]) ?? '') + text
+  for (const piece of calls) addCall(choice.calls, piece)
+  if (functionCall) {
+    const begun = message.function_call as { name: string; arguments: string } | undefined
+    const { name, arguments: input } = functionCall
+    message.function_call = { name: begun?.name || name || '', arguments: (begun?.arguments ?? '') + input }
+  }
+  if (audio) addAudio(message, audio)
+  choice.logprobs = joined(choice.logprobs, logprobs)
+  choice.finish_reason = finish ?? choice.finish_reason
+}
+
+/** A piece belongs to the call of its number, without one to that of its id, with neither to the last. */
+function addCall(calls: NormalCall[], piece: NormalCall): void {
+  const { index, id } = piece
+  const call =
+    index === undefined
+      ? id === undefined
+        ? calls.at(-1)
+        : calls.find((one) => one.id === id)
+      : calls.find((one) => one.index === index)
+  if (!call) {
+    calls.push({ ...piece, index: index ?? calls.length })
+    return
+  }
+  call.id ??= id
+  call.name ??= piece.name
+  call.custom ||= piece.custom
+  call.input += piece.input
+}
+
+function addAudio(message: JsonObject, { id, data, transcript, expires_at }: NormalAudio): void {
+  const audio = (message.audio ??= { id, data: '', transcript: '', expires_at: 0 }) as Required<NormalAudio>
+  audio.data += data
+  audio.transcript += transcript
+  audio.expires_at = expires_at ?? audio.expires_at
+}
+
+function wholeChoice({ calls, ...choice }: Choice): object {
+  if (calls.length === 0) return choice
+  const told = calls.sort((a, b) => (a.index ?? 0) - (b.index ?? 0)).map(wholeCall)
+  return { ...choice, message: { ...choice.message, tool_calls: told } }
+}
+
+function wholeCall({ id = '', custom, name = '', input }: NormalCall, index: number): object {
+  return custom
+    ? { index, id, type: 'custom', custom: { name, input } }
+    : { index, id, type: 'function', function: { name, arguments: input } }
+}
+
+function joined(before: NormalChoice['logprobs'], more: NormalChoice['logprobs']): NormalChoice['logprobs'] {
+  if (!more) return before
+  const join = <T>(one: T[] | null | undefined, two: T[] | null) => (two ? [...(one ?? []), ...two] : (one ?? null))
+  return { content: join(before?.content, more.content), refusal: join(before?.refusal, more.refusal) }
+}

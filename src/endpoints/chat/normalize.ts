@@ -1,0 +1,151 @@
+// The one reader of chat completions and of their chunks, whoever made them: what it understands, all others go by.
+import type { ChatCompletion } from '../../contract/chat.ts'
+import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+
+/** The texts of a message; in a stream they come in pieces. */
+const TEXT_FIELDS = ['content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_signature'] as const
+type TextField = (typeof TEXT_FIELDS)[number]
+
+/** A tool call, or what a chunk adds to it. */
+export interface NormalCall {
+  /** Its number among the calls of the message, where it is told. */
+  index?: number | undefined
+  id?: string | undefined
+  /** A tool of the caller's own kind, which takes a text as it is. */
+  custom: boolean
+  name?: string | undefined
+  /** The arguments of a function as JSON text, or the text for a custom tool. */
+  input: string
+}
+
+/** The sound of a message, or what a chunk adds to it. */
+export interface NormalAudio {
+  id?: string | undefined
+  data: string
+  transcript: string
+  expires_at?: number | undefined
+}
+
+/** A choice, or what a chunk adds to it. */
+export interface NormalChoice {
+  index: number
+  /** Whether it has a message, or a piece of one. */
+  hasMessage: boolean
+  texts: Partial<Record<TextField, string>>
+  calls: NormalCall[]
+  functionCall?: { name?: string | undefined; arguments: string } | undefined
+  audio?: NormalAudio | undefined
+  logprobs: ChatCompletion['choices'][number]['logprobs']
+  /** The finish reason; undefined as long as there is none. */
+  finish?: string | undefined
+}
+
+/** A chat completion, or one chunk of it. */
+export interface NormalChat {
+  /** Everything but choices and counts, as it came. */
+  frame: JsonObject
+  choices: NormalChoice[]
+  usage?: JsonObject | undefined
+}
+
+/** What a chat completion or a chunk says; what does not make sense in it is left out. */
+export function normalizeChat(value: unknown): NormalChat {
+  const { choices, usage, ...frame } = asObject(value) ?? {}
+  return { frame, choices: objectsIn(choices).map(choiceOf), usage: asObject(usage) }
+}
+
+function choiceOf(choice: JsonObject, position: number): NormalChoice {
+  const message = asObject(choice.delta) ?? asObject(choice.message)
+  const texts: NormalChoice['texts'] = {}
+  if (message) {
+    for (const field of TEXT_FIELDS) {
+      const text = message[field] == null ? undefined : contentOf(message[field])
+      if (text !== undefined) texts[field] = text
+    }
+  }
+  return {
+    index: asIndex(choice.index) ?? position,
+    hasMessage: message !== undefined,
+    texts,
+    calls: message?.tool_calls ? objectsIn(message.tool_calls).map(callOf) : [],
+    functionCall: message?.function_call ? functionOf(message.function_call) : undefined,
+    audio: message?.audio ? audioOf(message.audio) : undefined,
+    logprobs: choice.logprobs ? logprobsIn(choice.logprobs) : null,
+    finish: asText(choice.finish_reason) || undefined,
+  }
+}
+
+/** A text, or the texts of some parts; undefined when it is neither. */
+function contentOf(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return asText(value)
+  return objectsIn(value)
+    .map((part) => asText(part.text) ?? '')
+    .join('')
+}
+
+/** A text as it is, and what should have been written as JSON text written as such. */
+const inputOf = (value: unknown): string => asText(value) ?? (value == null ? '' : JSON.stringify(value))
+
+function callOf(call: JsonObject): NormalCall {
+  const own = asObject(call.custom)
+  const custom = own !== undefined || call.type === 'custom'
+  const called = own ?? asObject(call.function) ?? {}
+  return {
+    index: asIndex(call.index),
+    id: asText(call.id) || undefined,
+    custom,
+    name: asText(called.name) || undefined,
+    input: inputOf(custom ? called.input : called.arguments),
+  }
+}
+
+function functionOf(value: unknown): NormalChoice['functionCall'] {
+  const called = asObject(value)
+  return called && { name: asText(called.name), arguments: inputOf(called.arguments) }
+}
+
+function audioOf(value: unknown): NormalAudio | undefined {
+  const audio = asObject(value)
+  if (!audio) return undefined
+  const expires = audio.expires_at
+  return {
+    id: asText(audio.id),
+    data: asText(audio.data) ?? '',
+    transcript: asText(audio.transcript) ?? '',
+    expires_at: typeof expires === 'number' ? expires : undefined,
+  }
+}
+
+type Logprobs = NonNullable<NormalChoice['logprobs']>
+
+function logprobsIn(value: unknown): Logprobs | null {
+  const logprobs = asObject(value)
+  const listOf = (list: unknown) => (Array.isArray(list) ? (list as Logprobs['content']) : null)
+  const [content, refusal] = [listOf(logprobs?.content), listOf(logprobs?.refusal)]
+  return content || refusal ? { content, refusal } : null
+}
+
+/** Why a value is not a chat completion, undefined when it is one. A filtered choice need not have a message. */
+export function chatProblem(value: unknown): string | undefined {
+  const given = asObject(value)
+  if (!given) return 'it is not an object'
+  const { choices } = normalizeChat(given)
+  if (choices.length === 0) return "it has no 'choices'"
+  if (choices.length < asList(given.choices).length) return 'a choice is not an object'
+  const open = choices.findIndex(({ finish }) => finish === undefined)
+  if (open >= 0) return `choices[${open}] has no finish reason`
+  const empty = choices.findIndex(({ hasMessage, finish }) => !hasMessage && finish !== 'content_filter')
+  return empty < 0 ? undefined : `choices[${empty}] has no 'message'`
+}
+
+/** Why the data of an event is not a chunk of a chat completion: a chunk has choices, be it none, or counts. */
+export function chatChunkProblem({ choices, usage }: JsonObject): string | undefined {
+  return Array.isArray(choices) || (choices == null && asObject(usage)) ? undefined : "it has no 'choices'"
+}
+
+/** Whether a choice carries a part of the answer that a reader sees. */
+export const hasChatContent = ({ texts, calls, functionCall, audio }: NormalChoice): boolean =>
+  calls.length > 0 ||
+  functionCall !== undefined ||
+  audio !== undefined ||
+  TEXT_FIELDS.some((field) => field !== 'reasoning_signature' && Boolean(texts[field]))

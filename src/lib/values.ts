@@ -1,0 +1,25 @@
+// Values of unknown origin, each read as what it should be or not at all.
+
+export type JsonObject = Record<string, unknown>
+
+/** The value when it is an object that is no list. */
+export const asObject = (value: unknown): JsonObject | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+
+/** The value when it is a list, else an empty one. */
+export const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** The objects in a list, without anything else that is in it. */
+export const objectsIn = (value: unknown): JsonObject[] =>
+  asList(value)
+    .map(asObject)
+    .filter((item) => item !== undefined)
+
+/** The value when it is a text. */
+export const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** The value when it is a place in a list, as a number or as its digits. */
+export function asIndex(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value
+  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined
+}
