@@ -2,6 +2,7 @@
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { Elysia } from 'elysia'
 import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
+import { isPreflight, preflight, readableBy, requestIds } from './app/answer.ts'
 import { allowsOrigin, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
@@ -9,6 +10,7 @@ import { ApiError, envelope } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
+import { soundHeaders } from './lib/header-text.ts'
 import { once } from './lib/once.ts'
 
 const paths = new Set(endpoints.map(({ path }) => path))
@@ -21,7 +23,7 @@ export function createApp(deps: AppDeps): App {
   const holds = new WeakMap<Request, ConnectionFinder>()
   const render = (error: unknown): Response => {
     if (error instanceof ApiError)
-      return Response.json(envelope(error), { status: error.status, headers: error.headers })
+      return Response.json(envelope(error), { status: error.status, headers: soundHeaders(error.headers) })
     deps.report(error)
     const bug = new ApiError(
       500,
@@ -64,37 +66,19 @@ export function createApp(deps: AppDeps): App {
     const isCall = request.method === 'POST' && paths.has(pathname.replace(/\/$/, ''))
     return isCall ? elysia.fetch(request) : beside().fetch(request)
   }
-  return {
-    async fetch(incoming, hold) {
-      try {
-        checkHost(incoming, access.host)
-        checkOrigin(incoming, access.cors)
-      } catch (error) {
-        return render(error)
-      }
-      const request = withoutPrefix(incoming)
-      if (hold) holds.set(request, hold)
-      const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-      if (origin === null || !allowsOrigin(access.cors, origin)) return answer(request)
-      return withCors(request, origin, answer)
-    },
+  const respond = async (incoming: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
+    try {
+      checkHost(incoming, access.host)
+      checkOrigin(incoming, access.cors)
+    } catch (error) {
+      return render(error)
+    }
+    const request = withoutPrefix(incoming)
+    if (hold) holds.set(request, hold)
+    const origin = access.cors.length > 0 ? request.headers.get('origin') : null
+    if (origin === null || !allowsOrigin(access.cors, origin)) return answer(request)
+    return readableBy(origin, isPreflight(request) ? preflight(request) : await answer(request))
   }
-}
-
-/** Adds the headers by which a browser lets a page of an allowed origin read the answer; answers its preflight. */
-async function withCors(
-  request: Request,
-  origin: string,
-  answer: (request: Request) => Response | Promise<Response>,
-): Promise<Response> {
-  const preflight = request.method === 'OPTIONS' && request.headers.has('access-control-request-method')
-  const response = preflight ? new Response(null, { status: 204 }) : await answer(request)
-  response.headers.set('access-control-allow-origin', origin)
-  response.headers.append('vary', 'Origin')
-  if (preflight) {
-    response.headers.set('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE')
-    response.headers.set('access-control-allow-headers', request.headers.get('access-control-request-headers') ?? '*')
-    response.headers.set('access-control-max-age', '600')
-  } else response.headers.set('access-control-expose-headers', '*')
-  return response
+  const withId = requestIds()
+  return { fetch: async (incoming, hold) => withId(await respond(incoming, hold)) }
 }

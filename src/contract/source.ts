@@ -1,5 +1,7 @@
 // Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
+import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
+import { formatPath } from './validation.ts'
 
 /** A file that cannot be used; the message has a line a problem, each with file, line and path. */
 export class FileError extends Error {}
@@ -33,7 +35,11 @@ export function parseSource(path: string, text: string): SourceFile {
     // An alias without its anchor is found only here.
     throw new FileError(`${path}: ${(error as Error).message}`)
   }
-  return { path, value, at: (steps) => place(offsetOf(document, steps)) }
+  const at = (steps: readonly PropertyKey[]) => place(offsetOf(document, steps))
+  const half = mayHoldHalf(text) ? halfCharacterIn(value) : undefined
+  if (half)
+    throw new FileError(`${at(half.path)}: ${formatPath(half.path) || 'the file'} ${halfCharacterProblem(half.half)}`)
+  return { path, value, at }
 }
 
 function offsetOf(document: ReturnType<Yaml['parseDocument']>, path: readonly PropertyKey[]): number {

@@ -1,5 +1,6 @@
 // Turns what zod found wrong into one sentence a person can act on: the value, what would be valid, where.
 import type { z } from 'zod'
+import { cutWhole } from '../lib/well-formed.ts'
 import { ApiError } from './error.ts'
 
 type Issue = z.core.$ZodIssue
@@ -20,7 +21,7 @@ export const formatPath = (path: readonly PropertyKey[]): string =>
 export function quote(value: unknown): string {
   if (value === undefined) return 'nothing'
   const text = JSON.stringify(value) ?? String(value)
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text
+  return text.length > 80 ? `${cutWhole(text, 77)}...` : text
 }
 
 const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>

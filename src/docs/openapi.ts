@@ -1,5 +1,6 @@
 // The OpenAPI 3.1 document, made from the registries when it is first asked for.
 import { z } from 'zod'
+import { COMMON_HEADERS, ROUTER_HEADERS } from '../contract/answer-headers.ts'
 import { envelope } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { Route } from '../contract/route.ts'
@@ -128,7 +129,7 @@ function errorResponses(statuses: readonly number[]): Json {
     statuses.map((status) => {
       const { description = 'Error', code = 'error', message = description, param = null } = ERRORS[status] ?? {}
       const example = envelope({ status, code, message, param })
-      return [status, { description, content: json(reference('Error'), { example }) }]
+      return [status, { description, headers: COMMON, content: json(reference('Error'), { example }) }]
     }),
   )
 }
@@ -180,19 +181,12 @@ export function openapiParts({ operations, routes }: DocumentSource): { paths: J
   return { paths, schemas }
 }
 
-const ANSWER_HEADERS = Object.fromEntries(
-  Object.entries({
-    trace: 'Id of the trace of this call.',
-    attempts: 'Attempts made.',
-    fallback: 'Position of the model that answered: 0 is the primary one.',
-    cache: 'hit, miss or off.',
-    model: 'The model that answered.',
-    session: 'The session of this call.',
-    faults: 'Faults applied, by rule.',
-    fixture: 'The fixture that answered, or synthesized; absent when the cache did.',
-    scenario: 'The scenario that is played, when there is one.',
-  }).map(([name, description]) => [`x-understudy-${name}`, { description, schema: { type: 'string' } }]),
-)
+const headersOf = (headers: Readonly<Record<string, string>>): Json =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  )
+const COMMON = headersOf(COMMON_HEADERS)
+const ANSWER_HEADERS = { ...COMMON, ...headersOf(ROUTER_HEADERS) }
 
 function routeObject(route: Route): Json {
   const open = route.public === true
@@ -234,6 +228,7 @@ function routeObject(route: Route): Json {
     responses: {
       200: {
         description: 'The answer.',
+        headers: COMMON,
         content: { [route.contentType ?? 'application/json']: { schema: jsonSchema(route.response, 'output') } },
       },
       ...errorResponses([...(open ? [] : [401]), 403, ...(route.errors ?? [])].sort()),

@@ -1,6 +1,8 @@
 // Forms: their fields by name, and each text read as what the operation's schema wants.
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
+import { formatPath } from '../contract/validation.ts'
+import { halfCharacterIn, halfCharacterProblem } from '../lib/well-formed.ts'
 
 type Fields = Record<string, string | File>
 /** What a form is read as: the schema of its fields, and the status of what does not fit. */
@@ -52,7 +54,12 @@ export function typedFields(fields: object, { request, invalidStatus = 400 }: Fo
       throw refused(name, `this is no JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
     }
   })
-  return Object.fromEntries(typed)
+  const result = Object.fromEntries(typed)
+  // Only JSON in a field can hold half of a character: the field itself is UTF-8.
+  const half = halfCharacterIn(result)
+  if (!half) return result
+  const param = formatPath(half.path)
+  throw new ApiError(invalidStatus, 'invalid_text', `'${param}' ${halfCharacterProblem(half.half)}`, { param })
 }
 
 const FILE = 'file'

@@ -1,4 +1,5 @@
 // The trace of a call, saved exactly once: when a whole answer is made, when a stream ends, or when the call is refused.
+import { REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
 import { ApiError, envelope } from '../contract/error.ts'
 import type { OutcomeKind, TraceRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
@@ -89,7 +90,8 @@ export function startTrace({ operation, text, retained, session }: Call): TraceR
     const answer = current
     const model = answer?.model ?? attempts.at(-1)?.target ?? steps.plan[0]
     return {
-      'x-understudy-trace': id,
+      [REQUEST_ID]: id,
+      [TRACE_ID]: id,
       'x-understudy-session': session.name,
       'x-understudy-attempts': String(attempts.length),
       'x-understudy-fallback': String(attempts.at(-1)?.position ?? 0),

@@ -4,6 +4,7 @@ import type { Connection } from '../contract/connection.ts'
 import { envelope } from '../contract/error.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
+import { soundHeaders } from '../lib/header-text.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import { asObject } from '../lib/values.ts'
 import { storing } from './cache.ts'
@@ -103,7 +104,8 @@ const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cach
  * @throws ConnectionFailure when a body breaks before its first byte.
  */
 export function toResponse(reply: Reply, connection?: Connection): Response | Promise<Response> {
-  const { status, headers, body } = reply
+  const { status, body } = reply
+  const headers = soundHeaders(reply.headers)
   switch (body.kind) {
     case 'value': {
       const { value, text = JSON.stringify(value) } = body
@@ -129,7 +131,7 @@ async function putBytes(
   { bytes, contentType, announced }: BytesBody,
   connection: Connection | undefined,
 ): Promise<Response> {
-  const headers = { ...given, 'content-type': contentType }
+  const headers = soundHeaders({ ...given, 'content-type': contentType })
   const whole = bytes instanceof Uint8Array
   if (whole && announced === undefined) return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
   const pieces = await begun(whole ? [bytes] : bytes)

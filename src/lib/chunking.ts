@@ -48,5 +48,32 @@ export const cleaned = (text: string, names: readonly string[]): string =>
 /** Chunks of at most `size` characters, cut between paragraphs, lines or words; neighbours share at most `overlap` characters. */
 export async function chunkText(text: string, { size, overlap }: { size: number; overlap: number }): Promise<string[]> {
   const { RecursiveCharacterTextSplitter } = await import('@langchain/textsplitters')
-  return new RecursiveCharacterTextSplitter({ chunkSize: size, chunkOverlap: overlap }).splitText(text)
+  const { short, back } = shortened(text)
+  const chunks = await new RecursiveCharacterTextSplitter({ chunkSize: size, chunkOverlap: overlap }).splitText(short)
+  return chunks.map(back)
+}
+
+const PRIVATE_START = 0xe000
+const PRIVATE_END = 0xf8ff
+/**
+ * The text with every character of two UTF-16 units as one that nobody uses, so that none is cut in half, and the way back.
+ * Beyond some thousand different ones, which no document has, a cut one becomes U+FFFD.
+ */
+function shortened(text: string): { short: string; back(chunk: string): string } {
+  const long = new Set(text.match(/[\u{10000}-\u{10ffff}]/gu))
+  if (long.size === 0) return { short: text, back: (chunk) => chunk }
+  const stands = new Map<string, string>()
+  const standsFor = new Map<string, string>()
+  let next = PRIVATE_START
+  for (const character of long) {
+    while (next <= PRIVATE_END && text.includes(String.fromCharCode(next))) next++
+    if (next > PRIVATE_END) break
+    stands.set(character, String.fromCharCode(next))
+    standsFor.set(String.fromCharCode(next++), character)
+  }
+  return {
+    short: text.replace(/[\u{10000}-\u{10ffff}]/gu, (character) => stands.get(character) ?? character),
+    back: (chunk) =>
+      chunk.replace(/[\ue000-\uf8ff]/g, (character) => standsFor.get(character) ?? character).toWellFormed(),
+  }
 }

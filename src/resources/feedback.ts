@@ -4,6 +4,7 @@ import { Feedback, FeedbackAnswer, FeedbackBody, FeedbackRemoval } from '../cont
 import type { Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { ulidForm } from '../contract/workspace.ts'
+import { headerText } from '../lib/header-text.ts'
 import { defineResource, type Transaction } from './define.ts'
 import { dispatch, type EventHandler, waitingData } from './events.ts'
 import type { ResourceDeps } from './routes.ts'
@@ -111,6 +112,3 @@ export function feedbackRoutes({ callOf, wake, strict }: ResourceDeps): Route[] 
   })
   return [submit, remove]
 }
-
-/** A text as a header can carry it. */
-const headerText = (text: string) => text.replace(/[^\x20-\x7e]/g, '?')

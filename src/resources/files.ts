@@ -2,6 +2,7 @@
 import { FileBody, FileRecord, fileId } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
+import { headerText } from '../lib/header-text.ts'
 import { defineResource, type Transaction } from './define.ts'
 import type { ResourceDeps } from './routes.ts'
 import { createRecord, findRecord } from './verbs.ts'
@@ -68,7 +69,7 @@ export function fileRoutes({ callOf }: ResourceDeps): Route[] {
       const record = findRecord(files, { records: session.records, caller }, params)
       const bytes = session.contents.file(String(record._id)) ?? new Uint8Array()
       // Never shown as a page of ours, whatever was uploaded.
-      const headers = { 'content-type': String(record.content_type), 'content-disposition': 'attachment' }
+      const headers = { 'content-type': headerText(String(record.content_type)), 'content-disposition': 'attachment' }
       return new Response(bytes.slice(), { headers })
     },
   })

@@ -1,0 +1,41 @@
+// What every answer has, whoever made it: an id, and what a page of an allowed origin needs to read it.
+import { COMMON_HEADERS, REQUEST_ID, ROUTER_HEADERS } from '../contract/answer-headers.ts'
+import { headerText } from '../lib/header-text.ts'
+import { uuidOf } from '../lib/ids.ts'
+
+const OTHERS = ['x-understudy-warning', 'retry-after', 'retry-after-ms', 'age', 'www-authenticate', 'allow', '*']
+const EXPOSED = [...Object.keys(COMMON_HEADERS), ...Object.keys(ROUTER_HEADERS), ...OTHERS].join(', ')
+
+/** Gives the answers an id that have none, in the order in which they are made. */
+export function requestIds(): (response: Response) => Response {
+  let count = 0
+  return (response) => {
+    // That of a call is there: its trace's, or what a provider says in a fault.
+    if (!response.headers.has(REQUEST_ID)) response.headers.set(REQUEST_ID, uuidOf(`request:${++count}`))
+    return response
+  }
+}
+
+/** The answer to the question of a browser whether a page of an allowed origin may make a call. */
+export const preflight = (request: Request): Response => {
+  const asked = request.headers.get('access-control-request-headers')
+  return new Response(null, {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': asked === null ? '*' : headerText(asked),
+      'access-control-max-age': '600',
+    },
+  })
+}
+
+export const isPreflight = ({ method, headers }: Request): boolean =>
+  method === 'OPTIONS' && headers.has('access-control-request-method')
+
+/** Lets the page of an allowed origin read an answer. */
+export function readableBy(origin: string, response: Response): Response {
+  response.headers.set('access-control-allow-origin', headerText(origin))
+  response.headers.append('vary', 'Origin')
+  response.headers.set('access-control-expose-headers', EXPOSED)
+  return response
+}

@@ -1,0 +1,24 @@
+// The headers that answers have, with what documents say of them.
+
+/** On every answer. */
+export const REQUEST_ID = 'x-request-id'
+/** Names the trace of a call. */
+export const TRACE_ID = 'x-understudy-trace'
+
+/** Headers of every answer, with what they say. */
+export const COMMON_HEADERS: Readonly<Record<string, string>> = {
+  [REQUEST_ID]: 'Id of the request: that of its trace, when it has one.',
+}
+
+/** Headers of the router's answers, with what they say. */
+export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
+  [TRACE_ID]: 'Id of the trace of this call.',
+  'x-understudy-attempts': 'Attempts made.',
+  'x-understudy-fallback': 'Position of the model that answered: 0 is the primary one.',
+  'x-understudy-cache': 'hit, miss or off.',
+  'x-understudy-model': 'The model that answered.',
+  'x-understudy-session': 'The session of this call.',
+  'x-understudy-faults': 'Faults applied, by rule.',
+  'x-understudy-fixture': 'The fixture that answered, or synthesized; absent when the cache did.',
+  'x-understudy-scenario': 'The scenario that is played, when there is one.',
+}

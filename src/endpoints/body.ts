@@ -1,0 +1,79 @@
+// The body of a request, as far as its content type says what it is: bytes, JSON or a form.
+import { ApiError } from '../contract/error.ts'
+import { formatPath, quote } from '../contract/validation.ts'
+import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
+import { describeFields, type FormOf, readFields } from './form.ts'
+
+/** The body of a request; 413 when it is larger than `maxBody` bytes. */
+export async function readBody(request: Request, maxBody: number): Promise<Uint8Array> {
+  const tooLarge = () => new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
+  const declared = request.headers.get('content-length')
+  if (declared !== null) {
+    if (Number(declared) > maxBody) throw tooLarge()
+    return request.bytes()
+  }
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBody) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
+export type RequestBody = { text: string } & ({ value: unknown } | { refused: ApiError })
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+const unsupported = (type: string | null, wanted: string) =>
+  new ApiError(415, 'unsupported_media_type', `content-type ${quote(type)} is not supported; send ${wanted}`)
+
+const decoder = new TextDecoder()
+/** A JSON body; 415 when its content type is another. */
+export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
+  const text = decoder.decode(bytes)
+  if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
+  // What cannot be read as JSON is kept as the text that it is.
+  const kept = () => JSON.stringify(text)
+  const refuse = (message: string): RequestBody => ({
+    text: kept(),
+    refused: new ApiError(400, 'invalid_json', message),
+  })
+  try {
+    const value: unknown = JSON.parse(text)
+    if (deeperThan(DEEPEST, value)) return refuse(`the body is nested more than ${DEEPEST} levels deep`)
+    const refused = mayHoldHalf(text) ? halfCharacter(value) : undefined
+    return refused ? { text: kept(), refused } : { text, value }
+  } catch (error) {
+    return refuse(`the body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
+  }
+}
+
+/** Levels of arrays and objects in a body: far more than anybody needs, far fewer than exhaust the stack. */
+const DEEPEST = 500
+const deeperThan = (levels: number, value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner)))
+
+/** A form, its fields as text or as `File`; 415 when its content type is another. */
+export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {
+  if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
+  try {
+    const fields = await readFields(bytes, type, operation)
+    return { text: describeFields(fields), value: fields }
+  } catch (error) {
+    const message = `the body is not valid multipart/form-data: ${(error as Error).message}`
+    return { text: 'null', refused: new ApiError(operation.invalidStatus ?? 400, 'invalid_form', message) }
+  }
+}
+
+/** What refuses a value that has half of a character in it, naming where; undefined when it has none. */
+function halfCharacter(value: unknown): ApiError | undefined {
+  const found = halfCharacterIn(value)
+  if (!found) return undefined
+  const param = formatPath(found.path)
+  const message = `${param === '' ? 'the body' : `'${param}'`} ${halfCharacterProblem(found.half)}`
+  return new ApiError(400, 'invalid_text', message, { param: param === '' ? null : param })
+}

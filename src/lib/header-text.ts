@@ -1,0 +1,24 @@
+// Texts as every client can read them in a header: short, and in visible ASCII.
+
+/** Clients refuse a whole answer for headers of some kilobytes in all; none of ours needs this much. */
+const MOST_CHARACTERS = 1_000
+const SOUND = /^[\x20-\x7e]*$/
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+const isSound = (text: string) => text.length <= MOST_CHARACTERS && SOUND.test(text)
+
+/** A text as a header can carry it: what is no visible ASCII becomes `?`, and what is too long is cut. */
+export function headerText(text: string): string {
+  if (isSound(text)) return text
+  const ascii = text.slice(0, MOST_CHARACTERS + 1).replace(/[^\x20-\x7e]/gu, '?')
+  return ascii.length > MOST_CHARACTERS ? `${ascii.slice(0, MOST_CHARACTERS - 3)}...` : ascii
+}
+
+/** The headers with values that any client can read; a name that is none is left out. */
+export function soundHeaders(headers: Record<string, string>): Record<string, string> {
+  let strange = false
+  for (const name in headers) if (!isSound(headers[name] ?? '') || !NAME.test(name)) strange = true
+  if (!strange) return headers
+  const named = Object.entries(headers).filter(([name]) => NAME.test(name))
+  return Object.fromEntries(named.map(([name, value]) => [name, headerText(value)]))
+}
