@@ -116,7 +116,8 @@ const mistakes = oneOf({
   output_format: wrongWord,
   output_compression: fc.oneof(notOf('number'), fc.constantFrom(-1, 101, 0.5)),
   response_format: wrongWord,
-  stream: fc.oneof(notOf('boolean'), fc.constant(true)),
+  stream: notOf('boolean'),
+  partial_images: fc.oneof(notOf('number'), fc.constantFrom(-1, 4, 0.5)),
   user: notOf('string'),
   metadata: notOf('object'),
 })

@@ -25,6 +25,8 @@ export interface ImageRules {
   longestSide?: number
   /** Whether it takes `output_compression`. */
   compresses?: boolean
+  /** Whether it streams, with partial pictures on the way. */
+  streams?: boolean
   /** Whether it writes the prompt anew and says so. */
   revises?: boolean
   /** Tokens of one picture, by quality and size; given by models that count them. */
@@ -66,6 +68,7 @@ export const IMAGE_MODELS: Readonly<Record<string, ImageRules>> = {
       response_format: ['b64_json'],
     },
     compresses: true,
+    streams: true,
     tokens: {
       low: { '1024x1024': 272, '1024x1536': 408, '1536x1024': 400 },
       medium: { '1024x1024': 1056, '1024x1536': 1584, '1536x1024': 1568 },
@@ -89,6 +92,7 @@ const UNLISTED: ImageRules = {
   },
   longestSide: 2_048,
   compresses: true,
+  streams: true,
 }
 
 /** The rules of a model id; a dated id such as `openai/gpt-image-1-2025-04-23` has those of the model it names. */
@@ -102,7 +106,12 @@ export const valuesOf = (field: ImageChoice): string[] => [
 ]
 
 /** What decides whether a model takes a request. */
-export type ImageOptions = { prompt: string; n?: number | null; output_compression?: number | null } & {
+export type ImageOptions = {
+  prompt: string
+  n?: number | null
+  output_compression?: number | null
+  stream?: boolean | null
+} & {
   [field in ImageChoice]?: string | null
 }
 
@@ -131,8 +140,14 @@ export function imageProblems(wish: ImageOptions, model: string): Problem[] {
       'output_compression',
       unsupported(model, (other) => other.compresses === true),
     )
-  else if (compression != null && (format == null || format === 'png'))
-    refuse('output_compression', `must be left out for ${model} unless 'output_format' is "jpeg" or "webp"`)
+  else if (compression != null && compression !== 100 && (format == null || format === 'png'))
+    refuse('output_compression', `must be 100 or left out for ${model} unless 'output_format' is "jpeg" or "webp"`)
+  if (wish.stream && !rules.streams)
+    refuse(
+      'stream',
+      unsupported(model, (other) => other.streams === true),
+    )
+  else if (wish.stream && (wish.n ?? 1) > 1) refuse('n', 'must be 1 when the picture is streamed')
   if (background === 'transparent' && format === 'jpeg')
     refuse('background', `must be "opaque" or "auto" for ${model} when 'output_format' is "jpeg", which has no alpha`)
   return problems

@@ -38,13 +38,15 @@ export const ImageRequest = z.looseObject({
     .min(0)
     .max(100)
     .nullish()
-    .describe('Quality that is kept, in percent; needs `output_format` jpeg or webp, which openai/gpt-image-1 takes.'),
+    .describe(
+      'Quality that is kept, in percent; less than 100 needs `output_format` jpeg or webp, which openai/gpt-image-1 takes.',
+    ),
   response_format: choice('response_format', 'The picture itself or its address.'),
   stream: z
     .boolean()
-    .refine((stream) => !stream, { error: 'must be false or left out: pictures are not streamed' })
     .nullish()
-    .describe('Pictures are not streamed: refused when true.'),
+    .describe('Whether the picture comes as events, with partial ones before it; openai/gpt-image-1 does.'),
+  partial_images: z.int().min(0).max(3).nullish().describe('Partial pictures of a stream; none when left out.'),
   user: z.string().nullish().describe('The end user.'),
   metadata: z.looseObject({}).nullish().describe('Stored in the trace.'),
   identity: Identity.nullish(),
@@ -65,6 +67,13 @@ export const ImageUsage = z.object({
 })
 export type ImageUsage = z.infer<typeof ImageUsage>
 
+const settings = {
+  background: z.string(),
+  output_format: z.string(),
+  quality: z.string(),
+  size: z.string(),
+}
+
 /** The answer: each picture has either `url` or `b64_json`. */
 export const ImageResult = z.object({
   created: z.int(),
@@ -75,9 +84,22 @@ export const ImageResult = z.object({
       url: z.string().optional().describe('Serves the file for an hour, without a token.'),
     }),
   ),
+  ...z.object(settings).partial().describe('What the pictures are like; only of openai/gpt-image-1.').shape,
   usage: ImageUsage.optional().describe('Only of openai/gpt-image-1.'),
 })
 export type ImageResult = z.infer<typeof ImageResult>
+
+const picture = { b64_json: z.string(), created_at: z.int(), ...settings }
+/** The data of one event of a streamed picture. */
+export const ImageEvent = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('image_generation.partial_image'),
+    partial_image_index: z.int().min(0).max(2),
+    ...picture,
+  }),
+  z.object({ type: z.literal('image_generation.completed'), ...picture, usage: ImageUsage }),
+])
+export type ImageEvent = z.infer<typeof ImageEvent>
 
 const GivenImage = z.base64().refine((text) => imageFormatOf(text) !== undefined, {
   error: 'must be a PNG, JPEG or WebP file as base64',

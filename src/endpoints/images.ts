@@ -5,6 +5,7 @@ import { choicesOf, IMAGE_MODELS, imageProblems, imageRules, sidesOf } from '../
 import {
   FILE_KIND,
   FILE_LIFE,
+  ImageEvent,
   ImageRequest,
   ImageResult,
   ImageScript,
@@ -19,6 +20,7 @@ import type { ImageFormat } from '../lib/media/image.ts'
 import { type ImageSource, imageFile, imageFormatOf } from '../lib/media/image-files.ts'
 import { asList, asObject, asText } from '../lib/values.ts'
 import { modelOf, providerOf } from '../providers/catalogue.ts'
+import { assembleImages, imageEvents, imageStream, replayImages } from './images/stream.ts'
 
 export const images: Operation<ImageRequest, ImageScript> = {
   name: 'images.generations',
@@ -49,9 +51,10 @@ export const images: Operation<ImageRequest, ImageScript> = {
   body: 'json',
   request: ImageRequest,
   response: ImageResult,
+  chunk: ImageEvent,
   script: ImageScript,
   model: (request) => request.model,
-  streams: () => false,
+  streams: (request) => request.stream === true,
   prompt: ({ prompt }) => ({ system: '', user: prompt, turn: 1, tools: [], toolResult: false }),
   promptTokens: ({ prompt }) => countCached(prompt),
   resolve(request) {
@@ -61,7 +64,9 @@ export const images: Operation<ImageRequest, ImageScript> = {
   },
   synthesize: () => ({}),
   compose,
-  assemble: () => ({}),
+  assemble: assembleImages,
+  events: imageEvents,
+  replay: replayImages,
   wrongWith: picturesProblem,
 }
 
@@ -103,22 +108,45 @@ async function compose(
     script.images ? given(script.images, index) : drawn({ ...request, prompt }, model, index),
   )
   const pictures =
-    chosen.response_format === 'url' ? await addresses(sources, answerContext, lifeOf(request)) : await encoded(sources)
+    chosen.response_format === 'url' && !request.stream
+      ? await addresses(sources, answerContext, lifeOf(request))
+      : await encoded(sources)
   const revised = imageRules(model).revises && {
     revised_prompt: script.revised_prompt ?? revise(prompt, chosen.style),
   }
   const usage = usageOf(request, script, model)
+  const result = (): ImageResult => ({
+    created: Math.floor(answerContext.now / 1000),
+    data: pictures.map((picture) => ({ ...revised, ...picture })),
+    ...settingsEcho(chosen),
+    ...(usage && { usage }),
+  })
+  const partial = request.stream ? await encoded(unfinished(sources[0], request.partial_images ?? 0)) : []
   return {
     usage: usage ?? { images: n, size: chosen.size, quality: chosen.quality },
     tokens: usage?.output_tokens ?? 0,
-    body: (): ImageResult => ({
-      created: Math.floor(answerContext.now / 1000),
-      data: pictures.map((picture) => ({ ...revised, ...picture })),
-      ...(usage && { usage }),
-    }),
-    events: () => [],
+    body: result,
+    events: () =>
+      imageStream(
+        result(),
+        partial.map(({ b64_json }) => b64_json),
+      ),
   }
 }
+
+/** What models with a choice of formats tell of their pictures. */
+const settingsEcho = ({ background, output_format, quality, size }: ReturnType<typeof choicesOf>) =>
+  output_format === undefined ? {} : { background, output_format, quality, size }
+
+/** Side of the squares of the first partial picture; each further one has half of it. */
+const COARSEST = 64
+/** A picture on its way, ever finer. One that was given is there at once. */
+const unfinished = (source: ImageSource | undefined, count: number): ImageSource[] =>
+  source === undefined
+    ? []
+    : Array.from({ length: count }, (_, index) =>
+        'base64' in source ? source : { ...source, coarseness: COARSEST / 2 ** index },
+      )
 
 function given(images: readonly string[], index: number): ImageSource {
   const base64 = images[index % images.length] ?? ''

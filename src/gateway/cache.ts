@@ -21,6 +21,7 @@ const LEFT_OUT = new Set([
   'metadata',
   'stream',
   'stream_options',
+  'partial_images',
 ])
 
 /** An answer found in the cache. */

@@ -42,7 +42,7 @@ export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest
   const fields: Fields = { ...(call.request as Fields), model: bareModel(model) }
   for (const key of OURS) delete fields[key]
   if (operation.name !== KEEPS_METADATA) delete fields.metadata
-  const countsForUs = stream && takesUsageOption(upstream, operation.name) && !asksUsage(fields)
+  const countsForUs = stream && takesUsageOption(upstream, operation) && !asksUsage(fields)
   if (countsForUs) fields.stream_options = { ...(fields.stream_options as Fields | null), include_usage: true }
   const form = operation.body === 'multipart'
   return {
@@ -53,7 +53,8 @@ export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest
   }
 }
 
-const takesUsageOption = ({ countsUnasked }: Upstream, operation: string) => !countsUnasked && operation !== 'responses'
+const takesUsageOption = ({ countsUnasked }: Upstream, { request }: BackendCall['operation']) =>
+  !countsUnasked && 'stream_options' in request.shape
 const asksUsage = ({ stream_options: options }: Fields) =>
   (options as Fields | null | undefined)?.include_usage === true
 

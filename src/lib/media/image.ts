@@ -16,6 +16,8 @@ export interface ImageSpec {
   compression?: number
   /** Cuts the picture out as a disc on a transparent background. Without effect on jpeg, which has no alpha. */
   transparent: boolean
+  /** Side in pixels of the squares that it is drawn in, as a picture that is not finished; 1 when left out. */
+  coarseness?: number
   /** What the picture depends on. */
   key: string
 }
@@ -27,13 +29,23 @@ const rimSize = rim.shades * rim.steps
 /** The whole file of a picture of exactly the size asked. JPEG and WebP are encoded off the main thread. */
 export async function renderImage(spec: ImageSpec): Promise<Uint8Array> {
   const cut = spec.transparent && spec.format !== 'jpeg'
-  const levels = drawLandscape(spec)
+  const levels = inSquares(drawLandscape(spec), spec)
   const palette = cut ? cutOutPalette(spec.key) : landscapePalette(spec.key, 256)
   const png = encodeIndexedPng({ ...spec, pixels: cut ? cutOut(levels, spec) : levels, palette })
   if (spec.format === 'png') return png
   const quality = spec.compression ?? 100
   const image = new Bun.Image(png)
   return spec.format === 'jpeg' ? image.jpeg({ quality }).bytes() : image.webp({ quality }).bytes()
+}
+
+/** The same levels in squares, each of the level in its first corner. */
+function inSquares(levels: Uint8Array, { width, coarseness: side = 1 }: ImageSpec): Uint8Array {
+  if (side <= 1) return levels
+  return levels.map((_, at) => {
+    const column = at % width
+    const row = (at - column) / width
+    return levels[(row - (row % side)) * width + column - (column % side)] ?? 0
+  })
 }
 
 /** Rim colours first, a shade after the other from clear to nearly solid; then the solid ones. */

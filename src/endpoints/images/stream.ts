@@ -1,0 +1,55 @@
+// A picture as a stream of events: partial ones, then the whole one; and what a client has after some of them.
+import type { ImageEvent, ImageResult, ImageUsage } from '../../contract/images.ts'
+import type { RenderedAnswer, StreamRules } from '../../contract/operation.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
+
+const typeOf = (data: unknown) => String((data as { type?: unknown }).type)
+
+/** What a stream of pictures must be like. */
+export const imageEvents: StreamRules = {
+  wrongWith: (data) => (typeof data.type === 'string' ? undefined : "it has no 'type'"),
+  hasContent: (data) => data.b64_json !== undefined,
+  complete: (events) => events.some(({ data }) => typeOf(data).endsWith('.completed')),
+}
+
+const eventOf = (data: ImageEvent): StreamEvent => ({ event: data.type, data, tokens: 1 })
+const NO_USAGE: ImageUsage = {
+  input_tokens: 0,
+  input_tokens_details: { image_tokens: 0, text_tokens: 0 },
+  output_tokens: 0,
+  total_tokens: 0,
+}
+
+/** The events of a whole answer, its partial pictures (base64) first. */
+export function imageStream(result: ImageResult, partial: readonly string[]): StreamEvent[] {
+  const { created, data, usage = NO_USAGE, background = '', output_format = '', quality = '', size = '' } = result
+  const about = { created_at: created, background, output_format, quality, size }
+  return [
+    ...partial.map((b64_json, index) =>
+      eventOf({ type: 'image_generation.partial_image', partial_image_index: index, b64_json, ...about }),
+    ),
+    eventOf({ type: 'image_generation.completed', b64_json: data[0]?.b64_json ?? '', ...about, usage }),
+  ]
+}
+
+/** The answer that a client has put together: the last picture that came. */
+export function assembleImages(events: readonly StreamEvent[]): object {
+  const last = events.findLast(({ data }) => typeof (data as { b64_json?: unknown }).b64_json === 'string')
+  if (!last) return {}
+  const {
+    type: _,
+    b64_json,
+    created_at: created,
+    partial_image_index: __,
+    ...about
+  } = last.data as ImageEvent & {
+    partial_image_index?: number
+  }
+  return { created, data: [{ b64_json }], ...about }
+}
+
+/** A stored answer, whole or as the one event that it takes. */
+export const replayImages = (_: object, stored: object): Pick<RenderedAnswer, 'body' | 'events'> => ({
+  body: () => stored,
+  events: () => imageStream(stored as ImageResult, []),
+})
