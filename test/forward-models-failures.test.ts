@@ -1,7 +1,7 @@
 // What goes wrong at Anthropic and Google, and what becomes of it.
 import { describe, expect, test } from 'bun:test'
-import { ConnectionFailure, type EventsBody } from '../src/contract/reply.ts'
-import { at, attempt, backendOf, HELLO, startProvider, textIn } from './support/forward.ts'
+import { ConnectionFailure, type EventsBody, Unreadable } from '../src/contract/reply.ts'
+import { at, attempt, backendOf, HELLO, startProvider } from './support/forward.ts'
 
 describe('what goes wrong at Anthropic and Google', () => {
   const events = (...data: object[]) => data.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')
@@ -64,7 +64,13 @@ describe('what goes wrong at Anthropic and Google', () => {
       new ConnectionFailure('google ended the stream before the answer was complete'),
     ],
     ['nothing', GEMINI, '', [], new ConnectionFailure('google ended the stream before the answer was complete')],
-    ['a chunk that is no JSON', CLAUDE, `${events(...began)}data: {nope\n\n`, ['one'], { status: 502 }],
+    [
+      'a chunk that is no JSON',
+      CLAUDE,
+      `${events(...began)}data: {nope\n\n`,
+      ['one'],
+      new Unreadable('the answer of anthropic cannot be read: JSON parsing failed: Text: {nope'),
+    ],
   ]
   test.each(rows)('%s in a stream of %s', async (_, model, text, texts, failure) => {
     const result = await told(model, text)
@@ -81,11 +87,13 @@ describe('what goes wrong at Anthropic and Google', () => {
       '{"candidates":[{"content":{"parts":[]},"finishReason":"MALFORMED_FUNCTION_CALL"}]}',
     ],
   ]
-  test.each(wholes)('%s is told as a bad answer', async (_, text) => {
+  test.each(wholes)('%s cannot be read', async (_, text) => {
     const { url, stop } = startProvider(() => new Response(text, { headers: { 'content-type': 'application/json' } }))
-    const reply = await backendOf({ google: at(url) }).answer(attempt(GEMINI))
-    expect(reply.status).toBe(502)
-    expect(JSON.parse(await textIn(reply)).error.message).toStartWith('google')
+    const failure = await backendOf({ google: at(url) })
+      .answer(attempt(GEMINI))
+      .catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(Unreadable)
+    expect((failure as Error).message).toContain('google')
     await stop()
   })
 

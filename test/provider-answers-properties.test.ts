@@ -2,6 +2,7 @@
 // no call is a bug of ours, and every call has its trace; what passes, passes byte for byte.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { type Change, changeArbitrary, changedBy } from './support/arbitrary-answers.ts'
 import { HELLO } from './support/forward.ts'
 import { dataIn, oddProvider } from './support/odd-provider.ts'
 
@@ -12,47 +13,6 @@ afterAll(odd.close)
 const RUNS = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 60)
 
 type Json = Record<string, unknown>
-
-/** Every place in a value, from the outside in. */
-const placesIn = (value: unknown, path: string[] = []): string[][] =>
-  typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([key, inner]) => [[...path, key], ...placesIn(inner, [...path, key])])
-    : []
-
-/** Something that may stand where something else was expected. */
-const stray = fc.oneof(
-  fc.constantFrom<unknown>(null, '', 'x', 0, -1, 4_294_967_290, true, [], [null], {}, { text: 'x' }, [
-    { type: 'text' },
-  ]),
-  fc.jsonValue({ maxDepth: 2 }),
-)
-interface Change {
-  /** Which place, as a share of all. */
-  place: number
-  how: 'drop' | 'null' | 'retype' | 'add'
-  value: unknown
-}
-const change: fc.Arbitrary<Change> = fc.record({
-  place: fc.double({ min: 0, max: 0.999999, noNaN: true }),
-  how: fc.constantFrom('drop', 'null', 'retype', 'add'),
-  value: stray,
-})
-
-/** A copy of a value with a change made to it. */
-function changed(original: unknown, { place, how, value }: Change): unknown {
-  const copy = structuredClone(original)
-  const places = placesIn(copy)
-  const path = places[Math.floor(place * places.length)]
-  if (!path) return copy
-  const holder = path.slice(0, -1).reduce((inner, key) => (inner as Json)[key] as Json, copy as Json) as Json
-  const key = path.at(-1) ?? ''
-  if (how === 'drop') Array.isArray(holder) ? holder.splice(Number(key), 1) : delete holder[key]
-  else if (how === 'null') holder[key] = null
-  else if (how === 'retype') holder[key] = value
-  else if (Array.isArray(holder)) holder.push(value)
-  else holder[`more_${key}`] = value
-  return copy
-}
 
 const frame = {
   id: 'chatcmpl-1',
@@ -206,8 +166,8 @@ const ROWS: Record<string, Row> = {
     whole: { object: 'list', data: [{ object: 'embedding', embedding: [0.5, 0.5], index: 0 }], model: 'm', usage },
   },
 }
-const changes = fc.array(change, { minLength: 1, maxLength: 3 })
-const apply = (value: unknown, all: readonly Change[]) => all.reduce(changed, value)
+const changes = fc.array(changeArbitrary, { minLength: 1, maxLength: 3 })
+const apply = (value: unknown, all: readonly Change[]) => all.reduce(changedBy, value)
 /** What must hold of every call, whatever came. */
 async function hold(answer: Awaited<ReturnType<typeof odd.whole>>) {
   expect(odd.reported.splice(0)).toEqual([])
@@ -243,7 +203,7 @@ for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
   test(`streams: ${name}`, () =>
     fc.assert(
       fc.asyncProperty(
-        fc.array(fc.tuple(fc.nat(events.length - 1), change), { minLength: 1, maxLength: 3 }),
+        fc.array(fc.tuple(fc.nat(events.length - 1), changeArbitrary), { minLength: 1, maxLength: 3 }),
         async (all) => {
           const sent = events.map((event, index) =>
             JSON.stringify(

@@ -46,3 +46,6 @@ export class ConnectionFailure extends Error {
     this.how = how
   }
 }
+
+/** What came is not an answer of this API: empty, cut off, or not what was asked for. */
+export class Unreadable extends Error {}

@@ -1,6 +1,6 @@
 // What the gateway makes of an attempt that gave no answer. A failure is a value: nothing is thrown between gateway steps.
 import { ApiError } from '../contract/error.ts'
-import { ConnectionFailure } from '../contract/reply.ts'
+import { ConnectionFailure, Unreadable } from '../contract/reply.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
 import { namesCall } from '../providers/request-id.ts'
 
@@ -14,9 +14,6 @@ export interface Failure {
   /** Of the provider's reply, in lower case. */
   headers: Record<string, string>
 }
-
-/** What came is no answer of this API: empty, cut off, or not what was asked for. */
-export class Unreadable extends Error {}
 
 /** The time of an attempt is up. */
 export class TimedOut extends Error {

@@ -1,12 +1,12 @@
 // Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
 import { createParser } from 'eventsource-parser'
 import type { Operation, StreamRules } from '../contract/operation.ts'
-import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { type BytesBody, ConnectionFailure, type Reply, Unreadable } from '../contract/reply.ts'
 import { quote } from '../contract/validation.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
 import { attributed } from '../providers/request-id.ts'
-import { Refusal, TimedOut, Unreadable } from './outcome.ts'
+import { Refusal, TimedOut } from './outcome.ts'
 
 /** A reply as an answer of this API. */
 export type ReplyContent =

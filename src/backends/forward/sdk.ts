@@ -1,15 +1,15 @@
 // Anthropic and Google through their model packages, over our transport.
-import { APICallError, type EmbeddingModelV4, type LanguageModelV4 } from '@ai-sdk/provider'
+import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider'
 import type { BackendCall } from '../../contract/backend.ts'
 import type { ChatRequest } from '../../contract/chat-request.ts'
-import type { Reply } from '../../contract/reply.ts'
+import { type Reply, Unreadable } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { bareModel } from './request.ts'
 import { completionOf, sdkChunks } from './sdk-answer.ts'
 import { embedThroughSdk } from './sdk-embeddings.ts'
 import { sdkFailure, streamFailure } from './sdk-errors.ts'
 import { callOptions } from './sdk-prompt.ts'
-import { BARE, connected, errorReply, keptHeaders, type Transport, unusable } from './transport.ts'
+import { BARE, connected, errorReply, keptHeaders, type Transport, withoutKey } from './transport.ts'
 
 /** What the packages make of a provider. */
 interface Models {
@@ -28,18 +28,21 @@ class Refused extends Error {
 
 /** Forwards one attempt; the operation is one that the provider has. */
 export async function answerThroughSdk(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
+  // What a package cannot do before the provider has answered is a mistake in the call or of ours; after that, of the answer.
+  let answered = false
+  const noting: Transport = async (url, init) => {
+    const response = await transport(url, init)
+    answered = true
+    return response
+  }
   try {
-    const models = await modelsOf(upstream, call, transport)
+    const models = await modelsOf(upstream, call, noting)
     const id = bareModel(call.model)
     if (call.operation.name === 'embeddings') return await embedThroughSdk(models.embeddingModel(id), call)
     return await chat(models.languageModel(id), upstream, call)
   } catch (error) {
     if (error instanceof Refused) return error.reply
-    const failure = await sdkFailure(error, upstream, call)
-    if (!APICallError.isInstance(failure)) throw failure
-    // A status here was told inside a stream: that of the response itself is taken care of by our transport.
-    if ((failure.statusCode ?? 0) >= 400) throw streamFailure(upstream, failure)
-    return unusable(upstream, `${upstream.name} gave an answer that is none: ${failure.message}`)
+    throw await sdkFailure(error, upstream, { signal: call.signal, answered })
   }
 }
 
@@ -75,11 +78,10 @@ async function chat(model: LanguageModelV4, upstream: Upstream, call: BackendCal
   if (!call.stream) {
     const result = await model.doGenerate(options)
     const value = completionOf(result, framing)
-    if (!value)
-      return unusable(
-        upstream,
-        `${upstream.name} did not complete its answer: ${result.finishReason.raw ?? 'it gave no reason'}`,
-      )
+    if (!value) {
+      const reason = withoutKey(String(result.finishReason.raw ?? 'it gave no reason'), upstream.key)
+      throw new Unreadable(`${upstream.name} did not complete its answer: ${reason}`)
+    }
     return {
       ...BARE,
       status: 200,
@@ -107,7 +109,7 @@ async function* failing<T>(items: AsyncIterable<T>, upstream: Upstream, call: Ba
   try {
     yield* items
   } catch (error) {
-    throw await sdkFailure(error, upstream, call)
+    throw await sdkFailure(error, upstream, { signal: call.signal, answered: true })
   }
 }
 
