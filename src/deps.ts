@@ -71,7 +71,7 @@ export function createUnderstudy(
 ): Understudy {
   const { fixtures, warnings } = fixturesOf(config.fixtures)
   const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
-  const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss)
+  const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss, { tools: config.tools })
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const spending = mode === 'forward' ? spendingOf(config) : undefined

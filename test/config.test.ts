@@ -44,6 +44,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['a.yaml, b.yaml', ['a.yaml', 'b.yaml']],
     [['c.yaml'], ['c.yaml']],
   ],
+  tools: [
+    ['eager', 'eager'],
+    ['asked', 'asked'],
+    ['eager', 'eager'],
+  ],
   on_miss: [
     ['error', 'error'],
     ['synthesize', 'synthesize'],
@@ -158,6 +163,7 @@ test('what nobody sets has its default, and nothing can be changed afterwards', 
     port: 4010,
     db: 'understudy.db',
     on_miss: 'synthesize',
+    tools: 'asked',
     namespace: 'svc',
     max_body: 33_554_432,
   })

@@ -94,6 +94,13 @@ export const SETTINGS = {
     help: 'what a call without a fixture gets',
     valid: 'synthesize or error',
   }),
+  tools: setting<'asked' | 'eager'>({
+    takes: 'WHEN',
+    schema: () => z.enum(['asked', 'eager']),
+    fallback: 'asked',
+    help: 'when a call without a fixture calls a tool: when the request demands it, or eager: until a result is there',
+    valid: 'asked or eager',
+  }),
   backend: setting<BackendName>({
     takes: 'NAME',
     schema: () => z.enum(BACKENDS),

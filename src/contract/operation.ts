@@ -81,6 +81,12 @@ export interface StreamRules {
   failed?(error: ReturnType<typeof envelope>, sent: readonly StreamEvent[]): StreamEvent[]
 }
 
+/** How answers are made up. */
+export interface SynthesisOptions {
+  /** Whether tools are called when the request demands it, or whenever they are offered and none has given its result. */
+  tools: 'asked' | 'eager'
+}
+
 /** One router endpoint as data: `Request` is the parsed body, `Script` what a fixture says under `reply`. */
 export interface Operation<Request = unknown, Script = unknown> {
   readonly name: string
@@ -113,8 +119,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   fillTexts?(request: Request, fill: FillText): Request
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
   resolve?(request: Request, answerContext: AnswerContext): Request | Promise<Request>
-  /** The answer when no fixture matches: a function of the request alone. */
-  synthesize(request: Request): Script | Promise<Script>
+  /** The answer when no fixture matches: a function of the request and the options alone. */
+  synthesize(request: Request, options: SynthesisOptions): Script | Promise<Script>
   compose(
     request: Request,
     script: Script,

@@ -91,7 +91,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
     if (format?.type !== 'json_schema') return request
     return satisfying(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM).then(() => request)
   },
-  synthesize: (request) => synthesizeText(chatAnswerRequest(request)),
+  synthesize: (request, options) => synthesizeText(chatAnswerRequest(request), options),
   compose: composeChat,
   assemble: assembleChat,
   wrongWith: chatProblem,

@@ -89,7 +89,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   attachments: responsesAttachments,
   fillTexts: fillResponsesTexts,
   resolve,
-  synthesize: (request) => synthesizeText(responsesAnswerRequest(request)),
+  synthesize: (request, options) => synthesizeText(responsesAnswerRequest(request), options),
   compose: composeResponse,
   assemble: assembleResponse,
   wrongWith: responseProblem,
