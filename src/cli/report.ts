@@ -29,6 +29,7 @@ export function runLines(run: SuiteRun): string[] {
     `Understudy: ${name}: ${verdict}${stopped ? ' (stopped early)' : ''}`,
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...(several || !only ? togetherLines(sessions) : reportLines(only, strict)),
+    ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('never fired')}, no session was like its match`)),
     ...findings.map((finding) => findingLine(finding, strict)),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
     ...(db === null ? [] : [line('kept', `understudy trace --db ${db} list`)]),

@@ -24,6 +24,8 @@ export interface SuiteRun {
   ok: boolean
   /** What is found of the run as a whole. */
   findings: Finding[]
+  /** Rules of the scenario that are about none of the sessions. */
+  idle_rules: string[]
   /** The sessions that were used, those that broke first. */
   sessions: Verification[]
   /** The address that the command was given. */

@@ -148,6 +148,7 @@ interface Judged extends Awaited<ReturnType<typeof judge>> {
 
 function asRun({ verdicts, times, none, url, round, end, took, strict, db }: Judged): SuiteRun {
   const findings = none ? [noCall(url, round)] : []
+  const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => !isAsExpected(one, strict))
   return {
     name: round.name,
@@ -159,6 +160,7 @@ function asRun({ verdicts, times, none, url, round, end, took, strict, db }: Jud
     strict,
     ok: broken.length === 0 && !findings.some((finding) => breaks(finding, strict)),
     findings,
+    idle_rules: (round.scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
     url,
     db: db ?? null,

@@ -30,7 +30,7 @@ export function verifyRoutes({ sessionOf, runs, fixtures }: ControlDeps): Route[
       runs: runs.played(session),
       calls: [...session.traces.since(run?.calls ?? 0)],
       fixtures: [...fixtures.given(session.name).map(({ name }) => name), ...fixtures.shared],
-      expect: [...(run?.scenario.expect ?? []), ...more],
+      expect: [...(run?.expect ?? []), ...more],
     })
   }
   const answer = async (session: Session, wait: number, more: readonly Expectation[]): Promise<Verification> => {

@@ -4,7 +4,7 @@ import type { RuleReport } from '../contract/verification.ts'
 import { faultKinds } from '../faults/index.ts'
 import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
-import { inRange } from '../lib/match.ts'
+import { globRegex, inRange } from '../lib/match.ts'
 import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
 
@@ -21,12 +21,16 @@ export interface ScenarioRun extends ActiveScenario {
   readonly started: number
   /** Calls of the session that had begun before it. */
   readonly calls: number
+  /** What must have happened in this session: nothing when no rule is about it. */
+  readonly expect: Scenario['expect']
   state(): string
   rules(): RuleReport[]
 }
 
 interface Counters extends Omit<RuleReport, 'idle'> {
   memory: Map<string, unknown>
+  /** Milliseconds from the start to the last attempt or call that matched. */
+  latest: number
 }
 
 export const START_STATE = 'start'
@@ -44,7 +48,10 @@ export interface ScenarioStart {
 
 /** Begins to play a scenario. */
 export function play(scenario: Scenario, { seed, session, now, calls }: ScenarioStart): ScenarioRun {
-  const counters = new Map<Rule, Counters>(scenario.rules.map((rule) => [rule, countersOf(rule)]))
+  const rules = scenario.rules.filter(
+    ({ match }) => match.session === undefined || globRegex(match.session).test(session),
+  )
+  const counters = new Map<Rule, Counters>(rules.map((rule) => [rule, countersOf(rule)]))
   const occurrences = new Map<string, number>()
   const chosen = scenario.seed ?? seed
   let state = START_STATE
@@ -59,6 +66,7 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
     counter.matched++
     const { calls: range, every, after = 0, for: length, probability, requires, schedule, sets } = rule.when
     const elapsed = facts.now - now
+    counter.latest = elapsed
     const luck = luckOf(rule, facts)
     if (range && !inRange(counter.matched, range)) return false
     if (every !== undefined && counter.matched % every !== 0) return false
@@ -108,8 +116,9 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
     },
     faults: (facts) =>
       [...counters].flatMap(([rule, counter]) => (fires(rule, facts) ? injected(rule, facts, counter) : [])),
+    expect: rules.length > 0 ? scenario.expect : [],
     state: () => state,
-    rules: () => [...counters.values()].map(reportOf),
+    rules: () => [...counters].map(([rule, counter]) => reportOf(rule, counter)),
   }
 }
 
@@ -122,13 +131,38 @@ const countersOf = (rule: Rule): Counters => ({
   applied: 0,
   skipped: {},
   memory: new Map(),
+  latest: 0,
 })
 
-function reportOf({ memory: _, ...report }: Counters): RuleReport {
+function reportOf(rule: Rule, { memory: _, latest, ...report }: Counters): RuleReport {
   const skipped = { ...report.skipped }
   const told = Object.values(skipped).reduce((sum, count) => sum + count, report.applied)
   if (report.fault !== null && told < report.fired) skipped[NOT_REACHED] = report.fired - told
-  return { ...report, skipped, idle: idleReason(report) }
+  return { ...report, skipped, idle: neverDue(rule, report, latest) ?? idleReason(report) }
+}
+
+/** That a rule by time has not fired because nothing was called when its time had come. */
+function neverDue(
+  { when }: Rule,
+  { at, fired, matched }: Omit<RuleReport, 'idle'>,
+  latest: number,
+): string | undefined {
+  const due = (when.after ?? 0) + beginOf(when.schedule ?? [])
+  if (fired > 0 || matched === 0 || latest > due || due === 0) return undefined
+  const noun = at === 'provider' ? 'attempt' : 'call'
+  return `its time never came: it begins ${seconds(due)} after the start, and the last ${noun} like its match came at ${seconds(latest)}`
+}
+
+const seconds = (ms: number) => `${Number((ms / 1000).toFixed(1))} s`
+
+/** Milliseconds before the first phase in which anything can happen. */
+function beginOf(schedule: readonly Phase[]): number {
+  let begins = 0
+  for (const { phase, for: length = 0, from = RAMPS[phase][0], to = RAMPS[phase][1] } of schedule) {
+    if (from > 0 || to > 0) return begins
+    begins += length
+  }
+  return 0
 }
 
 /** Why a rule has never fired. */

@@ -37,6 +37,12 @@ export const RuleMatch = z.strictObject({
   attempt: Range.optional().describe('Which try of its target: 1 is the first.'),
   stream: z.boolean().optional(),
   header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
+  session: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the session; `*` stands for any characters. Other sessions play without the rule, and when no rule is about a session, nothing is expected of it.',
+    ),
   identity: z.string().optional().describe('Id of the identity; `*` stands for any characters.'),
   thread: z.string().optional().describe('Id of the thread; `*` stands for any characters.'),
   body: z.record(z.string(), z.unknown()).optional().describe('Values by path in the body, such as `metadata.tier`.'),

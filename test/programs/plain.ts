@@ -1,6 +1,8 @@
 // A program that calls with plain fetch, and behaves as its first argument says.
 import { API_KEY, BASE_URL, pass, say, upTo } from './surroundings.ts'
 
+const [how = '', code = '0', file = ''] = process.argv.slice(2)
+
 const post = (content: string, more: object = {}, base = BASE_URL): Promise<Response> =>
   fetch(`${base}/chat/completions`, {
     method: 'POST',
@@ -119,14 +121,24 @@ const behaviours: Record<string, () => Promise<unknown>> = {
   async sleeping() {
     await Bun.sleep(60_000)
   },
+  async 'one then sleeping'() {
+    say(`status ${(await call('weather')).status}`)
+    await Bun.sleep(60_000)
+  },
+  /** What it starts calls again and again until it is ended. */
   async parent() {
-    const child = Bun.spawn([process.execPath, import.meta.path, 'sleeping'])
-    say(`child ${child.pid}`)
+    const child = Bun.spawn([process.execPath, import.meta.path, 'calling'])
+    await Bun.write(file, String(child.pid))
     await child.exited
+  },
+  async calling() {
+    for (;;) {
+      await call('weather')
+      await Bun.sleep(50)
+    }
   },
 }
 
-const [how = '', code = '0'] = process.argv.slice(2)
 const behave = behaviours[how]
 if (!behave) throw new Error(`no behaviour ${how}`)
 await behave()
