@@ -6,7 +6,7 @@ import { isPreflight, preflight, readableBy, requestIds } from './app/answer.ts'
 import { allowsOrigin, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
-import { ApiError, envelope } from './contract/error.ts'
+import { ApiError, bugError, envelope } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
@@ -25,12 +25,7 @@ export function createApp(deps: AppDeps): App {
     if (error instanceof ApiError)
       return Response.json(envelope(error), { status: error.status, headers: soundHeaders(error.headers) })
     deps.report(error)
-    const bug = new ApiError(
-      500,
-      'internal_error',
-      'Understudy failed at this call, which is a bug in it; its output says more',
-    )
-    return Response.json(envelope(bug), { status: 500 })
+    return Response.json(envelope(bugError()), { status: 500 })
   }
   const beside = once(() =>
     (require('./app/routes.ts') as typeof import('./app/routes.ts')).createRoutes(deps, { sessionOf, render }),

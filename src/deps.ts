@@ -15,8 +15,10 @@ import type { Backend } from './contract/backend.ts'
 import type { Operation } from './contract/operation.ts'
 import { allOperations } from './endpoints/index.ts'
 import { askThrough } from './gateway/ask.ts'
-import type { GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
+import { createGateway } from './gateway/handle.ts'
+import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
 import { once } from './lib/once.ts'
+import { createObservers } from './observers/list.ts'
 import { addProviders } from './providers/catalogue.ts'
 import type { SeedFile } from './resources/seed-file.ts'
 import type { Scenario } from './scenarios/engine.ts'
@@ -90,16 +92,18 @@ export function createUnderstudy(
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
   const prepare = (session: Session) => session.clock.work(seeder().prepare(session))
   const knowledge: KnowledgeDirectory = {
-    search: (session, query) => workspace.search().knowledgeOf(prepare).search(session, query),
+    search: (call, query) => workspace.search().knowledgeOf(prepare).search(call, query),
   }
-  const ask = askThrough(backend, chat)
+  const observers = createObservers(report)
+  const ask = askThrough((inner) => gateway.call(inner), chat)
   const guarding = once(() => workspace.guardrails().guardrailsOf({ namespace: config.namespace, prepare, ask }))
   const guardrails: GuardrailDirectory = { ids: () => guarding().ids(), find: (...named) => guarding().find(...named) }
   const people: People = { meet: (identity, call) => workspace.people().peopleOf(prepare).meet(identity, call) }
+  const gateway: Gateway = createGateway({ backend, guardrails, knowledge, runs, people, report, observers })
   const app = createApp({
     prepare,
     sessions,
-    gateway: { backend, guardrails, knowledge, runs, people },
+    gateway,
     ask,
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },

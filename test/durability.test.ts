@@ -16,6 +16,8 @@ const TRACE: TraceRecord = {
   id: 'trace',
   session: 'default',
   operation: 'chat.completions',
+  parent: null,
+  inner: false,
   name: 'chat.completions',
   model: 'openai/gpt-4o',
   stream: false,

@@ -15,7 +15,14 @@ const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
   ...more,
 })
 const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
-  ...{ id: '01JGFJJZ00D2P87R0BNWMRTVKK', session: 'worker-of-a-long-name', operation: 'images.generations', name: 'x' },
+  ...{
+    id: '01JGFJJZ00D2P87R0BNWMRTVKK',
+    session: 'worker-of-a-long-name',
+    operation: 'images.generations',
+    parent: null,
+    inner: false,
+    name: 'x',
+  },
   ...{ model: 'anthropic/claude-sonnet-4-5-20250929', stream: true, status: 502, outcome: 'disconnected' },
   ...{
     started_at: '2025-01-01T00:00:00.000Z',

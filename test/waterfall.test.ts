@@ -5,7 +5,16 @@ import type { AttemptRecord, TraceRecord } from '../src/contract/trace.ts'
 
 const plain: Paint = (_, text) => text
 const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
-  ...{ id: 'x', session: 'default', operation: 'chat.completions', name: 'x', model: 'openai/a', stream: true },
+  ...{
+    id: 'x',
+    session: 'default',
+    operation: 'chat.completions',
+    parent: null,
+    inner: false,
+    name: 'x',
+    model: 'openai/a',
+    stream: true,
+  },
   ...{ status: 200, outcome: 'answered', started_at: '2025-01-01T00:00:00.000Z', duration_ms: 0, fixture: null },
   ...{ synthesized: false, plan: ['openai/a'], scenario: null, faults: [], attempts: [], cache: null, guardrails: [] },
   ...{ retrievals: [], usage: null, cost: null, attachments: [], metadata: null, identity: null, thread: null },

@@ -22,6 +22,10 @@ export class ApiError extends Error {
   }
 }
 
+/** What a caller is told of a bug: not what it is, but that it is one. */
+export const bugError = (): ApiError =>
+  new ApiError(500, 'internal_error', 'Understudy failed at this call, which is a bug in it; its output says more')
+
 /** Code of a call that is not forwarded, since the limit for real calls is reached. */
 export const SPENDING_LIMIT = 'spending_limit'
 

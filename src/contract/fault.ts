@@ -39,7 +39,9 @@ export interface FaultContext {
   luck(purpose: string): number
   /** What the rule remembers from one attempt of the session to the next, such as what is left of a quota. */
   memory: Map<string, unknown>
-  /** Notes why the fault has no effect here, for the report; without it, it counts as applied. */
+  /** Notes that the fault acts: from here on it is in the trace, and it counts as applied. What it never says, it never did. */
+  acted(): void
+  /** Notes why the fault does not act here, for the report; means nothing once it has acted. */
   skip(reason: string): void
 }
 
@@ -69,8 +71,8 @@ export interface ActiveFault {
   apply(
     next: NextReply,
     context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call'> & {
-      /** Is told when it turns out to have no effect. */
-      skipped(): void
+      /** Is called when it acts, at most once. */
+      acted(): void
     },
   ): Promise<Reply>
 }
@@ -92,6 +94,8 @@ export interface FaultFacts {
   headers: Headers
   identity: string | undefined
   thread: string | undefined
+  /** Whether the call was made from inside, and not by a client. */
+  inner: boolean
   /** The last user message. */
   text: string
   /** Tells calls apart independently of the order in which they come: a function of the body and how often it came before. */

@@ -36,8 +36,8 @@ export interface PageFilter {
 export interface Records {
   get(kind: string, workspace: string, id: string): { parent: string; body: Fields } | undefined
   byKey(kind: string, workspace: string, parent: string, key: string): Fields | undefined
-  /** A record of any workspace by its id, or else by its key. */
-  lookUp(kind: string, name: string): Fields | undefined
+  /** A record of a workspace, in no other, by its id or else by its key. */
+  named(kind: string, workspace: string, name: string): Fields | undefined
   /** Newest first. `hasMore` says whether the list goes on in the direction of paging. */
   page(filter: PageFilter): { data: Fields[]; hasMore: boolean }
   /** Whether a page can begin at this id. */

@@ -1,8 +1,16 @@
 // The record of one call, as it is stored and shown.
 import { z } from 'zod'
 
-/** How a call or an attempt ended. */
-export const OutcomeKind = z.enum(['answered', 'refused', 'timed out', 'disconnected', 'unreadable', 'cancelled'])
+/** How a call or an attempt ended; `bug` when the program itself has failed. */
+export const OutcomeKind = z.enum([
+  'answered',
+  'refused',
+  'timed out',
+  'disconnected',
+  'unreadable',
+  'cancelled',
+  'bug',
+])
 export type OutcomeKind = z.infer<typeof OutcomeKind>
 
 const milliseconds = z.number().describe("Milliseconds of the session's clock.")
@@ -13,7 +21,7 @@ export const AttemptRecord = z.object({
   position: z.int().min(0).describe('0 is the primary target, 1 the first fallback.'),
   number: z.int().min(1).describe('1, 2, ... of this target.'),
   why: z.enum(['first', 'retry', 'fallback']),
-  faults: z.array(z.string()).describe('Rules of the scenario that were applied.'),
+  faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted.'),
   wait_ms: milliseconds.describe('Wait before it.'),
   started_ms: milliseconds.describe('From the start of the call.'),
   first_content_ms: milliseconds.nullable().describe('From the start of the call to the first content.'),
@@ -37,6 +45,7 @@ export const Evaluation = z.object({
   model: z.string().nullable().describe('The model that was asked.'),
   fixture: z.string().nullable().describe('The fixture that answered.'),
   synthesized: z.boolean().describe('No fixture matched, so a value that passes was taken.'),
+  traces: z.array(z.string()).describe('The calls in which its model was asked.'),
 })
 export type Evaluation = z.infer<typeof Evaluation>
 /** One guardrail's verdict. */
@@ -64,6 +73,8 @@ export const TraceRecord = z.object({
   id: z.string(),
   session: z.string(),
   operation: z.string(),
+  parent: z.string().nullable().describe('The trace of the call from inside which it was made; null when none did.'),
+  inner: z.boolean().describe('Made from inside, such as by an evaluator, and not by a client.'),
   name: z.string().describe('Display name given by the call, else the operation.'),
   model: z.string().nullable(),
   stream: z.boolean(),
@@ -75,7 +86,7 @@ export const TraceRecord = z.object({
   synthesized: z.boolean().describe('No fixture matched, so the answer was made up.'),
   plan: z.array(z.string()).describe('The targets, in the order in which they would be tried.'),
   scenario: z.string().nullable().describe('The scenario that was played.'),
-  faults: z.array(z.string()).describe('Rules of the scenario that were applied to what the client hears.'),
+  faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted on what the client hears.'),
   attempts: z.array(AttemptRecord),
   cache: CacheRecord.nullable().describe('Null when the call asked for no cache.'),
   guardrails: z.array(GuardrailRecord),

@@ -27,15 +27,6 @@ export function recordStore(connection: Database): Records {
     .from(records)
     .where(and(eq(records.id, place('id')), inParent))
     .prepare()
-  const ofKind = (column: typeof records.id | typeof records.key) =>
-    database
-      .select({ body: records.body })
-      .from(records)
-      .where(and(eq(records.kind, place('kind')), eq(column, place('name'))))
-      .orderBy(asc(column))
-      .limit(1)
-      .prepare()
-  const named = { id: ofKind(records.id), key: ofKind(records.key) }
   const older = database
     .select({ body: records.body })
     .from(records)
@@ -83,9 +74,9 @@ export function recordStore(connection: Database): Records {
       const row = byKey.get({ kind, workspace, parent, key })
       return row && fieldsOf(row)
     },
-    lookUp(kind, name) {
+    named(kind, workspace, name) {
       // One query for both would read every record of the kind.
-      const row = named.id.get({ kind, name }) ?? named.key.get({ kind, name })
+      const row = byId.get({ kind, workspace, id: name }) ?? byKey.get({ kind, workspace, parent: '', key: name })
       return row && fieldsOf(row)
     },
     page(filter) {

@@ -3,8 +3,8 @@ import type { ConnectionFinder } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
-import { handle } from '../gateway/handle.ts'
-import type { Call, Gateway } from '../gateway/types.ts'
+import type { Call } from '../gateway/call.ts'
+import type { Gateway } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { readBody, readForm, readJson } from './body.ts'
 import { typedFields } from './form.ts'
@@ -51,10 +51,8 @@ export async function serveOperation(
   }
   const { url, headers, signal } = request
   try {
-    return await handle(
-      { operation, session, caller, text: read.text, retained, url, headers, signal, hold, parse },
-      gateway,
-    )
+    const { text } = read
+    return await gateway.handle({ operation, session, caller, text, retained, url, headers, signal, hold, parse })
   } catch (error) {
     // What the gateway finds out later is still in standard words.
     const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)

@@ -8,5 +8,8 @@ export const authFailure = defineFault({
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},
-  apply: async (given, _, context) => refusal(context, { problem: 'auth-failure' }, given),
+  async apply(given, _, context) {
+    context.acted()
+    return refusal(context, { problem: 'auth-failure' }, given)
+  },
 })

@@ -20,7 +20,21 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** Why a fault that needs more of an answer than there is does nothing. */
-export const TOO_SHORT = 'the answer ended before the place of the fault'
+const TOO_SHORT = 'the answer ended before the place of the fault'
+const UNHEARD = 'nobody listened up to the place of the fault'
+
+/** The same pieces; a fault that has not acted by their end never will. */
+export async function* orSkipped<Piece>(
+  pieces: AsyncIterable<Piece>,
+  { signal, skip }: Pick<FaultContext, 'signal' | 'skip'>,
+  reason: string = TOO_SHORT,
+): AsyncGenerator<Piece> {
+  try {
+    yield* pieces
+  } finally {
+    skip(signal.aborted ? UNHEARD : reason)
+  }
+}
 
 /** The reply when it is an answer of the form that a fault acts on; otherwise the fault is noted as skipped. */
 export async function onAnswer(
@@ -37,9 +51,17 @@ export async function onAnswer(
   return reply
 }
 
-/** The reply with its events replaced by what `change` makes of them, when it is a stream. */
-export const changeStream = (next: NextReply, context: FaultContext, change: BlockChange): Promise<Reply> =>
-  onAnswer(next, context, { form: 'stream', change: (reply) => mapBlocks(reply, context.operation, change) })
+/** The reply with its events replaced by what `change` makes of them, when it is a stream; `reason` says why it may not act by its end. */
+export const changeStream = (
+  next: NextReply,
+  context: FaultContext,
+  change: BlockChange,
+  reason?: string,
+): Promise<Reply> =>
+  onAnswer(next, context, {
+    form: 'stream',
+    change: (reply) => mapBlocks(reply, context.operation, (blocks) => orSkipped(change(blocks), context, reason)),
+  })
 
 /** Options that say at which place of a stream a fault acts. */
 export const PLACE = {
@@ -81,7 +103,6 @@ export const changeAt = (
       tokens += next.value.tokens
       yield text
     }
-    context.skip(TOO_SHORT)
   })
 
 /** The texts of blocks. */
@@ -109,7 +130,7 @@ export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Prom
   onAnswer(next, context, {
     async change(reply) {
       const { contentType } = streamBytes(reply)
-      const pieces = firstBytes(reply, cut, () => context.skip(TOO_SHORT))
+      const pieces = orSkipped(firstBytes(reply, cut, context), context)
       // What ends cleanly without being a stream has a length that is right for what is left.
       const whole = cut.close === 'clean' && !isStream(reply)
       const bytes = whole ? Buffer.concat(await Array.fromAsync(pieces)) : streamOf(pieces)
@@ -117,22 +138,22 @@ export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Prom
     },
   })
 
-async function* firstBytes(reply: Reply, cut: Cut, tooShort: () => void): AsyncGenerator<Uint8Array> {
+async function* firstBytes(reply: Reply, cut: Cut, { acted }: FaultContext): AsyncGenerator<Uint8Array> {
   const { after_bytes: most = Number.POSITIVE_INFINITY, after_fraction: fraction, close } = cut
   const all = fraction === undefined ? undefined : await wholeBytes(reply)
   let left = all && fraction !== undefined ? Math.min(most, Math.floor(all.length * fraction)) : most
   for await (const piece of all ? [all] : piecesOf(reply)) {
     if (piece.length > left) {
       if (left > 0) yield piece.subarray(0, left)
+      acted()
       return endAs(close)
     }
     left -= piece.length
     yield piece
   }
-  tooShort()
 }
 
-/** The reply with the JSON of a whole answer changed; what `change` gives back takes its place, nothing leaves it as it is. */
+/** The reply with the JSON of a whole answer changed; what `change` gives back takes its place, nothing leaves it as it is. The same text is no change. */
 export const changeWhole = (
   next: NextReply,
   context: FaultContext,
@@ -141,8 +162,10 @@ export const changeWhole = (
   onAnswer(next, context, {
     form: 'whole',
     async change(reply) {
-      const text = change(decoder.decode(await wholeBytes(reply)))
-      if (text === undefined) return reply
+      const before = decoder.decode(await wholeBytes(reply))
+      const text = change(before)
+      if (text === undefined || text === before) return reply
+      context.acted()
       const { contentType } = streamBytes(reply)
       return changed(reply, { body: { kind: 'bytes', contentType, bytes: encoder.encode(text) } })
     },

@@ -22,11 +22,16 @@ export const contentFilter = defineFault({
   },
   example: {},
   async apply({ as, ...given }, next, context) {
-    const refused = () => refusal(context, { problem: 'content-filter' }, given)
+    const refused = () => {
+      context.acted()
+      return refusal(context, { problem: 'content-filter' }, given)
+    }
     if ((as ?? usual(context)) === 'error') return refused()
     const reply = await next()
     if (isStream(reply)) return withheldStream(reply, context)
-    return (await withheldWhole(reply)) ?? refused()
+    const withheld = await withheldWhole(reply)
+    if (withheld) context.acted()
+    return withheld ?? refused()
   },
 })
 
@@ -67,13 +72,14 @@ function withheld(value: Fields): Fields | undefined {
   return { ...value, choices }
 }
 
-function withheldStream(reply: Reply, { operation }: FaultContext): Reply {
-  return mapBlocks(reply, operation, async function* (blocks) {
+function withheldStream(reply: Reply, context: FaultContext): Reply {
+  return mapBlocks(reply, context.operation, async function* (blocks) {
     let number = 0
     for await (const { text, data } of blocks) {
       if (data === undefined) yield text
       else {
         const told = chunkWithheld(data)
+        if (told !== data) context.acted()
         if (told === undefined) continue
         if (typeof told.type !== 'string') yield encodeEvent({ data: told })
         else yield encodeEvent({ event: told.type, data: { ...told, sequence_number: number++ } })

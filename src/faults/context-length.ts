@@ -27,6 +27,7 @@ export const contextLength = defineFault({
       context.skip(`the input has no more than ${limit} tokens`)
       return next()
     }
+    context.acted()
     const most = limit ?? modelOf(model)?.context ?? USUAL
     return refusal(context, { problem: 'context-length', limit: most, asked: Math.max(tokens, most + 1) }, given)
   },

@@ -25,6 +25,10 @@ export const cutStream = defineFault({
   async apply(options, next, context) {
     const { after_bytes: bytes, after_fraction: fraction, close } = options
     if (bytes !== undefined || fraction !== undefined) return cutBytes(next, context, options)
-    return changeAt(next, context, { ...options, change: () => endAs(close) })
+    const change = () => {
+      context.acted()
+      return endAs(close)
+    }
+    return changeAt(next, context, { ...options, change })
   },
 })

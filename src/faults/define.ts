@@ -16,7 +16,8 @@ export const endsEarly = (about: Pick<FaultKind, 'type' | 'summary'>, message: s
     points: ['provider', 'gateway'],
     options: { after: Duration.default(0).describe('How long the request is thought about before.') },
     example: {},
-    async apply({ after }, _, { clock, signal }) {
+    async apply({ after }, _, { acted, clock, signal }) {
+      acted()
       if (after > 0) await clock.sleep(after, signal)
       throw new ConnectionFailure(message, how)
     },

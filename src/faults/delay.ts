@@ -31,7 +31,12 @@ export const delay = defineFault({
   },
   example: { for: '2s' },
   async apply(options, next, context) {
-    await context.clock.sleep(waitOf(options, context), context.signal)
+    const wait = waitOf(options, context)
+    if (wait <= 0) context.skip('the wait was 0 ms')
+    else {
+      context.acted()
+      await context.clock.sleep(wait, context.signal)
+    }
     return next()
   },
 })

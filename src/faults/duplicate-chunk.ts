@@ -1,6 +1,6 @@
 // duplicate-chunk: a part of the answer comes twice.
 import { z } from 'zod'
-import { changeStream, TOO_SHORT } from './change.ts'
+import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
 export const duplicateChunk = defineFault({
@@ -17,8 +17,9 @@ export const duplicateChunk = defineFault({
       let number = 0
       for await (const { text, content } of blocks) {
         yield text
-        if (content && ++number === chunk) for (let copy = 0; copy < copies; copy++) yield text
+        if (!content || ++number !== chunk) continue
+        context.acted()
+        for (let copy = 0; copy < copies; copy++) yield text
       }
-      if (number < chunk) context.skip(TOO_SHORT)
     }),
 })

@@ -10,7 +10,8 @@ export const hang = defineFault({
   points: ['provider', 'gateway'],
   options: { for: Duration.optional().describe('After which the connection is closed; it stays open when left out.') },
   example: {},
-  async apply({ for: length }, _, { clock, signal }) {
+  async apply({ for: length }, _, { acted, clock, signal }) {
+    acted()
     if (length === undefined) await untilAborted(signal)
     else await clock.sleep(length, signal)
     throw new ConnectionFailure('the connection was closed after a long silence', 'closed')

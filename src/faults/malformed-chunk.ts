@@ -1,5 +1,5 @@
 // malformed-chunk: the data of one event is no JSON.
-import { changeAt, PLACE, streamTexts, TOO_SHORT } from './change.ts'
+import { changeAt, PLACE, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 import { rewritten } from './wire.ts'
 
@@ -14,7 +14,7 @@ export const malformedChunk = defineFault({
       ...options,
       async *change(block, { rest }) {
         const json = JSON.stringify(block.data)
-        if (json === undefined) context.skip(TOO_SHORT)
+        if (json !== undefined) context.acted()
         yield json === undefined ? block.text : rewritten(block, undefined, json.slice(0, Math.ceil(json.length / 2)))
         yield* streamTexts(rest)
       },

@@ -1,7 +1,7 @@
 // missing-finish: an answer does not say that it is finished.
 import { changeStream, changeWhole } from './change.ts'
 import { defineFault } from './define.ts'
-import { rewritten } from './wire.ts'
+import { type EventBlock, rewritten } from './wire.ts'
 
 type Fields = Record<string, unknown>
 
@@ -21,18 +21,17 @@ export const missingFinish = defineFault({
         return open && JSON.stringify(open)
       })
     }
-    return changeStream(next, context, async function* (blocks) {
-      let found = false
+    const change = async function* (blocks: AsyncIterable<EventBlock>) {
       for await (const block of blocks) {
         const { data, text } = block
         const last = data !== undefined && context.operation.events?.complete([{ data }])
         const open = opened(data)
-        found ||= last || open !== undefined
+        if (last || open) context.acted()
         if (open) yield rewritten(block, open)
         else if (!last) yield text
       }
-      if (!found) context.skip(none)
-    })
+    }
+    return changeStream(next, context, change, none)
   },
 })
 

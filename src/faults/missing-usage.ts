@@ -1,5 +1,6 @@
 // missing-usage: an answer does not say how many tokens it took.
-import { onAnswer } from './change.ts'
+import type { FaultContext } from '../contract/fault.ts'
+import { onAnswer, orSkipped } from './change.ts'
 import { defineFault } from './define.ts'
 import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
 
@@ -16,14 +17,16 @@ export const missingUsage = defineFault({
       async change(reply) {
         // What a provider says beside the body, only the gateway hears.
         const told = () => context.at === 'provider' && reply.usage !== null
-        const none = (found: boolean) => {
-          if (!found && !told()) context.skip('the answer says no usage')
+        const none = 'the answer says no usage'
+        if (told()) context.acted()
+        if (isStream(reply)) {
+          const change = (blocks: AsyncGenerator<EventBlock>) => orSkipped(uncounted(blocks, context), context, none)
+          return { ...mapBlocks(reply, context.operation, change), usage: null }
         }
-        if (isStream(reply))
-          return { ...mapBlocks(reply, context.operation, (blocks) => uncounted(blocks, none)), usage: null }
         const bytes = await wholeBytes(reply)
         const value = without(JSON.parse(new TextDecoder().decode(bytes)))
-        none(value !== undefined)
+        if (value) context.acted()
+        else context.skip(none)
         if (!value) return { ...reply, usage: null }
         const { contentType } = streamBytes(reply)
         return {
@@ -35,17 +38,15 @@ export const missingUsage = defineFault({
     }),
 })
 
-async function* uncounted(blocks: AsyncGenerator<EventBlock>, ended: (found: boolean) => void): AsyncGenerator<string> {
-  let found = false
+async function* uncounted(blocks: AsyncGenerator<EventBlock>, { acted }: FaultContext): AsyncGenerator<string> {
   for await (const block of blocks) {
     const data = without(block.data)
-    found ||= data !== undefined
+    if (data) acted()
     const { choices } = data ?? {}
     // A chunk that is there for the counts alone is left out.
     if (Array.isArray(choices) && choices.length === 0) continue
     yield data ? rewritten(block, data) : block.text
   }
-  ended(found)
 }
 
 /** The value without its counts; undefined when it has none. */

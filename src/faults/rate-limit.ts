@@ -43,6 +43,7 @@ export const rateLimit = defineFault({
       const reply = await next()
       return changed(reply, { headers: { ...reply.headers, ...countdown } })
     }
+    context.acted()
     const wait = window.resets - now
     const retry = form === undefined && WORDLESS.includes(provider) ? {} : retryHeaders(wait, form ?? 'seconds', now)
     return refusal(

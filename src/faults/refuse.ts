@@ -9,7 +9,8 @@ export const refuse = defineFault({
   points: ['provider'],
   options: {},
   example: {},
-  async apply(_, __, { provider }) {
+  async apply(_, __, { acted, provider }) {
+    acted()
     const { host, port } = addressOf(provider)
     throw new ConnectionFailure(`the connection to ${host}:${port} was refused (ECONNREFUSED)`)
   },

@@ -1,6 +1,6 @@
 // reorder-chunks: a part of the answer comes after the one that follows it.
 import { z } from 'zod'
-import { changeStream, TOO_SHORT } from './change.ts'
+import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
 export const reorderChunks = defineFault({
@@ -22,12 +22,11 @@ export const reorderChunks = defineFault({
         }
         // The end mark is no chunk, and what came after it would be read by nobody.
         const swaps = held !== undefined && kind !== 'comment'
-        if (swaps && kind === 'done') context.skip(TOO_SHORT)
+        if (swaps && kind !== 'done') context.acted()
         if (swaps) yield* kind === 'done' ? [held ?? '', text] : [text, held ?? '']
         else yield text
         if (swaps) held = undefined
       }
       if (held !== undefined) yield held
-      if (held !== undefined || number < chunk) context.skip(TOO_SHORT)
     }),
 })

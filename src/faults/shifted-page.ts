@@ -15,7 +15,10 @@ export const shiftedPage = defineFault({
     const { body } = reply
     const given = body.kind === 'value' && isPage(body.value) ? body.value : undefined
     const page = given && (shift === 'skip' ? skipped(given) : repeated(given, context.call))
-    if (page) return { ...reply, body: { kind: 'value', value: page } }
+    if (page) {
+      context.acted()
+      return { ...reply, body: { kind: 'value', value: page } }
+    }
     context.skip(given ? REASONS[shift] : 'the answer is no list')
     return reply
   },

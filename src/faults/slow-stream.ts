@@ -21,7 +21,10 @@ export const slowStream = defineFault({
           const luck = context.luck(`chunk ${number++}`)
           const now = clock.now()
           due = Math.max(now, due + (tokens / pace) * 1000 * (1 - jitter + 2 * jitter * luck))
-          if (due > now) await clock.sleep(due - now, signal)
+          if (due > now) {
+            context.acted()
+            await clock.sleep(due - now, signal)
+          }
         }
         yield text
       }

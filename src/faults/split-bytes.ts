@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import type { Reply } from '../contract/reply.ts'
-import { onAnswer } from './change.ts'
+import { onAnswer, orSkipped } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, piecesOf, streamBytes, streamOf } from './wire.ts'
 
@@ -25,15 +25,14 @@ export const splitBytes = defineFault({
       change(reply) {
         const { contentType } = streamBytes(reply)
         const pieces = async function* () {
-          let parted = false
           for await (const { piece, first } of parts(reply, where)) {
-            parted ||= !first
+            if (!first) context.acted()
             if (!first && wait > 0) await context.clock.sleep(wait, context.signal)
             yield piece
           }
-          if (!parted) context.skip('the answer has no such place')
         }
-        return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(pieces()) } })
+        const bytes = streamOf(orSkipped(pieces(), context, 'the answer has no such place'))
+        return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
       },
     }),
 })

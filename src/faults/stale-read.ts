@@ -15,7 +15,10 @@ export const staleRead = defineFault({
     const now = textOf(reply)
     const earlier =
       call?.method === 'GET' && call.reads.findLast((read) => read.url === call.url && textOf(read.reply) !== now)
-    if (earlier) return earlier.reply
+    if (earlier) {
+      context.acted()
+      return earlier.reply
+    }
     context.skip(call?.method === 'GET' ? 'nothing else was read there before' : 'the call is no read')
     return reply
   },

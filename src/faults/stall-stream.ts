@@ -21,6 +21,7 @@ export const stallStream = defineFault({
       async *change(block, { rest }) {
         const { for: length, close } = options
         const { clock, signal } = context
+        context.acted()
         await (length === undefined ? untilAborted(signal) : clock.sleep(length, signal))
         if (close) return endAs(close)
         yield block.text

@@ -23,6 +23,7 @@ export const streamError = defineFault({
     changeAt(next, context, {
       ...options,
       async *change(_, { sent }) {
+        context.acted()
         for (const event of errorEvents(context, status, { ...options, sent })) yield encodeEvent(event)
       },
     }),

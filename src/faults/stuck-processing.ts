@@ -21,10 +21,11 @@ export const stuckProcessing = defineFault({
       ? mapRecords(reply, (record) => {
           if (!STATES.includes(String(record.status))) return record
           found = true
+          if (record.status !== status) context.acted()
           return { ...record, status }
         })
       : reply
-    if (!found) context.skip('the answer has no datasource')
+    context.skip(found ? 'it is in that state by itself' : 'the answer has no datasource')
     return told
   },
 })

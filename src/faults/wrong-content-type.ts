@@ -11,5 +11,15 @@ export const wrongContentType = defineFault({
   options: { content_type: z.string().min(1).default('text/html') },
   example: { content_type: 'text/html' },
   apply: ({ content_type: contentType }, next, context) =>
-    onAnswer(next, context, { change: (reply) => changed(reply, { body: { ...streamBytes(reply), contentType } }) }),
+    onAnswer(next, context, {
+      change(reply) {
+        const body = streamBytes(reply)
+        if (body.contentType === contentType) {
+          context.skip('the answer has that content type by itself')
+          return reply
+        }
+        context.acted()
+        return changed(reply, { body: { ...body, contentType } })
+      },
+    }),
 })

@@ -1,11 +1,7 @@
-// One question of our own to a model, as evaluators ask it: through the backend, without the steps and faults of a call.
-import type { Backend } from '../contract/backend.ts'
+// One question of our own to a model, as evaluators ask it: a call from inside, with everything that a call meets.
 import type { Operation } from '../contract/operation.ts'
-import { ulidOf } from '../lib/ids.ts'
-import { providerOf } from '../providers/catalogue.ts'
-import type { Session } from '../sessions/sessions.ts'
-import { errorOf, failureOf } from './outcome.ts'
-import { read } from './read.ts'
+import type { CallOrigin } from './call.ts'
+import type { Gateway } from './types.ts'
 
 /** What a model is asked. */
 export interface ModelQuestion {
@@ -20,16 +16,17 @@ export interface ModelAnswer {
   text: string
   fixture: string | null
   synthesized: boolean
+  /** Id of the trace of the call. */
+  trace: string
 }
 
-/** Asks a model; throws `ApiError` when there is no answer. */
-export type AskModel = (session: Session, question: ModelQuestion, signal: AbortSignal) => Promise<ModelAnswer>
+/** Asks a model on behalf of a call; throws `ApiError` when there is no answer. */
+export type AskModel = (origin: CallOrigin, question: ModelQuestion) => Promise<ModelAnswer>
 
-/** Questions as calls of the chat operation, which is loaded at the first of them, to a backend. */
+/** Questions as calls of the chat operation, which is loaded at the first of them. */
 export const askThrough =
-  (backend: Backend, chat: () => Operation): AskModel =>
-  async (session, { model, system, user, schema }, signal) => {
-    providerOf(model, 'model')
+  (call: Gateway['call'], chat: () => Operation): AskModel =>
+  async (origin, { model, system, user, schema }) => {
     const operation = chat()
     const request = {
       model,
@@ -39,33 +36,8 @@ export const askThrough =
       ],
       response_format: { type: 'json_schema', json_schema: { name: 'verdict', schema } },
     }
-    const { clock, seed, name, secret, keyValues, uses } = session
-    const now = clock.now()
-    const answerContext = {
-      id: ulidOf(seed, now, `${name}:question`, 0),
-      now,
-      secret,
-      keyValues,
-      publicUrl: (path: string) => path,
-    }
-    const prompt = operation.prompt(request)
-    try {
-      const reply = await backend.answer({
-        session: name,
-        operation,
-        request,
-        model,
-        stream: false,
-        prompt,
-        answerContext,
-        clock,
-        signal,
-        uses,
-      })
-      const content = await read(reply, { operation, stream: false, signal })
-      const texts = content.kind === 'whole' ? operation.outputTexts?.(content.value as object) : undefined
-      return { text: texts?.[0] ?? '', fixture: reply.fixture, synthesized: reply.synthesized }
-    } catch (error) {
-      throw errorOf(failureOf(error, signal))
-    }
+    const { trace, reply } = await call({ operation, request, origin })
+    const { body, fixture, synthesized } = reply
+    const texts = body.kind === 'value' ? operation.outputTexts?.(body.value as object) : undefined
+    return { text: texts?.[0] ?? '', fixture, synthesized, trace }
   }

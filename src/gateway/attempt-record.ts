@@ -1,12 +1,13 @@
 // What the trace says of one attempt, written down while it goes on.
 import type { AttemptRecord } from '../contract/trace.ts'
 import { requestIdOf } from '../providers/request-id.ts'
-import type { AttemptInfo, AttemptRecorder } from './types.ts'
+import type { AttemptInfo, AttemptRecorder } from './recording.ts'
 
-/** Begins the record of an attempt; `elapsed` is the time in ms since the call began. */
+/** Begins the record of an attempt; `elapsed` is the time in ms since the call began, `onEnd` is called at its end. */
 export function recordAttempt(
   { target, number, why, waited }: AttemptInfo,
   elapsed: () => number,
+  onEnd: (record: AttemptRecord) => void,
 ): { record: AttemptRecord; recording: AttemptRecorder } {
   const started = elapsed()
   const record: AttemptRecord = {
@@ -37,9 +38,11 @@ export function recordAttempt(
       if (over) return
       over = true
       record.duration_ms = elapsed() - started
-      if (!failure) return
-      record.request_id ??= requestIdOf(failure.headers) ?? null
-      Object.assign(record, { outcome: failure.kind, status: failure.status, error: failure.message })
+      if (failure) {
+        record.request_id ??= requestIdOf(failure.headers) ?? null
+        Object.assign(record, { outcome: failure.kind, status: failure.status, error: failure.message })
+      }
+      onEnd(record)
     },
   }
   return { record, recording }

@@ -5,7 +5,8 @@ import { type Deadline, startDeadline, unlessAborted } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import { read } from './read.ts'
-import type { AttemptInfo, CallContext, Outcome } from './types.ts'
+import type { AttemptInfo, Outcome } from './recording.ts'
+import type { CallContext } from './types.ts'
 
 /** Tries a target once; a stream counts as answered when its first content has come. */
 export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
@@ -63,14 +64,10 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
 export function withFaults(
   faults: readonly ActiveFault[],
   answer: NextReply,
-  { about, applied }: { about: Omit<Parameters<ActiveFault['apply']>[1], 'skipped'>; applied: string[] },
+  { about, applied }: { about: Omit<Parameters<ActiveFault['apply']>[1], 'acted'>; applied: string[] },
 ): Promise<Reply> {
   const heard = faults.reduceRight<NextReply>(
-    (next, fault) => () => {
-      applied.push(fault.rule)
-      const skipped = () => void applied.splice(applied.indexOf(fault.rule), 1)
-      return fault.apply(next, { ...about, skipped })
-    },
+    (next, fault) => () => fault.apply(next, { ...about, acted: () => void applied.push(fault.rule) }),
     answer,
   )
   return heard()

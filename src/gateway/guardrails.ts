@@ -1,17 +1,23 @@
 // Guardrails: checks of what the user says and of what is answered; the first that blocks ends the call. Streams go out
 // while they are made, so output guardrails check whole answers alone; the trace says where one did not check.
 import { ApiError } from '../contract/error.ts'
+import type { CallOrigin } from './call.ts'
+import type { Settings } from './settings.ts'
 import type { CallContext, CallGuardrail, GuardrailDirectory, GuardrailVerdict } from './types.ts'
 
 /**
  * The guardrails of a call, in order.
  * @throws ApiError 404 for an unknown one, whatever its stage.
  */
-export function guardsOf({ settings, session }: CallContext, guardrails: GuardrailDirectory): Promise<CallGuardrail[]> {
+export function guardsOf(
+  settings: Settings,
+  origin: CallOrigin,
+  guardrails: GuardrailDirectory,
+): Promise<CallGuardrail[]> {
   return Promise.all(
     settings.guardrails.map(async ({ id, execute_on: stage }, index) => {
       const param = `guardrails[${index}]`
-      const check = await guardrails.find(id, session, `${param}.id`)
+      const check = await guardrails.find(id, origin, `${param}.id`)
       if (!check) throw unknown(id, `${param}.id`, guardrails)
       return { id, stage, param, check }
     }),

@@ -1,48 +1,87 @@
 // One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
 import type { ActiveFault } from '../contract/fault.ts'
 import type { AnswerContext } from '../contract/operation.ts'
+import type { Reply } from '../contract/reply.ts'
 import { chance } from '../lib/chance.ts'
 import { providerOf } from '../providers/catalogue.ts'
 import { DEFAULT_SESSION } from '../sessions/sessions.ts'
 import { findStored, keyOf } from './cache.ts'
+import { type Call, innerCall } from './call.ts'
+import { callEndOf } from './end.ts'
 import { guard, guardsOf } from './guardrails.ts'
 import { retrieve } from './knowledge.ts'
 import { errorOf } from './outcome.ts'
 import { planOf, type Target } from './plan.ts'
 import { startTrace } from './recorder.ts'
-import { toReply, toResponse } from './respond.ts'
+import type { AttemptAnswer, TraceRecorder } from './recording.ts'
+import { toResponse } from './respond.ts'
 import { route } from './route.ts'
 import { settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
-import type { AttemptAnswer, Call, CallContext, CallGuardrail, Gateway, TraceRecorder } from './types.ts'
+import { toReply } from './to-reply.ts'
+import type { CallContext, CallEnd, CallGuardrail, Gateway, GatewayParts } from './types.ts'
 import { renderVariables } from './variables.ts'
 
-/** Answers one call and records it; user mistakes and the last failure are recorded too and thrown as `ApiError`. */
-export async function handle(call: Call, gateway: Gateway): Promise<Response> {
+/** A gateway of its parts. */
+export const createGateway = (parts: GatewayParts): Gateway => ({
+  ...parts,
+  handle: (call) =>
+    recorded(call, parts, async (ready, end) => {
+      const { callContext } = ready
+      const faults = faultsHeard(callContext)
+      if (faults.length === 0) return toResponse(await replyToEnd(ready, end))
+      const answer = async () => toReply(await answerOf(ready), ready)
+      return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.() })
+    }),
+  call: (inner) =>
+    recorded(innerCall(inner), parts, async (ready, end) => {
+      const reply = await replyToEnd(ready, end)
+      return { trace: ready.callContext.recording.id, reply }
+    }),
+})
+
+/** Prepares a call and has it answered; whatever becomes of it ends it. */
+async function recorded<Answered>(
+  call: Call,
+  parts: GatewayParts,
+  answer: (ready: ReadyCall, end: CallEnd) => Promise<Answered>,
+): Promise<Answered> {
   // The scenario may have changed, and its clock with it: the call keeps to the one that it begins on.
-  gateway.runs.current(call.session)
-  const recording = startTrace(call)
+  parts.runs.current(call.session)
+  const recording = startTrace(call, parts.observers)
+  const end = callEndOf(recording, parts.report)
   try {
-    const { callContext, targets } = await call.session.clock.work(prepare(call, recording, gateway))
-    const cacheKey = callContext.settings.cacheTtl === undefined ? undefined : keyOf(callContext)
-    const guards = await guardsOf(callContext, gateway.guardrails)
-    const answer = async () =>
-      toReply(await answerOf(callContext, { targets, cacheKey, guards }), { callContext, cacheKey })
-    const faults = faultsHeard(callContext)
-    if (faults.length === 0) return toResponse(await answer())
-    return await respondThroughFaults(faults, callContext, { answer, connection: await call.hold?.() })
+    return await answer(await call.session.clock.work(prepare(call, recording, parts)), end)
   } catch (error) {
-    await recording.refuse(error)
-    throw error
+    throw await end.refuse(error)
   }
 }
 
+/** The answer where no fault comes between it and who asked: the call ends with the last of it. */
+async function replyToEnd(ready: ReadyCall, { end }: CallEnd): Promise<Reply> {
+  const over = (headers: Record<string, string>) => end({ status: 200, headers })
+  const reply = toReply(await answerOf(ready), { ...ready, end: over })
+  if (reply.body.kind === 'events') return reply
+  const problem = await over(reply.headers)
+  if (problem) throw problem
+  return reply
+}
+
+/** A call that can be answered: where it may go, where its answer is stored, and what checks it. */
+interface ReadyCall {
+  callContext: CallContext
+  targets: readonly Target[]
+  cacheKey: string | undefined
+  guards: readonly CallGuardrail[]
+}
+
 /** Parses and renders a call and plans where it may go. */
-async function prepare(call: Call, recording: TraceRecorder, gateway: Gateway) {
+async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): Promise<ReadyCall> {
   const { operation, session, signal } = call
   const parsed = call.parse() as object
   const settings = settingsOf(operation, parsed)
-  recording.describe(parsed, settings)
+  recording.request = parsed
+  recording.settings = settings
   const playing = gateway.runs.ofCall(session, call.headers.get('x-understudy-scenario'))
   recording.playing(playing)
   const answerContext = makingOf(call, recording)
@@ -53,9 +92,9 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: Gateway) {
   const rendered = (await renderVariables(operation, parsed)) as object
   const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
   const resolved = (operation.resolve ? await operation.resolve(balanced, answerContext) : balanced) as object
-  const request = await retrieve(resolved, { operation, settings, session, recording }, gateway.knowledge)
+  const request = await retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
   if (settings.identity) await gateway.people.meet(settings.identity, call)
-  if (rendered !== parsed || request !== resolved) recording.rendered(request)
+  if (rendered !== parsed || request !== resolved) recording.rendered = request
   const prompt = operation.prompt(request)
   const callContext: CallContext = {
     operation,
@@ -75,19 +114,16 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: Gateway) {
       text: prompt.user,
       identity: settings.identity?.id,
       thread: settings.thread?.id,
+      inner: call.inner !== undefined,
     },
   }
-  return { callContext, targets }
-}
-
-interface Ways {
-  targets: readonly Target[]
-  cacheKey: string | undefined
-  guards: readonly CallGuardrail[]
+  const cacheKey = settings.cacheTtl === undefined ? undefined : keyOf(callContext)
+  const guards = await guardsOf(settings, { ...call, trace: recording.id }, gateway.guardrails)
+  return { callContext, targets, cacheKey, guards }
 }
 
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
-async function answerOf(callContext: CallContext, { targets, cacheKey, guards }: Ways): Promise<AttemptAnswer> {
+async function answerOf({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
   const { operation, request, prompt } = callContext
   await guard(callContext, guards, { stage: 'input', texts: operation.inputTexts?.(request) ?? [prompt.user] })
   const stored = cacheKey === undefined ? undefined : cached(callContext, cacheKey)
@@ -108,7 +144,7 @@ function faultsHeard({ playing, facts, operation, request, stream, session }: Ca
 async function answered(callContext: CallContext, targets: readonly Target[]): Promise<AttemptAnswer> {
   const outcome = await route(callContext, targets)
   if (outcome.kind === 'answered') return outcome
-  callContext.recording.failed(outcome)
+  callContext.recording.failure = outcome
   throw errorOf(outcome)
 }
 

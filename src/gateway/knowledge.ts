@@ -1,20 +1,21 @@
 // Retrieval: what the call's knowledge bases have on the user's words is put before the messages.
 import type { Operation } from '../contract/operation.ts'
-import type { Session } from '../sessions/sessions.ts'
+import type { Call } from './call.ts'
+import type { TraceRecorder } from './recording.ts'
 import type { Settings } from './settings.ts'
-import type { KnowledgeDirectory, TraceRecorder } from './types.ts'
+import type { KnowledgeDirectory } from './types.ts'
 
 interface Retrieving {
   operation: Operation
   settings: Settings
-  session: Session
+  call: Pick<Call, 'session' | 'caller'>
   recording: TraceRecorder
 }
 
 /** The request with the context found for it; the request itself when it asks for none. */
 export async function retrieve(
   request: object,
-  { operation, settings, session, recording }: Retrieving,
+  { operation, settings, call, recording }: Retrieving,
   knowledge: KnowledgeDirectory,
 ): Promise<object> {
   if (settings.knowledge.length === 0 || !operation.addContext) return request
@@ -22,7 +23,7 @@ export async function retrieve(
   const texts: string[] = []
   for (const [index, base] of settings.knowledge.entries()) {
     const { query = user } = base
-    const chunks = await knowledge.search(session, {
+    const chunks = await knowledge.search(call, {
       ...base,
       query,
       param: `svc.knowledge_bases[${index}].knowledge_id`,

@@ -1,5 +1,5 @@
 // What the gateway makes of an attempt that gave no answer. A failure is a value: nothing is thrown between gateway steps.
-import { ApiError } from '../contract/error.ts'
+import { ApiError, bugError } from '../contract/error.ts'
 import { ConnectionFailure, Unreadable } from '../contract/reply.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
 import { namesCall } from '../providers/request-id.ts'
@@ -13,6 +13,8 @@ export interface Failure {
   param: string | null
   /** Of the provider's reply, in lower case. */
   headers: Record<string, string>
+  /** What was thrown, when that is a bug. */
+  cause?: unknown
 }
 
 /** The time of an attempt is up. */
@@ -34,7 +36,28 @@ export class Refusal extends Error {
 /** Nginx's status for a client that has gone; it reaches nobody but the trace. */
 export const CLIENT_GONE = 499
 
-/** The failure behind what a backend or a stream threw; anything that is not a failure of theirs is thrown on. */
+/** Nobody listened to the end of an answer. */
+export const UNHEARD: Failure = {
+  kind: 'cancelled',
+  status: CLIENT_GONE,
+  code: 'unheard',
+  message: 'the answer was not heard to its end',
+  param: null,
+  headers: {},
+}
+
+/** A bug as a failure; its message is for the trace, its cause for the output. */
+export const bugOf = (cause: unknown): Failure => ({
+  kind: 'bug',
+  status: 500,
+  code: 'internal_error',
+  message: String(cause),
+  param: null,
+  headers: {},
+  cause,
+})
+
+/** The failure behind what a backend or a stream threw; anything that is not a failure of theirs is a bug. */
 export function failureOf(error: unknown, client: AbortSignal): Failure {
   const own = (kind: Failure['kind'], status: number, code: string): Failure => ({
     kind,
@@ -54,14 +77,15 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
   if (error instanceof TimedOut) return own('timed out', 504, 'timeout')
   if (error instanceof ConnectionFailure) return own('disconnected', 502, 'provider_disconnected')
   if (error instanceof Unreadable) return own('unreadable', 502, 'provider_unreadable')
-  throw error
+  return bugOf(error)
 }
 
 // Of a provider's headers these reach the client: its own retries act on them, and the provider knows the call by its id.
 const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-retry)$/
 
 /** The error that a client gets for the last failure of a call. */
-export function errorOf({ status, code, message, param, headers }: Failure): ApiError {
+export function errorOf({ kind, status, code, message, param, headers }: Failure): ApiError {
+  if (kind === 'bug') return bugError()
   const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => PASSED_ON.test(name) || namesCall(name)))
   return new ApiError(status, code, message, { param, headers: passed })
 }

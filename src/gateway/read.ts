@@ -167,8 +167,12 @@ async function* chunksOf({ bytes }: BytesBody, signal: AbortSignal): AsyncGenera
   }
 }
 
+/** Whether an error is one of the program rather than one of the network, whose errors have a code. */
+const isBug = (error: unknown): boolean =>
+  (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) && !('code' in error)
+
 function broken(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
-  if (error instanceof ConnectionFailure || error instanceof Unreadable) return error
+  if (error instanceof ConnectionFailure || error instanceof Unreadable || isBug(error)) return error
   return new ConnectionFailure(`the connection to the provider broke: ${(error as Error).message}`)
 }

@@ -1,102 +1,11 @@
-// Tells the client: an answer as a reply that records its own end, and a reply put on the wire.
+// Puts a reply on the wire.
 import { STATUS_CODES } from 'node:http'
 import type { Connection } from '../contract/connection.ts'
-import { envelope } from '../contract/error.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { soundHeaders } from '../lib/header-text.ts'
-import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
-import { asObject } from '../lib/values.ts'
-import { storing } from './cache.ts'
-import { CLIENT_GONE, errorOf, type Failure, failureOf } from './outcome.ts'
-import type { AttemptAnswer, ReplyContext } from './types.ts'
+import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
 
-/** The reply that a client gets; its trace is committed before the answer's last byte is given out. */
-export async function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Promise<Reply> {
-  const { recording } = replyContext.callContext
-  const { content, from } = answer
-  recording.answered(answer)
-  const headers = { ...recording.headers(), ...from.headers }
-  const reply = { ...from, headers, status: 200 }
-  if (content.kind === 'stream') {
-    return { ...reply, body: { kind: 'events', events: told(content.events, answer, replyContext), marked: true } }
-  }
-  const { value, text = JSON.stringify(value) } = content
-  await recording.end({ answer, text, ...leftBy(answer, value, replyContext) })
-  return { ...reply, body: { kind: 'value', value, text } }
-}
-
-/** What a complete answer leaves for later calls, and the token counts that it says itself. */
-function leftBy(answer: AttemptAnswer, value: unknown, { callContext, cacheKey }: ReplyContext) {
-  const { operation, request, answerContext } = callContext
-  // A text, such as subtitles, leaves nothing.
-  if (typeof value !== 'object' || value === null) return { usage: answer.from.usage }
-  const usage = asObject(asObject(value)?.usage) ?? answer.from.usage
-  const keep = [...(operation.keep?.(request, value, answerContext) ?? [])]
-  const fresh = answer.attempt !== undefined
-  if (cacheKey !== undefined && fresh) {
-    // A streamed answer says its usage only when asked; a whole one says what it has to.
-    const stored = usage && callContext.stream && !('usage' in value) ? { ...value, usage } : value
-    keep.push(storing(callContext, cacheKey, { answer: stored, model: answer.model, usage }))
-  }
-  return { usage: answer.from.usage ?? usage, keep }
-}
-
-/** The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. */
-async function* told(
-  events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>,
-  answer: AttemptAnswer,
-  replyContext: ReplyContext,
-): AsyncGenerator<StreamEvent> {
-  const { operation, signal, recording } = replyContext.callContext
-  const sent: StreamEvent[] = []
-  let over = false
-  const save = (failure?: Failure) => {
-    over = true
-    const value = operation.assemble(sent)
-    const text = JSON.stringify(value)
-    return recording.end(failure ? { answer, text, failure } : { answer, text, ...leftBy(answer, value, replyContext) })
-  }
-  // The operation's own events of a failure belong to the answer that the client has.
-  const failed = (failure: Failure): StreamEvent[] => {
-    if (failure.kind === 'cancelled') return []
-    const error = envelope(errorOf(failure))
-    const own = operation.events?.failed?.(error, sent)
-    sent.push(...(own ?? []))
-    return own ?? [{ data: error }]
-  }
-  let last = [DONE_EVENT]
-  try {
-    for await (const event of events) {
-      signal.throwIfAborted()
-      if (event.tokens) answer.attempt?.contentBegan()
-      sent.push(event)
-      yield event
-    }
-    signal.throwIfAborted()
-    await save()
-  } catch (error) {
-    const failure = failureOf(error, signal)
-    last = failed(failure)
-    await save(failure)
-  } finally {
-    // Somebody stopped listening: the client, or a fault that it hears the answer through.
-    if (!over) {
-      answer.attempt?.end(UNHEARD)
-      await save(failureOf(new ConnectionFailure(UNHEARD.message), signal))
-    }
-  }
-  yield* last
-}
-
-const UNHEARD: Failure = {
-  kind: 'cancelled',
-  status: CLIENT_GONE,
-  code: 'unheard',
-  message: 'the answer was not heard to its end',
-  param: null,
-  headers: {},
-}
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
 /**

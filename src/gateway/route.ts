@@ -4,8 +4,9 @@ import { chance } from '../lib/chance.ts'
 import { attempt } from './attempt.ts'
 import { CLIENT_GONE, type Failure } from './outcome.ts'
 import type { Target } from './plan.ts'
+import type { Outcome } from './recording.ts'
 import { fallsBack, retries, retryDelay } from './retry.ts'
-import type { CallContext, Outcome } from './types.ts'
+import type { CallContext } from './types.ts'
 
 /** The first answer, else the last failure. At most (1 + retry count) x (1 + fallbacks) attempts are made. */
 export async function route(callContext: CallContext, targets: readonly Target[]): Promise<Outcome> {

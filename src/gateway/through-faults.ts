@@ -1,55 +1,73 @@
 // Answers a call through the faults that its client hears: on the real bytes, and on the real connection.
 import type { Connection } from '../contract/connection.ts'
+import { bugError, envelope } from '../contract/error.ts'
 import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
-import { streamOf } from '../faults/wire.ts'
+import { isStream, streamOf } from '../faults/wire.ts'
+import { encodeEvent } from '../lib/sse.ts'
 import { withFaults } from './attempt.ts'
-import { failureOf } from './outcome.ts'
+import { type Failure, failureOf } from './outcome.ts'
+import { headersOf } from './recorder.ts'
 import { putNothing, toResponse } from './respond.ts'
-import type { CallContext } from './types.ts'
+import type { CallContext, CallEnd } from './types.ts'
 
 /** What the client hears; `answer` makes the reply behind the faults, if they let it. */
 export async function respondThroughFaults(
   faults: readonly ActiveFault[],
   callContext: CallContext,
-  { answer, connection }: { answer(): Promise<Reply>; connection: Connection | undefined },
+  { answer, end, connection }: { answer(): Promise<Reply>; end: CallEnd; connection: Connection | undefined },
 ): Promise<Response> {
   const { operation, request, session, stream, signal, recording } = callContext
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
   try {
-    const reply = await withFaults(faults, answer, { about, applied: recording.faults })
-    const save = () => recording.heard(reply)
-    return await toResponse(
-      await lastly(save, { ...reply, headers: { ...recording.headers(), ...reply.headers } }),
-      connection,
-    )
+    const reply = await withFaults(faults, answer, { about, applied: recording.steps.faults })
+    const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
+    return await toResponse(await withEnd(headed, { end, signal }), connection)
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)
-    recording.failed(failure)
-    await recording.heard({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {} })
+    await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
 }
 
-/** The reply, with something to do when its last byte is told. */
-async function lastly(act: () => Promise<void>, reply: Reply): Promise<Reply> {
-  const { body } = reply
-  if (body.kind === 'events') return { ...reply, body: { ...body, events: closing(body.events, act) } }
-  if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
-    return { ...reply, body: { ...body, bytes: streamOf(closing(body.bytes, act)) } }
+const BUG = envelope(bugError())
+
+/** The reply, whose call ends with the last of it. */
+async function withEnd(reply: Reply, { end, signal }: { end: CallEnd; signal: AbortSignal }): Promise<Reply> {
+  const { status, headers, body } = reply
+  const over = (failure?: Failure) => end.end({ status, headers, failure })
+  if (body.kind === 'events') {
+    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, bug: { data: BUG } }) } }
   }
-  await act()
+  if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
+    const bug = isStream(reply) ? new TextEncoder().encode(encodeEvent({ data: BUG })) : undefined
+    return { ...reply, body: { ...body, bytes: streamOf(toEnd(body.bytes, { over, signal, bug })) } }
+  }
+  const problem = await over()
+  if (problem) throw problem
   return reply
 }
 
-async function* closing<Item>(
+interface StreamEnd<Item> {
+  over(failure?: Failure): Promise<unknown>
+  signal: AbortSignal
+  /** What tells of a bug in a stream that has begun. */
+  bug: Item | undefined
+}
+
+async function* toEnd<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
-  act: () => Promise<void>,
+  { over, signal, bug }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
+  let failure: Failure | undefined
   try {
     yield* items
+  } catch (error) {
+    failure = failureOf(error, signal)
+    if (failure.kind !== 'bug' || bug === undefined) throw error
+    yield bug
   } finally {
-    await act()
+    await over(failure)
   }
 }

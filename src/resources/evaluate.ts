@@ -4,9 +4,9 @@ import type { EvaluatorFields } from '../contract/evaluator.ts'
 import type { Evaluation } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
 import type { AskModel } from '../gateway/ask.ts'
+import type { CallOrigin } from '../gateway/call.ts'
 import type { GuardrailInput } from '../gateway/types.ts'
 import { fillText } from '../gateway/variables.ts'
-import type { Session } from '../sessions/sessions.ts'
 import { kindOf, passing, together } from './evaluator-value.ts'
 
 /** What an evaluator says of some texts. */
@@ -17,7 +17,8 @@ export interface EvaluationResult extends Evaluation {
 
 /** What an evaluator works with. */
 export interface EvaluationContext {
-  session: Session
+  /** The call on whose behalf it judges. */
+  origin: CallOrigin
   ask: AskModel
   judged: GuardrailInput
 }
@@ -30,7 +31,7 @@ export async function evaluate(evaluator: EvaluatorFields, working: EvaluationCo
   try {
     return await (evaluator.type === 'llm_eval'
       ? askModel(evaluator, working)
-      : working.session.clock.work(checkSchema(evaluator, working.judged)))
+      : working.origin.session.clock.work(checkSchema(evaluator, working.judged)))
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const { status, code, message, headers } = error
@@ -55,12 +56,12 @@ async function checkSchema({ schema = {} }: EvaluatorFields, { texts }: Guardrai
     }
   }
   const reason = problems.length === 0 ? null : problems.slice(0, MOST_PROBLEMS).join('; ')
-  return { value: reason === null, reason, model: null, fixture: null, synthesized: false }
+  return { value: reason === null, reason, model: null, fixture: null, synthesized: false, traces: [] }
 }
 
 async function askModel(
   evaluator: EvaluatorFields,
-  { session, ask, judged }: EvaluationContext,
+  { origin, ask, judged }: EvaluationContext,
 ): Promise<EvaluationResult> {
   const { model = '', prompt = '', repetitions = 1, guardrail_config: config } = evaluator
   const { schema: value, says, read, plausible } = kindOf(evaluator)
@@ -71,9 +72,9 @@ async function askModel(
     schema: { type: 'object', properties: { value }, required: ['value'], additionalProperties: false },
   }
   const answers = []
-  for (let round = 0; round < repetitions; round++) answers.push(await ask(session, question, judged.signal))
+  for (let round = 0; round < repetitions; round++) answers.push(await ask(origin, question))
   const [{ fixture, synthesized } = { fixture: null, synthesized: false }] = answers
-  const about = { model, fixture, synthesized }
+  const about = { model, fixture, synthesized, traces: answers.map(({ trace }) => trace) }
   // Nobody has scripted a verdict, so the one that lets the call go on is taken.
   if (synthesized) return { ...about, value: config ? passing(config) : plausible, reason: null }
   const values = answers.map(({ text }) => read(String(valueIn(text)).trim()))

@@ -22,20 +22,30 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
     errors: [400, 404, 413, 415],
     async handle({ request, params: { id = '' }, body: { text, input } }) {
       const { session, caller } = await callOf(request)
-      const judged = { texts: [text], input, signal: request.signal }
-      const builtIn = guardrails.ids().includes(id) ? await guardrails.find(id, session, 'id') : undefined
+      const { headers, url, signal } = request
+      const origin = { session, caller: () => caller, headers, url, signal, retained: true, trace: null }
+      const judged = { texts: [text], input, signal }
+      const builtIn = guardrails.ids().includes(id) ? await guardrails.find(id, origin, 'id') : undefined
       if (builtIn) {
         const { outcome, reason } = await builtIn(judged)
         const passed = outcome === 'passed'
-        return { id, key: id, passed, reason, value: passed, model: null, fixture: null, synthesized: false }
+        return {
+          id,
+          key: id,
+          passed,
+          reason,
+          value: passed,
+          model: null,
+          fixture: null,
+          synthesized: false,
+          traces: [],
+        }
       }
-      const { kind } = evaluators
-      const found =
-        session.records.get(kind, caller.workspace, id)?.body ?? session.records.byKey(kind, caller.workspace, '', id)
+      const found = session.records.named(evaluators.kind, caller.workspace, id)
       if (!found) throw notFound(evaluators, id, 'id')
       const evaluator = found as unknown as EvaluatorFields
       const { _id, key, guardrail_config: config } = evaluator
-      const result = await evaluate(evaluator, { session, ask, judged })
+      const result = await evaluate(evaluator, { origin, ask, judged })
       return { id: _id, key, passed: config ? passes(result.value, config) : null, ...result }
     },
   })

@@ -2,6 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import type { EvaluatorFields } from '../contract/evaluator.ts'
 import type { AskModel } from '../gateway/ask.ts'
+import type { CallOrigin } from '../gateway/call.ts'
 import type { GuardrailCheck, GuardrailDirectory } from '../gateway/types.ts'
 import type { BuiltIn } from '../guardrails/define.ts'
 import { builtIns } from '../guardrails/index.ts'
@@ -24,12 +25,15 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
   const byId = new Map(builtIns.map((one) => [`${namespace}_${one.name}`, one]))
   return {
     ids: () => [...byId.keys()],
-    async find(id, session, param) {
+    async find(id, origin, param) {
+      const { session, caller } = origin
       const builtIn = byId.get(id)
       if (builtIn) return builtInCheck(builtIn, session)
       await prepare(session)
-      const found = session.records.lookUp(evaluators.kind, id) as unknown as EvaluatorFields | undefined
-      return found && evaluatorCheck(found, { session, ask, param })
+      const found = session.records.named(evaluators.kind, caller().workspace, id) as unknown as
+        | EvaluatorFields
+        | undefined
+      return found && evaluatorCheck(found, { origin, ask, param })
     },
   }
 }
@@ -43,7 +47,7 @@ const builtInCheck =
 
 function evaluatorCheck(
   evaluator: EvaluatorFields,
-  { param, ...working }: { session: Session; ask: AskModel; param: string },
+  { param, ...working }: { origin: CallOrigin; ask: AskModel; param: string },
 ): GuardrailCheck {
   const { guardrail_config: config, key } = evaluator
   if (!config) {

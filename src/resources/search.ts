@@ -8,6 +8,7 @@ import type { KnowledgeDirectory } from '../gateway/types.ts'
 import { embed } from '../lib/embedding.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { DIMENSIONS } from './chunk.ts'
+import type { Transaction } from './define.ts'
 import { type Filterable, meets } from './filter.ts'
 import { datasources, knowledgeBases } from './knowledge.ts'
 import type { ResourceDeps } from './routes.ts'
@@ -29,11 +30,12 @@ const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ??
 
 /** Chunks that fit, best first; equal ones in the order in which they were made. */
 export function searchChunks(
-  { contents, records }: Session,
-  knowledge: string,
+  { contents, records }: Pick<Transaction, 'contents' | 'records'>,
+  base: Fields,
   search: Search,
 ): { score: number; chunk: Fields }[] {
   const { query, search_type: type, top_k, threshold, filter_by: filter } = search
+  const knowledge = String(base._id)
   const words = wordsOf(query)
   const byWords =
     type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MOST_MATCHES)
@@ -49,28 +51,33 @@ export function searchChunks(
     .sort((a, b) => b.score - a.score || a.seq - b.seq)
     .values()
     .map(({ seq, score }) => ({ score: Math.min(1, score), chunk: contents.bySeq(seq) ?? {} }))
-    .filter(({ chunk }) => !filter || meets(filterable(chunk, records), filter))
+    .filter(
+      ({ chunk }) => !filter || meets(filterable(chunk, { records, workspace: String(base.workspace_id) }), filter),
+    )
     .take(top_k)
     .toArray()
 }
 
-const filterable = ({ _id, datasource_id, position }: Fields, records: Session['records']): Filterable => ({
+const filterable = (
+  { _id, datasource_id, position }: Fields,
+  { records, workspace }: Pick<Transaction, 'records'> & { workspace: string },
+): Filterable => ({
   chunk_id: String(_id),
   datasource_id: String(datasource_id),
-  datasource: String(records.lookUp(datasources.kind, String(datasource_id))?.display_name),
+  datasource: String(records.get(datasources.kind, workspace, String(datasource_id))?.body.display_name),
   position: Number(position),
 })
 
-/** What the gateway finds in the knowledge bases of a session, by id or key. */
+/** What the gateway finds in the knowledge bases of a workspace, by id or key. */
 export const knowledgeOf = (prepare: (session: Session) => Promise<void>): KnowledgeDirectory => ({
-  async search(session, { knowledge_id, top_k = TOP_K, threshold = 0, param, ...query }) {
+  async search({ session, caller }, { knowledge_id, top_k = TOP_K, threshold = 0, param, ...query }) {
     await prepare(session)
-    const base = session.records.lookUp(knowledgeBases.kind, knowledge_id)
+    const base = session.records.named(knowledgeBases.kind, caller().workspace, knowledge_id)
     if (!base) {
-      const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this session`
+      const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this workspace`
       throw new ApiError(404, 'knowledge_not_found', message, { param })
     }
-    const found = searchChunks(session, String(base._id), { ...query, top_k, threshold })
+    const found = searchChunks(session, base, { ...query, top_k, threshold })
     return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
   },
 })
@@ -91,7 +98,7 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
-      return { object: 'list', data: searchChunks(session, String(base._id), body) }
+      return { object: 'list', data: searchChunks(session, base, body) }
     },
   })
 }

@@ -66,6 +66,7 @@ async function played(route: Route, input: RouteInput, { session, run, reads }: 
     headers: request.headers,
     identity: undefined,
     thread: undefined,
+    inner: false,
     text: '',
     key: run.keyOf(`${request.method} ${url} ${JSON.stringify(input.body)}`),
     now: clock.now(),

@@ -31,6 +31,8 @@ interface Counters extends Omit<RuleReport, 'idle'> {
   memory: Map<string, unknown>
   /** Milliseconds from the start to the last attempt or call that matched. */
   latest: number
+  /** How often its fault was reached. */
+  begun: number
 }
 
 export const START_STATE = 'start'
@@ -86,18 +88,30 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
     return [
       {
         rule: rule.name,
-        apply(next, { skipped: told, ...given }) {
-          let skipped = false
-          counter.applied++
+        apply(next, { acted: onActed, ...given }) {
+          counter.begun++
+          let settled = false
+          const acted = () => {
+            if (settled) return
+            settled = true
+            counter.applied++
+            onActed()
+          }
           const skip = (reason: string) => {
-            if (skipped) return
-            skipped = true
-            counter.applied--
-            told()
+            if (settled) return
+            settled = true
             counter.skipped[reason] = (counter.skipped[reason] ?? 0) + 1
           }
           const provider = given.model.slice(0, given.model.indexOf('/'))
-          const context = { ...given, at: facts.at, provider, luck: luckOf(rule, facts), memory: counter.memory, skip }
+          const context = {
+            ...given,
+            at: facts.at,
+            provider,
+            luck: luckOf(rule, facts),
+            memory: counter.memory,
+            acted,
+            skip,
+          }
           return (kind as FaultKind<object>).apply(options, next, context)
         },
       },
@@ -132,12 +146,14 @@ const countersOf = (rule: Rule): Counters => ({
   skipped: {},
   memory: new Map(),
   latest: 0,
+  begun: 0,
 })
 
-function reportOf(rule: Rule, { memory: _, latest, ...report }: Counters): RuleReport {
+function reportOf(rule: Rule, { memory: _, latest, begun, ...report }: Counters): RuleReport {
+  const settled = Object.values(report.skipped).reduce((sum, count) => sum + count, report.applied)
   const skipped = { ...report.skipped }
-  const told = Object.values(skipped).reduce((sum, count) => sum + count, report.applied)
-  if (report.fault !== null && told < report.fired) skipped[NOT_REACHED] = report.fired - told
+  if (report.fault !== null && begun < report.fired) skipped[NOT_REACHED] = report.fired - begun
+  if (settled < begun) skipped[NOT_YET] = begun - settled
   return { ...report, skipped, idle: neverDue(rule, report, latest) ?? idleReason(report) }
 }
 
@@ -176,6 +192,8 @@ function idleReason({ at, fired, matched }: Omit<RuleReport, 'idle'>): string | 
 
 /** A fault may answer by itself; those inside it then have nothing to act on. */
 const NOT_REACHED = 'another fault acted before it'
+/** It waits for its place in an answer that still goes on. */
+const NOT_YET = 'it has not acted yet'
 
 const RAMPS: Record<Phase['phase'], [number, number]> = {
   healthy: [0, 0],

@@ -36,6 +36,7 @@ export const RuleMatch = z.strictObject({
   target: Position.optional(),
   attempt: Range.optional().describe('Which try of its target: 1 is the first.'),
   stream: z.boolean().optional(),
+  inner: z.boolean().optional().describe('Whether the call was made from inside, such as by an evaluator.'),
   header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
   session: z
     .string()

@@ -25,11 +25,14 @@ const ROUNDING_MS = 10
 
 /** The report on a session. */
 export function verify({ session, scenario, runs, calls, fixtures, expect }: SessionEvidence): Verification {
-  const traces = calls.map(({ trace }) => trace)
-  const tried = triedIn(traces)
-  const repeats = repeatsIn(calls)
+  const all = calls.map(({ trace }) => trace)
+  // Calls from inside reach providers like others, but no client made them.
+  const ofClients = calls.filter(({ trace }) => !trace.inner)
+  const traces = ofClients.map(({ trace }) => trace)
+  const tried = triedIn(all)
+  const repeats = repeatsIn(ofClients)
   const waits = waitsIn(repeats, traces)
-  const answered = new Set(traces.map(({ fixture }) => fixture))
+  const answered = new Set(all.map(({ fixture }) => fixture))
   const expectations = expect.map((one) => judge(one, { traces, tried, brokenWaits: waits.broken.length }))
   return {
     session,
@@ -49,7 +52,7 @@ export function verify({ session, scenario, runs, calls, fixtures, expect }: Ses
     })),
     waits,
     cancelled: traces.filter(({ outcome }) => outcome === 'cancelled').map(cancelledOf),
-    fixtures: { unused: fixtures.filter((name) => !answered.has(name)), unmatched: traces.flatMap(unmatchedOf) },
+    fixtures: { unused: fixtures.filter((name) => !answered.has(name)), unmatched: all.flatMap(unmatchedOf) },
     rules: runs.flatMap((run) => run.rules().map((rule) => ({ scenario: run.name, ...rule }))),
     expectations,
   }

@@ -7,8 +7,9 @@ import { ApiError } from '../../src/contract/error.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import { ModelResponse } from '../../src/contract/responses-answer.ts'
 import { responses } from '../../src/endpoints/responses.ts'
-import { handle } from '../../src/gateway/handle.ts'
+import { createGateway } from '../../src/gateway/handle.ts'
 import type { StreamEvent } from '../../src/lib/sse.ts'
+import { createObservers } from '../../src/observers/list.ts'
 import { createRuns } from '../../src/scenarios/runs.ts'
 import { type Answer, createTestApp, eventsOf, type TestApp } from './app.ts'
 import { StrictResponse } from './strict/responses.ts'
@@ -58,13 +59,18 @@ export function responsesApp() {
 
 /** A `fetch` that this backend answers, through the gateway. */
 export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof globalThis.fetch {
-  const gateway = {
+  const raise = (error: unknown) => {
+    throw error
+  }
+  const gateway = createGateway({
     backend,
     guardrails: { ids: () => [], find: async () => undefined },
     knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
     runs: createRuns([]),
     people: { meet: async () => {} },
-  }
+    report: raise,
+    observers: createObservers(raise),
+  })
   const fetch = async (url: string | URL | Request, init?: RequestInit) => {
     const request = new Request(url, init)
     const text = await request.text()
@@ -73,7 +79,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     const operation = responses as Operation
     const { url: address, headers, signal } = request
     const caller = () => ({ workspace: '', user: '' })
-    return handle({ operation, session, caller, text, retained: true, url: address, headers, signal, parse }, gateway)
+    return gateway.handle({ operation, session, caller, text, retained: true, url: address, headers, signal, parse })
   }
   return fetch as typeof globalThis.fetch
 }

@@ -1,0 +1,54 @@
+// What is observed of calls and sessions while they go on, for lists that live, for waits and for exports.
+import type { AttemptRecord, TraceRecord } from './trace.ts'
+
+/** What every observation says. */
+interface Observed {
+  /** Name of the session. */
+  session: string
+  /** Milliseconds of a clock of the machine that never jumps; only differences mean anything. */
+  at: number
+}
+/** A call has come, or was made from inside. */
+export interface CallBegun extends Observed {
+  type: 'call-begun'
+  /** Id of its trace. */
+  trace: string
+  operation: string
+  /** The trace of the call from inside which it was made; null for one of a client. */
+  parent: string | null
+}
+/** An attempt has its outcome. */
+export interface AttemptEnded extends Observed {
+  type: 'attempt-ended'
+  trace: string
+  attempt: AttemptRecord
+}
+/** The trace of a call is committed. */
+export interface TraceSaved extends Observed {
+  type: 'trace-saved'
+  /** The number of the call in its session. */
+  seq: number
+  trace: TraceRecord
+}
+/** Something about a session is no longer as it was. */
+export interface SessionChanged extends Observed {
+  type: 'session-changed'
+  change: 'created' | 'deleted' | 'reset' | 'replaced' | 'clock' | 'scenario' | 'fixtures'
+}
+/** One thing that has happened. */
+export type Observation = CallBegun | AttemptEnded | TraceSaved | SessionChanged
+
+/** Is told of what happens, at once and in order; it must not wait. */
+export type Observer = (observation: Observation) => void
+
+/** An observation before it has its time. */
+export type NewObservation = Observation extends infer One ? (One extends Observation ? Omit<One, 'at'> : never) : never
+
+/** Hands on what happens to whoever observes. */
+export interface Observers {
+  /** Whether anybody observes; when nobody does, an observation need not even be made. */
+  readonly active: boolean
+  /** Begins to observe; the function that comes back ends it. */
+  add(observer: Observer): () => void
+  notify(observation: NewObservation): void
+}

@@ -1,0 +1,59 @@
+// What the gateway is asked: one request to an operation, of a client or from inside.
+import type { ConnectionFinder } from '../contract/connection.ts'
+import type { Operation } from '../contract/operation.ts'
+import type { Caller } from '../contract/record.ts'
+import type { Reply } from '../contract/reply.ts'
+import { parseRequest } from '../contract/validation.ts'
+import type { Session } from '../sessions/sessions.ts'
+
+/** One request to an operation. */
+export interface Call {
+  operation: Operation
+  session: Session
+  /** Who calls, worked out when it is asked for. */
+  caller(): Caller
+  /** The body as it came; that of a form as the JSON of its fields. */
+  text: string
+  /** Whether the trace may keep the body and the answer. */
+  retained: boolean
+  /** The address that was called. */
+  url: string
+  headers: Headers
+  /** Aborted when the client has gone. */
+  signal: AbortSignal
+  /** Finds the client's connection, for what cannot be said in HTTP. */
+  hold?: ConnectionFinder | undefined
+  /** Of a call from inside: the trace of the call that made it, if one did. */
+  inner?: { parent: string | null }
+  /** Parses and validates the body; throws `ApiError`. */
+  parse(): unknown
+}
+
+/** On whose behalf a call is made from inside: its session, its caller and headers, and what aborts it. */
+export type CallOrigin = Pick<Call, 'session' | 'caller' | 'headers' | 'url' | 'retained' | 'signal'> & {
+  /** The trace of the call from inside which it is made; null when there is none. */
+  trace: string | null
+}
+
+/** A call from inside. */
+export interface InnerCall {
+  operation: Operation
+  /** The body, as a client would send it. */
+  request: object
+  origin: CallOrigin
+}
+
+/** Its answer; the call ends with the last of its events. */
+export interface InnerAnswer {
+  /** Id of its trace. */
+  trace: string
+  reply: Reply
+}
+
+/** The call as the gateway takes it: charged to the session of its origin, gone when that has gone. */
+export function innerCall({ operation, request, origin }: InnerCall): Call {
+  const { session, caller, headers, url, retained, signal, trace } = origin
+  const text = JSON.stringify(request)
+  const parse = () => parseRequest(operation.request, request)
+  return { operation, session, caller, text, retained, url, headers, signal, inner: { parent: trace }, parse }
+}

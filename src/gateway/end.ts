@@ -1,0 +1,104 @@
+// The one end of every call, whatever it was: its trace is queued before anything else can go wrong, a bug on the way is
+// reported and written into it, and it lies outside of everything that happens to an answer, faults included.
+import { ApiError, bugError, envelope } from '../contract/error.ts'
+import { ConnectionFailure } from '../contract/reply.ts'
+import type { TraceRecord } from '../contract/trace.ts'
+import { realClock } from '../lib/clock.ts'
+import { bugOf, failureOf, UNHEARD } from './outcome.ts'
+import { headersOf } from './recorder.ts'
+import type { TraceRecorder } from './recording.ts'
+import {
+  type GuardedStep,
+  type StoredAnswer,
+  storedAnswer,
+  type TraceOutcome,
+  traceOf,
+  withoutContent,
+} from './trace-record.ts'
+import type { CallEnd, CallResult } from './types.ts'
+
+/** The end of a call that is being recorded; `report` takes notice of bugs. */
+export function callEndOf(recording: TraceRecorder, report: (error: unknown) => void): CallEnd {
+  let saved: Promise<ApiError | undefined> | undefined
+  const end = (result: CallResult) => (saved ??= save(recording, result, report))
+  return {
+    end,
+    async refuse(thrown) {
+      const known = thrown instanceof ApiError
+      if (!known && saved) report(thrown)
+      const { signal } = recording.call
+      const failure = known && !signal.aborted ? recording.failure : failureOf(thrown, signal)
+      const error = known ? thrown : bugError()
+      Object.assign(error.headers, headersOf(recording))
+      await end({ status: error.status, headers: error.headers, failure, error })
+      return error
+    },
+  }
+}
+
+async function save(
+  recording: TraceRecorder,
+  result: CallResult,
+  report: (error: unknown) => void,
+): Promise<ApiError | undefined> {
+  const bugs: unknown[] = []
+  const guarded: GuardedStep = (step, instead) => {
+    try {
+      return step()
+    } catch (error) {
+      bugs.push(error)
+      return instead
+    }
+  }
+  const answer = storedAnswer(recording, guarded)
+  const record = traceOf(recording, outcomeOf(recording, result), { usage: answer.usage, guarded })
+  if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
+  const committed = commit(recording, record, answer)
+  for (const failure of [result.failure, recording.answer?.failure])
+    if (failure?.kind === 'bug') bugs.push(failure.cause)
+  for (const bug of new Set(bugs)) report(bug)
+  try {
+    await committed
+  } catch (error) {
+    report(error)
+    return bugError()
+  }
+  const { observers, seq } = recording
+  if (observers.active) observers.notify({ type: 'trace-saved', session: record.session, seq, trace: record })
+  return undefined
+}
+
+/** What became of the call, from what its client heard and from what the gateway had answered behind the faults. */
+function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result: CallResult): TraceOutcome {
+  const { status, headers, error } = result
+  const unheard = () =>
+    answer && !answer.complete ? failureOf(new ConnectionFailure(UNHEARD.message), call.signal) : undefined
+  const failure = result.failure ?? answer?.failure ?? unheard()
+  if (error) {
+    // The client is told that there is a bug, the trace which.
+    const shown = failure?.kind === 'bug' ? failure : error
+    return { status, headers, outcome: failure?.kind ?? 'refused', error: envelope(shown).error }
+  }
+  if (failure) return { status, headers, outcome: failure.kind, error: envelope(failure).error }
+  if (status < 400) return { status, headers, outcome: 'answered', error: null }
+  const message = last?.message ?? `answered by a fault: ${steps.faults.join(', ')}`
+  const injected = envelope({ status, code: 'injected_fault', message, param: null })
+  return { status, headers, outcome: 'refused', error: injected.error }
+}
+
+const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
+
+/** Queues the trace, and with it what the answer leaves: written in one turn, so that they stand or fall together. */
+async function commit(recording: TraceRecorder, record: TraceRecord, { text, keep }: StoredAnswer): Promise<void> {
+  const { arrived, call, rendered, seq, stores } = recording
+  const times = { arrived, left: realClock.now() }
+  const recorded = call.retained
+    ? stores.traces.record(seq, record, {
+        ...times,
+        request: call.text,
+        rendered: JSON.stringify(rendered),
+        answer: text,
+      })
+    : stores.traces.record(seq, withoutContent(record), { ...times, ...NOTHING_KEPT })
+  await (keep.length === 0 ? recorded : Promise.all([recorded, ...keep.map(stores.keyValues.put)]))
+}

@@ -1,0 +1,98 @@
+// What is written down of a call: the way of each attempt, the answer that was given, and the steps of the trace.
+import type { ActiveScenario } from '../contract/fault.ts'
+import type { KeyValueEntry } from '../contract/key-value.ts'
+import type { Observers } from '../contract/observation.ts'
+import type { Reply } from '../contract/reply.ts'
+import type { GuardrailRecord, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
+import type { StreamEvent } from '../lib/sse.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { Call } from './call.ts'
+import type { Failure } from './outcome.ts'
+import type { Target } from './plan.ts'
+import type { ReplyContent } from './read.ts'
+import type { Settings } from './settings.ts'
+
+/** Which try of which target, and what led to it. */
+export interface AttemptInfo {
+  target: Target
+  /** 1, 2, ... of this target. */
+  number: number
+  why: 'first' | 'retry' | 'fallback'
+  /** Milliseconds waited before it. */
+  waited: number
+}
+
+/** An attempt being recorded. */
+export interface AttemptRecorder {
+  contentBegan(): void
+  /** Notes the reply's id of the provider. */
+  replied(reply: Pick<Reply, 'headers'>): void
+  /** Rules of the scenario whose faults have acted on it. */
+  readonly faults: string[]
+  /** Notes how it ended; an answer when there is no failure. */
+  end(failure?: Failure): void
+}
+
+/** An answer, whole or begun: from here on nothing is tried again. */
+export interface AttemptAnswer {
+  kind: 'answered'
+  model: string
+  content: ReplyContent
+  from: Pick<Reply, 'headers' | 'usage' | 'fixture' | 'synthesized'>
+  /** Absent when no attempt was made: the answer comes from the cache. */
+  attempt?: AttemptRecorder
+}
+
+export type Outcome = AttemptAnswer | Failure
+
+/** What a complete answer leaves for later calls, and the token counts that it says itself. */
+export interface AnswerEffects {
+  usage: Record<string, unknown> | null
+  keep: readonly KeyValueEntry[]
+}
+
+/** What the gateway answers, before any fault between it and the client. */
+export interface AnswerRecord {
+  answer: AttemptAnswer
+  /** The events so far, or the whole answer with its text. */
+  content: { kind: 'events'; events: StreamEvent[] } | { kind: 'value'; value: unknown; text: string }
+  complete: boolean
+  /** What cut it short. */
+  failure?: Failure
+  /** What the answer leaves when it is complete. */
+  effects(value: unknown): AnswerEffects
+}
+
+/** A call being recorded. */
+export interface TraceRecorder {
+  readonly call: Call
+  readonly id: string
+  /** The number of the call in its session. */
+  readonly seq: number
+  /** Milliseconds since the epoch at which the call began, by the clock of its session. */
+  readonly started: number
+  /** The same by the clock of the machine. */
+  readonly arrived: number
+  /** Where it is stored: what the call began with, whatever becomes of the session. */
+  readonly stores: Pick<Session, 'traces' | 'keyValues'>
+  readonly observers: Observers
+  readonly steps: Pick<TraceRecord, 'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'>
+  /** What the body says, once it is parsed. */
+  request?: { metadata?: TraceRecord['metadata'] }
+  settings?: Settings
+  /** The request as it is sent on, when that is another. */
+  rendered: object | null
+  /** The failure that the call will be refused with. */
+  failure?: Failure
+  answer?: AnswerRecord
+  /** Milliseconds of the session since the call began. */
+  elapsed(): number
+  plan(targets: readonly Target[]): void
+  attempt(tried: AttemptInfo): AttemptRecorder
+  /** Notes that the cache was asked, and the age in ms of what it had. */
+  cache(key: string, age: number | undefined): void
+  guardrail(verdict: GuardrailRecord): void
+  retrieval(found: RetrievalRecord): void
+  /** Notes the scenario that is played. */
+  playing(scenario: ActiveScenario | undefined): void
+}

@@ -1,0 +1,85 @@
+// Puts a call's trace together. No part of it may take the others with it: what cannot be worked out is left out.
+import type { TraceRecord } from '../contract/trace.ts'
+import { costOf } from '../providers/catalogue.ts'
+import type { AnswerEffects, TraceRecorder } from './recording.ts'
+import { retryAfter } from './retry.ts'
+
+/** What a step gives; `instead` when it fails by a bug, which is noted. */
+export type GuardedStep = <Value>(step: () => Value, instead: Value) => Value
+
+/** The answer as it is stored, and what it leaves. */
+export interface StoredAnswer extends AnswerEffects {
+  /** As JSON. */
+  text: string
+}
+const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
+
+/** The answer that was given: a stream put together again. */
+export function storedAnswer({ answer, call }: TraceRecorder, guarded: GuardedStep): StoredAnswer {
+  if (!answer) return { text: 'null', ...NO_EFFECTS }
+  const { content, complete } = answer
+  const whole = guarded(() => {
+    if (content.kind === 'value') return content
+    const value = call.operation.assemble(content.events)
+    return { value, text: JSON.stringify(value) }
+  }, undefined)
+  if (!whole) return { text: 'null', ...NO_EFFECTS }
+  return { text: whole.text, ...(complete ? guarded(() => answer.effects(whole.value), NO_EFFECTS) : NO_EFFECTS) }
+}
+
+/** How a call ended, in the terms of its trace. */
+export type TraceOutcome = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & { headers: Record<string, string> }
+
+/** The trace of a call that has ended. */
+export function traceOf(
+  recording: TraceRecorder,
+  { headers, outcome, status, error }: TraceOutcome,
+  { usage, guarded }: { usage: AnswerEffects['usage']; guarded: GuardedStep },
+): TraceRecord {
+  const { call, request, settings, steps } = recording
+  const { operation, session, inner } = call
+  const answer = recording.answer?.answer
+  const asked = () => (request === undefined ? null : operation.model(request))
+  const model = answer?.model ?? steps.attempts.at(-1)?.target ?? guarded(asked, null)
+  const used = usage ?? answer?.from.usage ?? null
+  // An answer from the cache costs nothing.
+  const cost = () => (used && model ? (answer?.attempt ? costOf(model, used) : 0) : null)
+  const attached = () => (request === undefined ? [] : [...(operation.attachments?.(request) ?? [])])
+  const duration = recording.elapsed()
+  return {
+    id: recording.id,
+    session: session.name,
+    operation: operation.name,
+    parent: inner?.parent ?? null,
+    inner: inner !== undefined,
+    name: settings?.name ?? operation.name,
+    model,
+    stream: guarded(() => request !== undefined && operation.streams(request), false),
+    status,
+    outcome,
+    started_at: new Date(recording.started).toISOString(),
+    duration_ms: duration,
+    fixture: answer?.from.fixture ?? null,
+    synthesized: answer?.from.synthesized ?? false,
+    ...steps,
+    retry_after_ms: guarded(() => retryAfter(headers, recording.started + duration) ?? null, null),
+    usage: used,
+    cost: guarded(cost, null),
+    attachments: guarded(attached, []),
+    metadata: request?.metadata ?? null,
+    identity: settings?.identity ?? null,
+    thread: settings?.thread ?? null,
+    error,
+  }
+}
+
+const NOT_KEPT = 'not kept'
+/** A record without what quotes the request or the answer. */
+export const withoutContent = (record: TraceRecord): TraceRecord => ({
+  ...record,
+  attempts: record.attempts.map((attempt) => ({ ...attempt, error: attempt.error && NOT_KEPT })),
+  guardrails: record.guardrails.map((verdict) => ({ ...verdict, reason: verdict.reason && NOT_KEPT })),
+  retrievals: record.retrievals.map((search) => ({ ...search, query: NOT_KEPT, chunks: [] })),
+  attachments: [],
+  error: record.error && { ...record.error, message: NOT_KEPT },
+})

@@ -1,0 +1,4 @@
+// Time that never jumps, for how long something really took.
+
+/** Milliseconds since some instant; only differences mean anything. */
+export const monotonicMs = (): number => performance.now()
