@@ -1,8 +1,8 @@
 // The wire form of a reply, for faults that cut, change or slice what is really sent.
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, EventsBody, Reply } from '../contract/reply.ts'
-import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { DONE_EVENT, encodeEvent, type SseBlock, type StreamEvent, sseReader } from '../lib/sse.ts'
+import { asObject } from '../lib/values.ts'
 
 const encoder = new TextEncoder()
 
@@ -112,15 +112,11 @@ async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'event
     for await (const event of marked(reply.body)) yield blockOfEvent(event, rules)
     return
   }
-  const decoder = new TextDecoder()
-  let pending = ''
+  const reader = sseReader()
   for await (const piece of piecesOf(reply)) {
-    pending += decoder.decode(piece, { stream: true })
-    const parts = pending.split(/(?<=\r?\n\r?\n)/)
-    pending = /\n\r?\n$/.test(parts.at(-1) ?? '') ? '' : (parts.pop() ?? '')
-    for (const text of parts) yield blockOfText(text, rules)
+    for (const block of reader.read(piece)) yield blockOfText(block, rules)
   }
-  if (pending !== '') yield blockOfText(pending, rules)
+  for (const block of reader.end()) yield blockOfText(block, rules)
 }
 
 const COMMENT = { kind: 'comment', content: false, tokens: 0 } as const
@@ -133,23 +129,17 @@ function blockOfEvent(event: StreamEvent, rules: Operation['events']): EventBloc
   return { kind: 'event', text, event: event.event, data, content, tokens: event.tokens ?? Number(content) }
 }
 
-function blockOfText(text: string, rules: Operation['events']): EventBlock {
-  let found: EventSourceMessage | undefined
-  const onEvent = (event: EventSourceMessage) => {
-    found = event
-  }
-  createParser({ onEvent }).feed(text)
-  if (!found) return { ...COMMENT, text }
-  if (found.data === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
-  const data = objectIn(found.data)
+function blockOfText({ text, event }: SseBlock, rules: Operation['events']): EventBlock {
+  if (!event) return { ...COMMENT, text }
+  if (event.data === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
+  const data = objectIn(event.data)
   const content = data !== undefined && (rules?.hasContent(data) ?? false)
-  return { kind: 'event', text, event: found.event, data, content, tokens: Number(content) }
+  return { kind: 'event', text, event: event.event, data, content, tokens: Number(content) }
 }
 
 function objectIn(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+    return asObject(JSON.parse(text))
   } catch {
     return undefined
   }

@@ -1,9 +1,8 @@
 // Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
-import { createParser } from 'eventsource-parser'
 import type { Operation, StreamRules } from '../contract/operation.ts'
 import { type BytesBody, ConnectionFailure, type Reply, Unreadable } from '../contract/reply.ts'
 import { quote } from '../contract/validation.ts'
-import type { StreamEvent } from '../lib/sse.ts'
+import { DONE_EVENT, EventTooLong, type SseBlock, type SseReader, type StreamEvent, sseReader } from '../lib/sse.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
 import { attributed } from '../providers/request-id.ts'
 import { Refusal, TimedOut } from './outcome.ts'
@@ -81,26 +80,33 @@ async function* readEvents(
 ): AsyncGenerator<StreamEvent> {
   const { rules, signal, operation } = reading
   const seen: StreamEvent[] = []
-  const ready: { event?: string | undefined; data: string }[] = []
-  const parser = createParser({ onEvent: (event) => ready.push(event) })
-  const decoder = new TextDecoder()
+  const reader = sseReader()
   try {
     for await (const bytes of chunksOf(body, signal)) {
-      parser.feed(decoder.decode(bytes, { stream: true }))
-      for (const { event, data } of ready.splice(0)) {
-        if (data === '[DONE]') return ended(seen, rules)
-        const next = readEvent({ text: data, event }, reply, { rules, answerName: operation.answerName })
+      for (const { event } of readBlocks(reader, bytes)) {
+        if (!event) continue
+        if (event.data === DONE_EVENT.text) return ended(seen, rules)
+        const about = { rules, answerName: operation.answerName }
+        const next = readEvent({ text: event.data, event: event.event }, reply, about)
         seen.push(next)
         yield next
       }
     }
   } catch (error) {
     // What breaks or falls silent after the last finish reason takes nothing from the answer.
-    const gone = signal.aborted && !(signal.reason instanceof TimedOut)
-    if (error instanceof Refusal || gone || !rules.complete(seen)) throw error
+    const broken = error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
+    if (!broken || !rules.complete(seen)) throw error
     return
   }
   ended(seen, rules)
+}
+
+function readBlocks(reader: SseReader, bytes: Uint8Array): SseBlock[] {
+  try {
+    return reader.read(bytes)
+  } catch (error) {
+    throw error instanceof EventTooLong ? new Unreadable(error.message) : error
+  }
 }
 
 function ended(seen: readonly StreamEvent[], rules: StreamRules): void {

@@ -1,4 +1,5 @@
-// Server-sent events as router streams write them (WHATWG HTML, section 9.2).
+// Server-sent events as router streams write and read them (WHATWG HTML, section 9.2).
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
 /** One event of a stream: its data as a value, an optional event name, and how many tokens of the answer it carries. */
 export interface StreamEvent {
@@ -15,3 +16,87 @@ export const encodeEvent = ({ event, data, text = JSON.stringify(data) }: Stream
 
 /** The end mark of a router stream. */
 export const DONE_EVENT: StreamEvent = { data: undefined, text: '[DONE]' }
+
+/** One piece of a stream of events up to its blank line. */
+export interface SseBlock {
+  /** As it is on the wire, blank line included. */
+  text: string
+  /** The event in it; a block of comments has none, and neither has one that was cut off. */
+  event?: Pick<EventSourceMessage, 'event' | 'data'>
+}
+
+/** Reads a stream of events as its bytes come; all blocks together are the stream as it came. */
+export interface SseReader {
+  /** The blocks that are complete with these bytes; throws `EventTooLong`. */
+  read(bytes: Uint8Array): SseBlock[]
+  /** What is left when no more bytes come. */
+  end(): SseBlock[]
+  /** Whether a block has begun that is not complete. */
+  readonly pending: boolean
+}
+
+/** An event without an end is no event. */
+export class EventTooLong extends Error {
+  constructor() {
+    super(`an event of the stream is longer than ${MOST_CHARACTERS} characters`)
+  }
+}
+const MOST_CHARACTERS = 64 * 1024 * 1024
+
+// A line ends with CR, LF or both; of a CR at the very end it is not known yet.
+const LINE_END = '(?:\\r\\n|\\n|\\r(?!\\n|$))'
+const ANY_LINE_END = /[\r\n]/
+
+/** Begins to read a stream of events. */
+export function sseReader(): SseReader {
+  const blank = new RegExp(LINE_END + LINE_END, 'g')
+  // The parser takes away the mark of the byte order, and the text is to stay as it came.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  let found: SseBlock['event']
+  const parser = createParser({
+    onEvent: (event) => {
+      found = event
+    },
+  })
+  // Pieces of one line are only joined at its end, so that a long one in small pieces costs its length once.
+  let pieces: string[] = []
+  let length = 0
+  const blockOf = (text: string): SseBlock => {
+    found = undefined
+    // A CR at the end would keep the parser waiting for what is known not to come.
+    parser.feed(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text)
+    return found ? { text, event: found } : { text }
+  }
+  return {
+    read(bytes) {
+      const piece = decoder.decode(bytes, { stream: true })
+      pieces.push(piece)
+      length += piece.length
+      if (!ANY_LINE_END.test(piece)) {
+        if (length > MOST_CHARACTERS) throw new EventTooLong()
+        return []
+      }
+      const text = pieces.join('')
+      const blocks: SseBlock[] = []
+      let end = 0
+      blank.lastIndex = Math.max(0, text.length - piece.length - 3)
+      for (let match = blank.exec(text); match; match = blank.exec(text)) {
+        blocks.push(blockOf(text.slice(end, blank.lastIndex)))
+        end = blank.lastIndex
+      }
+      const rest = text.slice(end)
+      pieces = rest === '' ? [] : [rest]
+      length = rest.length
+      if (length > MOST_CHARACTERS) throw new EventTooLong()
+      return blocks
+    },
+    end() {
+      const text = pieces.join('') + decoder.decode()
+      pieces = []
+      return text === '' ? [] : [blockOf(text)]
+    },
+    get pending() {
+      return pieces.length > 0
+    },
+  }
+}

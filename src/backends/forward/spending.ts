@@ -2,7 +2,9 @@
 import type { BackendCall } from '../../contract/backend.ts'
 import { ApiError, SPENDING_LIMIT } from '../../contract/error.ts'
 import type { Reply } from '../../contract/reply.ts'
+import { sseReader } from '../../lib/sse.ts'
 import { costOf } from '../../providers/catalogue.ts'
+import { usageIn, usageInText } from './usage.ts'
 
 /** The most that a process may forward; no limit where one is undefined. */
 export interface Limits {
@@ -76,7 +78,7 @@ type Usage = Record<string, unknown>
 function onUsage(reply: Reply, tell: (usage: Usage | null) => void): void {
   const { body } = reply
   if (body.kind === 'value') {
-    tell(reply.usage ?? usageOf(body.value))
+    tell(reply.usage ?? usageIn(body.value) ?? null)
     return
   }
   if (body.kind === 'events') {
@@ -85,17 +87,42 @@ function onUsage(reply: Reply, tell: (usage: Usage | null) => void): void {
     reply.body = { ...body, events: eventsWithEnd(events, ended) }
     return
   }
-  const { bytes } = body
+  const { bytes, contentType } = body
   if (bytes instanceof Uint8Array) {
-    tell(reply.usage ?? usageIn(decoder.decode(bytes)))
+    tell(reply.usage ?? usageInText(decoder.decode(bytes)) ?? null)
     return
   }
-  const pieces: Uint8Array[] = []
-  const ended = () => tell(reply.usage ?? usageIn(decoder.decode(Buffer.concat(pieces))))
-  reply.body = { ...body, bytes: bytesWithEnd(bytes, (piece) => pieces.push(piece), ended) }
+  const counter = /^text\/event-stream/i.test(contentType) ? eventCounter() : wholeCounter()
+  reply.body = { ...body, bytes: bytesWithEnd(bytes, counter.add, () => tell(reply.usage ?? counter.usage() ?? null)) }
 }
 
 const decoder = new TextDecoder()
+
+/** Finds the counts in bytes as they pass. */
+interface UsageCounter {
+  add(bytes: Uint8Array): void
+  usage(): Usage | undefined
+}
+
+/** Keeps the last counts of a stream of events, and nothing else of it. */
+function eventCounter(): UsageCounter {
+  const reader = sseReader()
+  let last: Usage | undefined
+  return {
+    add(bytes) {
+      for (const { event } of reader.read(bytes)) last = (event && usageInText(event.data)) ?? last
+    },
+    usage: () => last,
+  }
+}
+
+function wholeCounter(): UsageCounter {
+  const pieces: Uint8Array[] = []
+  return {
+    add: (bytes) => void pieces.push(bytes),
+    usage: () => usageInText(decoder.decode(Buffer.concat(pieces))),
+  }
+}
 
 async function* eventsWithEnd<T>(events: Iterable<T> | AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {
   try {
@@ -131,25 +158,4 @@ function bytesWithEnd(
       await reader.cancel(reason)
     },
   })
-}
-
-/** The last counts in an answer of the OpenAI family: one JSON text, or a stream of events. */
-function usageIn(text: string): Usage | null {
-  const suspects =
-    text.startsWith('data:') || /\ndata:/.test(text) ? (text.match(/^data:.*"usage".*$/gm) ?? []) : [text]
-  const found = suspects.map((suspect) => usageOf(parsed(suspect.replace(/^data:/, '')))).filter((usage) => usage)
-  return found.at(-1) ?? null
-}
-
-function usageOf(value: unknown): Usage | null {
-  const { usage, response } = (value ?? {}) as { usage?: Usage | null; response?: { usage?: Usage | null } }
-  return usage ?? response?.usage ?? null
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -1,54 +1,57 @@
 // Takes the usage out of a stream whose client did not ask for it. Everything else passes as the bytes that came.
+import { type SseBlock, sseReader } from '../../lib/sse.ts'
+import { asObject, type JsonObject } from '../../lib/values.ts'
+import { USAGE_HINT, usageIn } from './usage.ts'
 
-type Usage = Record<string, unknown>
-
-const BLANK = /\r?\n\r?\n/g
-// Only an event that has this can hold counts, so that all others are passed on unread.
-const HINT = /"usage"\s*:\s*\{/
+const BLANK = new TextEncoder().encode('\n\n')
+const HINT = Buffer.from(USAGE_HINT)
 
 /**
  * Passes a stream of events on, less the extra chunk that only carries usage, which is given to `found`. Events are passed on
  * when they are complete, since only then is it known what they are.
  */
-export function withoutUsage(found: (usage: Usage) => void): TransformStream<Uint8Array, Uint8Array> {
-  const decoder = new TextDecoder()
+export function withoutUsage(found: (usage: JsonObject) => void): TransformStream<Uint8Array, Uint8Array> {
+  const reader = sseReader()
   const encoder = new TextEncoder()
-  let rest = ''
-  const keep = (event: string): boolean => {
-    if (!HINT.test(event)) return true
-    const usage = usageOf(event)
-    if (usage) found(usage.counts)
-    return !usage?.alone
+  const keep = ({ event }: SseBlock): boolean => {
+    const data = event?.data.includes(USAGE_HINT) ? objectIn(event.data) : undefined
+    const usage = usageIn(data)
+    if (usage) found(usage)
+    return !(usage && Array.isArray(data?.choices) && data.choices.length === 0)
   }
+  const pass = (blocks: readonly SseBlock[]) =>
+    encoder.encode(
+      blocks
+        .filter(keep)
+        .map(({ text }) => text)
+        .join(''),
+    )
   return new TransformStream({
     transform(bytes, controller) {
-      const text = decoder.decode(bytes, { stream: true })
-      if (rest === '' && text.endsWith('\n\n') && !HINT.test(text)) return controller.enqueue(bytes)
-      rest += text
-      let end = 0
-      let passed = ''
-      for (const blank of rest.matchAll(BLANK)) {
-        const next = blank.index + blank[0].length
-        const event = rest.slice(end, next)
-        if (keep(event)) passed += event
-        end = next
+      // Whole events without counts, which is nearly all there is, pass unread.
+      if (
+        !reader.pending &&
+        endsWith(bytes, BLANK) &&
+        !Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(HINT)
+      ) {
+        return controller.enqueue(bytes)
       }
-      rest = rest.slice(end)
-      if (passed) controller.enqueue(encoder.encode(passed))
+      const passed = pass(reader.read(bytes))
+      if (passed.length > 0) controller.enqueue(passed)
     },
     flush(controller) {
-      rest += decoder.decode()
-      if (rest && keep(rest)) controller.enqueue(encoder.encode(rest))
+      const passed = pass(reader.end())
+      if (passed.length > 0) controller.enqueue(passed)
     },
   })
 }
 
-/** The counts in an event, and whether it carries nothing else. */
-function usageOf(event: string): { counts: Usage; alone: boolean } | undefined {
-  const data = event.replace(/^data: ?/, '')
+const endsWith = (bytes: Uint8Array, end: Uint8Array): boolean =>
+  end.every((byte, index) => bytes[bytes.length - end.length + index] === byte)
+
+function objectIn(text: string): JsonObject | undefined {
   try {
-    const { usage, choices } = JSON.parse(data) as { usage?: Usage | null; choices?: unknown[] }
-    return usage ? { counts: usage, alone: choices?.length === 0 } : undefined
+    return asObject(JSON.parse(text))
   } catch {
     return undefined
   }
