@@ -61,6 +61,8 @@ export function sseReader(): SseReader {
   // Pieces of one line are only joined at its end, so that a long one in small pieces costs its length once.
   let pieces: string[] = []
   let length = 0
+  // So much of them was searched for the blank line.
+  let searched = 0
   const blockOf = (text: string): SseBlock => {
     found = undefined
     // A CR at the end would keep the parser waiting for what is known not to come.
@@ -79,7 +81,8 @@ export function sseReader(): SseReader {
       const text = pieces.join('')
       const blocks: SseBlock[] = []
       let end = 0
-      blank.lastIndex = Math.max(0, text.length - piece.length - 3)
+      // Two line ends are four characters at most.
+      blank.lastIndex = Math.max(0, searched - 3)
       for (let match = blank.exec(text); match; match = blank.exec(text)) {
         blocks.push(blockOf(text.slice(end, blank.lastIndex)))
         end = blank.lastIndex
@@ -87,6 +90,7 @@ export function sseReader(): SseReader {
       const rest = text.slice(end)
       pieces = rest === '' ? [] : [rest]
       length = rest.length
+      searched = length
       if (length > MOST_CHARACTERS) throw new EventTooLong()
       return blocks
     },
