@@ -244,7 +244,16 @@ describe('scenario files', () => {
     const schema = JSON.parse(stdout) as { title: string; required: string[]; properties: object }
     expect(schema.title).toBe('Understudy scenario file, version 1')
     expect(schema.required).toEqual(['name', 'rules'])
-    expect(Object.keys(schema.properties)).toEqual(['name', 'description', 'seed', 'clock', 'rules', 'expect'])
+    expect(Object.keys(schema.properties)).toEqual([
+      'name',
+      'description',
+      'seed',
+      'clock',
+      'rules',
+      'expect',
+      'accept',
+      'max_attempts',
+    ])
   })
 
   test('with a mistake end the start of a server', async () => {

@@ -37,7 +37,7 @@ describe(`each of ${GUILTY} days with a fault has its finding`, () => {
       const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
       const strays = [
         { ...path, path: '/v1/chat/completions', likely: '/v2/router/chat/completions' },
-        { ...path, path: '/favicon.ico', likely: null },
+        { ...path, method: 'GET', path: '/favicon.ico', likely: null },
       ]
       const found = judgeClient(calls, { accept, end, strays }).findings.filter(({ kind }) => kind === 'wrong-address')
       return found.length !== 1 || found[0]?.severity !== 'error'

@@ -1,6 +1,6 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { Elysia } from 'elysia'
-import { callerOf, tokenOf } from '../access.ts'
+import { callerOf, sessionName, tokenOf } from '../access.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
@@ -13,6 +13,7 @@ import { toNamespace } from '../endpoints/namespace.ts'
 import { createEventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
+import { createStrayLog, traceStray } from './stray.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
 
 /** The routes as an application of their own. */
@@ -33,9 +34,10 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
   const { guardrails, runs } = deps.gateway
+  const strays = createStrayLog(() => [...endpoints.map(({ path }) => path), ...routes.map(({ path }) => path)])
   const faulty = throughFaults({ runs, sessionOf })
   const routes = [
-    ...controlRoutes({ ...deps, sessionOf, runs, operations: () => allOperations().map(({ name }) => name) }),
+    ...controlRoutes({ ...deps, sessionOf, runs, strays, operations: () => allOperations().map(({ name }) => name) }),
     ...resourceRoutes({ callOf, wake, strict, sessionOf, guardrails, ask: deps.ask }).map(faulty),
   ]
   const publicPaths = [...routes.filter((route) => route.public).map(({ path }) => path), ...docPaths].map(pathRegex)
@@ -47,14 +49,21 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
   const documented = { operations: allOperations, routes, version: deps.about.version }
   mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
 
+  const strayed = (request: Request, path: string): Response => {
+    const { method } = request
+    const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
+    const hint = likely === null ? '' : `: did you mean ${likely}?`
+    const error = new ApiError(404, 'unknown_path', `there is no path ${path}${hint}; all of them are at /swagger`)
+    // Whoever only looks, such as a browser for an icon, leaves nothing behind.
+    if (first && method !== 'GET' && method !== 'HEAD') traceStray(sessionOf(request), { method, path, error })
+    return render(error)
+  }
   // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
   const unrouted = (request: Request): Response => {
     const { pathname } = new URL(request.url)
     const known = [...endpoints.map(({ path }) => ({ path, method: 'POST' })), ...elysia.routes]
     const methods = known.filter((route) => pathRegex(route.path).test(pathname)).map((route) => route.method)
-    if (methods.length === 0) {
-      return render(new ApiError(404, 'unknown_path', `there is no path ${pathname}; all of them are at /swagger`))
-    }
+    if (methods.length === 0) return strayed(request, pathname)
     // The router answers HEAD wherever it answers GET.
     const allowed = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
     const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }

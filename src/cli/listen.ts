@@ -1,6 +1,6 @@
 // Listens for calls: for serve and for exec.
 import { type Config, ConfigError } from '../config.ts'
-import type { Connection } from '../contract/connection.ts'
+import type { Connection, ConnectionFinder } from '../contract/connection.ts'
 import { FileError } from '../contract/source.ts'
 import type { Understudy } from '../deps.ts'
 import { bareSocket } from '../lib/bare-socket.ts'
@@ -49,7 +49,7 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       // Else the server prints every connection that a fault resets, with a stack.
       development: false,
-      fetch: (request, server) => app.fetch(request, () => connectionOf(request, server)),
+      fetch: (request, server) => app.fetch(request, finderOf(request, server)),
     })
   const host = config.host ?? '127.0.0.1'
   try {
@@ -70,6 +70,15 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
     process.exit(1)
   }
 }
+
+/** Finds the connection of a request that is being answered. */
+const finderOf = (request: Request, server: Bun.Server<undefined>): ConnectionFinder =>
+  Object.assign(() => connectionOf(request, server), {
+    peer() {
+      const client = server.requestIP(request)
+      return client ? `${client.address}:${client.port}` : undefined
+    },
+  })
 
 /** The bare connection of a request that is being answered. */
 async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {

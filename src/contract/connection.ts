@@ -11,4 +11,8 @@ export interface Connection {
 }
 
 /** Finds the connection of a request, when there is a hold on it. */
-export type ConnectionFinder = () => Promise<Connection | undefined>
+export interface ConnectionFinder {
+  (): Promise<Connection | undefined>
+  /** What tells the connection apart from others of its time; asked while the call is under way. */
+  peer?(): string | undefined
+}

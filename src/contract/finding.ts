@@ -41,7 +41,7 @@ export const Finding = z.object({
 })
 export type Finding = z.infer<typeof Finding>
 
-/** What a call says of the client behind it. */
+/** What a call says of the client behind it, and what the client was told, as far as a judge needs it. */
 export interface ClientMark {
   /** The connection that it came on; null when it came on none. */
   connection: string | null
@@ -49,4 +49,16 @@ export interface ClientMark {
   retry: number | null
   /** A fingerprint of its idempotency key. */
   key: string | null
+}
+
+/** A client's mark as it is kept beside a trace. */
+export interface ClientNote extends ClientMark {
+  /** The number of the last call of the session that had come when the answer ended. */
+  until: number
+  /** A fingerprint of a request that is not kept itself. */
+  request?: string
+  /** Whether the answer said itself, against the habits of its status, that it may be repeated or must not be. */
+  advised?: true
+  /** Whether the wait was told as a date of a clock that is not the client's. */
+  dated?: true
 }

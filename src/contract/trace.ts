@@ -68,11 +68,14 @@ export const RetrievalRecord = z.object({
 })
 export type RetrievalRecord = z.infer<typeof RetrievalRecord>
 
+/** The operation of a call that went to a path that there is not. */
+export const NO_OPERATION = 'none'
+
 /** Everything about a call but its request and answer, which are kept as the texts they were on the wire. */
 export const TraceRecord = z.object({
   id: z.string(),
   session: z.string(),
-  operation: z.string(),
+  operation: z.string().describe('`none` for a call of a path that there is not.'),
   parent: z.string().nullable().describe('The trace of the call from inside which it was made; null when none did.'),
   inner: z.boolean().describe('Made from inside, such as by an evaluator, and not by a client.'),
   name: z.string().describe('Display name given by the call, else the operation.'),

@@ -1,5 +1,6 @@
 // What verify answers: what really happened in a session, and whether it is what was expected.
 import { z } from 'zod'
+import { Finding } from './finding.ts'
 import { OutcomeKind } from './trace.ts'
 
 const count = z.int().min(0)
@@ -40,6 +41,16 @@ export const Paths = z.object({
 })
 export type Paths = z.infer<typeof Paths>
 
+/** Calls of one path that there is not. */
+export const StrayPath = z.object({
+  method: z.string(),
+  path: z.string(),
+  count,
+  at: z.iso.datetime().describe('When it was first called.'),
+  likely: z.string().nullable().describe('The path that was probably meant.'),
+})
+export type StrayPath = z.infer<typeof StrayPath>
+
 /** What was asked for by an attempt, as a list in the order of time shows it. */
 const Step = z.object({
   trace,
@@ -53,7 +64,11 @@ const Step = z.object({
 export const Verification = z.object({
   session: z.string(),
   scenario: z.string().nullable(),
-  ok: z.boolean().describe('Every expectation is met.'),
+  ok: z
+    .boolean()
+    .describe(
+      'Every expectation is met, and nothing was found that is an error and that the scenario does not accept.',
+    ),
   calls: count,
   attempts: count,
   counts: z
@@ -90,6 +105,15 @@ export const Verification = z.object({
   }),
   rules: z.array(RuleReport.extend({ scenario: z.string() })),
   expectations: z.array(ExpectationReport),
+  findings: z.array(Finding).describe('What the client did wrong, found without being asked.'),
+  strays: z.array(StrayPath).describe('Paths that were called and that there are not.'),
+  notices: z
+    .array(z.string())
+    .describe(
+      'Why the verdict may say little: no call came, a fault never fired, traces were dropped, calls still run.',
+    ),
+  pending: count.describe('Calls that are still under way.'),
+  dropped: count.describe('Calls whose traces are gone, so that nothing is known of them.'),
 })
 /** The whole report. */
 export type Verification = z.infer<typeof Verification>

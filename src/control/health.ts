@@ -17,6 +17,7 @@ const Health = z.object({
     traces: z.int(),
     traces_dropped: z.int().describe('Removed since the start, oldest first, to keep no more than --keep-traces.'),
     fixtures: z.int(),
+    stray_calls: z.int().describe('Calls of paths that there are not, since the start.'),
   }),
   spending: z
     .object({
@@ -33,7 +34,7 @@ const Health = z.object({
     .describe('Null when nothing is forwarded.'),
 })
 
-export function healthRoute({ sessions, about }: ControlDeps): Route {
+export function healthRoute({ sessions, about, strays }: ControlDeps): Route {
   const started = realClock.now()
   return {
     method: 'get',
@@ -57,6 +58,7 @@ export function healthRoute({ sessions, about }: ControlDeps): Route {
           traces: total(({ traces }) => traces.count()),
           traces_dropped: total(({ traces }) => traces.dropped()),
           fixtures: about.fixtures,
+          stray_calls: strays.count(),
         },
         spending: about.spending ? spendingOf(about.spending) : null,
       }

@@ -1,6 +1,7 @@
 // What the routes of the control API share.
 import type { Fixture } from '../backends/fixture/fixture.ts'
 import type { Spending } from '../backends/forward/spending.ts'
+import type { StrayPath } from '../contract/verification.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
@@ -25,6 +26,18 @@ export interface ControlDeps {
   /** Names of the router's operations. */
   operations(): readonly string[]
   about: ServerInfo
+  /** Whether warnings count as errors. */
+  strict: boolean
+  /** Calls of paths that there are not. */
+  strays: StrayCalls
+}
+
+/** Calls of paths that there are not, kept for a while. */
+export interface StrayCalls {
+  /** Those of a session, in the order in which they were first called. */
+  of(session: string): StrayPath[]
+  /** How many there were since the start. */
+  count(): number
 }
 
 /** The fixtures that sessions are given. */

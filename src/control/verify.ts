@@ -5,8 +5,8 @@ import { asRoute, type Route } from '../contract/route.ts'
 import { Verification } from '../contract/verification.ts'
 import { realClock } from '../lib/clock.ts'
 import { Expectation } from '../scenarios/schema.ts'
-import { verify } from '../scenarios/verify.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { verify } from '../verdict/verify.ts'
 import type { ControlDeps } from './types.ts'
 
 const LONGEST_WAIT_MS = 60_000
@@ -15,29 +15,42 @@ const LOOK_EVERY_MS = 25
 const VerifyQuery = z.strictObject({
   wait: Duration.refine((ms) => ms <= LONGEST_WAIT_MS, { error: 'must be at most 60s' })
     .default(0)
-    .describe('How long to wait, in real time, for expectations that are not met yet, such as `5s`.'),
+    .describe(
+      'How long to wait, in real time, for expectations that are not met yet and calls under way, such as `5s`.',
+    ),
+  ended: z
+    .enum(['well', 'badly'])
+    .optional()
+    .describe('How the client has ended, when that is known: who has complained has not swallowed anything.'),
 })
 const VerifyBody = z.strictObject({
   expect: z.array(Expectation).describe("What must have happened, beside the scenario's own expectations."),
 })
 
-export function verifyRoutes({ sessionOf, runs, fixtures }: ControlDeps): Route[] {
-  const look = (session: Session, more: readonly Expectation[]) => {
+type Query = z.infer<typeof VerifyQuery>
+
+export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays }: ControlDeps): Route[] {
+  const look = (session: Session, { ended }: Query, more: readonly Expectation[]) => {
     const run = runs.current(session)
     return verify({
       session: session.name,
-      scenario: run?.name ?? null,
+      run,
       runs: runs.played(session),
       calls: [...session.traces.since(run?.calls ?? 0)],
+      begun: session.calls,
+      dropped: session.traces.dropped(),
+      strays: strays.of(session.name),
       fixtures: [...fixtures.given(session.name).map(({ name }) => name), ...fixtures.shared],
-      expect: [...(run?.expect ?? []), ...more],
+      expect: more,
+      end: ended,
+      strict,
     })
   }
-  const answer = async (session: Session, wait: number, more: readonly Expectation[]): Promise<Verification> => {
-    const end = realClock.now() + wait
+  const answer = async (session: Session, query: Query, more: readonly Expectation[]): Promise<Verification> => {
+    const end = realClock.now() + query.wait
     for (;;) {
-      const report = look(session, more)
-      if (report.ok || realClock.now() >= end) return report
+      const report = look(session, query, more)
+      if ((report.ok && report.pending === 0) || realClock.now() >= end) return report
       await realClock.sleep(LOOK_EVERY_MS)
     }
   }
@@ -54,8 +67,8 @@ export function verifyRoutes({ sessionOf, runs, fixtures }: ControlDeps): Route[
       method: 'get',
       summary: 'Verify',
       description:
-        'What happened in the session since its scenario began, or at all when there is none, from its traces: counts, order, waits, rules, fixtures, and whether the expectations of the scenario are met.',
-      handle: ({ request, query }) => answer(sessionOf(request), query.wait, []),
+        'What happened in the session since its scenario began, or at all when there is none, from its traces: counts, order, waits, rules, fixtures, what the client did wrong, and whether the expectations of the scenario are met. Ask when the client has come to its end: until then it may be about to ask again.',
+      handle: ({ request, query }) => answer(sessionOf(request), query, []),
     }),
     asRoute({
       ...shared,
@@ -64,7 +77,7 @@ export function verifyRoutes({ sessionOf, runs, fixtures }: ControlDeps): Route[
       description: 'The same with more expectations, as a scenario file holds them under `expect`.',
       body: VerifyBody,
       examples: { retried: { expect: [{ provider: 'openai', attempts: '2+' }] } },
-      handle: ({ request, query, body }) => answer(sessionOf(request), query.wait, body.expect),
+      handle: ({ request, query, body }) => answer(sessionOf(request), query, body.expect),
     }),
   ]
 }

@@ -47,4 +47,5 @@ export const migrations: readonly string[] = [
   ALTER TABLE traces ADD COLUMN left INTEGER;`,
   'CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;',
   'CREATE INDEX records_named ON records (kind, key) WHERE key IS NOT NULL;',
+  'ALTER TABLE traces ADD COLUMN client TEXT;',
 ]

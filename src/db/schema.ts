@@ -23,6 +23,8 @@ export const traces = sqliteTable('traces', {
   /** When the call came and when its answer had gone out, in ms since the epoch by the machine's clock, whatever the session's. */
   arrived: integer('arrived'),
   left: integer('left'),
+  /** A `ClientNote` as JSON; null for calls that were not made here, or before there was one. */
+  client: text('client'),
 })
 
 /** What calls keep for later ones, by kind and id. */

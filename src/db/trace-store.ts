@@ -1,8 +1,10 @@
 // Traces in SQLite: written once, listed newest first.
 import { and, asc, between, count, desc, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
+import type { ClientNote } from '../contract/finding.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
+import { questionOf } from '../lib/question.ts'
 import type { Database } from './open.ts'
 import { traces } from './schema.ts'
 import type { Writer } from './writer.ts'
@@ -29,6 +31,8 @@ export interface TraceTexts {
   request: string
   rendered: string
   answer: string
+  /** A `ClientNote`. */
+  client?: string
 }
 
 /** When a call came and when its answer had gone out, in ms since the epoch by the machine's clock: client's waits are real. */
@@ -42,8 +46,14 @@ export interface TraceEvidence {
   trace: TraceRecord
   /** Equal for equal requests of an operation. */
   request: string
+  /** Equal for requests that ask the same, of another model or with other settings too. */
+  question(): string
   /** Null for a call that was not made here. */
   heard: CallTimes | null
+  /** Null as well for one that was made before such notes were kept. */
+  client: ClientNote | null
+  /** The number of the call. */
+  seq: number
 }
 
 /** A trace, and when its call came. */
@@ -96,6 +106,7 @@ export function traceStore(
       answer: place('answer'),
       arrived: place('arrived'),
       left: place('left'),
+      client: place('client'),
     })
     .toSQL()
   const names = columns.params.map((param) => (param as { value: { name: string } }).value.name)
@@ -148,6 +159,7 @@ export function traceStore(
           status: trace.status,
           thread: (trace.thread?.id as string | undefined) ?? null,
           record: JSON.stringify(trace),
+          client: null,
           ...stored,
         }
         insert.run(names.map((name) => row[name]))
@@ -176,14 +188,29 @@ export function traceStore(
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {
       const rows = database
-        .select({ record: traces.record, request: traces.request, arrived: traces.arrived, left: traces.left })
+        .select({
+          seq: traces.seq,
+          record: traces.record,
+          request: traces.request,
+          arrived: traces.arrived,
+          left: traces.left,
+          client: traces.client,
+        })
         .from(traces)
         .where(gt(traces.seq, seq))
         .orderBy(asc(traces.seq))
         .all()
-      for (const { record, request, arrived, left } of rows) {
+      for (const { seq, record, request, arrived, left, client: note } of rows) {
         const heard = arrived === null || left === null ? null : { arrived, left }
-        yield { trace: JSON.parse(record), request: fingerprint(request), heard }
+        const client: ClientNote | null = note === null ? null : JSON.parse(note)
+        yield {
+          trace: JSON.parse(record),
+          request: client?.request ?? fingerprint(request),
+          question: () => client?.request ?? questionOf(request),
+          heard,
+          client,
+          seq,
+        }
       }
     },
     count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,

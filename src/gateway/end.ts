@@ -4,6 +4,7 @@ import { ApiError, bugError, envelope } from '../contract/error.ts'
 import { ConnectionFailure } from '../contract/reply.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
+import { clientNote } from './client-mark.ts'
 import { bugOf, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import type { TraceRecorder } from './recording.ts'
@@ -53,7 +54,7 @@ async function save(
   const answer = storedAnswer(recording, guarded)
   const record = traceOf(recording, outcomeOf(recording, result), { usage: answer.usage, guarded })
   if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-  const committed = commit(recording, record, answer)
+  const committed = commit(recording, record, { answer, told: result.headers })
   for (const failure of [result.failure, recording.answer?.failure])
     if (failure?.kind === 'bug') bugs.push(failure.cause)
   for (const bug of new Set(bugs)) report(bug)
@@ -89,9 +90,13 @@ function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result
 const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
 
 /** Queues the trace, and with it what the answer leaves: written in one turn, so that they stand or fall together. */
-async function commit(recording: TraceRecorder, record: TraceRecord, { text, keep }: StoredAnswer): Promise<void> {
+async function commit(
+  recording: TraceRecorder,
+  record: TraceRecord,
+  { answer: { text, keep }, told }: { answer: StoredAnswer; told: Record<string, string> },
+): Promise<void> {
   const { arrived, call, rendered, seq, stores } = recording
-  const times = { arrived, left: realClock.now() }
+  const times = { arrived, left: realClock.now(), client: clientNote(call, told) }
   const recorded = call.retained
     ? stores.traces.record(seq, record, {
         ...times,

@@ -48,3 +48,7 @@ export function retryAfter(headers: Record<string, string>, now: number): number
   const date = Date.parse(text)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
+
+/** Whether the wait is told as a date, which means nothing to a client with another clock. */
+export const isDated = (headers: Record<string, string>): boolean =>
+  headers['retry-after-ms'] === undefined && Number.isNaN(Number(headers['retry-after'] ?? 0))

@@ -1,6 +1,7 @@
 // The file format of scenarios, version 1.
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
+import { FindingKind } from '../contract/finding.ts'
 import { textMatchSchema } from '../contract/text-match.ts'
 import { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'
@@ -158,6 +159,15 @@ export const ScenarioFile = z
     clock: z.enum(['real', 'virtual']).optional().describe('The clock that the session gets; its own when left out.'),
     rules: z.array(Rule).min(1),
     expect: z.array(Expectation).default([]),
+    accept: z
+      .array(FindingKind)
+      .optional()
+      .describe('What a client may do on this day without being found fault with, such as `gave-up`.'),
+    max_attempts: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('Most attempts at providers for one request of a client, its own repetitions included.'),
   })
   .superRefine(({ rules, expect }, context) => {
     for (const [index, { name }] of rules.entries()) {

@@ -1,6 +1,7 @@
 // A call as the judge of clients sees it: when it came, what it was told, and what it said of itself.
 import type { ClientMark } from '../contract/finding.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
+import type { TraceEvidence } from '../db/trace-store.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
 export interface ClientCall {
@@ -31,7 +32,38 @@ export interface ClientCall {
   attempts: number
   /** Whether a fault changed what the client got of a good answer. */
   disturbed: boolean
+  /** Whether the answer said itself whether it may be repeated. */
+  advised: boolean
   mark: ClientMark
+}
+
+/** The calls of a session as the judge sees them, those that clients made. */
+export const clientCalls = (calls: readonly TraceEvidence[]): ClientCall[] => calls.map(clientCallOf)
+
+function clientCallOf({ trace, request, question, heard, client, seq }: TraceEvidence): ClientCall {
+  const began = Date.parse(trace.started_at)
+  const { connection = null, retry = null, key = null } = client ?? {}
+  return {
+    trace: trace.id,
+    operation: trace.operation,
+    request,
+    question: question(),
+    number: seq,
+    until: client?.until ?? seq,
+    began,
+    ended: began + trace.duration_ms,
+    arrived: heard?.arrived ?? null,
+    left: heard?.left ?? null,
+    stream: trace.stream,
+    outcome: trace.outcome,
+    status: trace.status,
+    code: trace.error?.code ?? null,
+    wait: client?.dated ? null : trace.retry_after_ms,
+    attempts: trace.attempts.length,
+    disturbed: trace.faults.length > 0,
+    advised: client?.advised ?? false,
+    mark: { connection, retry, key },
+  }
 }
 
 /** Timers of clients and ours round differently. */
@@ -49,10 +81,12 @@ const OPEN = new Set([409, 423, 424, 501, 505])
 const STANDING_LIMITS = new Set(['insufficient_quota', 'spending_limit', 'session_limit'])
 
 /** What a client may make of the answer to a call. */
-export function natureOf({ outcome, status, code }: Pick<ClientCall, 'outcome' | 'status' | 'code'>): Nature {
+export function natureOf({ outcome, status, code, advised }: ClientCall): Nature {
   if (outcome === 'answered' || outcome === 'cancelled') return outcome
+  // What is our own fault says nothing of anybody else.
+  if (outcome === 'bug') return 'open'
   if (outcome !== 'refused' || status < 400) return 'retryable'
-  if (OPEN.has(status) || (code !== null && STANDING_LIMITS.has(code))) return 'open'
+  if (advised || OPEN.has(status) || (code !== null && STANDING_LIMITS.has(code))) return 'open'
   return RETRYABLE.has(status) || status >= 500 ? 'retryable' : 'final'
 }
 

@@ -108,6 +108,7 @@ export function createWorld(luck: Luck) {
           wait: null,
           attempts: 1,
           disturbed: false,
+          advised: false,
           mark: { retry, key, connection },
         }
         calls.push(call)

@@ -1,18 +1,8 @@
 // What every kind of finding is: a look at what a client did.
 import type { Finding, FindingKind } from '../../contract/finding.ts'
+import type { StrayPath } from '../../contract/verification.ts'
 import type { ClientCall } from '../client-call.ts'
 import type { Pairing } from '../pairing.ts'
-
-/** Requests to one path that there is not. */
-export interface StrayPath {
-  method: string
-  path: string
-  count: number
-  /** ISO time of the first. */
-  at: string
-  /** The path that was probably meant. */
-  likely: string | null
-}
 
 /** How the client ended, as far as that is known: well, or with a complaint of its own. */
 export type ClientEnd = 'well' | 'badly' | undefined

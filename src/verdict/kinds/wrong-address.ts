@@ -3,20 +3,21 @@ import { type FindingDefinition, times } from './define.ts'
 
 export const wrongAddress: FindingDefinition = {
   kind: 'wrong-address',
-  // Others are tools that look whether somebody is there, or browsers that want an icon.
   find: ({ strays }) =>
-    strays.flatMap(({ method, path, count, at, likely }) =>
-      likely === null
-        ? []
-        : [
-            {
-              severity: method === 'GET' || method === 'HEAD' ? ('warning' as const) : ('error' as const),
-              message: `${method} ${path} was called ${times(count)}, which is no path: did you mean ${likely}?`,
-              calls: [],
-              count,
-              at,
-              figures: { calls: count },
-            },
-          ],
-    ),
+    strays.flatMap(({ method, path, count, at, likely }) => {
+      const looks = method === 'GET' || method === 'HEAD'
+      // Tools that look whether somebody is there, and browsers that want an icon.
+      if (looks && likely === null) return []
+      const meant = likely === null ? '' : `: did you mean ${likely}?`
+      return [
+        {
+          severity: looks || likely === null ? ('warning' as const) : ('error' as const),
+          message: `${method} ${path} was called ${times(count)}, but there is no such path${meant}`,
+          calls: [],
+          count,
+          at,
+          figures: { calls: count },
+        },
+      ]
+    }),
 }

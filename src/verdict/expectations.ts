@@ -2,8 +2,8 @@
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 import type { ExpectationReport } from '../contract/verification.ts'
 import { inRange } from '../lib/match.ts'
-import { matchesModel, matchesPosition } from './rule-match.ts'
-import type { CallPattern, Expectation } from './schema.ts'
+import { matchesModel, matchesPosition } from '../scenarios/rule-match.ts'
+import type { CallPattern, Expectation } from '../scenarios/schema.ts'
 
 /** An attempt, with its call and the instant at which it began, in ms since the epoch. */
 export interface AttemptEvidence {

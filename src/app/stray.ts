@@ -1,0 +1,107 @@
+// Calls of paths that there are not: counted by session and path, with the path that was probably meant.
+
+import { type ApiError, envelope } from '../contract/error.ts'
+import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
+import type { StrayPath } from '../contract/verification.ts'
+import type { StrayCalls } from '../control/types.ts'
+import { realClock } from '../lib/clock.ts'
+import { ulidOf } from '../lib/ids.ts'
+import { likelyPath } from '../lib/likely-path.ts'
+import type { Session } from '../sessions/sessions.ts'
+
+/** What a client may be told of: nobody else needs to know of more. */
+const MOST_SESSIONS = 1000
+const MOST_PATHS = 50
+const LONGEST_PATH = 200
+/** A client that never learns fills no database. */
+const MOST_TRACED = 100
+
+/** Notes stray calls. */
+export interface StrayLog extends StrayCalls {
+  /** Notes one; says which path was probably meant, and whether it is one of the first of its session. */
+  note(call: { session: string; method: string; path: string }): { likely: string | null; first: boolean }
+}
+
+/** Stray calls over the known paths, parameters as `:name`. */
+export function createStrayLog(knownPaths: () => readonly string[]): StrayLog {
+  const sessions = new Map<string, Map<string, StrayPath>>()
+  let total = 0
+  const pathsOf = (session: string) => {
+    const found = sessions.get(session)
+    if (found || sessions.size >= MOST_SESSIONS) return found
+    const made = new Map<string, StrayPath>()
+    sessions.set(session, made)
+    return made
+  }
+  return {
+    note({ session, method, path }) {
+      total++
+      const paths = pathsOf(session)
+      const first = paths !== undefined && [...paths.values()].reduce((sum, { count }) => sum + count, 0) < MOST_TRACED
+      const key = `${method} ${path.slice(0, LONGEST_PATH)}`
+      const known = paths?.get(key)
+      if (known) {
+        known.count++
+        return { likely: known.likely, first }
+      }
+      const likely = likelyPath(path, knownPaths())
+      if (paths && paths.size < MOST_PATHS) {
+        const stray = {
+          method,
+          path: path.slice(0, LONGEST_PATH),
+          count: 1,
+          at: new Date(realClock.now()).toISOString(),
+          likely,
+        }
+        paths.set(key, stray)
+      }
+      return { likely, first }
+    },
+    of: (session) => [...(sessions.get(session)?.values() ?? [])],
+    count: () => total,
+  }
+}
+
+/** Traces a call of a path that there is not. */
+export function traceStray(
+  session: Session,
+  { method, path, error }: { method: string; path: string; error: ApiError },
+): void {
+  const seq = session.nextCall()
+  const now = session.clock.now()
+  const arrived = realClock.now()
+  const record: TraceRecord = {
+    id: ulidOf(session.seed, now, `${session.name}:trace`, seq),
+    session: session.name,
+    operation: NO_OPERATION,
+    parent: null,
+    inner: false,
+    name: `${method} ${path.slice(0, LONGEST_PATH)}`,
+    model: null,
+    stream: false,
+    status: error.status,
+    outcome: 'refused',
+    started_at: new Date(now).toISOString(),
+    duration_ms: 0,
+    fixture: null,
+    synthesized: false,
+    plan: [],
+    scenario: null,
+    faults: [],
+    attempts: [],
+    cache: null,
+    guardrails: [],
+    retrievals: [],
+    retry_after_ms: null,
+    usage: null,
+    cost: null,
+    attachments: [],
+    metadata: null,
+    identity: null,
+    thread: null,
+    error: envelope(error).error,
+  }
+  const texts = { request: 'null', rendered: 'null', answer: 'null' }
+  // The answer does not depend on it.
+  session.traces.record(seq, record, { arrived, left: arrived, ...texts }).catch(() => {})
+}

@@ -1,0 +1,32 @@
+// Why a verdict may say little: what a judge must not keep to itself.
+import type { Verification } from '../contract/verification.ts'
+
+import { times } from './kinds/define.ts'
+
+/** What weakens a verdict, in words. */
+export function noticesOf({
+  calls,
+  rules,
+  pending,
+  dropped,
+  strays,
+}: Pick<Verification, 'calls' | 'rules' | 'pending' | 'dropped' | 'strays'>): string[] {
+  const unknown = strays.filter(({ likely, method }) => likely === null && (method === 'GET' || method === 'HEAD'))
+  return [
+    ...(calls === 0 ? ['no call came, so there is nothing to judge: was the address of this server used?'] : []),
+    ...rules.flatMap(({ name, fault, idle, fired, applied }) => {
+      if (fault === null) return []
+      if (idle !== null) return [`the fault of the rule "${name}" never fired: ${idle}`]
+      return fired > 0 && applied === 0 ? [`the fault of the rule "${name}" was chosen but never acted`] : []
+    }),
+    ...(pending > 0
+      ? [
+          `${pending} ${pending === 1 ? 'call is' : 'calls are'} still under way: whether anybody gave up is not judged yet`,
+        ]
+      : []),
+    ...(dropped > 0
+      ? [`the traces of ${dropped} calls are gone, and nothing is known of them: --keep-traces keeps more`]
+      : []),
+    ...unknown.map(({ method, path, count }) => `${method} ${path} is no path, and was called ${times(count)}`),
+  ]
+}

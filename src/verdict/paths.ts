@@ -1,0 +1,24 @@
+// Ways through a gateway and its client that only bad days show, and how often they were taken.
+import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
+import type { Paths } from '../contract/verification.ts'
+import { brokeOff } from './client-call.ts'
+import type { AttemptEvidence } from './expectations.ts'
+import type { Pairing } from './pairing.ts'
+
+const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'answered'
+/** How often each way was taken. */
+export function pathsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidence[], { pairs }: Pairing): Paths {
+  const attempts = (wanted: (attempt: AttemptRecord) => boolean) =>
+    tried.filter(({ attempt }) => wanted(attempt)).length
+  const recovered = traces.filter(
+    (trace) => trace.stream && !failed(trace) && trace.attempts.some((one) => failed(one) && one.outcome !== 'refused'),
+  ).length
+  return {
+    retry: attempts(({ why }) => why === 'retry'),
+    fallback: attempts(({ why }) => why === 'fallback'),
+    timeout: attempts(({ outcome }) => outcome === 'timed out'),
+    cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
+    'stream recovery': recovered + pairs.filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
+    'client retry': pairs.filter(({ first }) => failed(first)).length,
+  }
+}

@@ -1,0 +1,131 @@
+// Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
+import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
+import type { StrayPath, Verification } from '../contract/verification.ts'
+import type { TraceEvidence } from '../db/trace-store.ts'
+import type { ScenarioRun } from '../scenarios/engine.ts'
+import type { Expectation } from '../scenarios/schema.ts'
+import { clientCalls, pauseBetween } from './client-call.ts'
+import { type AttemptEvidence, judge } from './expectations.ts'
+import { failsVerdict, judgeClient } from './findings.ts'
+import type { ClientEnd } from './kinds/define.ts'
+import { noticesOf } from './notices.ts'
+import type { Pairing } from './pairing.ts'
+import { pathsOf } from './paths.ts'
+
+/** What is looked at. */
+export interface SessionEvidence {
+  session: string
+  /** The scenario of the session, if it has one, and those that single calls have named. */
+  runs: readonly ScenarioRun[]
+  /** The scenario that is played in the session. */
+  run: ScenarioRun | undefined
+  /** The calls, in the order in which they began. */
+  calls: readonly TraceEvidence[]
+  /** The number of the last call that has begun. */
+  begun: number
+  /** How many traces are gone. */
+  dropped: number
+  strays: StrayPath[]
+  /** Names of the fixtures that are expected to answer. */
+  fixtures: readonly string[]
+  /** Expectations beside those of the scenario. */
+  expect: readonly Expectation[]
+  /** How the client has ended. */
+  end: ClientEnd
+  /** Whether warnings make the verdict fail. */
+  strict: boolean
+}
+
+const MOST_STEPS = 1000
+
+/** The report on a session. */
+export function verify(evidence: SessionEvidence): Verification {
+  const { session, run, runs, begun, dropped, strays, fixtures, end, strict } = evidence
+  const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
+  const all = made.map(({ trace }) => trace)
+  // Calls from inside reach providers like others, but no client made them.
+  const calls = made.filter(({ trace }) => !trace.inner)
+  const traces = calls.map(({ trace }) => trace)
+  const tried = triedIn(all)
+  const { accept, max_attempts: maxAttempts } = run?.scenario ?? {}
+  const before = run && dropped === 0 ? run.calls : (evidence.calls[0]?.seq ?? begun + 1) - 1
+  const pending = Math.max(0, begun - before - evidence.calls.length)
+  const judged = judgeClient(clientCalls(calls), { accept, maxAttempts, strays, end })
+  // Whoever still waits for an answer may be about to ask again.
+  const findings = judged.findings.filter(({ kind }) => pending === 0 || (kind !== 'gave-up' && kind !== 'swallowed'))
+  const waits = waitsIn(judged.pairing, traces)
+  const answered = new Set(all.map(({ fixture }) => fixture))
+  const expect = [...(run?.expect ?? []), ...evidence.expect]
+  const expectations = expect.map((one) => judge(one, { traces, tried, brokenWaits: waits.broken.length }))
+  const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
+  return {
+    session,
+    scenario: run?.name ?? null,
+    ok: expectations.every(({ met }) => met) && !findings.some((finding) => failsVerdict(finding, strict)),
+    calls: traces.length,
+    attempts: tried.length,
+    counts: countsOf(traces, tried),
+    paths: pathsOf(traces, tried, judged.pairing),
+    order: tried.slice(0, MOST_STEPS).map(({ trace, attempt: { target, why, outcome, status, faults } }) => ({
+      trace: trace.id,
+      target,
+      why,
+      outcome,
+      status,
+      faults,
+    })),
+    waits,
+    cancelled: traces.filter(({ outcome }) => outcome === 'cancelled').map(cancelledOf),
+    fixtures: { unused: fixtures.filter((name) => !answered.has(name)), unmatched: all.flatMap(unmatchedOf) },
+    rules,
+    expectations,
+    findings,
+    strays: [...strays],
+    notices: noticesOf({ calls: traces.length, rules, pending, dropped, strays }),
+    pending,
+    dropped,
+  }
+}
+
+const triedIn = (traces: readonly TraceRecord[]): AttemptEvidence[] =>
+  traces
+    .flatMap((trace) =>
+      trace.attempts.map((attempt) => ({ trace, attempt, began: Date.parse(trace.started_at) + attempt.started_ms })),
+    )
+    .sort((one, other) => one.began - other.began)
+
+const providerOf = (model: string) => model.slice(0, Math.max(0, model.indexOf('/')))
+
+function countsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidence[]): Verification['counts'] {
+  const counts = new Map<string, Verification['counts'][number]>()
+  const add = (at: 'provider' | 'gateway', operation: string, model: string, outcome: TraceRecord['outcome']) => {
+    const key = [at, operation, model, outcome].join(' ')
+    const found = counts.get(key) ?? { at, operation, provider: providerOf(model), model, outcome, count: 0 }
+    counts.set(key, { ...found, count: found.count + 1 })
+  }
+  for (const { operation, model, outcome } of traces) add('gateway', operation, model ?? '', outcome)
+  for (const { trace, attempt } of tried) add('provider', trace.operation, attempt.target, attempt.outcome)
+  return [...counts.keys()].sort().flatMap((key) => counts.get(key) ?? [])
+}
+
+function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Verification['waits'] {
+  const broken = early.map(({ first, again }) => ({
+    trace: first.trace,
+    retry_after_ms: first.wait ?? 0,
+    called_again_after_ms: pauseBetween(first, again),
+    by: again.trace,
+  }))
+  return {
+    told: traces.filter(({ retry_after_ms }) => retry_after_ms !== null).length,
+    kept: pairs.filter(({ first }) => first.wait !== null).length - broken.length,
+    broken,
+  }
+}
+
+function cancelledOf({ id, duration_ms, attempts }: TraceRecord): Verification['cancelled'][number] {
+  const last = attempts.at(-1)
+  return { trace: id, after_ms: duration_ms, provider_stopped: last === undefined || last.outcome !== 'answered' }
+}
+
+const unmatchedOf = ({ id, operation, model, synthesized, error }: TraceRecord) =>
+  synthesized || error?.code === 'fixture_not_found' ? [{ trace: id, operation, model }] : []
