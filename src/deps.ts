@@ -99,7 +99,9 @@ export function createUnderstudy(
   const guarding = once(() => workspace.guardrails().guardrailsOf({ namespace: config.namespace, prepare, ask }))
   const guardrails: GuardrailDirectory = { ids: () => guarding().ids(), find: (...named) => guarding().find(...named) }
   const people: People = { meet: (identity, call) => workspace.people().peopleOf(prepare).meet(identity, call) }
-  const gateway: Gateway = createGateway({ backend, guardrails, knowledge, runs, people, report, observers })
+  const clientTimeout = config.client_timeout
+  const parts = { backend, guardrails, knowledge, runs, people, clientTimeout, report, observers }
+  const gateway: Gateway = createGateway(parts)
   const app = createApp({
     prepare,
     sessions,
@@ -108,6 +110,7 @@ export function createUnderstudy(
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
+    clientTimeout,
     strict: config.strict,
     fixtures: {
       parse: (values) => loader().givenFixtures(values, allOperations()),

@@ -59,6 +59,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['fixture', 'fixture'],
     ['forward', 'forward'],
   ],
+  client_timeout: [
+    ['1s', 1_000],
+    ['2m', 120_000],
+    ['300ms', 300],
+  ],
   keep_traces: [
     ['1', 1],
     ['2', 2],

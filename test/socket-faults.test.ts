@@ -164,9 +164,9 @@ describe('a reply on the wire', () => {
     '/closed': (connection) => putNothing(new ConnectionFailure('gone', 'closed'), connection),
     '/reset': (connection) => putNothing(new ConnectionFailure('gone'), connection),
     '/closed-without-hold': () => putNothing(new ConnectionFailure('gone', 'closed'), undefined),
-    '/short': (connection) => toResponse(short(Buffer.from('half'), 8), connection),
-    '/short-without-hold': () => toResponse(short(Buffer.from('half'), 8), undefined),
-    '/short-and-large': (connection) => toResponse(short(large, large.length + 1), connection),
+    '/short': (connection) => toResponse(short(Buffer.from('half'), 8), { connection }),
+    '/short-without-hold': () => toResponse(short(Buffer.from('half'), 8)),
+    '/short-and-large': (connection) => toResponse(short(large, large.length + 1), { connection }),
   }
   const server = Bun.serve({
     hostname: '127.0.0.1',

@@ -6,7 +6,7 @@ import type { Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { controlRoutes } from '../control/index.ts'
 import { docPaths, mountDocs } from '../docs/swagger.ts'
-import { readBody, readForm, readJson } from '../endpoints/body.ts'
+import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
@@ -45,7 +45,7 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
   // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
   const isUnrouted = (error: unknown, code: unknown) => code === 'NOT_FOUND' && !(error instanceof ApiError)
   elysia.onError(({ error, code, request }) => (isUnrouted(error, code) ? unrouted(request) : render(error)))
-  for (const route of routes) mountRoute(elysia, route, deps.maxBody)
+  for (const route of routes) mountRoute(elysia, route, deps)
   const documented = { operations: allOperations, routes, version: deps.about.version }
   mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
 
@@ -93,19 +93,22 @@ const pathRegex = (path: string) =>
       .join('[^/]+')}$`,
   )
 
-function mountRoute(elysia: Elysia, route: Route, maxBody: number): void {
+function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
   const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
     const given = Object.fromEntries(new URL(request.url).searchParams)
     const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
-    const body = route.body && parseRequest(route.body, await bodyOf(request, route, maxBody))
+    const body = route.body && parseRequest(route.body, await bodyOf(request, route, limits))
     const answer = await route.handle({ request, params, query, body })
     return answer instanceof Response ? answer : Response.json(answer)
   }
   elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
 }
 
-async function bodyOf(request: Request, route: Route, maxBody: number): Promise<unknown> {
-  const bytes = await readBody(request, route.anySize ? Number.POSITIVE_INFINITY : maxBody)
+async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }: BodyLimits): Promise<unknown> {
+  const bytes = await readBody(request, {
+    maxBody: route.anySize ? Number.POSITIVE_INFINITY : maxBody,
+    clientTimeout,
+  })
   const type = request.headers.get('content-type')
   const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
   const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)

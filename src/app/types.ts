@@ -18,6 +18,8 @@ export interface AppDeps {
   namespace: string
   access: AccessOptions & { cors: readonly string[] }
   maxBody: number
+  /** Longest that a client is waited for, in ms. */
+  clientTimeout: number
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
   fixtures: ControlDeps['fixtures']

@@ -40,6 +40,7 @@ const REASONS: Record<string, string> = {
 
 /** Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems. */
 export async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
+  const idle = Math.min(MOST_IDLE_S, Math.ceil(config.client_timeout / 1_000))
   const on = (hostname: string, port: number) =>
     Bun.serve({
       hostname,
@@ -49,7 +50,13 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       // Else the server prints every connection that a fault resets, with a stack.
       development: false,
-      fetch: (request, server) => app.fetch(request, finderOf(request, server)),
+      async fetch(request, server) {
+        // Nobody knows how long an answer takes; its body has a limit of its own.
+        server.timeout(request, 0)
+        const response = await app.fetch(request, finderOf(request, server))
+        if (isWhole(response)) server.timeout(request, idle)
+        return response
+      },
     })
   const host = config.host ?? '127.0.0.1'
   try {
@@ -79,6 +86,12 @@ const finderOf = (request: Request, server: Bun.Server<undefined>): ConnectionFi
       return client ? `${client.address}:${client.port}` : undefined
     },
   })
+
+/** The longest that the server can time, in seconds. */
+const MOST_IDLE_S = 255
+/** Whether an answer leaves as fast as it is read: no fault slows it down, and it is no stream. */
+const isWhole = ({ headers }: Response): boolean =>
+  !headers.get('x-understudy-faults') && (headers.get('content-type')?.startsWith('application/json') ?? false)
 
 /** The bare connection of a request that is being answered. */
 async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {

@@ -2,6 +2,9 @@
 import type { Command } from 'commander'
 import { flagOf, isFileOnly, isList, SETTINGS } from '../config.ts'
 
+/** Defaults with a unit, as a person would write them. */
+const AS_WRITTEN: Record<string, string> = { max_body: '32MiB', client_timeout: '2m' }
+
 /** Adds what may be given more than once. */
 export const repeated = (value: string, all: string[] | undefined): string[] => [...(all ?? []), value]
 
@@ -11,7 +14,7 @@ export function addSettingFlags(command: Command, without: readonly string[] = [
     if (isFileOnly(key) || without.includes(key)) continue
     const flag = takes ? `${flagOf(key)} <${takes}>` : flagOf(key)
     const standard = fallback === undefined || fallback === false || (Array.isArray(fallback) && fallback.length === 0)
-    const text = standard ? help : `${help} (default: ${key === 'max_body' ? '32MiB' : fallback})`
+    const text = standard ? help : `${help} (default: ${AS_WRITTEN[key] ?? fallback})`
     if (isList(key)) command.option(flag, text, repeated)
     else command.option(flag, text)
   }

@@ -1,5 +1,6 @@
 // Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
 import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
 import { parseSize } from '../lib/units.ts'
 import { BACKENDS, type BackendName } from './providers.ts'
 
@@ -187,6 +188,13 @@ export const SETTINGS = {
     fallback: 32 * 2 ** 20,
     help: 'largest request body',
     valid: 'a size such as 512KiB or 32MiB',
+  }),
+  client_timeout: setting({
+    takes: 'DURATION',
+    schema: () => Duration.pipe(z.number().min(1)),
+    fallback: 120_000,
+    help: 'longest that a client may keep back its request, read nothing of its answer, or leave its connection unused',
+    valid: 'a duration such as 30s or 2m',
   }),
   json: setting({
     schema: () => boolean(),

@@ -58,6 +58,11 @@ const ERRORS: Record<number, ErrorKind> = {
     code: 'method_not_allowed',
     message: 'the path takes POST, got GET',
   },
+  408: {
+    description: 'The body did not come to its end in time.',
+    code: 'request_timeout',
+    message: 'the body did not come to its end in time (--client-timeout)',
+  },
   409: {
     description: 'It would clash with what is there.',
     code: 'key_taken',
@@ -168,7 +173,7 @@ export function openapiParts({ operations, routes }: DocumentSource): { paths: J
               ...(operation.chunk ? { 'text/event-stream': { schema: reference(`${name}Chunk`) } } : {}),
             },
           },
-          ...errorResponses([operation.invalidStatus ?? 400, 401, 403, 404, 413, 415, 429]),
+          ...errorResponses([operation.invalidStatus ?? 400, 401, 403, 404, 408, 413, 415, 429]),
         },
       },
     }
@@ -231,7 +236,7 @@ function routeObject(route: Route): Json {
         headers: COMMON,
         content: { [route.contentType ?? 'application/json']: { schema: jsonSchema(route.response, 'output') } },
       },
-      ...errorResponses([...(open ? [] : [401]), 403, ...(route.errors ?? [])].sort()),
+      ...errorResponses([...(open ? [] : [401]), 403, ...(route.body ? [408] : []), ...(route.errors ?? [])].sort()),
     },
   }
 }

@@ -1,26 +1,49 @@
 // The body of a request, as far as its content type says what it is: bytes, JSON or a form.
 import { ApiError } from '../contract/error.ts'
 import { formatPath, quote } from '../contract/validation.ts'
+import { realClock } from '../lib/clock.ts'
+import { within } from '../lib/patience.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import { describeFields, type FormOf, readFields } from './form.ts'
 
-/** The body of a request; 413 when it is larger than `maxBody` bytes. */
-export async function readBody(request: Request, maxBody: number): Promise<Uint8Array> {
+/** How much is read, and how long it is waited for. */
+export interface BodyLimits {
+  /** Bytes. */
+  maxBody: number
+  /** Milliseconds, beside those that so many bytes may take. */
+  clientTimeout: number
+}
+/** Slower than any connection that is of use: with it a body of any size has an end. */
+const BYTES_PER_MS = 100
+
+/** The body of a request; 413 when it is larger than `maxBody` bytes, 408 when it does not come to its end in time. */
+export async function readBody(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
   const tooLarge = () => new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
   const declared = request.headers.get('content-length')
   if (declared !== null) {
-    if (Number(declared) > maxBody) throw tooLarge()
-    return request.bytes()
+    const length = Number(declared)
+    if (length > maxBody) throw tooLarge()
+    return within(request.bytes(), clientTimeout + length / BYTES_PER_MS, late)
   }
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength
+  const began = realClock.now()
+  const reader = request.body?.getReader()
+  while (reader) {
+    const left = began + clientTimeout + size / BYTES_PER_MS - realClock.now()
+    const { done, value } = await within(reader.read(), left, late)
+    if (done) break
+    size += value.byteLength
     if (size > maxBody) throw tooLarge()
-    chunks.push(chunk)
+    chunks.push(value)
   }
   return Buffer.concat(chunks)
 }
+
+const late = () =>
+  new ApiError(408, 'request_timeout', 'the body did not come to its end in time (--client-timeout)', {
+    headers: { connection: 'close' },
+  })
 
 /** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
 export type RequestBody = { text: string } & ({ value: unknown } | { refused: ApiError })

@@ -15,6 +15,8 @@ export interface EndpointDeps {
   gateway: Gateway
   /** Largest body in bytes. */
   maxBody: number
+  /** Longest that a client is waited for, in ms. */
+  clientTimeout: number
   /** What requests call the service options object. */
   namespace: string
 }
@@ -32,9 +34,9 @@ interface Asked {
 export async function serveOperation(
   operation: Operation,
   { request, session, caller, hold }: Asked,
-  { gateway, maxBody, namespace }: EndpointDeps,
+  { gateway, namespace, ...limits }: EndpointDeps,
 ): Promise<Response> {
-  const bytes = await readBody(request, maxBody)
+  const bytes = await readBody(request, limits)
   const type = request.headers.get('content-type')
   const isForm = operation.body === 'multipart'
   const read = isForm ? await readForm(bytes, type, operation) : readJson(bytes, type)

@@ -29,7 +29,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
     recorded(call, parts, async (ready, end) => {
       const { callContext } = ready
       const faults = faultsHeard(callContext)
-      if (faults.length === 0) return toResponse(await replyToEnd(ready, end))
+      if (faults.length === 0) return toResponse(await replyToEnd(ready, end), { clientTimeout: parts.clientTimeout })
       const answer = async () => toReply(await answerOf(ready), ready)
       return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.() })
     }),

@@ -4,15 +4,25 @@ import type { Connection } from '../contract/connection.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { soundHeaders } from '../lib/header-text.ts'
+import { within } from '../lib/patience.ts'
 import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+
+/** Who hears a reply. */
+export interface Client {
+  /** Its bare connection, when there is a hold on it. */
+  connection?: Connection | undefined
+  /** Longest that it may read nothing of a stream, in ms. */
+  clientTimeout?: number
+}
+const CLIENT_TIMEOUT_MS = 120_000
 
 /**
  * A reply as a response; what breaks in it breaks the client's connection.
  * @throws ConnectionFailure when a body breaks before its first byte.
  */
-export function toResponse(reply: Reply, connection?: Connection): Response | Promise<Response> {
+export function toResponse(reply: Reply, client: Client = {}): Response | Promise<Response> {
   const { status, body } = reply
   const headers = soundHeaders(reply.headers)
   switch (body.kind) {
@@ -22,10 +32,10 @@ export function toResponse(reply: Reply, connection?: Connection): Response | Pr
     }
     case 'events': {
       const texts = encoded(body.events)
-      return new Response(directStream(texts, connection), { status, headers: { ...headers, ...EVENT_STREAM } })
+      return new Response(directStream(texts, client), { status, headers: { ...headers, ...EVENT_STREAM } })
     }
     case 'bytes':
-      return putBytes(reply, body, connection)
+      return putBytes(reply, body, client)
     default:
       return body satisfies never
   }
@@ -38,14 +48,15 @@ async function* encoded(events: Iterable<StreamEvent> | AsyncIterable<StreamEven
 async function putBytes(
   { status, headers: given }: Reply,
   { bytes, contentType, announced }: BytesBody,
-  connection: Connection | undefined,
+  client: Client,
 ): Promise<Response> {
+  const { connection } = client
   const headers = soundHeaders({ ...given, 'content-type': contentType })
   const whole = bytes instanceof Uint8Array
   if (whole && announced === undefined) return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
   const pieces = await begun(whole ? [bytes] : bytes)
-  if (announced === undefined) return new Response(directStream(pieces, connection), { status, headers })
-  if (!connection) return new Response(directStream(broken(pieces), connection), { status, headers })
+  if (announced === undefined) return new Response(directStream(pieces, client), { status, headers })
+  if (!connection) return new Response(directStream(broken(pieces), client), { status, headers })
   // The server would correct a length that is not kept, so this answer is written by hand.
   const fields = Object.entries({ ...headers, 'content-length': announced, connection: 'close' })
   const head = [
@@ -80,7 +91,8 @@ async function* broken(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 }
 
 /** Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own. */
-function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Connection | undefined): ReadableStream {
+function directStream(pieces: AsyncIterable<string | Uint8Array>, client: Client): ReadableStream {
+  const { connection, clientTimeout = CLIENT_TIMEOUT_MS } = client
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
@@ -88,7 +100,9 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Co
       try {
         for await (const piece of pieces) {
           sent = true
-          controller.write(piece)
+          // A promise when more is waiting than the connection takes: nothing is made until the client has read.
+          const written: number | Promise<number> = controller.write(piece)
+          if (typeof written !== 'number') await within(written, clientTimeout, unread)
           await controller.flush()
         }
       } catch (error) {
@@ -100,6 +114,8 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, connection: Co
     },
   } as unknown as UnderlyingDefaultSource)
 }
+
+const unread = () => new ConnectionFailure('the client read nothing of its answer for too long (--client-timeout)')
 
 /** Ends the client's connection as the failure says; without a hold on it, an error of the stream resets it. */
 async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {
@@ -115,7 +131,7 @@ export async function putNothing(failure: ConnectionFailure, connection: Connect
     await breakOff(failure, connection)
     return NEVER_SENT()
   } catch (error) {
-    return new Response(directStream(failing(error), connection))
+    return new Response(directStream(failing(error), { connection }))
   }
 }
 

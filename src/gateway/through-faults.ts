@@ -22,7 +22,7 @@ export async function respondThroughFaults(
   try {
     const reply = await withFaults(faults, answer, { about, applied: recording.steps.faults })
     const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
-    return await toResponse(await withEnd(headed, { end, signal }), connection)
+    return await toResponse(await withEnd(headed, { end, signal }), { connection })
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)

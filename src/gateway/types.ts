@@ -25,6 +25,8 @@ export interface GatewayParts {
   knowledge: KnowledgeDirectory
   runs: ScenarioRuns
   people: People
+  /** Longest that a client may read nothing of a stream, in ms. */
+  clientTimeout: number
   /** Takes notice of bugs. */
   report(error: unknown): void
   observers: Observers

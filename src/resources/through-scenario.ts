@@ -77,7 +77,7 @@ async function played(route: Route, input: RouteInput, { session, run, reads }: 
     applied,
   })
   const headers = { 'x-understudy-scenario': run.name, 'x-understudy-faults': applied.join(', ') }
-  return toResponse({ ...reply, headers: { ...reply.headers, ...headers } }, undefined)
+  return toResponse({ ...reply, headers: { ...reply.headers, ...headers } })
 }
 
 /** The real answer, an error too; one of a read is noted. */

@@ -68,6 +68,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
     runs: createRuns([]),
     people: { meet: async () => {} },
+    clientTimeout: 60_000,
     report: raise,
     observers: createObservers(raise),
   })
