@@ -12,6 +12,7 @@ import type { Spending } from './backends/forward/spending.ts'
 import { describeForwarding, virtualClockProblem } from './config/providers.ts'
 import { type Config, ConfigError } from './config.ts'
 import type { Backend } from './contract/backend.ts'
+import type { Observers } from './contract/observation.ts'
 import type { Operation } from './contract/operation.ts'
 import { allOperations } from './endpoints/index.ts'
 import { askThrough } from './gateway/ask.ts'
@@ -32,6 +33,8 @@ export interface Understudy {
   app: App
   sessions: Sessions
   runs: ScenarioRuns
+  /** Calls and sessions as they change. */
+  observers: Observers
   fixtures: number
   /** A line for each fixture that can never answer, and each rule that can never fire. */
   warnings: readonly string[]
@@ -125,6 +128,7 @@ export function createUnderstudy(
     app,
     sessions,
     runs,
+    observers,
     fixtures: fixtureAnswers.count,
     warnings: [...warnings, ...idle],
     mode,

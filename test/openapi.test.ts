@@ -72,6 +72,7 @@ test('every route that the server has is in it, and nothing else', () => {
       ...operations.map(({ path }) => `post ${path}`),
       ...ofResources,
       'get /_understudy/health',
+      'get /_understudy/live',
       'get /_understudy/scenario',
       'put /_understudy/scenario',
       'delete /_understudy/scenario',

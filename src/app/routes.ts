@@ -33,11 +33,13 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
   const { wake } = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
   for (const session of sessions.list()) wake(session)
-  const { guardrails, runs } = deps.gateway
+  const { guardrails, observers, runs } = deps.gateway
+  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
   const strays = createStrayLog(() => [...endpoints.map(({ path }) => path), ...routes.map(({ path }) => path)])
   const faulty = throughFaults({ runs, sessionOf })
+  const operations = () => allOperations().map(({ name }) => name)
   const routes = [
-    ...controlRoutes({ ...deps, sessionOf, runs, strays, operations: () => allOperations().map(({ name }) => name) }),
+    ...controlRoutes({ ...deps, sessionOf, sessionNameOf, observers, runs, strays, operations }),
     ...resourceRoutes({ callOf, wake, strict, sessionOf, guardrails, ask: deps.ask }).map(faulty),
   ]
   const publicPaths = [...routes.filter((route) => route.public).map(({ path }) => path), ...docPaths].map(pathRegex)

@@ -7,6 +7,7 @@ import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
 import { DEFAULT_SESSION } from '../sessions/sessions.ts'
 import { TraceError } from './errors.ts'
+import { followLive } from './follow-live.ts'
 
 /** Which traces are meant. */
 export interface TraceOptions {
@@ -28,6 +29,8 @@ export interface TraceOptions {
 export interface TraceSource {
   list(options: TraceOptions): Promise<TraceRecord[]>
   get(id: string): Promise<StoredTrace>
+  /** Traces as they are saved from now on; undefined where nobody says so, as in a file. */
+  follow(): AsyncIterable<TraceRecord> | undefined
 }
 
 /** As a session's name: every session. */
@@ -53,7 +56,8 @@ export function traceSource(options: TraceOptions): TraceSource {
         return ask(file)(argument)
       }
     }
-  return { list: orFile((from) => from.list), get: orFile((from) => from.get) }
+  const follow = () => (file ?? server).follow()
+  return { list: orFile((from) => from.list), get: orFile((from) => from.get), follow }
 }
 
 class Unreachable extends TraceError {}
@@ -92,6 +96,7 @@ function serverSource(options: TraceOptions): TraceSource {
       return ((await ask(`/_understudy/traces?${query}`)) as { data: TraceRecord[] }).data
     },
     get: async (id) => (await ask(`/_understudy/traces/${encodeURIComponent(id)}?all=${all}`)) as StoredTrace,
+    follow: () => followLive(options),
   }
 }
 
@@ -133,5 +138,6 @@ function fileSource(file: string, wanted: string | undefined): TraceSource {
       if (!trace) throw new TraceError(`there is no trace with the id ${JSON.stringify(id)} in ${file}`)
       return trace
     },
+    follow: () => undefined,
   }
 }

@@ -7,7 +7,7 @@ import { TraceError } from './errors.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
 import { drawingWidth, terminalWidth } from './terminal.ts'
 import { traceLine } from './trace-line.ts'
-import { ALL_SESSIONS, type TraceOptions, traceSource } from './trace-source.ts'
+import { ALL_SESSIONS, type TraceOptions, type TraceSource, traceSource } from './trace-source.ts'
 import { waterfall } from './waterfall.ts'
 
 interface Options extends TraceOptions {
@@ -64,24 +64,53 @@ export function traceCommand(): Command {
 async function tail(options: Options): Promise<void> {
   const from = traceSource(options)
   const sessions = options.session === ALL_SESSIONS || options.db !== undefined
-  const seen = new Set<string>()
-  const unseen = async (): Promise<TraceRecord[]> => {
+  // This says at once what is wrong with the options, and whether there is a server.
+  const known = await from.list({ ...options, limit: String(PAGE) })
+  const saved = from.follow()
+  for await (const record of saved ? meant(saved, options) : polled(from, known, options)) {
+    print(record, { ...options, sessions })
+  }
+}
+
+/** Those traces that the options narrow down to. */
+async function* meant(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
+  for await (const record of traces) if (isMeant(record, options)) yield record
+}
+
+/** Traces as they are found by looking again and again. */
+async function* polled(
+  from: TraceSource,
+  known: readonly TraceRecord[],
+  options: Options,
+): AsyncGenerator<TraceRecord> {
+  const seen = new Set(known.map(({ id }) => id))
+  for (;;) {
+    await realClock.sleep(TAIL_INTERVAL_MS)
     const fresh: TraceRecord[] = []
     for (let after: string | undefined; ; after = fresh.at(-1)?.id) {
       const page = (await from.list({ ...options, limit: String(PAGE), after })).filter(({ id }) => !seen.has(id))
       fresh.push(...page)
       for (const { id } of page) seen.add(id)
-      if (page.length < PAGE) return fresh
+      if (page.length < PAGE) break
     }
-  }
-  for (const { id } of await from.list({ ...options, limit: String(PAGE) })) seen.add(id)
-  for (;;) {
-    await realClock.sleep(TAIL_INTERVAL_MS)
-    for (const record of (await unseen()).reverse()) print(record, { ...options, sessions })
+    yield* fresh.reverse()
   }
 }
 const PAGE = 200
 const TAIL_INTERVAL_MS = 300
+
+/** Whether a trace is one of those that the options narrow down to. */
+function isMeant(record: TraceRecord, { model, status, thread, since, until }: Options): boolean {
+  const instant = (text: string) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text))
+  const started = Date.parse(record.started_at)
+  return (
+    (model === undefined || record.model === model) &&
+    (status === undefined || record.status === Number(status)) &&
+    (thread === undefined || record.thread?.id === thread) &&
+    (since === undefined || started >= instant(since)) &&
+    (until === undefined || started <= instant(until))
+  )
+}
 
 const colour = (format: Parameters<typeof styleText>[0], text: string) =>
   styleText(format, text, { stream: process.stdout })

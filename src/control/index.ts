@@ -2,6 +2,7 @@
 import type { Route } from '../contract/route.ts'
 import { fileRoute } from './files.ts'
 import { healthRoute } from './health.ts'
+import { liveRoute } from './live.ts'
 import { scenarioRoutes } from './scenario.ts'
 import { sessionRoutes } from './sessions.ts'
 import { traceRoutes } from './traces.ts'
@@ -14,5 +15,6 @@ export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   ...scenarioRoutes(deps),
   ...sessionRoutes(deps),
   ...verifyRoutes(deps),
+  liveRoute(deps),
   fileRoute(deps),
 ]

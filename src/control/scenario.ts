@@ -25,7 +25,7 @@ export const ScenarioBody = z
   .looseObject({ name: z.string() })
   .describe('A scenario as it would stand in a file, or `{"name": ...}` alone for a known one.')
 
-export function scenarioRoutes({ sessionOf, runs, operations }: ControlDeps): Route[] {
+export function scenarioRoutes({ sessionOf, runs, operations, observers }: ControlDeps): Route[] {
   const path = '/_understudy/scenario'
   const report = (session: Session): z.infer<typeof Report> => {
     const run = runs.current(session)
@@ -62,6 +62,7 @@ export function scenarioRoutes({ sessionOf, runs, operations }: ControlDeps): Ro
       handle({ request, body }) {
         const session = sessionOf(request)
         runs.start(session, chosenScenario(body, runs))
+        observers.notify({ type: 'session-changed', session: session.name, change: 'scenario' })
         return report(session)
       },
     }),
@@ -75,6 +76,7 @@ export function scenarioRoutes({ sessionOf, runs, operations }: ControlDeps): Ro
       handle({ request }) {
         const session = sessionOf(request)
         runs.stop(session)
+        observers.notify({ type: 'session-changed', session: session.name, change: 'scenario' })
         return report(session)
       },
     },

@@ -55,7 +55,7 @@ const path = '/_understudy/sessions'
 const tag = 'Emulator'
 
 export function sessionRoutes(deps: ControlDeps): Route[] {
-  const { sessions, runs, fixtures } = deps
+  const { sessions, runs, fixtures, observers } = deps
   const info = (session: Session): z.infer<typeof Info> => ({
     name: session.name,
     seed: session.seed,
@@ -107,6 +107,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       handle({ params: { name = '' } }) {
         sessions.delete(name)
         fixtures.give(name, [])
+        observers.notify({ type: 'session-changed', session: name, change: 'deleted' })
         return { sessions: [name] }
       },
     },
@@ -116,12 +117,13 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
 
 /** Reset and clock. */
 function changingRoutes(
-  { sessions, sessionOf, runs }: ControlDeps,
+  { sessions, sessionOf, runs, observers }: ControlDeps,
   info: (session: Session) => z.infer<typeof Info>,
 ): Route[] {
   const reset = async (session: Session) => {
     await session.reset()
     runs.restart(session)
+    observers.notify({ type: 'session-changed', session: session.name, change: 'reset' })
   }
   return [
     {
@@ -176,6 +178,7 @@ function changingRoutes(
         if (freeze) clock.freeze()
         if (resume) clock.resume()
         if (set !== undefined) clock.set(Date.parse(set))
+        observers.notify({ type: 'session-changed', session: name, change: 'clock' })
         return clockOf(session)
       },
     }),
@@ -191,7 +194,7 @@ function clockOf({ clock }: Session): z.infer<typeof Clock> {
 /** Makes a session whole, or not at all: what may be wrong is looked at first. */
 function createSession(
   { name, seed, clock, scenario: given, fixtures: values }: z.infer<typeof NewSession>,
-  { sessions, runs, fixtures }: ControlDeps,
+  { sessions, runs, fixtures, observers }: ControlDeps,
 ): Session {
   const own = fixtures.parse(values)
   const source = given === undefined ? undefined : chosenScenario(given, runs, 'scenario')
@@ -203,5 +206,6 @@ function createSession(
   const session = sessions.create(name, { seed, clock: clock ?? wanted })
   fixtures.give(name, own)
   if (source) runs.start(session, source)
+  observers.notify({ type: 'session-changed', session: name, change: 'created' })
   return session
 }

@@ -1,6 +1,7 @@
 // What the routes of the control API share.
 import type { Fixture } from '../backends/fixture/fixture.ts'
 import type { Spending } from '../backends/forward/spending.ts'
+import type { Observers } from '../contract/observation.ts'
 import type { StrayPath } from '../contract/verification.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
@@ -22,6 +23,10 @@ export interface ControlDeps {
   runs: ScenarioRuns
   /** The session that a request means. */
   sessionOf(request: Request): Session
+  /** Its name; no session is made by asking for it. */
+  sessionNameOf(request: Request): string
+  /** Calls and sessions as they change. */
+  observers: Observers
   fixtures: SessionFixtures
   /** Names of the router's operations. */
   operations(): readonly string[]

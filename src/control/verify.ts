@@ -3,14 +3,15 @@ import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { Verification } from '../contract/verification.ts'
-import { realClock } from '../lib/clock.ts'
+import type { TraceEvidence } from '../db/trace-store.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
 import { Expectation } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { verify } from '../verdict/verify.ts'
+import { watchCalls } from './call-watch.ts'
 import type { ControlDeps } from './types.ts'
 
 const LONGEST_WAIT_MS = 60_000
-const LOOK_EVERY_MS = 25
 
 const VerifyQuery = z.strictObject({
   wait: Duration.refine((ms) => ms <= LONGEST_WAIT_MS, { error: 'must be at most 60s' })
@@ -28,17 +29,21 @@ const VerifyBody = z.strictObject({
 })
 
 type Query = z.infer<typeof VerifyQuery>
+/** Calls after one by number. */
+interface CallList {
+  since(seq: number): Iterable<TraceEvidence>
+}
 
-export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays }: ControlDeps): Route[] {
-  const look = (session: Session, { ended }: Query, more: readonly Expectation[]) => {
+export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observers }: ControlDeps): Route[] {
+  const look = (session: Session, calls: CallList, { ended, more }: Query & { more: readonly Expectation[] }) => {
     const run = runs.current(session)
     return verify({
       session: session.name,
       run,
       runs: runs.played(session),
-      calls: [...session.traces.since(run?.calls ?? 0)],
+      calls: [...calls.since(run?.calls ?? 0)],
       begun: session.calls,
-      dropped: session.traces.dropped(),
+      dropped: session.traces.dropped(run?.calls ?? 0),
       strays: strays.of(session.name),
       fixtures: [...fixtures.given(session.name).map(({ name }) => name), ...fixtures.shared],
       expect: more,
@@ -46,12 +51,22 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays }: Cont
       strict,
     })
   }
-  const answer = async (session: Session, query: Query, more: readonly Expectation[]): Promise<Verification> => {
-    const end = realClock.now() + query.wait
-    for (;;) {
-      const report = look(session, query, more)
-      if ((report.ok && report.pending === 0) || realClock.now() >= end) return report
-      await realClock.sleep(LOOK_EVERY_MS)
+  const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
+    const session = sessionOf(request)
+    const wanted = { ...query, more }
+    if (query.wait === 0) return look(session, session.traces, wanted)
+    const { signal } = request
+    const watch = watchCalls(session, observers, signal)
+    try {
+      const end = monotonicMs() + query.wait
+      for (;;) {
+        const report = look(session, watch, wanted)
+        const left = end - monotonicMs()
+        if ((report.ok && report.pending === 0) || left <= 0 || signal.aborted) return report
+        await watch.next(left)
+      }
+    } finally {
+      watch.stop()
     }
   }
   const shared = {
@@ -68,7 +83,7 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays }: Cont
       summary: 'Verify',
       description:
         'What happened in the session since its scenario began, or at all when there is none, from its traces: counts, order, waits, rules, fixtures, what the client did wrong, and whether the expectations of the scenario are met. Ask when the client has come to its end: until then it may be about to ask again.',
-      handle: ({ request, query }) => answer(sessionOf(request), query, []),
+      handle: ({ request, query }) => answer(request, query, []),
     }),
     asRoute({
       ...shared,
@@ -77,7 +92,7 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays }: Cont
       description: 'The same with more expectations, as a scenario file holds them under `expect`.',
       body: VerifyBody,
       examples: { retried: { expect: [{ provider: 'openai', attempts: '2+' }] } },
-      handle: ({ request, query, body }) => answer(sessionOf(request), query, body.expect),
+      handle: ({ request, query, body }) => answer(request, query, body.expect),
     }),
   ]
 }

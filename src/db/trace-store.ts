@@ -43,6 +43,8 @@ export interface CallTimes {
 
 /** A trace with what it takes to tell how the client behaved. */
 export interface TraceEvidence {
+  /** The number of the call in its session. */
+  seq: number
   trace: TraceRecord
   /** Equal for equal requests of an operation. */
   request: string
@@ -52,8 +54,6 @@ export interface TraceEvidence {
   heard: CallTimes | null
   /** Null as well for one that was made before such notes were kept. */
   client: ClientNote | null
-  /** The number of the call. */
-  seq: number
 }
 
 /** A trace, and when its call came. */
@@ -76,10 +76,39 @@ export interface TraceStore {
   /** The calls after one by number, in the order in which they began. */
   since(seq: number): IterableIterator<TraceEvidence>
   count(): number
-  /** How many were removed since the start because there were newer ones. */
-  dropped(): number
+  /** The call of a number. */
+  bySeq(seq: number): TraceEvidence | undefined
+  /** How many were removed since the start because there were newer ones: all, or those of the calls after one by number. */
+  dropped(after?: number): number
   /** The highest call number stored, 0 when there is none. */
   lastSeq(): number
+}
+
+const EVIDENCE = {
+  seq: traces.seq,
+  record: traces.record,
+  request: traces.request,
+  arrived: traces.arrived,
+  left: traces.left,
+  client: traces.client,
+}
+interface EvidenceRow extends Pick<TraceTexts, 'request'> {
+  seq: number
+  record: string
+  arrived: number | null
+  left: number | null
+  client: string | null
+}
+function evidenceOf({ seq, record, request, arrived, left, client: note }: EvidenceRow): TraceEvidence {
+  const client: ClientNote | null = note === null ? null : JSON.parse(note)
+  return {
+    seq,
+    trace: JSON.parse(record),
+    request: client?.request ?? fingerprint(request),
+    question: () => client?.request ?? questionOf(request),
+    heard: arrived === null || left === null ? null : { arrived, left },
+    client,
+  }
 }
 
 /** Traces of a database: those of the newest `keep` calls, all when left out. */
@@ -116,6 +145,7 @@ export function traceStore(
     .where(lte(traces.seq, place('last')))
     .prepare()
   let dropped = 0
+  let lastDropped = 0
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   const sessionOf = sql<string>`json_extract(${traces.record}, '$.session')`
   const arrivals = ({
@@ -163,7 +193,9 @@ export function traceStore(
           ...stored,
         }
         insert.run(names.map((name) => row[name]))
-        if (seq > keep) dropped += drop.run({ last: seq - keep }).changes
+        if (seq <= keep) return
+        dropped += drop.run({ last: seq - keep }).changes
+        lastDropped = Math.max(lastDropped, seq - keep)
       }),
     list({ limit, ...filter }) {
       const found = arrivals({ ...filter, limit: limit + 1 }).map(({ trace }) => trace)
@@ -187,34 +219,15 @@ export function traceStore(
     },
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {
-      const rows = database
-        .select({
-          seq: traces.seq,
-          record: traces.record,
-          request: traces.request,
-          arrived: traces.arrived,
-          left: traces.left,
-          client: traces.client,
-        })
-        .from(traces)
-        .where(gt(traces.seq, seq))
-        .orderBy(asc(traces.seq))
-        .all()
-      for (const { seq, record, request, arrived, left, client: note } of rows) {
-        const heard = arrived === null || left === null ? null : { arrived, left }
-        const client: ClientNote | null = note === null ? null : JSON.parse(note)
-        yield {
-          trace: JSON.parse(record),
-          request: client?.request ?? fingerprint(request),
-          question: () => client?.request ?? questionOf(request),
-          heard,
-          client,
-          seq,
-        }
-      }
+      const rows = database.select(EVIDENCE).from(traces).where(gt(traces.seq, seq)).orderBy(asc(traces.seq)).all()
+      for (const row of rows) yield evidenceOf(row)
+    },
+    bySeq(seq) {
+      const row = database.select(EVIDENCE).from(traces).where(eq(traces.seq, seq)).get()
+      return row && evidenceOf(row)
     },
     count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,
-    dropped: () => dropped,
+    dropped: (after) => (after === undefined ? dropped : Math.max(0, lastDropped - after)),
     lastSeq: () =>
       database
         .select({ last: max(traces.seq) })

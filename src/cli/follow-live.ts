@@ -1,0 +1,34 @@
+// The traces of a running server as they are saved, from its stream of what happens.
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { serverAddress } from '../config.ts'
+import type { TraceSaved } from '../contract/observation.ts'
+import type { TraceRecord } from '../contract/trace.ts'
+import { TraceError } from './errors.ts'
+
+/** Whose traces are followed. */
+export interface FollowOptions {
+  url?: string
+  token?: string
+  /** Name of the session, `all` for every one. */
+  session?: string
+}
+
+/** Traces from now on; throws when there is no server, or it ends. */
+export async function* followLive(options: FollowOptions): AsyncGenerator<TraceRecord> {
+  const { url, token } = serverAddress(options)
+  const headers = new Headers({ authorization: `Bearer ${token}` })
+  const all = options.session === 'all'
+  if (options.session && !all) headers.set('x-understudy-session', options.session)
+  const response = await fetch(`${url}/_understudy/live${all ? '?sessions=all' : ''}`, { headers })
+  if (!response.ok || !response.body)
+    throw new TraceError(`${url} does not say what happens (status ${response.status})`)
+  const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
+  for await (const { event, data } of events) {
+    if (event === 'trace-saved') yield (JSON.parse(data) as TraceSaved).trace
+    if (event === 'dropped') {
+      const { count } = JSON.parse(data) as { count: number }
+      console.error(`understudy: ${count} events came faster than they could be read, and are missing here`)
+    }
+  }
+  throw new TraceError(`the server at ${url} has ended`)
+}

@@ -1,0 +1,60 @@
+// The calls of a session for somebody who waits: read once, then added to as they are saved, and never parsed again.
+import type { Observers } from '../contract/observation.ts'
+import type { TraceEvidence } from '../db/trace-store.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
+import { realClock } from '../lib/clock.ts'
+import type { Session } from '../sessions/sessions.ts'
+
+/** Calls as they come. */
+export interface CallWatch {
+  /** The calls after one by number, in the order in which they began. */
+  since(seq: number): TraceEvidence[]
+  /** Resolves when something has been saved or changed since it was last called, or the time (real, in ms) is up. */
+  next(ms: number): Promise<void>
+  stop(): void
+}
+
+/** Watches the calls of a session until it is stopped or the signal is aborted. */
+export function watchCalls(session: Session, observers: Observers, signal: AbortSignal): CallWatch {
+  let calls: Map<number, TraceEvidence> | undefined
+  let from = 0
+  const fresh = new Set<number>()
+  let changed = false
+  let wake: (() => void) | undefined
+  const leave = observers.add((observation) => {
+    if (observation.session !== session.name) return
+    if (observation.type === 'trace-saved') fresh.add(observation.seq)
+    // What was stored may be gone.
+    else if (observation.type === 'session-changed') calls = undefined
+    else return
+    changed = true
+    wake?.()
+  })
+  return {
+    since(seq) {
+      if (!calls || from !== seq) {
+        calls = new Map([...session.traces.since(seq)].map((call) => [call.seq, call]))
+        from = seq
+      }
+      for (const number of fresh) {
+        const call = number > seq && !calls.has(number) ? session.traces.bySeq(number) : undefined
+        if (call) calls.set(number, call)
+      }
+      fresh.clear()
+      return [...calls.values()].sort((one, other) => one.seq - other.seq)
+    },
+    async next(ms) {
+      const stopped = new AbortController()
+      const until = AbortSignal.any([signal, stopped.signal])
+      if (!changed) {
+        const woken = new Promise<void>((resolve) => (wake = resolve))
+        await Promise.race([woken, realClock.sleep(ms, until).catch(() => {})])
+        stopped.abort()
+      }
+      // Calls that were saved together are looked at together.
+      await nextTurn()
+      changed = false
+    },
+    stop: leave,
+  }
+}

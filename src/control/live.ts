@@ -1,0 +1,28 @@
+// GET /_understudy/live: what happens in sessions, as it happens.
+import { z } from 'zod'
+import { asRoute, type Route } from '../contract/route.ts'
+import { liveStream } from '../observers/live.ts'
+import type { ControlDeps } from './types.ts'
+
+const LiveQuery = z.strictObject({
+  sessions: z.literal('all', { error: "must be 'all', or left out" }).optional().describe("All, or the caller's own."),
+})
+
+export const liveRoute = ({ observers, sessionNameOf }: ControlDeps): Route =>
+  asRoute({
+    method: 'get',
+    path: '/_understudy/live',
+    tag: 'Emulator',
+    summary: 'Watch what happens',
+    description:
+      'Server-sent events, from `ready` on: `call-begun`, `attempt-ended`, `trace-saved` with the whole trace, and `session-changed`. `at` is in milliseconds of a clock that never jumps. What a client does not read in time is left out, and `dropped` says how much of it.',
+    query: LiveQuery,
+    response: z.unknown(),
+    contentType: 'text/event-stream',
+    errors: [400],
+    handle: ({ request, query }) => {
+      const session = query.sessions === 'all' ? undefined : sessionNameOf(request)
+      const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+      return new Response(liveStream(observers, { session, signal: request.signal }), { headers })
+    },
+  })

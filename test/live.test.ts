@@ -1,0 +1,160 @@
+// GET /_understudy/live: what happens in a session is told as it happens, to those who listen and at no cost to the others.
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createParser } from 'eventsource-parser'
+import type { Observation } from '../src/contract/observation.ts'
+import { createObservers } from '../src/observers/list.ts'
+import { liveStream } from '../src/observers/live.ts'
+import { createTestApp, type TestApp } from './support/app.ts'
+import { CHAT, user } from './support/chat.ts'
+import { errorOf } from './support/errors.ts'
+
+let app: TestApp
+const open: AbortController[] = []
+beforeEach(() => {
+  app = createTestApp()
+})
+afterEach(() => {
+  for (const client of open.splice(0)) client.abort()
+  app.close()
+})
+
+interface LiveEvent {
+  event?: string | undefined
+  data: Observation & { count: number }
+}
+
+/** Reads events of a body one by one. */
+function eventsIn(body: ReadableStream<Uint8Array> | null) {
+  const ready: LiveEvent[] = []
+  const parser = createParser({ onEvent: ({ event, data }) => ready.push({ event, data: JSON.parse(data) }) })
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  const next = async (): Promise<LiveEvent | undefined> => {
+    while (ready.length === 0) {
+      const { value, done } = (await reader?.read()) ?? { done: true }
+      if (done) return undefined
+      parser.feed(decoder.decode(value))
+    }
+    return ready.shift()
+  }
+  return { next, close: () => reader?.cancel() }
+}
+
+/** Listens; the first event, which says that it does, is read. */
+async function listen(path = '/_understudy/live') {
+  const client = new AbortController()
+  open.push(client)
+  const headers = { authorization: 'Bearer any' }
+  const response = await app.understudy.app.fetch(
+    new Request(`http://localhost${path}`, { headers, signal: client.signal }),
+  )
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+  const { next, close } = eventsIn(response.body as ReadableStream<Uint8Array>)
+  const first = await next()
+  expect(first?.event).toBe('ready')
+  return { next, close, client }
+}
+const call = (session = 'default', more: object = {}) =>
+  app.post(`/s/${session}${CHAT}`, { model: 'openai/gpt-4o', ...user('Hello!'), ...more })
+const observers = () => app.understudy.observers
+
+test('a call is told from its beginning to its trace, in order and with times that never go back', async () => {
+  const { next } = await listen()
+  const answer = await call()
+  const trace = await app.traceOf(answer)
+  const { request: _, rendered: __, answer: ___, ...record } = trace
+  const [begun, attempted, saved] = [await next(), await next(), await next()]
+  expect(begun).toMatchObject({
+    event: 'call-begun',
+    data: { session: 'default', trace: trace.id, operation: 'chat.completions', parent: null },
+  })
+  expect(attempted).toMatchObject({ event: 'attempt-ended', data: { trace: trace.id, attempt: record.attempts[0] } })
+  expect(saved).toMatchObject({ event: 'trace-saved', data: { seq: 1 } })
+  expect(saved?.data).toHaveProperty('trace', record)
+  const times = [begun, attempted, saved].map((one) => one?.data.at ?? 0)
+  expect(times).toEqual(times.toSorted((one, other) => one - other))
+})
+
+test('each listens to its own session, or to all', async () => {
+  const [own, all] = [await listen('/s/mine/_understudy/live'), await listen('/_understudy/live?sessions=all')]
+  await call('other')
+  await call('mine')
+  expect((await own.next())?.data.session).toBe('mine')
+  const sessions = []
+  for (let index = 0; index < 6; index++) sessions.push((await all.next())?.data.session)
+  expect(sessions).toEqual(['other', 'other', 'other', 'mine', 'mine', 'mine'])
+  expect(errorOf((await app.fetch('/_understudy/live?sessions=some')).text, 400).message).toContain("must be 'all'")
+})
+
+test('listening makes no session', async () => {
+  await listen('/s/nobody/_understudy/live')
+  expect(app.understudy.sessions.list().map(({ name }) => name)).toEqual(['default'])
+})
+
+test('changes of a session are told', async () => {
+  const { next } = await listen('/s/mine/_understudy/live')
+  const json = { 'content-type': 'application/json' }
+  const scenario = JSON.stringify({ name: 'black-hole' })
+  await app.post('/_understudy/sessions', { name: 'mine', clock: 'virtual' })
+  await app.post('/_understudy/sessions/mine/clock', { advance: '1m' })
+  await app.fetch('/s/mine/_understudy/scenario', { method: 'PUT', body: scenario, headers: json })
+  await app.post('/_understudy/sessions/mine/reset', '')
+  await app.fetch('/_understudy/sessions/mine', { method: 'DELETE' })
+  const changes = []
+  for (let index = 0; index < 5; index++) changes.push((await next())?.data)
+  expect(changes.map((data) => data?.type === 'session-changed' && data.change)).toEqual([
+    'created',
+    'clock',
+    'scenario',
+    'reset',
+    'deleted',
+  ])
+})
+
+describe('nobody is listened for', () => {
+  test('once the client has gone', async () => {
+    const { client } = await listen()
+    expect(observers().active).toBe(true)
+    client.abort()
+    expect(observers().active).toBe(false)
+  })
+  test('once the stream is left', async () => {
+    const { close } = await listen()
+    await close()
+    expect(observers().active).toBe(false)
+  })
+})
+
+test('what waits for a client that does not read is bounded, and what is left out is counted', async () => {
+  const list = createObservers((error) => {
+    throw error
+  })
+  const client = new AbortController()
+  open.push(client)
+  const stream = liveStream(list, { session: undefined, signal: client.signal })
+  const change = 'x'.repeat(100_000) as 'clock'
+  for (let index = 0; index < 100; index++) list.notify({ type: 'session-changed', session: 'default', change })
+  const { next } = eventsIn(stream)
+  const events = []
+  for (let one = await next(); one?.event !== undefined; one = await next()) {
+    events.push(one)
+    if (one.event === 'dropped') break
+  }
+  const shown = events.filter(({ event }) => event === 'session-changed').length
+  expect(shown).toBeLessThan(50)
+  expect(events.at(-1)?.data.count).toBe(100 - shown)
+})
+
+test('an observer that fails is reported, and harms neither the call nor the others', async () => {
+  const reported: unknown[] = []
+  app.close()
+  app = createTestApp({}, (error) => void reported.push(error))
+  const seen: string[] = []
+  observers().add(() => {
+    throw new Error('no')
+  })
+  observers().add(({ type }) => void seen.push(type))
+  expect((await call()).status).toBe(200)
+  expect(seen).toEqual(['call-begun', 'attempt-ended', 'trace-saved'])
+  expect(reported).toHaveLength(3)
+})

@@ -1,0 +1,100 @@
+// verify?wait: looks again when something has happened and not otherwise, stops with its client, and says what it cannot see.
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { Verification } from '../src/contract/verification.ts'
+import { createTestApp, type TestApp } from './support/app.ts'
+import { CHAT, user } from './support/chat.ts'
+
+let app: TestApp
+beforeEach(() => {
+  app = createTestApp()
+})
+afterEach(() => app.close())
+
+const call = (content = 'Hello!') => app.post(CHAT, { model: 'openai/gpt-4o', ...user(content) })
+const post = (wait: string, expect: object[], init: RequestInit = {}) =>
+  app.understudy.app.fetch(
+    new Request(`http://localhost/_understudy/verify?wait=${wait}`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+      body: JSON.stringify({ expect }),
+      ...init,
+    }),
+  )
+const reportOf = async (response: Promise<Response>) => (await (await response).json()) as Verification
+/** Counts how often all traces of the session are read. */
+function countReads() {
+  const session = app.understudy.sessions.get('default')
+  const { traces } = session
+  const reads = { all: 0, one: 0 }
+  const counting = {
+    ...traces,
+    since(seq: number) {
+      reads.all++
+      return traces.since(seq)
+    },
+    bySeq(seq: number) {
+      reads.one++
+      return traces.bySeq(seq)
+    },
+  }
+  Object.defineProperty(session, 'traces', { get: () => counting })
+  return reads
+}
+
+describe('while it waits', () => {
+  test('each trace is read once', async () => {
+    await call()
+    const reads = countReads()
+    const report = reportOf(post('30s', [{ calls: 4 }]))
+    while (!app.understudy.observers.active) await new Promise(setImmediate)
+    for (let index = 0; index < 3; index++) await call()
+    expect(await report).toMatchObject({ ok: true, calls: 4 })
+    expect(reads).toEqual({ all: 1, one: 3 })
+  })
+
+  test('a reset begins it anew', async () => {
+    await call('before')
+    const report = reportOf(post('30s', [{ calls: 2 }]))
+    while (!app.understudy.observers.active) await new Promise(setImmediate)
+    await app.post('/_understudy/reset', '')
+    await call('after')
+    await call('after')
+    expect(await report).toMatchObject({ ok: true, calls: 2 })
+  })
+})
+
+test('it stops with its client', async () => {
+  const client = new AbortController()
+  const report = reportOf(post('60s', [{ calls: 1 }], { signal: client.signal }))
+  while (!app.understudy.observers.active) await new Promise(setImmediate)
+  client.abort()
+  expect(await report).toMatchObject({ ok: false })
+  expect(Boolean(app.understudy.observers.active)).toBe(false)
+})
+
+test('calls whose traces are gone are said to be', async () => {
+  app.close()
+  app = createTestApp({ keep_traces: 2 })
+  for (let index = 0; index < 2; index++) await call()
+  expect(await reportOf(post('0s', []))).toMatchObject({ calls: 2, dropped: 0, notices: [] })
+  for (let index = 0; index < 3; index++) await call()
+  const { calls, dropped, notices } = await reportOf(post('0s', []))
+  expect({ calls, dropped }).toEqual({ calls: 2, dropped: 3 })
+  expect(notices.join()).toContain('the traces of 3 calls are gone')
+})
+
+test('a scenario that began after them has lost nothing', async () => {
+  app.close()
+  app = createTestApp({ keep_traces: 2 })
+  for (let index = 0; index < 4; index++) await call()
+  await app.fetch('/_understudy/scenario', {
+    method: 'PUT',
+    body: JSON.stringify({
+      name: 'calm',
+      rules: [{ name: 'no call', match: { model: 'none' }, fault: { type: 'delay', for: '1s' } }],
+    }),
+    headers: { 'content-type': 'application/json' },
+  })
+  await call()
+  expect(await reportOf(post('0s', []))).toMatchObject({ calls: 1, dropped: 0 })
+})
