@@ -1,0 +1,376 @@
+// What a verdict says of real clients over real connections: each misbehaviour is found, and no innocent look-alike is.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import OpenAI from 'openai'
+import { listen } from '../src/cli/listen.ts'
+import { readConfig } from '../src/config.ts'
+import type { Finding } from '../src/contract/finding.ts'
+import type { Verification } from '../src/contract/verification.ts'
+import { createUnderstudy } from '../src/deps.ts'
+
+// Some clients really wait, a second at most.
+setDefaultTimeout(60_000)
+
+let base = ''
+let stop = () => {}
+beforeAll(async () => {
+  const config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', port: 0, host: '127.0.0.1' }
+  const understudy = createUnderstudy(config, (error) => {
+    throw error
+  })
+  const servers = await listen(config, understudy)
+  base = `http://127.0.0.1:${servers[0]?.port}`
+  stop = () => {
+    for (const server of servers) server.stop(true)
+    understudy.sessions.close()
+  }
+})
+afterAll(() => stop())
+
+/** A client in a session of its own. */
+function clientOf(session: string) {
+  const headers = { authorization: `Bearer session:${session}`, 'content-type': 'application/json' }
+  const send = async (path: string, body: unknown, more: RequestInit = {}) => {
+    const response = await fetch(`${base}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      ...more,
+      headers: { ...headers, ...(more.headers as object) },
+    })
+    return { status: response.status, text: await response.text().catch(() => 'broken') }
+  }
+  const message = (content = 'hello', more: object = {}) => ({
+    model: 'openai/gpt-4o',
+    messages: [{ role: 'user', content }],
+    ...more,
+  })
+  const control = async (method: string, path: string, body?: unknown) => {
+    const answer = await fetch(`${base}/_understudy/${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return (await answer.json()) as unknown
+  }
+  return {
+    control,
+    message,
+    chat: (content?: string, more: object = {}, headers: Record<string, string> = {}, signal?: AbortSignal) =>
+      send('/v2/router/chat/completions', message(content, more), { headers, signal: signal ?? null }),
+    post: send,
+    /** Lets time pass, on the session's clock. */
+    wait: (ms: number) => control('POST', `sessions/${session}/clock`, { advance: ms }),
+    sdk: (maxRetries: number, path = '/v2/router') =>
+      new OpenAI({ baseURL: `${base}${path}`, apiKey: `session:${session}`, maxRetries }),
+  }
+}
+type Client = ReturnType<typeof clientOf>
+
+/** What every call hits until so many have. */
+const refuse = (fault: object, calls: string | number = '1+', more: object = {}) => ({
+  name: 'day',
+  rules: [{ name: 'bad', when: { calls }, fault: { type: 'http-error', ...fault } }],
+  ...more,
+})
+const cut = (calls: string | number = '1+') => ({
+  name: 'day',
+  rules: [{ name: 'bad', match: { stream: true }, when: { calls }, fault: { type: 'cut-stream', after_chunks: 2 } }],
+})
+const LIMIT = { status: 429, retry_after: '2s' }
+const quietly = (promise: Promise<unknown>) => promise.catch(() => {})
+const count = (retry: number) => ({ 'x-stainless-retry-count': String(retry) })
+
+interface Row {
+  name: string
+  scenario: object
+  act(client: Client): Promise<unknown>
+  /** What is asked for besides. */
+  query?: string
+}
+let number = 0
+async function judged({ scenario, act, query = '' }: Row): Promise<Verification> {
+  const client = clientOf(`client-${++number}`)
+  await client.control('PUT', 'scenario', scenario)
+  await act(client)
+  const look = async () => (await client.control('GET', `verify${query}`)) as Verification
+  // A client notices that a connection is reset before the trace of the call is written.
+  let report = await look()
+  while (report.pending > 0) report = await look()
+  return report
+}
+const inWords = (findings: readonly Finding[]) => findings.map(({ kind, severity }) => `${kind} ${severity}`)
+
+const guilty: (Row & { finds: string[]; says: RegExp })[] = [
+  {
+    name: 'one that takes no notice of Retry-After',
+    scenario: refuse(LIMIT, '1-2'),
+    act: async ({ chat }) => [await chat(), await chat(), await chat()],
+    finds: ['early-retry error'],
+    says: /called again after \d+ ms, though the answer had said to wait 2000 ms; 2 such calls/,
+  },
+  {
+    name: 'one that takes no notice, and says that it repeats',
+    scenario: refuse(LIMIT, 1, { accept: ['gave-up'] }),
+    act: async ({ chat }) => [await chat('hello', {}, count(0)), await chat('hello', {}, count(1))],
+    finds: ['early-retry error'],
+    says: /though the answer had said to wait 2000 ms$/,
+  },
+  {
+    name: 'one that calls 60 times without a pause',
+    scenario: refuse({ status: 503 }, '1+', { accept: ['gave-up'] }),
+    async act({ chat }) {
+      for (let turn = 0; turn < 60; turn++) await chat()
+    },
+    finds: ['storm error', 'gave-up error'],
+    says: /the same request 60 times in \d+ ms \([\d.]+ a second\), with pauses of \d+ ms that do not grow/,
+  },
+  {
+    name: 'one that gives up at once',
+    scenario: refuse({ status: 503 }, 1),
+    act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
+    finds: ['gave-up error'],
+    says: /never got an answer: tried once, the last one ended with status 503/,
+  },
+  {
+    name: 'one that says nothing of a cut stream and ends well',
+    scenario: cut(),
+    query: '?ended=well',
+    act: ({ chat }) => chat('hello', { stream: true }),
+    finds: ['swallowed error'],
+    says: /a stream broke off \(disconnected\) after a part of the answer/,
+  },
+  {
+    name: 'one that says nothing of a cut stream, as far as anybody knows',
+    scenario: cut(),
+    act: ({ chat }) => chat('hello', { stream: true }),
+    finds: ['swallowed warning'],
+    says: /right only if the client has told somebody/,
+  },
+  {
+    name: 'one that repeats a 401',
+    scenario: refuse({ status: 401 }),
+    async act({ chat }) {
+      for (let turn = 0; turn < 3; turn++) await chat('hello', {}, count(turn))
+    },
+    finds: ['ignored-status error'],
+    says: /status 401 says that the request is wrong, but it was repeated 2 times/,
+  },
+  {
+    name: 'one that repeats a 400 by a timer',
+    scenario: refuse({ status: 400 }),
+    async act({ chat, wait }) {
+      for (let turn = 0; turn < 5; turn++) {
+        await chat()
+        await wait(10_000)
+      }
+    },
+    finds: ['ignored-status warning'],
+    says: /made again, as by a timer, 4 times/,
+  },
+  {
+    name: 'one whose retries multiply those of the gateway',
+    scenario: refuse({ status: 503 }, '1-9', { max_attempts: 6 }),
+    async act({ chat, wait }) {
+      for (const pause of [5_000, 0]) {
+        await chat('hello', { retry: { count: 4, on_codes: [503] } })
+        await wait(pause)
+      }
+    },
+    finds: ['amplification error'],
+    says: /one request became 10 attempts in 2 calls, more than 6/,
+  },
+  {
+    name: 'one that asks again while the first call goes on',
+    scenario: { name: 'day', rules: [{ name: 'slow', when: { calls: 1 }, fault: { type: 'delay', for: '1m' } }] },
+    async act({ chat, control, wait }) {
+      const session = `sessions/client-${number}/clock`
+      await control('POST', session, { freeze: true })
+      const first = chat('hello', {}, count(0))
+      while (((await control('POST', session, { advance: 0 })) as { waiting: number }).waiting === 0);
+      const second = chat('hello', {}, count(1))
+      await second
+      await wait(60_000)
+      await first
+    },
+    finds: ['not-cancelled error'],
+    says: /repeated once while the one before went on; that was never cancelled and ran \d+ ms longer/,
+  },
+  {
+    name: 'one with a wrong base URL',
+    scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
+    act: ({ sdk, message }) => quietly(sdk(2, '/v1').chat.completions.create(message() as never)),
+    finds: ['wrong-address error'],
+    says: /POST \/v1\/chat\/completions was called once, but there is no such path: did you mean \/v2\/router\/chat\/completions\?/,
+  },
+]
+
+describe('found is', () => {
+  test.each(guilty)('$name', async ({ finds, says, ...row }) => {
+    const { findings, ok } = await judged(row)
+    expect(inWords(findings)).toEqual(finds)
+    const [first] = findings
+    expect(first?.message).toMatch(says)
+    expect(ok).toBe(!findings.some(({ severity, accepted }) => severity === 'error' && !accepted))
+    // Evidence: what has a trace names it.
+    if (first?.kind !== 'wrong-address') expect(first?.traces.length).toBeGreaterThan(0)
+    expect(first?.at).toBeString()
+  })
+})
+
+const atOnce = (calls: number, act: () => Promise<unknown>) => Promise.all(Array.from({ length: calls }, act))
+const innocent: Row[] = [
+  ...[6, 12].map((calls) => ({
+    name: `${calls} equal prompts at once, each with the retries of its SDK`,
+    scenario: refuse({ status: 429, retry_after: '1s' }, `1-${calls}`),
+    act: ({ sdk, message }: Client) => {
+      const openai = sdk(3)
+      return atOnce(calls, () => openai.chat.completions.create(message() as never))
+    },
+  })),
+  {
+    name: '12 equal prompts at once without any mark, each of which waits as it is told',
+    scenario: refuse(LIMIT, '1-12'),
+    async act({ chat, wait }) {
+      await atOnce(12, chat)
+      await wait(2000)
+      await atOnce(12, chat)
+    },
+  },
+  {
+    name: 'an SDK in a short run of 503',
+    scenario: refuse({ status: 503 }, '1-2'),
+    act: ({ sdk, message }) => sdk(2).chat.completions.create(message() as never),
+  },
+  {
+    name: 'a program of its own retries above an SDK without any',
+    scenario: refuse({ status: 503 }, '1-2'),
+    async act({ chat, wait }) {
+      for (const pause of [500, 1000, 0]) {
+        await chat('hello', {}, count(0))
+        await wait(pause)
+      }
+    },
+  },
+  {
+    name: 'separate calls that are refused for good',
+    scenario: refuse({ status: 401 }),
+    async act({ chat }) {
+      for (let turn = 0; turn < 8; turn++) await chat()
+    },
+  },
+  {
+    name: 'a program that turns to another model by itself',
+    scenario: refuse({ status: 503 }, 1),
+    act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
+  },
+  {
+    name: 'a cut stream that is asked for again',
+    scenario: cut(1),
+    act: async ({ chat }) => [await chat('hello', { stream: true }), await chat('hello', { stream: true })],
+  },
+  {
+    name: 'a cut stream of which the client complains',
+    scenario: cut(),
+    query: '?ended=badly',
+    act: ({ chat }) => chat('hello', { stream: true }),
+  },
+  {
+    name: 'a refusal that the scenario means',
+    scenario: refuse({ status: 503 }, '1+', { accept: ['gave-up'] }),
+    act: ({ chat }) => chat(),
+  },
+  {
+    name: 'a refusal that says itself that it must not be repeated',
+    scenario: refuse({ status: 429, headers: { 'x-should-retry': 'false' } }),
+    act: ({ sdk, message }) => quietly(sdk(2).chat.completions.create(message() as never)),
+  },
+  {
+    name: 'a client that waits for a date of a clock that is not its own',
+    scenario: refuse({ status: 429, retry_after: '20s', retry_after_form: 'date' }, 1),
+    async act({ chat, wait }) {
+      await chat()
+      await wait(1000)
+      await chat()
+    },
+  },
+  {
+    name: 'a call that its user stops',
+    scenario: { name: 'day', rules: [{ name: 'slow', fault: { type: 'delay', for: '1m' } }] },
+    async act({ chat, control }) {
+      const session = `sessions/client-${number}/clock`
+      await control('POST', session, { freeze: true })
+      const gone = new AbortController()
+      const call = quietly(chat('hello', {}, {}, gone.signal))
+      while (((await control('POST', session, { advance: 0 })) as { waiting: number }).waiting === 0);
+      gone.abort()
+      await call
+    },
+    query: '?wait=5s',
+  },
+  {
+    name: 'a browser that wants an icon, and a tool that looks whether somebody is there',
+    scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
+    act: async ({ chat, post }) => [
+      await chat(),
+      await post('/favicon.ico', undefined, { method: 'GET', body: null }),
+      await post('/', undefined, { method: 'HEAD', body: null }),
+    ],
+  },
+]
+
+describe('nothing is found of', () => {
+  test.each(innocent)('$name', async (row) => {
+    const { findings, ok, calls } = await judged(row)
+    expect(findings.filter(({ accepted }) => !accepted)).toEqual([])
+    expect({ ok, some: calls > 0 }).toEqual({ ok: true, some: true })
+  })
+})
+
+describe('a verdict says loudly', () => {
+  test('that no call came, and that a fault never fired', async () => {
+    const { notices, ok } = await judged({ name: '', scenario: refuse({ status: 503 }), act: async () => {} })
+    expect(notices).toEqual([
+      'no call came, so there is nothing to judge: was the address of this server used?',
+      'the fault of the rule "bad" never fired: no attempt was like its match',
+    ])
+    expect(ok).toBe(true)
+  })
+
+  test('that calls still run, and judges nobody for giving up meanwhile', async () => {
+    const client = clientOf('running')
+    const rules = [
+      { name: 'down', when: { calls: 1 }, fault: { type: 'http-error', status: 503 } },
+      { name: 'slow', when: { calls: 2 }, fault: { type: 'delay', for: '1m' } },
+    ]
+    await client.control('PUT', 'scenario', { name: 'day', rules })
+    await client.control('POST', 'sessions/running/clock', { freeze: true })
+    await client.chat('one')
+    const second = client.chat('two')
+    while (
+      ((await client.control('POST', 'sessions/running/clock', { advance: 0 })) as { waiting: number }).waiting === 0
+    );
+    const during = (await client.control('GET', 'verify')) as Verification
+    expect(during).toMatchObject({ pending: 1, findings: [], ok: true })
+    expect(during.notices).toContain('1 call is still under way: whether anybody gave up is not judged yet')
+    await client.wait(60_000)
+    await second
+    expect(inWords(((await client.control('GET', 'verify?wait=5s')) as Verification).findings)).toEqual([
+      'gave-up error',
+    ])
+  })
+
+  test('in health and in the list of traces, which paths were called that there are not', async () => {
+    const client = clientOf('lost')
+    const before = (await client.control('GET', 'health')) as { counts: { stray_calls: number } }
+    const { status, text } = await client.post('/v2/chat/completions', client.message())
+    expect(status).toBe(404)
+    expect(text).toContain('there is no path /v2/chat/completions: did you mean /v2/router/chat/completions?')
+    const after = (await client.control('GET', 'health')) as { counts: { stray_calls: number } }
+    expect(after.counts.stray_calls - before.counts.stray_calls).toBe(1)
+    const { data } = (await client.control('GET', 'traces')) as { data: object[] }
+    expect(data).toMatchObject([{ operation: 'none', name: 'POST /v2/chat/completions', status: 404 }])
+    expect((await client.control('GET', 'verify')) as Verification).toMatchObject({
+      calls: 0,
+      strays: [{ method: 'POST', path: '/v2/chat/completions', count: 1, likely: '/v2/router/chat/completions' }],
+    })
+  })
+})
