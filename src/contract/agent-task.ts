@@ -1,0 +1,131 @@
+// Agent tasks in the form of A2A: messages of parts, and the state of one run (the specification, "Agent task (A2A)").
+import { z } from 'zod'
+import { Identity, TemplateEngine, Thread } from './shared.ts'
+import { Ulid } from './workspace.ts'
+
+/** The states of a task; the last three exist in A2A and are never reached by ours. */
+export const TASK_STATES = [
+  'submitted',
+  'working',
+  'input-required',
+  'completed',
+  'failed',
+  'canceled',
+  'rejected',
+  'auth-required',
+] as const
+export type TaskState = (typeof TASK_STATES)[number]
+/** The states in which nothing of a task runs, so that a message may continue it. */
+export const INACTIVE_STATES: readonly TaskState[] = ['input-required', 'completed', 'failed', 'canceled', 'rejected']
+
+const TextPart = z.looseObject({ kind: z.literal('text'), text: z.string() })
+const FilePart = z.looseObject({
+  kind: z.literal('file'),
+  file: z
+    .looseObject({
+      bytes: z.string().optional().describe('Base64.'),
+      uri: z.string().optional(),
+      mimeType: z.string().optional(),
+      name: z.string().optional(),
+    })
+    .refine((file) => (file.bytes === undefined) !== (file.uri === undefined), {
+      error: "must have exactly one of 'bytes' and 'uri'",
+    }),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+const ToolResultPart = z.looseObject({
+  kind: z.literal('tool_result'),
+  tool_call_id: z.string().min(1),
+  result: z.unknown().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+const ErrorPart = z.looseObject({ kind: z.literal('error'), error: z.string(), code: z.string().optional() })
+const DataPart = z.looseObject({ kind: z.literal('data'), data: z.unknown() })
+const ToolCallPart = z.looseObject({
+  kind: z.literal('tool_call'),
+  tool_name: z.string(),
+  tool_call_id: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  thought_signature: z.string().optional(),
+})
+/** A part that a client sends. */
+export const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
+export type RequestPart = z.infer<typeof RequestPart>
+/** A part of an answer. */
+export const MessagePart = z.discriminatedUnion('kind', [
+  TextPart,
+  FilePart,
+  ToolResultPart,
+  ErrorPart,
+  DataPart,
+  ToolCallPart,
+])
+export type TaskPart = z.infer<typeof MessagePart>
+
+/** A message that a client sends: of a user, or the results of tools. */
+export const RequestMessage = z
+  .looseObject({
+    kind: z.literal('message').optional(),
+    messageId: z.string().min(1).max(255).optional().describe('Made when left out.'),
+    role: z.enum(['user', 'tool']),
+    parts: z.array(RequestPart).min(1),
+  })
+  .superRefine(({ role, parts }, context) => {
+    for (const [index, { kind }] of parts.entries()) {
+      const wrong = role === 'tool' ? kind !== 'tool_result' : kind === 'tool_result'
+      if (!wrong) continue
+      const message =
+        role === 'tool'
+          ? "must be 'tool_result' in a message of role 'tool'"
+          : "must not be 'tool_result': use role 'tool'"
+      context.addIssue({ code: 'custom', path: ['parts', index, 'kind'], message })
+    }
+  })
+export type RequestMessage = z.infer<typeof RequestMessage>
+
+/** What submits a task, or continues one. */
+export const TaskBody = z.object({
+  message: RequestMessage,
+  task_id: z.string().min(1).optional().describe('Continues this task, which must be inactive.'),
+  variables: z.record(z.string(), z.unknown()).optional(),
+  identity: Identity.optional(),
+  contact: Identity.optional().meta({ deprecated: true }),
+  thread: Thread.optional(),
+  memory: z.looseObject({ entity_id: z.string().min(1) }).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  engine: TemplateEngine.optional(),
+  configuration: z
+    .looseObject({ blocking: z.boolean().default(false) })
+    .optional()
+    .describe('`blocking` waits for the end of the turn and answers with the messages.'),
+})
+export type TaskBody = z.infer<typeof TaskBody>
+
+/** A message as it is answered. */
+export const TaskMessage = z.object({
+  kind: z.literal('message'),
+  messageId: z.string(),
+  role: z.enum(['user', 'agent', 'tool', 'system']),
+  parts: z.array(MessagePart),
+  taskId: z.string().optional(),
+  contextId: z.string().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+export type TaskMessage = z.infer<typeof TaskMessage>
+
+/** A task as it is answered. */
+export const AgentTask = z.object({
+  id: Ulid,
+  contextId: z.string(),
+  kind: z.literal('task'),
+  status: z.object({
+    state: z.enum(TASK_STATES),
+    timestamp: z.string(),
+    message: TaskMessage.pick({ kind: true, messageId: true, role: true, parts: true }).optional(),
+  }),
+  messages: z.array(TaskMessage).optional().describe('Only when it was waited for.'),
+  metadata: z
+    .looseObject({ workspace_id: z.string(), trace_id: z.string() })
+    .describe('What feedback and tracking refer to.'),
+})
+export type AgentTask = z.infer<typeof AgentTask>

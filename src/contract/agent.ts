@@ -1,0 +1,218 @@
+// Agents as they are made, changed and answered (the specification, "Agent" and "Create an agent").
+import { z } from 'zod'
+import { KnowledgeBases, ModelId, Retry, TemplateEngine } from './shared.ts'
+import { Path, prefixedForm, Ulid, Uuid } from './workspace.ts'
+
+/** A key that begins with a letter, in parts of letters and digits. */
+export const AgentKey = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[A-Za-z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*$/, {
+    error: "must begin with a letter and be letters and digits, with '.', '_' and '-' only between them",
+  })
+
+/** Ids of the entries of an agent's `settings.tools`. */
+export const agentToolId = prefixedForm('tool')
+
+const Parameters = z
+  .looseObject({})
+  .describe('What is sent to the model beside the conversation, with the meanings that it has in chat completions.')
+const ModelObject = z.looseObject({
+  id: ModelId,
+  integration_id: z.string().nullish(),
+  parameters: Parameters.optional(),
+  retry: Retry.optional(),
+})
+const ModelChoice = z.union([ModelId, ModelObject])
+
+/** The tools that are there without being made: what they do is in `src/agents/tools`. */
+export const BUILT_IN_TOOLS = [
+  'google_search',
+  'web_scraper',
+  'call_sub_agent',
+  'retrieve_agents',
+  'query_memory_store',
+  'write_memory_store',
+  'retrieve_memory_stores',
+  'delete_memory_document',
+  'retrieve_knowledge_bases',
+  'query_knowledge_base',
+  'current_date',
+] as const
+/** The tools of the workspace that an agent may refer to. */
+export const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as const
+
+const approval = { requires_approval: z.boolean().optional() }
+const AgentToolBody = z
+  .looseObject({
+    type: z.string().min(1),
+    key: z.string().min(1).optional(),
+    id: z.string().min(1).optional(),
+    tool_id: z.string().min(1).optional(),
+    ...approval,
+  })
+  .superRefine((tool, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    const known: readonly string[] = [...BUILT_IN_TOOLS, ...REFERRED_TOOLS]
+    if (!known.includes(tool.type) && !/^[a-z]+:[a-z_]+$/.test(tool.type))
+      refuse('type', `must be one of ${known.join(', ')}, or a tool of a provider such as 'openai:web_search'`)
+    if ((REFERRED_TOOLS as readonly string[]).includes(tool.type) && tool.key === undefined && tool.id === undefined)
+      refuse('key', `is required when 'type' is '${tool.type}', or 'id': the tool of the workspace that is meant`)
+    if (tool.type === 'mcp' && tool.tool_id === undefined)
+      refuse('tool_id', "is required when 'type' is 'mcp': the one of the server's tools")
+  })
+const Check = z.looseObject({
+  id: z.string().min(1),
+  execute_on: z.enum(['input', 'output']),
+  sample_rate: z.number().min(1).max(100).default(50).describe('Percent of the iterations that it looks at.'),
+})
+const settings = {
+  max_iterations: z.int().min(1).max(1000).default(100).describe('Model calls of one turn.'),
+  max_execution_time: z.number().min(1).default(600).describe("Seconds of one turn, on the session's clock."),
+  max_cost: z.number().min(0).default(0).describe('USD of one turn; 0 is without a limit.'),
+  tool_approval_required: z
+    .enum(['all', 'respect_tool', 'none'])
+    .default('respect_tool')
+    .describe('Which tool calls wait until somebody approves them.'),
+}
+const SettingsBody = z.looseObject({
+  ...settings,
+  tools: z.array(AgentToolBody).default([]),
+  evaluators: z.array(Check).default([]),
+  guardrails: z.array(Check).default([]),
+})
+const TeamMember = z.looseObject({
+  key: z.string().min(1),
+  role: z.string().optional().describe('What the orchestrator is told of it.'),
+})
+const fields = {
+  key: AgentKey.describe('Unique in the workspace.'),
+  role: z.string().min(1),
+  description: z.string().min(1),
+  instructions: z.string(),
+  path: Path,
+  display_name: z.string().max(255).optional(),
+  system_prompt: z.string().min(1).nullish().describe('A usual one when left out.'),
+  memory_stores: z.array(z.string().min(1)).describe('Memory stores by key or id.'),
+  knowledge_bases: KnowledgeBases.describe('Knowledge bases that its tools may search.'),
+  team_of_agents: z.array(TeamMember).describe('Agents that it may hand tasks to.'),
+  variables: z
+    .record(z.string(), z.unknown())
+    .describe('Values of the variables; those of the instructions are added.'),
+  source: z.enum(['internal', 'external', 'experiment']).optional(),
+  engine: TemplateEngine,
+}
+const model = {
+  model: ModelChoice.describe('A model that supports tools: its id, or an object with its parameters and retries.'),
+  fallback_models: z.array(ModelChoice).nullish().describe('Tried in order when the model fails.'),
+}
+const HEADERS = 20
+const A2a = z
+  .looseObject({
+    agent_url: z.url(),
+    card_url: z.url().optional(),
+    headers: z
+      .record(z.string(), z.looseObject({ value: z.string(), encrypted: z.boolean().default(false) }))
+      .refine((headers) => Object.keys(headers).length <= HEADERS, { error: `must have at most ${HEADERS} headers` })
+      .optional(),
+    cached_card: z.unknown().optional(),
+  })
+  .transform((a2a) => ({ ...a2a, card_url: a2a.card_url ?? `${a2a.agent_url.replace(/\/$/, '')}/card` }))
+const kind = {
+  type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is an agent somewhere else: kept, not run.'),
+  a2a: A2a.optional(),
+}
+
+/** What makes an agent. */
+export const AgentBody = z
+  .object({
+    ...fields,
+    ...model,
+    ...kind,
+    skills: z.array(z.string()).nullish(),
+    memory_stores: fields.memory_stores.default([]),
+    knowledge_bases: fields.knowledge_bases.default([]),
+    team_of_agents: fields.team_of_agents.default([]),
+    variables: fields.variables.default({}),
+    engine: fields.engine.default('text'),
+    settings: SettingsBody,
+  })
+  .superRefine((agent, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    if (agent.type === 'a2a' && !agent.a2a) refuse('a2a', "is required when 'type' is 'a2a'")
+    if (agent.type === 'internal' && agent.a2a) refuse('a2a', "is only for agents of 'type' 'a2a'")
+    const tools = agent.settings.tools.map(({ type }) => type)
+    const team = tools.filter((type) => type === 'retrieve_agents' || type === 'call_sub_agent')
+    if (agent.team_of_agents.length > 0 && new Set(team).size < 2)
+      refuse('settings.tools', "must have 'retrieve_agents' and 'call_sub_agent' when there is a team")
+  })
+export type AgentBody = z.infer<typeof AgentBody>
+
+/** What changes one: any of the fields. */
+export const AgentPatch = z
+  .object({
+    ...fields,
+    ...model,
+    skills: z.array(z.string()).nullish(),
+    settings: z
+      .looseObject({
+        max_iterations: settings.max_iterations.unwrap(),
+        max_execution_time: settings.max_execution_time.unwrap(),
+        max_cost: settings.max_cost.unwrap(),
+        tool_approval_required: settings.tool_approval_required.unwrap(),
+        tools: z.array(AgentToolBody),
+        evaluators: z.array(Check),
+        guardrails: z.array(Check),
+      })
+      .partial(),
+  })
+  .partial()
+
+/** A tool of an agent as it is answered: an entry of its own, whatever the request looked like. */
+export const AgentTool = z.object({
+  id: z.string(),
+  action_type: z.string().describe('What kind of tool it is, as `type` in the request.'),
+  key: z.string().optional(),
+  display_name: z.string().optional(),
+  description: z.string().optional(),
+  requires_approval: z.boolean().default(false),
+  tool_id: z.string().optional(),
+  timeout: z.int().min(1).max(600).default(120).describe('Seconds.'),
+})
+export type AgentTool = z.infer<typeof AgentTool>
+
+/** An agent as it is answered. */
+export const Agent = z.object({
+  _id: Ulid,
+  ...fields,
+  display_name: z.string().optional(),
+  project_id: Uuid,
+  status: z.enum(['live', 'draft', 'pending', 'published']).describe('`live` is the latest version.'),
+  skills: z.array(z.string()),
+  model: z.object({
+    id: z.string(),
+    integration_id: z.string().nullish(),
+    parameters: Parameters.optional(),
+    retry: Retry.optional(),
+    fallback_models: z.array(z.string()).nullish(),
+  }),
+  version: z
+    .string()
+    .describe('Semantic version of the manifest.')
+    .meta({ examples: ['1.0.0'] }),
+  metrics: z.object({ total_cost: z.number() }),
+  type: z.enum(['internal', 'a2a']),
+  a2a: z.looseObject({}).optional().describe('Only of agents of type `a2a`.'),
+  settings: z.object({
+    ...settings,
+    tools: z.array(AgentTool),
+    evaluators: z.array(Check),
+    guardrails: z.array(Check),
+  }),
+  created_by_id: Uuid.nullish(),
+  updated_by_id: Uuid.nullish(),
+  created: z.string(),
+  updated: z.string(),
+})
+export type Agent = z.infer<typeof Agent>
