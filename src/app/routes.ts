@@ -101,7 +101,10 @@ function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
     const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
     const body = route.body && parseRequest(route.body, await bodyOf(request, route, limits))
     const answer = await route.handle({ request, params, query, body })
-    return answer instanceof Response ? answer : Response.json(answer)
+    if (answer instanceof Response) return answer
+    return route.status === 204
+      ? new Response(null, { status: 204 })
+      : Response.json(answer, { status: route.status ?? 200 })
   }
   elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
 }

@@ -52,7 +52,7 @@ const ToolCallPart = z.looseObject({
 export const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
 export type RequestPart = z.infer<typeof RequestPart>
 /** A part of an answer. */
-export const MessagePart = z.discriminatedUnion('kind', [
+export const TaskMessagePart = z.discriminatedUnion('kind', [
   TextPart,
   FilePart,
   ToolResultPart,
@@ -60,7 +60,7 @@ export const MessagePart = z.discriminatedUnion('kind', [
   DataPart,
   ToolCallPart,
 ])
-export type TaskPart = z.infer<typeof MessagePart>
+export type TaskPart = z.infer<typeof TaskMessagePart>
 
 /** A message that a client sends: of a user, or the results of tools. */
 export const RequestMessage = z
@@ -106,7 +106,7 @@ export const TaskMessage = z.object({
   kind: z.literal('message'),
   messageId: z.string(),
   role: z.enum(['user', 'agent', 'tool', 'system']),
-  parts: z.array(MessagePart),
+  parts: z.array(TaskMessagePart),
   taskId: z.string().optional(),
   contextId: z.string().optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),

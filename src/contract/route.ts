@@ -30,6 +30,8 @@ export interface Route<Query = unknown, Body = unknown> {
   /** Unique name in the OpenAPI document; made of method and path when left out. */
   operationId?: string
   response: z.ZodType
+  /** Status of a good answer, 200 when left out; the answer to 204 has no body. */
+  status?: 201 | 204
   /** Type of an answer that is not JSON. */
   contentType?: string
   /** Statuses of the errors it may answer with, besides those that every path may. */

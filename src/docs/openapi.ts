@@ -231,10 +231,12 @@ function routeObject(route: Route): Json {
       },
     }),
     responses: {
-      200: {
-        description: 'The answer.',
+      [route.status ?? 200]: {
+        description: route.status === 204 ? 'Done.' : 'The answer.',
         headers: COMMON,
-        content: { [route.contentType ?? 'application/json']: { schema: jsonSchema(route.response, 'output') } },
+        ...(route.status !== 204 && {
+          content: { [route.contentType ?? 'application/json']: { schema: jsonSchema(route.response, 'output') } },
+        }),
       },
       ...errorResponses([...(open ? [] : [401]), 403, ...(route.body ? [408] : []), ...(route.errors ?? [])].sort()),
     },

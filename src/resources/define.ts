@@ -64,6 +64,12 @@ export interface Resource {
   readonly key?: string
   /** Whether creating one whose key is known already changes that one instead of being refused. */
   readonly upsert?: boolean
+  /** Whether paths may name a record by its key instead of its id. */
+  readonly named?: boolean
+  /** Status of the answer to `create`, 200 when left out. */
+  readonly createdStatus?: 201
+  /** Status of the answer to `delete`, 200 with the id when left out. */
+  readonly deletedStatus?: 204
   /** Records in a page when the query does not say; all of them when null. */
   readonly pageSize?: number | null
   readonly limitDescription?: string
@@ -75,6 +81,8 @@ export interface Resource {
   fill?(input: Fields, work: Transaction, at: RecordContext): Fields
   /** Last touches to a record that is going to be stored, changed or new. */
   stamp?(body: Fields, work: Transaction, at: RecordContext): Fields
+  /** The record as a client would write it now, from what was stored and an update; field by field when left out. */
+  merge?(before: Fields, patch: Fields): Fields
   /** What else follows from a change. */
   changed?(work: Transaction, change: RecordChange): void
   /** Refuses to delete. */
@@ -110,4 +118,17 @@ export function recordOf(
   const found = records.get(resource.kind, caller.workspace, id)
   if (!found) throw notFound(resource, id, param)
   return found
+}
+
+/** The record that a path means inside a parent, by its id or, where the resource allows it, by its key; 404 when there is none. */
+export function recordIn(
+  resource: Resource,
+  { records, caller }: Pick<Transaction, 'records' | 'caller'>,
+  { parent, name, param = resource.param }: { parent: string; name: string; param?: string },
+): Fields {
+  const keyed = resource.named ? records.byKey(resource.kind, caller.workspace, parent, name) : undefined
+  if (keyed) return keyed
+  const found = records.get(resource.kind, caller.workspace, name)
+  if (found?.parent !== parent) throw notFound(resource, name, param)
+  return found.body
 }

@@ -11,6 +11,7 @@ import { type EventHandler, events } from './events.ts'
 import { feedback, feedbackHandlers, feedbackRoutes } from './feedback.ts'
 import { fileRoutes, files } from './files.ts'
 import { chunks, datasources, knowledgeBases } from './knowledge.ts'
+import { memories, memoryDocuments, memoryStores } from './memory-stores.ts'
 import { projects } from './projects.ts'
 import { reviewSets } from './review-sets.ts'
 import { type ResourceDeps, routesOf } from './routes.ts'
@@ -34,6 +35,9 @@ export const resources: readonly Resource[] = [
   tools,
   toolVersions,
   contacts,
+  memoryStores,
+  memories,
+  memoryDocuments,
   feedback,
   events,
 ]

@@ -67,7 +67,7 @@ function errorsOf({ key, parent, upsert, keep }: Resource, verb: Verb): number[]
   return [400, ...missing, ...taken, ...held, ...body]
 }
 
-type Parts = Pick<Route, 'query' | 'body' | 'response' | 'examples' | 'handle'>
+type Parts = Pick<Route, 'query' | 'body' | 'response' | 'status' | 'examples' | 'handle'>
 
 function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   const { record, examples } = resource
@@ -83,6 +83,7 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
       return {
         body: resource.create as never,
         response: record,
+        ...(resource.createdStatus && { status: resource.createdStatus }),
         ...(examples?.create && { examples: examples.create }),
         handle: ({ request, params, body }) =>
           change(request, (work) => putRecord(resource, work, body as Fields, params)),
@@ -98,6 +99,7 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
     case 'delete':
       return {
         response: Deleted,
+        ...(resource.deletedStatus && { status: resource.deletedStatus }),
         handle: async ({ request, params }) => {
           const { session, caller } = await deps.callOf(request)
           return session.transact(() => deleteRecord(resource, workOf(session, caller), params))

@@ -3,7 +3,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Fields } from '../contract/record.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { canonicalJson } from '../lib/canonical.ts'
-import { notFound, oneOf, type RecordContext, type Resource, recordOf, type Transaction } from './define.ts'
+import { oneOf, type RecordContext, type Resource, recordIn, type Transaction } from './define.ts'
 import { addVersion } from './versions.ts'
 
 /** Path parameters by name, or what stands for them. */
@@ -21,10 +21,8 @@ export function parentsOf(
 ): string[] {
   const ids: string[] = []
   for (const ancestor of ancestorsOf(resource)) {
-    const id = params[ancestor.param] ?? ''
-    const { parent } = recordOf(ancestor, work, id)
-    if (parent !== (ids.at(-1) ?? '')) throw notFound(ancestor, id)
-    ids.push(id)
+    const found = recordIn(ancestor, work, { parent: ids.at(-1) ?? '', name: params[ancestor.param] ?? '' })
+    ids.push(String(found._id))
   }
   return ids
 }
@@ -35,11 +33,8 @@ export function findRecord(
   work: Pick<Transaction, 'records' | 'caller'>,
   params: PathParams,
 ): Fields {
-  const parents = parentsOf(resource, work, params)
-  const id = params[resource.param] ?? ''
-  const { parent, body } = recordOf(resource, work, id)
-  if (parent !== (parents.at(-1) ?? '')) throw notFound(resource, id)
-  return body
+  const parent = parentsOf(resource, work, params).at(-1) ?? ''
+  return recordIn(resource, work, { parent, name: params[resource.param] ?? '' })
 }
 
 /** A stored record as clients see it. */
@@ -112,7 +107,7 @@ export function createRecord(
 export function updateRecord(resource: Resource, work: Transaction, patch: Fields, params: PathParams): Fields {
   const before = findRecord(resource, work, params)
   const parents = parentsOf(resource, work, params)
-  const merged = { ...before, ...patch }
+  const merged = resource.merge?.(before, patch) ?? { ...before, ...patch }
   const input = resource.create ? (parseRequest(resource.create, merged) as Fields) : merged
   const fields = resource.fill?.(input, work, { parents, before }) ?? input
   const { _id, workspace_id, created_by_id, updated_by_id, created, updated } = before

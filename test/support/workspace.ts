@@ -15,12 +15,13 @@ export function workspaceOf(app: ReturnType<typeof createTestApp>, headers: Reco
       headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    return { status: answer.status, headers: answer.headers, body: answer.json() as Json }
+    const { status, headers: answered } = answer
+    return { status, headers: answered, body: status === 204 ? {} : (answer.json() as Json) }
   }
-  /** The answer's body; throws when it is not a 200. */
+  /** The answer's body, empty for 204; throws when the call failed. */
   const ok = async (method: string, path: string, body?: unknown): Promise<Json> => {
     const answer = await call(method, path, body)
-    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    if (answer.status > 204) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
     return answer.body
   }
   return { call, ok }

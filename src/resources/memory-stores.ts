@@ -1,0 +1,97 @@
+// Memory stores: what agents remember of an entity, as documents. Nothing is written into them but by those who ask for it.
+import {
+  Memory,
+  MemoryBody,
+  MemoryDocument,
+  MemoryDocumentBody,
+  MemoryDocumentPatch,
+  MemoryPatch,
+  MemoryStore,
+  MemoryStoreBody,
+  MemoryStorePatch,
+} from '../contract/memory.ts'
+import { ulidForm } from '../contract/workspace.ts'
+import { defineResource } from './define.ts'
+import { projectOf } from './projects.ts'
+
+const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
+const answers = { createdStatus: 201, deletedStatus: 204 } as const
+
+export const memoryStores = defineResource({
+  ...answers,
+  kind: 'memory_store',
+  noun: 'memory store',
+  plural: 'memory stores',
+  tag: 'Memory',
+  path: '/v2/memory-stores',
+  param: 'memory_store_key',
+  id: ulidForm,
+  verbs: VERBS,
+  named: true,
+  examples: {
+    create: {
+      customers: {
+        key: 'customers',
+        description: 'What customers have told us.',
+        embedding_config: { model: 'openai/text-embedding-3-small' },
+        path: 'Default',
+      },
+    },
+    update: { described: { description: 'What customers like.' } },
+  },
+  create: MemoryStoreBody,
+  update: MemoryStorePatch,
+  record: MemoryStore,
+  key: 'key',
+  fill: (input, work) => ({ ...input, project_id: projectOf(work, String(input.path)) }),
+  show: ({ path: _, project_id: __, workspace_id: ___, ...store }) => store,
+})
+
+export const memories = defineResource({
+  ...answers,
+  kind: 'memory',
+  noun: 'memory',
+  plural: 'memories',
+  tag: 'Memory',
+  path: '/v2/memory-stores/:memory_store_key/memories',
+  param: 'entity_id',
+  parent: memoryStores,
+  id: ulidForm,
+  verbs: VERBS,
+  named: true,
+  examples: { create: { one: { entity_id: 'customer-17' } }, update: { noted: { metadata: { tier: 'gold' } } } },
+  create: MemoryBody,
+  update: MemoryPatch,
+  record: Memory,
+  key: 'entity_id',
+  fill: (input, _, { parents, before }) => ({
+    ...input,
+    store_id: parents[0],
+    documents_count: before?.documents_count ?? 0,
+  }),
+})
+
+export const memoryDocuments = defineResource({
+  ...answers,
+  kind: 'memory_document',
+  noun: 'memory document',
+  plural: 'memory documents',
+  tag: 'Memory',
+  path: '/v2/memory-stores/:memory_store_key/memories/:entity_id/documents',
+  param: 'document_id',
+  parent: memories,
+  id: ulidForm,
+  verbs: VERBS,
+  examples: { create: { one: { text: 'Likes short answers.' } }, update: { other: { text: 'Likes long answers.' } } },
+  create: MemoryDocumentBody,
+  update: MemoryDocumentPatch,
+  record: MemoryDocument,
+  fill: (input, _, { parents: [store, memory] }) => ({ ...input, store_id: store, memory_id: memory }),
+  changed(work, { verb, parents: [, memory = ''] }) {
+    const found = work.records.get(memories.kind, work.caller.workspace, memory)?.body
+    const by = { create: 1, update: 0, delete: -1 }[verb]
+    if (!found || by === 0) return
+    const body = { ...found, documents_count: Number(found.documents_count) + by }
+    work.records.update(memory, { key: String(found.entity_id), body })
+  },
+})
