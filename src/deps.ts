@@ -20,7 +20,7 @@ import { createGateway } from './gateway/handle.ts'
 import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
 import { once } from './lib/once.ts'
 import { createObservers } from './observers/list.ts'
-import { addProviders } from './providers/catalogue.ts'
+import { providerNames } from './providers/names.ts'
 import type { SeedFile } from './resources/seed-file.ts'
 import type { Scenario } from './scenarios/engine.ts'
 import type { ScenarioSource } from './scenarios/load.ts'
@@ -81,7 +81,6 @@ export function createUnderstudy(
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const spending = mode === 'forward' ? spendingOf(config) : undefined
   const backend = instead.backend ?? (spending ? forwarded(config, fixtureAnswers, spending) : fixtureAnswers)
-  addProviders(forwarding.named)
   const named = () => config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
   const given = instead.scenarios ?? named()
   const runs = createRuns(given)
@@ -98,12 +97,13 @@ export function createUnderstudy(
     search: (call, query) => workspace.search().knowledgeOf(prepare).search(call, query),
   }
   const observers = createObservers(report)
+  const providers = providerNames(forwarding.named)
   const ask = askThrough((inner) => gateway.call(inner), chat)
   const guarding = once(() => workspace.guardrails().guardrailsOf({ namespace: config.namespace, prepare, ask }))
   const guardrails: GuardrailDirectory = { ids: () => guarding().ids(), find: (...named) => guarding().find(...named) }
   const people: People = { meet: (identity, call) => workspace.people().peopleOf(prepare).meet(identity, call) }
   const clientTimeout = config.client_timeout
-  const parts = { backend, guardrails, knowledge, runs, people, clientTimeout, report, observers }
+  const parts = { backend, guardrails, knowledge, runs, people, clientTimeout, report, observers, providers }
   const gateway: Gateway = createGateway(parts)
   const app = createApp({
     prepare,

@@ -15,7 +15,12 @@ const read = (yaml: string, environment: Record<string, string> = {}) => {
   return readConfig({}, { ...environment, UNDERSTUDY_CONFIG: file }).forwarding
 }
 const upstreamsOf = (yaml: string, environment?: Record<string, string>) =>
-  read(yaml, environment).upstreams.map(({ name, kind, baseUrl, key }) => [name, kind, baseUrl, key])
+  read(yaml, environment).upstreams.map(({ name, modelPackage, baseUrl, key }) => [
+    name,
+    modelPackage?.key ?? 'openai-compatible',
+    baseUrl,
+    key,
+  ])
 
 const keys = { OPENAI_API_KEY: 'sk-1', ANTHROPIC_API_KEY: 'sk-2' }
 const secret = 'sk-hush hush'

@@ -1,6 +1,6 @@
 // The calls that a rehearsal makes: ones that the rules of its scenario are about, with everything a gateway can do for them.
 import { allOperations } from '../endpoints/index.ts'
-import { MODELS } from '../providers/catalogue.ts'
+import { listedProvider } from '../providers/index.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { pointOf } from '../scenarios/rule-match.ts'
 import type { Rule } from '../scenarios/schema.ts'
@@ -59,7 +59,7 @@ function modelsFor(rule: Rule, standard: string): { model: string; fallback: str
   const { provider, model: pattern, target } = rule.match
   const named = exact(pattern ?? '')
   const whole = named.includes('/') ? named : named && `${provider ?? standard.split('/')[0]}/${named}`
-  const ofProvider = Object.keys(MODELS).find((id) => id.startsWith(`${provider}/`)) ?? `${provider}/model`
+  const ofProvider = `${provider}/${Object.keys(listedProvider(provider ?? '')?.models ?? {})[0] ?? 'model'}`
   const wanted = whole && !whole.endsWith('/') ? whole : provider === undefined ? standard : ofProvider
   const ofFallback = target !== undefined && target !== 'primary' && target !== 0 && pointOf(rule) === 'provider'
   const other = wanted.startsWith('anthropic/') ? MODEL : OTHER_MODEL

@@ -1,14 +1,7 @@
 // The providers of understudy.yaml: which are forwarded to, where they are, and the key of each.
 import { z } from 'zod'
 import { quote } from '../contract/validation.ts'
-import {
-  ENDPOINTS,
-  endpointOf,
-  lackOf,
-  PROVIDER_KINDS,
-  type ProviderKind,
-  type Upstream,
-} from '../providers/endpoints.ts'
+import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { ConfigError, type ProvidersSection } from './file.ts'
 
 export const BACKENDS = ['fixture', 'forward'] as const
@@ -34,7 +27,7 @@ export interface ForwardingSources {
 }
 
 interface Entry {
-  kind?: ProviderKind
+  kind?: string
   base_url?: string
   api_key?: string
   backend?: BackendName
@@ -49,7 +42,10 @@ const VARIABLE = /^\$\{(\w+)\}$/
 
 // A key is never quoted in an error.
 const FIELDS: Record<keyof Entry, { schema: () => z.ZodType; valid: string; secret?: boolean }> = {
-  kind: { schema: () => z.enum(PROVIDER_KINDS), valid: 'openai-compatible, anthropic or google' },
+  kind: {
+    schema: () => z.enum(PROVIDER_KINDS),
+    valid: `${PROVIDER_KINDS.slice(0, -1).join(', ')} or ${PROVIDER_KINDS.at(-1)}`,
+  },
   base_url: {
     schema: () => z.string().refine(isAddress),
     valid: 'an http or https address without a user name, such as http://127.0.0.1:8000/v1',
@@ -67,7 +63,7 @@ const fields = Object.keys(FIELDS)
 export function readForwarding({ section, backend, environment }: ForwardingSources): ForwardingRules {
   const entries = section ? readEntries(section) : new Map<string, Entry>()
   const forwarded = (name: string) => (entries.get(name)?.backend ?? backend) === 'forward'
-  const candidates = [...new Set([...(backend === 'forward' ? Object.keys(ENDPOINTS) : []), ...entries.keys()])]
+  const candidates = [...new Set([...(backend === 'forward' ? FORWARDABLE : []), ...entries.keys()])]
   const upstreams = candidates.filter(forwarded).map((name) => {
     const upstream = upstreamOf(name, entries.get(name) ?? {}, environment)
     if (upstream.baseUrl === undefined && section && entries.has(name)) {
@@ -124,7 +120,7 @@ function upstreamOf(name: string, entry: Entry, environment: Record<string, stri
   const key = given && !named ? given : (keyVariable && environment[keyVariable]?.trim()) || undefined
   if (key && !KEY.test(key)) throw new ConfigError(`${keyVariable} is not valid: it must be ${FIELDS.api_key.valid}`)
   // What stands at an address of one's own may have more operations than the provider; a translated one has not.
-  const limited = operations && (!address || endpoint.kind !== 'openai-compatible')
+  const limited = operations && (!address || endpoint.modelPackage)
   return {
     ...endpoint,
     ...(limited ? { operations } : {}),

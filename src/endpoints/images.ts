@@ -19,7 +19,7 @@ import { fingerprint, unguessable } from '../lib/ids.ts'
 import type { ImageFormat } from '../lib/media/image.ts'
 import { type ImageSource, imageFile, imageFormatOf } from '../lib/media/image-files.ts'
 import { asList, asObject, asText } from '../lib/values.ts'
-import { modelOf, providerOf } from '../providers/catalogue.ts'
+import { modelOf } from '../providers/catalogue.ts'
 import { assembleImages, imageEvents, imageStream, replayImages } from './images/stream.ts'
 
 export const images: Operation<ImageRequest, ImageScript> = {
@@ -58,7 +58,6 @@ export const images: Operation<ImageRequest, ImageScript> = {
   prompt: ({ prompt }) => ({ system: '', user: prompt, turn: 1, tools: [], toolResult: false }),
   promptTokens: ({ prompt }) => countCached(prompt),
   resolve(request) {
-    providerOf(request.model)
     checkModel(request, request.model)
     return request
   },

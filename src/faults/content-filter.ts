@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { FaultContext } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
 import { encodeEvent } from '../lib/sse.ts'
+import { providerNamed } from '../providers/index.ts'
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 import { changed, isStream, mapBlocks, streamBytes, wholeBytes } from './wire.ts'
@@ -35,9 +36,8 @@ export const contentFilter = defineFault({
   },
 })
 
-const REFUSING = ['anthropic', 'azure', 'cohere', 'mistral']
 const usual = ({ at, provider }: FaultContext) =>
-  at === 'provider' && REFUSING.includes(provider) ? 'error' : 'finish'
+  at === 'provider' && providerNamed(provider).refusesUnsafe ? 'error' : 'finish'
 
 type Fields = Record<string, unknown>
 const REASON = 'content_filter'

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import type { FaultContext } from '../contract/fault.ts'
+import { providerNamed } from '../providers/index.ts'
 import { type Quotas, quotaHeaders, RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
 import { lowerCase, refusal, refusalOptions, speaker } from './refusal.ts'
@@ -37,7 +38,7 @@ export const rateLimit = defineFault({
     const over = UNITS.find((unit) => window.used[unit] + asked[unit] > (limits[unit] ?? Number.POSITIVE_INFINITY))
     if (!over) for (const unit of UNITS) window.used[unit] += asked[unit]
     const provider = speaker(context, given.shape)
-    const countdown = quotaHeaders(provider, quotasOf(limits, window), now)
+    const countdown = quotaHeaders(providerNamed(provider).quota, quotasOf(limits, window), now)
     if (!over) {
       context.skip('the quota was not used up')
       const reply = await next()
@@ -45,7 +46,8 @@ export const rateLimit = defineFault({
     }
     context.acted()
     const wait = window.resets - now
-    const retry = form === undefined && WORDLESS.includes(provider) ? {} : retryHeaders(wait, form ?? 'seconds', now)
+    const retry =
+      form === undefined && !providerNamed(provider).sendsRetryAfter ? {} : retryHeaders(wait, form ?? 'seconds', now)
     return refusal(
       context,
       { problem: 'rate-limit', retryAfter: wait, unit: over, limit: limits[over], asked: asked[over] },
@@ -53,9 +55,6 @@ export const rateLimit = defineFault({
     )
   },
 })
-
-/** Providers that send no `retry-after`: one says it in the body, the other not at all. */
-const WORDLESS = ['google', 'aws']
 
 interface Window {
   /** Milliseconds since the epoch. */

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { envelope } from '../contract/error.ts'
 import type { FaultContext } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
-import { errorShape } from '../providers/error-shapes.ts'
 import type { ProviderRefusal } from '../providers/error-words.ts'
+import { providerNamed } from '../providers/index.ts'
 import { jsonReply } from './define.ts'
 
 /** What every refusal may be given instead of its own. */
@@ -59,7 +59,7 @@ function shapeOf(
   { about, given }: { about: About; given: RefusalOptions },
 ) {
   const name = model.slice(model.indexOf('/') + 1)
-  return errorShape(provider, { ...about, message: given.message, model: name, id: requestId(luck) })
+  return providerNamed(provider).error({ ...about, message: given.message, model: name, id: requestId(luck) })
 }
 
 /** The same headers under names in lower case. */

@@ -3,7 +3,6 @@ import type { ActiveFault } from '../contract/fault.ts'
 import type { AnswerContext } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import { chance } from '../lib/chance.ts'
-import { providerOf } from '../providers/catalogue.ts'
 import { DEFAULT_SESSION } from '../sessions/sessions.ts'
 import { findStored, keyOf } from './cache.ts'
 import { type Call, innerCall } from './call.ts'
@@ -87,7 +86,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const answerContext = makingOf(call, recording)
   const luck = () => chance(session.seed, session.name, 'balance', recording.seq)
   const targets = planOf(operation.model(parsed), settings, luck)
-  for (const { model, param } of targets) providerOf(model, param)
+  for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
   const rendered = (await renderVariables(operation, parsed)) as object
   const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered

@@ -5,6 +5,7 @@ import type { ActiveScenario, FaultFacts } from '../contract/fault.ts'
 import type { Observers } from '../contract/observation.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/operation.ts'
 import type { GuardrailRecord } from '../contract/trace.ts'
+import type { ProviderNames } from '../providers/names.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Call, CallOrigin, InnerAnswer, InnerCall } from './call.ts'
@@ -30,6 +31,8 @@ export interface GatewayParts {
   /** Takes notice of bugs. */
   report(error: unknown): void
   observers: Observers
+  /** Knows which providers a model id may name. */
+  providers: ProviderNames
 }
 
 /** Answers calls and records them; user mistakes and the last failure are recorded too and thrown as `ApiError`. */

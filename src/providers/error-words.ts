@@ -60,7 +60,7 @@ const PLAIN: Record<number, string> = {
 }
 
 /** Status, name and message of a refusal; a bare status has its name in `names`. */
-export function tell(
+export function tellRefusal(
   { problem, status, message }: ProviderRefusal,
   { words, names }: { words: ErrorVocabulary; names: Record<number, string> },
 ): ErrorWords {

@@ -10,6 +10,7 @@ import { responses } from '../../src/endpoints/responses.ts'
 import { createGateway } from '../../src/gateway/handle.ts'
 import type { StreamEvent } from '../../src/lib/sse.ts'
 import { createObservers } from '../../src/observers/list.ts'
+import { providerNames } from '../../src/providers/names.ts'
 import { createRuns } from '../../src/scenarios/runs.ts'
 import { type Answer, createTestApp, eventsOf, type TestApp } from './app.ts'
 import { StrictResponse } from './strict/responses.ts'
@@ -71,6 +72,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     clientTimeout: 60_000,
     report: raise,
     observers: createObservers(raise),
+    providers: providerNames([]),
   })
   const fetch = async (url: string | URL | Request, init?: RequestInit) => {
     const request = new Request(url, init)

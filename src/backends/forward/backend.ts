@@ -24,9 +24,10 @@ export function forwardBackend(
         throw unsupported(upstream, call, providers)
       }
       return spending.forward(call, async () => {
-        if (upstream.kind === 'openai-compatible') return answerCompatible(upstream, call, transport)
+        const { modelPackage } = upstream
+        if (!modelPackage) return answerCompatible(upstream, call, transport)
         const { answerThroughSdk } = await import('./sdk.ts')
-        return answerThroughSdk(upstream, call, transport)
+        return answerThroughSdk({ ...upstream, modelPackage }, call, transport)
       })
     },
   }

@@ -64,19 +64,13 @@ const keyHeaders = ({ key, keyHeader }: Upstream): Record<string, string> => {
 }
 
 const ROUTER = '/v2/router'
-const AZURE_VERSION = '2024-10-21'
 
 /** The address of an operation: the path after the base address, whose query stays. */
-function addressOf({ baseUrl = '', deployments }: Upstream, { path, name }: BackendCall['operation'], model: string) {
-  const url = new URL(baseUrl)
-  const base = url.pathname.replace(/\/$/, '')
+function addressOf({ baseUrl = '', address }: Upstream, { path, name }: BackendCall['operation'], model: string) {
   const rest = path.slice(ROUTER.length)
-  if (!deployments || base.endsWith('/v1')) url.pathname = base + rest
-  else if (name === 'responses') url.pathname = `${base}/openai/v1${rest}`
-  else {
-    url.pathname = `${base}/openai/deployments/${encodeURIComponent(model)}${rest}`
-    if (!url.searchParams.has('api-version')) url.searchParams.set('api-version', AZURE_VERSION)
-  }
+  if (address) return address(baseUrl, { operation: name, path: rest, model })
+  const url = new URL(baseUrl)
+  url.pathname = url.pathname.replace(/\/$/, '') + rest
   return url.href
 }
 

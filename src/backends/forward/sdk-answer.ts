@@ -8,6 +8,8 @@ import type {
 } from '@ai-sdk/provider'
 import type { ChatChunk, ChatCompletion, FinishReason, Usage } from '../../contract/chat.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
+import { asText } from '../../lib/values.ts'
+import type { ModelPackage } from '../../providers/model-package.ts'
 
 type Answer = ChatCompletion['choices'][number]['message']
 type Delta = ChatChunk['choices'][number]['delta'] & { redacted_reasoning?: string }
@@ -20,6 +22,8 @@ export interface AnswerFrame {
   /** Unix time in seconds. */
   created: number
   model: string
+  /** The package that gave it. */
+  modelPackage: ModelPackage
 }
 
 const FINISH: Partial<Record<string, FinishReason>> = {
@@ -57,13 +61,14 @@ export function sdkUsage({ inputTokens, outputTokens }: ModelUsage): Usage {
   }
 }
 
-const mark = (metadata: ProviderMetadata | undefined, provider: string, name: string): string | undefined => {
-  const value = metadata?.[provider]?.[name]
-  return typeof value === 'string' ? value : undefined
+/** The marks of a part, as its provider has them. */
+const marksOf = (metadata: ProviderMetadata | undefined, { key, marksOf: marks }: ModelPackage) => {
+  const { signature, redacted, call } = marks(metadata?.[key] ?? {})
+  return { signature: asText(signature), redacted: asText(redacted), call: asText(call) }
 }
 
-const toolCall = (part: Extract<Content, { type: 'tool-call' }>, index: number): ToolCall => {
-  const signature = mark(part.providerMetadata, 'google', 'thoughtSignature')
+function toolCall(part: Extract<Content, { type: 'tool-call' }>, index: number, modelPackage: ModelPackage): ToolCall {
+  const { call: signature } = marksOf(part.providerMetadata, modelPackage)
   return {
     index,
     id: part.toolCallId,
@@ -74,17 +79,21 @@ const toolCall = (part: Extract<Content, { type: 'tool-call' }>, index: number):
 }
 
 /** The whole answer; undefined when the provider did not complete it. */
-export function completionOf(result: GenerateResult, { id, ...framing }: AnswerFrame): ChatCompletion | undefined {
+export function completionOf(
+  result: GenerateResult,
+  { id, modelPackage, ...framing }: AnswerFrame,
+): ChatCompletion | undefined {
   const message: Answer & { redacted_reasoning?: string } = { role: 'assistant', content: null, refusal: null }
   const calls: ToolCall[] = []
   for (const part of result.content) {
     if (part.type === 'text') message.content = (message.content ?? '') + part.text
     else if (part.type === 'reasoning') {
-      const { anthropic } = part.providerMetadata ?? {}
+      const { signature, redacted } = marksOf(part.providerMetadata, modelPackage)
       if (part.text) message.reasoning = (message.reasoning ?? '') + part.text
-      if (typeof anthropic?.signature === 'string') message.reasoning_signature = anthropic.signature
-      if (typeof anthropic?.redactedData === 'string') message.redacted_reasoning = anthropic.redactedData
-    } else if (part.type === 'tool-call' && !part.providerExecuted) calls.push(toolCall(part, calls.length))
+      if (signature !== undefined) message.reasoning_signature = signature
+      if (redacted !== undefined) message.redacted_reasoning = redacted
+    } else if (part.type === 'tool-call' && !part.providerExecuted)
+      calls.push(toolCall(part, calls.length, modelPackage))
   }
   if (calls.length > 0) message.tool_calls = calls
   const finish = finishOf(result.finishReason, calls.length)
@@ -114,10 +123,10 @@ export async function* sdkChunks(
   parts: AsyncIterable<StreamPart>,
   streaming: StreamOptions,
 ): AsyncGenerator<StreamEvent> {
-  const { created, model, includeUsage, counted, failure } = streaming
+  const { created, model, includeUsage, counted, failure, modelPackage } = streaming
   let id = streaming.id
   let began = false
-  const calls = new CallDeltas()
+  const calls = new CallDeltas(modelPackage)
   const chunk = (choices: ChatChunk['choices'], usage: Usage | null = null): StreamEvent => ({
     data: {
       ...{ id, object: 'chat.completion.chunk', created, model, system_fingerprint: '', choices },
@@ -138,7 +147,7 @@ export async function* sdkChunks(
       if (includeUsage) yield chunk([], usage)
       return
     } else {
-      const delta = part.type.startsWith('tool-') ? calls.of(part) : textDelta(part)
+      const delta = part.type.startsWith('tool-') ? calls.of(part) : textDelta(part, modelPackage)
       if (!delta) continue
       if (!began) yield choice({ role: 'assistant', content: delta.content === undefined ? null : '', refusal: null })
       began = true
@@ -148,16 +157,16 @@ export async function* sdkChunks(
   throw failure()
 }
 
-function textDelta(part: StreamPart): Delta | undefined {
+function textDelta(part: StreamPart, modelPackage: ModelPackage): Delta | undefined {
   switch (part.type) {
     case 'text-delta':
       return part.delta ? { content: part.delta } : undefined
     case 'reasoning-start': {
-      const data = mark(part.providerMetadata, 'anthropic', 'redactedData')
+      const { redacted: data } = marksOf(part.providerMetadata, modelPackage)
       return data ? { redacted_reasoning: data } : undefined
     }
     case 'reasoning-delta': {
-      const signature = mark(part.providerMetadata, 'anthropic', 'signature')
+      const { signature } = marksOf(part.providerMetadata, modelPackage)
       if (!part.delta && !signature) return undefined
       return {
         ...(part.delta ? { reasoning: part.delta } : {}),
@@ -172,6 +181,11 @@ function textDelta(part: StreamPart): Delta | undefined {
 /** Tool calls in pieces: who began which, and whose arguments have come. */
 class CallDeltas {
   readonly #calls = new Map<string, { index: number; filled: boolean }>()
+  readonly #package: ModelPackage
+
+  constructor(modelPackage: ModelPackage) {
+    this.#package = modelPackage
+  }
 
   get count(): number {
     return this.#calls.size
@@ -190,7 +204,7 @@ class CallDeltas {
       case 'tool-call': {
         if (part.providerExecuted) return undefined
         const begun = this.#calls.get(part.toolCallId)
-        const whole = toolCall(part, begun?.index ?? this.#calls.size)
+        const whole = toolCall(part, begun?.index ?? this.#calls.size, this.#package)
         if (!begun) this.#begin(part.toolCallId, part.toolName)
         const { thought_signature } = whole
         if (!begun) return { tool_calls: [whole] }

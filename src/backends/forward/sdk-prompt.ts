@@ -2,6 +2,7 @@
 import type {
   LanguageModelV4CallOptions as CallOptions,
   LanguageModelV4FilePart as FilePart,
+  JSONObject,
   JSONSchema7,
   LanguageModelV4Message as ModelMessage,
   SharedV4ProviderOptions as ProviderOptions,
@@ -11,17 +12,19 @@ import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import { callsOf, offerOf } from '../../contract/chat-tools.ts'
 import { ApiError } from '../../contract/error.ts'
 import { quote } from '../../contract/validation.ts'
+import type { ModelPackage, ThinkingOptions } from '../../providers/model-package.ts'
 
 type Cached = { cache_control?: { type: 'ephemeral'; ttl: '5m' | '1h' } | null }
 type Assistant = Extract<Message, { role: 'assistant' }>
+type AssistantParts = Extract<ModelMessage, { role: 'assistant' }>['content']
 type UserPart = Exclude<Extract<Message, { role: 'user' }>['content'], string>[number]
 
 /** The call of a chat request; 400 for what neither Anthropic nor Google can do. */
-export function callOptions(request: ChatRequest): CallOptions {
+export function callOptions(request: ChatRequest, modelPackage: ModelPackage): CallOptions {
   refuseUnsupported(request)
   const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
   return given({
-    prompt: promptOf(request.messages),
+    prompt: promptOf(request.messages, modelPackage),
     maxOutputTokens: request.max_completion_tokens ?? request.max_tokens,
     temperature: request.temperature,
     topP: request.top_p,
@@ -32,7 +35,7 @@ export function callOptions(request: ChatRequest): CallOptions {
     seed: request.seed,
     responseFormat: formatOf(request),
     ...toolsOf(request),
-    ...reasoningOf(request),
+    ...reasoningOf(request, modelPackage),
   })
 }
 
@@ -77,38 +80,31 @@ function toolsOf(request: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'
   }
 }
 
-/** How hard to think. Anthropic and Google each read their own options only. */
-function reasoningOf({
-  reasoning_effort: effort,
-  thinking,
-  parallel_tool_calls: parallel,
-}: ChatRequest): Pick<CallOptions, 'reasoning' | 'providerOptions'> {
-  const serial = parallel === false ? { disableParallelToolUse: true } : {}
-  if (effort === 'none' || thinking?.type === 'disabled') {
-    return { reasoning: 'none', providerOptions: { anthropic: serial } }
-  }
-  const shown = { thinkingConfig: { includeThoughts: true } }
+/** How hard to think, and how many tools at a time. */
+function reasoningOf(
+  { reasoning_effort: effort, thinking, parallel_tool_calls: parallel }: ChatRequest,
+  modelPackage: ModelPackage,
+): Pick<CallOptions, 'reasoning' | 'providerOptions'> {
+  const serial = parallel === false
+  const optionsFor = (mode: ThinkingOptions['mode'], more: Pick<ThinkingOptions, 'budget' | 'level'> = {}) =>
+    optionsOf(modelPackage, modelPackage.callOptions({ mode, serial, ...more }))
+  if (effort === 'none' || thinking?.type === 'disabled') return { reasoning: 'none', ...optionsFor('none') }
   if (thinking?.type === 'enabled') {
-    const { budget_tokens: budget, thinking_level: level } = thinking
-    const amount = level ? { thinkingLevel: level } : { thinkingBudget: budget }
-    return {
-      providerOptions: {
-        anthropic: { ...serial, thinking: { type: 'enabled', budgetTokens: budget } },
-        google: { thinkingConfig: { includeThoughts: true, ...amount } },
-      },
-    }
+    return optionsFor('budget', { budget: thinking.budget_tokens, level: thinking.thinking_level ?? undefined })
   }
-  if (effort) return { reasoning: effort, providerOptions: { anthropic: serial, google: shown } }
-  if (!thinking) return { providerOptions: { anthropic: serial } }
-  return { providerOptions: { anthropic: { ...serial, thinking: { type: 'adaptive' } }, google: shown } }
+  if (effort) return { reasoning: effort, ...optionsFor('effort') }
+  return optionsFor(thinking ? 'adaptive' : 'unasked')
 }
+
+/** Options of a package under its own name; nothing when it has none. */
+const optionsOf = ({ key }: ModelPackage, options: JSONObject | undefined): { providerOptions?: ProviderOptions } =>
+  options && Object.keys(options).length > 0 ? { providerOptions: { [key]: options } } : {}
 
 /** Marks the end of a prefix that the provider shall keep. */
-function cacheOptions({ cache_control: cache }: Cached): { providerOptions?: ProviderOptions } {
-  return cache ? { providerOptions: { anthropic: { cacheControl: { type: cache.type, ttl: cache.ttl } } } } : {}
-}
+const cacheOptions = ({ cache_control: cache }: Cached, modelPackage: ModelPackage) =>
+  cache ? optionsOf(modelPackage, modelPackage.cacheOptions?.(cache)) : {}
 
-function promptOf(messages: readonly Message[]): ModelMessage[] {
+function promptOf(messages: readonly Message[], modelPackage: ModelPackage): ModelMessage[] {
   const toolNames = new Map<string, string>()
   const prompt: ModelMessage[] = []
   for (const [index, message] of messages.entries()) {
@@ -116,15 +112,15 @@ function promptOf(messages: readonly Message[]): ModelMessage[] {
       case 'system':
       case 'developer':
         for (const part of textParts(message.content)) {
-          prompt.push({ role: 'system', content: part.text, ...cacheOptions(part) })
+          prompt.push({ role: 'system', content: part.text, ...cacheOptions(part, modelPackage) })
         }
         break
       case 'user':
-        prompt.push({ role: 'user', content: userParts(message.content) })
+        prompt.push({ role: 'user', content: userParts(message.content, modelPackage) })
         break
       case 'assistant':
         for (const { id, name } of callsOf(message)) toolNames.set(id, name)
-        prompt.push({ role: 'assistant', content: assistantParts(message, index) })
+        prompt.push({ role: 'assistant', content: assistantParts(message, index, modelPackage) })
         break
       case 'tool':
         addToolResult(prompt, message, toolNames)
@@ -167,18 +163,18 @@ function addToolResult(
   else prompt.push({ role: 'tool', content: [result] })
 }
 
-function assistantParts(message: Assistant, index: number): Extract<ModelMessage, { role: 'assistant' }>['content'] {
-  const parts: Extract<ModelMessage, { role: 'assistant' }>['content'] = []
-  const reason = (text: string, marks: Record<string, string>) =>
-    parts.push({ type: 'reasoning', text, providerOptions: { anthropic: marks } })
+function assistantParts(message: Assistant, index: number, modelPackage: ModelPackage): AssistantParts {
+  const parts: AssistantParts = []
+  const reason = (text: string, marks: { signature?: string; redacted?: string }) =>
+    parts.push({ type: 'reasoning', text, ...optionsOf(modelPackage, modelPackage.thoughtOptions?.(marks)) })
   const { reasoning, reasoning_signature: signature } = message
   if (typeof reasoning === 'string') reason(reasoning, typeof signature === 'string' ? { signature } : {})
   const { content } = message
   for (const part of typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? [])) {
     if (part.type === 'reasoning') reason(part.reasoning, part.signature ? { signature: part.signature } : {})
-    else if (part.type === 'redacted_reasoning') reason('', { redactedData: part.data })
+    else if (part.type === 'redacted_reasoning') reason('', { redacted: part.data })
     else if (part.type === 'refusal') parts.push({ type: 'text', text: part.refusal })
-    else if (part.text) parts.push({ type: 'text', text: part.text, ...cacheOptions(part as Cached) })
+    else if (part.text) parts.push({ type: 'text', text: part.text, ...cacheOptions(part as Cached, modelPackage) })
   }
   for (const { id, kind, name, text, param, thoughtSignature: signed } of callsOf(message)) {
     parts.push({
@@ -186,7 +182,7 @@ function assistantParts(message: Assistant, index: number): Extract<ModelMessage
       toolCallId: id,
       toolName: name,
       input: kind === 'custom' ? { input: text } : argumentsOf(text, `messages[${index}].${param}`),
-      ...(signed ? { providerOptions: { google: { thoughtSignature: signed } } } : {}),
+      ...(signed ? optionsOf(modelPackage, modelPackage.signedCallOptions?.(signed)) : {}),
     })
   }
   return parts
@@ -200,15 +196,15 @@ function argumentsOf(text: string | undefined, param: string): unknown {
   }
 }
 
-const userParts = (content: string | readonly UserPart[]): (TextPart | FilePart)[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(userPart)
+const userParts = (content: string | readonly UserPart[], modelPackage: ModelPackage): (TextPart | FilePart)[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content.map((part) => userPart(part, modelPackage))
 
-function userPart(part: UserPart): TextPart | FilePart {
+function userPart(part: UserPart, modelPackage: ModelPackage): TextPart | FilePart {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: part.text, ...cacheOptions(part) }
+      return { type: 'text', text: part.text, ...cacheOptions(part, modelPackage) }
     case 'image_url':
-      return { ...filePart(part.image_url.url, 'image/jpeg'), ...cacheOptions(part) }
+      return { ...filePart(part.image_url.url, 'image/jpeg'), ...cacheOptions(part, modelPackage) }
     case 'input_audio': {
       const mediaType = part.input_audio.format === 'wav' ? 'audio/wav' : 'audio/mpeg'
       return { type: 'file', mediaType, data: { type: 'data', data: part.input_audio.data } }
@@ -216,7 +212,7 @@ function userPart(part: UserPart): TextPart | FilePart {
     case 'file': {
       const { file_data: data, uri, mimeType, filename } = part.file
       const file = filePart(data ?? uri ?? '', mimeType ?? typeOfName(filename ?? '') ?? 'application/pdf')
-      return { ...file, ...(filename ? { filename } : {}), ...cacheOptions(part) }
+      return { ...file, ...(filename ? { filename } : {}), ...cacheOptions(part, modelPackage) }
     }
     default:
       return part satisfies never

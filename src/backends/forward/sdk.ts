@@ -1,9 +1,10 @@
 // Anthropic and Google through their model packages, over our transport.
-import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider'
+import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { BackendCall } from '../../contract/backend.ts'
 import type { ChatRequest } from '../../contract/chat-request.ts'
 import { type Reply, Unreadable } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
+import type { ModelPackage, PackageModels } from '../../providers/model-package.ts'
 import { bareModel } from './request.ts'
 import { completionOf, sdkChunks } from './sdk-answer.ts'
 import { embedThroughSdk } from './sdk-embeddings.ts'
@@ -11,11 +12,8 @@ import { sdkFailure, streamFailure } from './sdk-errors.ts'
 import { callOptions } from './sdk-prompt.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, withoutKey } from './transport.ts'
 
-/** What the packages make of a provider. */
-interface Models {
-  languageModel(id: string): LanguageModelV4
-  embeddingModel(id: string): EmbeddingModelV4
-}
+/** A provider that is reached through its model package. */
+export type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
 
 /** A provider's answer that is no success, on its way through a package. */
 class Refused extends Error {
@@ -27,7 +25,11 @@ class Refused extends Error {
 }
 
 /** Forwards one attempt; the operation is one that the provider has. */
-export async function answerThroughSdk(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
+export async function answerThroughSdk(
+  upstream: PackagedUpstream,
+  call: BackendCall,
+  transport: Transport,
+): Promise<Reply> {
   // What a package cannot do before the provider has answered is a mistake in the call or of ours; after that, of the answer.
   let answered = false
   const noting: Transport = async (url, init) => {
@@ -47,10 +49,10 @@ export async function answerThroughSdk(upstream: Upstream, call: BackendCall, tr
 }
 
 async function modelsOf(
-  upstream: Upstream,
+  upstream: PackagedUpstream,
   { answerContext, signal }: BackendCall,
   transport: Transport,
-): Promise<Models> {
+): Promise<PackageModels> {
   let ids = 0
   const settings = {
     baseURL: upstream.baseUrl ?? '',
@@ -62,19 +64,21 @@ async function modelsOf(
       return response
     }) as typeof fetch,
   }
-  if (upstream.kind === 'anthropic') return (await import('@ai-sdk/anthropic')).createAnthropic(settings)
-  return (await import('@ai-sdk/google')).createGoogle(settings)
+  return upstream.modelPackage.connect(settings)
 }
 
-async function chat(model: LanguageModelV4, upstream: Upstream, call: BackendCall): Promise<Reply> {
+async function chat(model: LanguageModelV4, upstream: PackagedUpstream, call: BackendCall): Promise<Reply> {
   const request = call.request as ChatRequest
   const { answerContext, signal } = call
+  const { modelPackage } = upstream
   const framing = {
+    modelPackage,
+
     id: `chatcmpl-${answerContext.id}`,
     created: Math.floor(answerContext.now / 1000),
     model: call.model,
   }
-  const options = { ...callOptions(request), abortSignal: signal }
+  const options = { ...callOptions(request, modelPackage), abortSignal: signal }
   if (!call.stream) {
     const result = await model.doGenerate(options)
     const value = completionOf(result, framing)

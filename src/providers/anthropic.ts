@@ -1,0 +1,84 @@
+// Anthropic, through its model package: errors and countdowns of its own, signed and redacted thoughts.
+import { chat, defineProvider } from './define.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal } from './error-words.ts'
+import type { ModelPackage } from './model-package.ts'
+import type { QuotaCountdown } from './quota-headers.ts'
+
+const modelPackage: ModelPackage = {
+  key: 'anthropic',
+  connect: async (settings) => (await import('@ai-sdk/anthropic')).createAnthropic(settings),
+  callOptions({ mode, budget, serial }) {
+    return {
+      ...(serial && { disableParallelToolUse: true }),
+      ...(mode === 'budget' && {
+        thinking: { type: 'enabled', ...(budget === undefined ? {} : { budgetTokens: budget }) },
+      }),
+      ...(mode === 'adaptive' && { thinking: { type: 'adaptive' } }),
+    }
+  },
+  cacheOptions: ({ type, ttl }) => ({ cacheControl: { type, ttl } }),
+  thoughtOptions: ({ signature, redacted }) => ({
+    ...(signature === undefined ? {} : { signature }),
+    ...(redacted === undefined ? {} : { redactedData: redacted }),
+  }),
+  marksOf: ({ signature, redactedData: redacted }) => ({ signature, redacted }),
+}
+
+const quota: QuotaCountdown = (unit, { limit, remaining, resets }) => ({
+  [`anthropic-ratelimit-${unit}-limit`]: limit,
+  [`anthropic-ratelimit-${unit}-remaining`]: remaining,
+  [`anthropic-ratelimit-${unit}-reset`]: new Date(resets).toISOString().replace(/\.\d+/, ''),
+})
+
+function anthropicError(refused: ProviderRefusal): ErrorShape {
+  const { model, limit, asked, unit = 'requests', id } = refused
+  const words: ErrorVocabulary = {
+    'rate-limit': [429, 'rate_limit_error', `This request would exceed your rate limit of ${limit ?? 0} ${unit}.`],
+    'auth-failure': [401, 'authentication_error', 'invalid x-api-key'],
+    'context-length': [400, 'invalid_request_error', `prompt is too long: ${asked} tokens > ${limit} maximum`],
+    'content-filter': [400, 'invalid_request_error', 'Output blocked by content filtering policy'],
+    'quota-exceeded': [400, 'invalid_request_error', 'Your credit balance is too low to access the API.'],
+    'model-gone': [404, 'not_found_error', `model: ${model}`],
+  }
+  const names = {
+    400: 'invalid_request_error',
+    401: 'authentication_error',
+    402: 'billing_error',
+    403: 'permission_error',
+    404: 'not_found_error',
+    413: 'request_too_large',
+    429: 'rate_limit_error',
+    500: 'api_error',
+    504: 'timeout_error',
+    529: 'overloaded_error',
+  }
+  const [status, type, message] = tellRefusal(refused, { words, names })
+  const request = `req_${id}`
+  return {
+    status,
+    headers: { 'request-id': request },
+    body: { type: 'error', error: { type, message }, request_id: request },
+  }
+}
+
+/** What is known of it. */
+export const anthropicProvider = defineProvider({
+  name: 'anthropic',
+  models: {
+    'claude-opus-4': chat(200_000, 15, 75),
+    'claude-sonnet-4': chat(200_000, 3, 15),
+    'claude-3-7-sonnet': chat(200_000, 3, 15),
+    'claude-3-5-sonnet': chat(200_000, 3, 15),
+    'claude-3-5-haiku': chat(200_000, 0.8, 4),
+    'claude-3-haiku': chat(200_000, 0.25, 1.25),
+  },
+  endpoint: {
+    baseUrl: 'https://api.anthropic.com/v1',
+    keyVariable: 'ANTHROPIC_API_KEY',
+    operations: ['chat.completions'],
+    modelPackage,
+  },
+  error: anthropicError,
+  quota,
+  refusesUnsafe: true,
+})

@@ -1,0 +1,37 @@
+// Amazon Bedrock, which calls are not forwarded to: the name of an error stands in a header.
+import { defineProvider } from './define.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal, uuid } from './error-words.ts'
+import { noCountdown } from './quota-headers.ts'
+
+function awsError(refused: ProviderRefusal): ErrorShape {
+  const { limit, asked, unit = 'requests', id } = refused
+  const words: ErrorVocabulary = {
+    'rate-limit': [429, 'ThrottlingException', `Too many ${unit}, please wait before trying again.`],
+    'auth-failure': [403, 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
+    'context-length': [400, 'ValidationException', `Input is too long: ${asked} tokens, the model takes ${limit}.`],
+    'content-filter': [400, 'ValidationException', 'The request was blocked by the content filtering policy.'],
+    'quota-exceeded': [400, 'ServiceQuotaExceededException', 'The request exceeds the service quota of your account.'],
+    'model-gone': [404, 'ResourceNotFoundException', 'This model version has reached the end of its life.'],
+  }
+  const names = {
+    400: 'ValidationException',
+    403: 'AccessDeniedException',
+    404: 'ResourceNotFoundException',
+    408: 'ModelTimeoutException',
+    424: 'ModelErrorException',
+    429: 'ThrottlingException',
+    500: 'InternalServerException',
+    503: 'ServiceUnavailableException',
+  }
+  const [status, name, message] = tellRefusal(refused, { words, names })
+  return { status, headers: { 'x-amzn-errortype': name, 'x-amzn-requestid': uuid(id) }, body: { message } }
+}
+
+/** What is known of it. */
+export const awsProvider = defineProvider({
+  name: 'aws',
+  error: awsError,
+  // Nothing is said of a quota before it is used up, and nothing of when to call again.
+  quota: noCountdown,
+  sendsRetryAfter: false,
+})

@@ -1,0 +1,69 @@
+// Azure's OpenAI service: deployments in place of models, and the errors of its own gateway before those of OpenAI.
+import { defineProvider } from './define.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
+import { openaiError } from './openai-family.ts'
+
+const API_VERSION = '2024-10-21'
+
+/** The deployment of a model stands in the path, unless the address is that of the newer API, which ends with its version. */
+function address(
+  baseUrl: string,
+  { operation, path, model }: { operation: string; path: string; model: string },
+): string {
+  const url = new URL(baseUrl)
+  const base = url.pathname.replace(/\/$/, '')
+  if (base.endsWith('/v1')) url.pathname = base + path
+  else if (operation === 'responses') url.pathname = `${base}/openai/v1${path}`
+  else {
+    url.pathname = `${base}/openai/deployments/${encodeURIComponent(model)}${path}`
+    if (!url.searchParams.has('api-version')) url.searchParams.set('api-version', API_VERSION)
+  }
+  return url.href
+}
+
+function azureError(refused: ProviderRefusal): ErrorShape {
+  const { problem, retryAfter, unit = 'requests', id } = refused
+  const rate = unit === 'tokens' ? 'token' : 'call'
+  const behind = openaiError(refused)
+  const { message: openaiMessage } = behind.body.error as { message: string }
+  const words: ErrorVocabulary = {
+    'rate-limit': [429, '429', `Requests have exceeded the ${rate} rate limit. Retry after ${seconds(retryAfter)}.`],
+    'auth-failure': [401, '401', 'Access denied due to invalid subscription key or wrong API endpoint.'],
+    'context-length': [400, 'context_length_exceeded', openaiMessage],
+    'content-filter': [400, 'content_filter', 'The prompt was filtered by the content management policy.'],
+    'quota-exceeded': [403, '403', 'Out of call volume quota: it will be replenished later.'],
+    'model-gone': [404, 'DeploymentNotFound', 'The API deployment for this resource does not exist.'],
+  }
+  const names = {
+    400: 'BadRequest',
+    401: '401',
+    403: 'AuthorizationFailed',
+    404: '404',
+    408: 'Timeout',
+    429: '429',
+    500: 'InternalServerError',
+    503: 'ServiceUnavailable',
+  }
+  const [status, code, message] = tellRefusal(refused, { words, names })
+  const more = problem === 'content-filter' && { param: 'prompt', type: null, status, innererror: AZURE_FILTER }
+  const body = problem === 'context-length' ? behind.body : { error: { code, message, ...more } }
+  return { status, headers: { 'apim-request-id': id, 'x-ms-region': 'East US' }, body }
+}
+const harmless = { filtered: false, severity: 'safe' }
+const AZURE_FILTER = {
+  code: 'ResponsibleAIPolicyViolation',
+  content_filter_result: {
+    hate: harmless,
+    self_harm: harmless,
+    sexual: harmless,
+    violence: { filtered: true, severity: 'medium' },
+  },
+}
+
+/** What is known of it. */
+export const azureProvider = defineProvider({
+  name: 'azure',
+  endpoint: { keyVariable: 'AZURE_OPENAI_API_KEY', keyHeader: 'api-key', address },
+  error: azureError,
+  refusesUnsafe: true,
+})

@@ -1,0 +1,47 @@
+// Cohere: errors and countdowns of its own.
+import { chat, defineProvider, embedding, text } from './define.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal, uuid } from './error-words.ts'
+import type { QuotaCountdown } from './quota-headers.ts'
+
+const quota: QuotaCountdown = (unit, { limit, remaining }) =>
+  unit === 'requests'
+    ? { 'x-trial-endpoint-call-limit': limit, 'x-trial-endpoint-call-remaining': remaining }
+    : ({} as Record<string, number>)
+
+function cohereError(refused: ProviderRefusal): ErrorShape {
+  const { model, limit, asked, unit = 'requests', id } = refused
+  const words: ErrorVocabulary = {
+    'rate-limit': [429, '', `You are past the limit of ${limit ?? 0} ${unit} / minute of your key.`],
+    'auth-failure': [401, '', 'invalid api token'],
+    'context-length': [
+      400,
+      '',
+      `too many tokens: the prompt cannot exceed ${limit} tokens, received ${asked}. Try a shorter prompt.`,
+    ],
+    'content-filter': [498, '', 'The request was blocked: it may be against the usage guidelines.'],
+    'quota-exceeded': [402, '', 'You have reached the billing limit of your account.'],
+    'model-gone': [404, '', `model '${model}' not found, make sure that you have access to it.`],
+  }
+  const [status, , message] = tellRefusal(refused, { words, names: {} })
+  return { status, headers: { 'x-debug-trace-id': id }, body: { id: uuid(id), message } }
+}
+
+/** What is known of it. */
+export const cohereProvider = defineProvider({
+  name: 'cohere',
+  models: {
+    'command-r-plus': chat(128_000, 2.5, 10, text),
+    'command-r': chat(128_000, 0.15, 0.6, text),
+    'embed-v4.0': embedding(128_000, 0.12, 1_536, true),
+    'embed-english-v3.0': embedding(512, 0.1, 1_024),
+    'embed-multilingual-v3.0': embedding(512, 0.1, 1_024),
+  },
+  endpoint: {
+    baseUrl: 'https://api.cohere.ai/compatibility/v1',
+    keyVariable: 'COHERE_API_KEY',
+    operations: ['chat.completions', 'embeddings'],
+  },
+  error: cohereError,
+  quota,
+  refusesUnsafe: true,
+})

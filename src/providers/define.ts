@@ -1,0 +1,94 @@
+// What a provider is: one file of its own beside this one, and a line in the registry.
+import type { ReasoningEffort } from '../contract/shared.ts'
+import type { Vocabulary } from '../lib/tokens.ts'
+import type { ErrorShape, ProviderRefusal } from './error-words.ts'
+import type { ModelPackage } from './model-package.ts'
+import { openaiError, openaiQuota } from './openai-family.ts'
+import type { QuotaCountdown } from './quota-headers.ts'
+
+type Modality = 'text' | 'image' | 'audio' | 'embedding'
+/** What is known of one model. */
+export interface Model {
+  /** Tokens of input and output together. */
+  context?: number
+  input: readonly Modality[]
+  output: readonly Modality[]
+  /** USD: a million tokens in and out, a picture by quality and size, a minute of audio. */
+  price: { input?: number; output?: number; image?: Readonly<Record<string, number>>; minute?: number }
+  /** Length of an embedding, and whether a call may ask for a shorter one. */
+  dimensions?: number
+  shortens?: boolean
+  /** What its token ids mean; o200k when left out. */
+  vocabulary?: Vocabulary
+  /** The reasoning efforts it takes; any when left out. */
+  efforts?: readonly ReasoningEffort[]
+}
+
+export const text = ['text'] as const
+export const seeing = ['text', 'image'] as const
+export const chat = (context: number, input: number, output: number, reads: readonly Modality[] = seeing): Model => ({
+  context,
+  input: reads,
+  output: text,
+  price: { input, output },
+})
+export const embedding = (context: number, input: number, dimensions: number, shortens = false): Model => ({
+  context,
+  input: text,
+  output: ['embedding'],
+  price: { input },
+  dimensions,
+  shortens,
+})
+export const older = (model: Model): Model => ({ ...model, vocabulary: 'cl100k' })
+
+// The families that the specification describes by what their reasoning effort may be.
+export const thinking = (model: Model, ...efforts: ReasoningEffort[]): Model => ({ ...model, efforts })
+export const classic = ['minimal', 'low', 'medium', 'high'] as const
+export const choosing = ['none', 'low', 'medium', 'high'] as const
+
+/** Where a provider is reached, what its key is called, and which operations it has. */
+export interface ProviderEndpoint {
+  /** Address before `/chat/completions`; absent where each customer has one of their own. */
+  baseUrl?: string
+  /** Environment variable that usually holds the key; a provider without one asks for none. */
+  keyVariable?: string
+  /** Header of the key when that is not `authorization: Bearer`. */
+  keyHeader?: string
+  /** Names of the operations it has; any when left out. */
+  operations?: readonly string[]
+  /** Refuses `stream_options`: its streams carry usage unasked. */
+  countsUnasked?: boolean
+  /** The address of an operation when that is not its path behind the base address. */
+  address?(baseUrl: string, call: { operation: string; path: string; model: string }): string
+  /** How to connect to one with a wire format of its own; the others speak that of OpenAI. */
+  modelPackage?: ModelPackage
+}
+
+/** All that is known of a provider. */
+export interface Provider {
+  /** What stands before the slash of a model id. */
+  readonly name: string
+  /** Its models by what stands after it. */
+  readonly models: Readonly<Record<string, Model>>
+  /** Absent when calls are not forwarded to it. */
+  readonly endpoint?: ProviderEndpoint
+  /** How it tells a refusal. */
+  error(refusal: ProviderRefusal): ErrorShape
+  /** How it counts a quota down. */
+  readonly quota: QuotaCountdown
+  /** Whether it says in headers when to call again. */
+  readonly sendsRetryAfter: boolean
+  /** Whether it refuses what it takes for unsafe; others end the answer for that reason. */
+  readonly refusesUnsafe: boolean
+}
+
+/** A provider, which is like OpenAI in all that is left out. */
+export const defineProvider = (own: Partial<Provider> & Pick<Provider, 'name'>): Provider => ({
+  models: {},
+  error: openaiError,
+  quota: openaiQuota,
+  sendsRetryAfter: true,
+  refusesUnsafe: false,
+  ...own,
+})

@@ -1,0 +1,91 @@
+// Google: Gemini through its model package; errors are a google.rpc.Status, calls of tools are signed.
+import { chat, defineProvider, embedding } from './define.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
+import type { ModelPackage } from './model-package.ts'
+import { noCountdown } from './quota-headers.ts'
+
+const modelPackage: ModelPackage = {
+  key: 'google',
+  connect: async (settings) => (await import('@ai-sdk/google')).createGoogle(settings),
+  callOptions({ mode, budget, level }) {
+    if (mode === 'none' || mode === 'unasked') return {}
+    const amount =
+      level === undefined ? (budget === undefined ? {} : { thinkingBudget: budget }) : { thinkingLevel: level }
+    return { thinkingConfig: { includeThoughts: true, ...(mode === 'budget' && amount) } }
+  },
+  signedCallOptions: (signature) => ({ thoughtSignature: signature }),
+  marksOf: ({ thoughtSignature: call }) => ({ call }),
+}
+
+function googleError(refused: ProviderRefusal): ErrorShape {
+  const { problem, model, limit, asked, retryAfter, unit = 'requests' } = refused
+  const words: ErrorVocabulary = {
+    'rate-limit': [429, 'RESOURCE_EXHAUSTED', `You exceeded your current quota of ${unit} per minute for ${model}.`],
+    'auth-failure': [400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'],
+    'context-length': [
+      400,
+      'INVALID_ARGUMENT',
+      `The input token count (${asked}) exceeds the maximum number of tokens allowed (${limit}).`,
+    ],
+    'content-filter': [400, 'INVALID_ARGUMENT', 'The prompt was blocked for reasons of safety.'],
+    'quota-exceeded': [
+      429,
+      'RESOURCE_EXHAUSTED',
+      'You exceeded your current quota: check your plan and billing details.',
+    ],
+    'model-gone': [404, 'NOT_FOUND', `models/${model} is not found for API version v1beta.`],
+  }
+  const names = {
+    400: 'INVALID_ARGUMENT',
+    401: 'UNAUTHENTICATED',
+    403: 'PERMISSION_DENIED',
+    404: 'NOT_FOUND',
+    408: 'DEADLINE_EXCEEDED',
+    429: 'RESOURCE_EXHAUSTED',
+    499: 'CANCELLED',
+    500: 'INTERNAL',
+    503: 'UNAVAILABLE',
+    504: 'DEADLINE_EXCEEDED',
+  }
+  const [code, status, message] = tellRefusal(refused, { words, names })
+  const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
+  const violation = {
+    quotaMetric: `generativelanguage.googleapis.com/generate_content_${unit === 'tokens' ? 'input_token_count' : 'requests'}`,
+    quotaDimensions: { location: 'global', model },
+    ...(limit !== undefined && { quotaValue: String(limit) }),
+  }
+  const details = [
+    ...(problem === 'rate-limit' ? [{ ...type('QuotaFailure'), violations: [violation] }] : []),
+    ...(problem === 'auth-failure'
+      ? [{ ...type('ErrorInfo'), reason: 'API_KEY_INVALID', domain: 'googleapis.com' }]
+      : []),
+    ...(retryAfter === undefined ? [] : [{ ...type('RetryInfo'), retryDelay: seconds(retryAfter) }]),
+  ]
+  return {
+    status: code,
+    headers: {},
+    body: { error: { code, message, status, ...(details.length > 0 && { details }) } },
+  }
+}
+
+/** What is known of it. */
+export const googleProvider = defineProvider({
+  name: 'google',
+  models: {
+    'gemini-2.5-pro': chat(1_048_576, 1.25, 10, ['text', 'image', 'audio']),
+    'gemini-2.5-flash': chat(1_048_576, 0.3, 2.5, ['text', 'image', 'audio']),
+    'gemini-2.0-flash': chat(1_048_576, 0.1, 0.4, ['text', 'image', 'audio']),
+    'gemini-embedding-001': embedding(2_048, 0.15, 3_072, true),
+    'text-embedding-004': embedding(2_048, 0, 768),
+  },
+  endpoint: {
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    keyVariable: 'GEMINI_API_KEY',
+    operations: ['chat.completions', 'embeddings'],
+    modelPackage,
+  },
+  error: googleError,
+  // When to call again stands in the body of an error, and nothing is said of a quota before it is used up.
+  quota: noCountdown,
+  sendsRetryAfter: false,
+})

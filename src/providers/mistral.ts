@@ -1,0 +1,58 @@
+// Mistral: errors and countdowns of its own.
+import { chat, defineProvider, embedding, text } from './define.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal, uuid } from './error-words.ts'
+import type { QuotaCountdown } from './quota-headers.ts'
+
+const quota: QuotaCountdown = (unit, { limit, remaining }) => {
+  const name = unit === 'requests' ? 'req' : 'tokens'
+  return { [`x-ratelimit-limit-${name}-minute`]: limit, [`x-ratelimit-remaining-${name}-minute`]: remaining }
+}
+
+function mistralError(refused: ProviderRefusal): ErrorShape {
+  const { problem, model, limit, asked, id } = refused
+  const words: ErrorVocabulary = {
+    'rate-limit': [429, 'rate_limited', 'Rate limit exceeded'],
+    'auth-failure': [401, 'unauthorized', 'Unauthorized'],
+    'context-length': [
+      400,
+      'invalid_request_prompt',
+      `Prompt contains ${asked} tokens, too large for model with ${limit} maximum context length`,
+    ],
+    'content-filter': [403, 'guardrail_violation', 'The request was blocked by a content guardrail.'],
+    'quota-exceeded': [429, 'service_tier_capacity_exceeded', 'Service tier capacity exceeded for this model.'],
+    'model-gone': [400, 'invalid_model', `Invalid model: ${model}`],
+  }
+  const names = { 400: 'invalid_request_error', 401: 'unauthorized', 429: 'rate_limited', 500: 'internal_server_error' }
+  const [status, type, message] = tellRefusal(refused, { words, names })
+  const codes: Record<string, string> = {
+    rate_limited: '1300',
+    invalid_model: '1500',
+    invalid_request_prompt: '3051',
+    service_tier_capacity_exceeded: '3505',
+    internal_server_error: '1000',
+  }
+  const body =
+    problem === 'auth-failure'
+      ? { detail: message }
+      : { object: 'error', message, type, param: null, code: codes[type] ?? null, raw_status_code: status }
+  return { status, headers: { 'mistral-correlation-id': uuid(id) }, body }
+}
+
+/** What is known of it. */
+export const mistralProvider = defineProvider({
+  name: 'mistral',
+  models: {
+    'mistral-large': chat(131_072, 2, 6, text),
+    'mistral-small': chat(131_072, 0.1, 0.3),
+    'mistral-embed': embedding(8_192, 0.1, 1_024),
+  },
+  endpoint: {
+    baseUrl: 'https://api.mistral.ai/v1',
+    keyVariable: 'MISTRAL_API_KEY',
+    operations: ['chat.completions', 'embeddings'],
+    countsUnasked: true,
+  },
+  error: mistralError,
+  quota,
+  refusesUnsafe: true,
+})

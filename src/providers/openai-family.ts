@@ -1,0 +1,48 @@
+// What OpenAI and all that copy it have in common: their errors and the countdown of their quotas.
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
+import type { QuotaCountdown } from './quota-headers.ts'
+
+/** How they refuse. */
+export function openaiError(refused: ProviderRefusal): ErrorShape {
+  const { problem, model, limit, asked, retryAfter, unit = 'requests', id } = refused
+  const kept = unit === 'tokens' ? 'tokens per min (TPM)' : 'requests per min (RPM)'
+  const counted = limit === undefined ? '' : `: limit ${limit}, requested ${asked}`
+  const wait = retryAfter === undefined ? '' : ` Please try again in ${seconds(retryAfter)}.`
+  const words: ErrorVocabulary = {
+    'rate-limit': [429, 'rate_limit_exceeded', `Rate limit reached for ${model} on ${kept}${counted}.${wait}`],
+    'auth-failure': [401, 'invalid_api_key', 'Incorrect API key provided.'],
+    'context-length': [
+      400,
+      'context_length_exceeded',
+      `This model's maximum context length is ${limit} tokens, but the input has ${asked} tokens. Please shorten it.`,
+    ],
+    'content-filter': [400, 'content_policy_violation', 'The request was rejected by the safety system.'],
+    'quota-exceeded': [429, 'insufficient_quota', 'You exceeded your current quota: look at your plan and billing.'],
+    'model-gone': [404, 'model_not_found', `The model \`${model}\` does not exist or you do not have access to it.`],
+  }
+  const names = { 400: '', 401: 'invalid_api_key', 404: 'not_found', 429: 'rate_limit_exceeded', 500: '' }
+  const [status, code, message] = tellRefusal(refused, { words, names })
+  const limited = problem === 'quota-exceeded' ? code : unit
+  const type = status === 429 ? limited : status >= 500 ? 'server_error' : 'invalid_request_error'
+  const param = problem === 'context-length' ? 'messages' : null
+  return {
+    status,
+    headers: { 'x-request-id': `req_${id}` },
+    body: { error: { message, type, param, code: code || null } },
+  }
+}
+
+/** The headers in which they count down. */
+export const openaiQuota: QuotaCountdown = (unit, { limit, remaining, resets }, now) => ({
+  [`x-ratelimit-limit-${unit}`]: limit,
+  [`x-ratelimit-remaining-${unit}`]: remaining,
+  [`x-ratelimit-reset-${unit}`]: span(resets - now),
+})
+
+/** `6m0s`, `1s`, `20ms`: as OpenAI writes lengths of time. */
+function span(ms: number): string {
+  if (ms < 1000) return `${ms}ms`
+  const total = ms / 1000
+  const minutes = Math.floor(total / 60)
+  return `${minutes > 0 ? `${minutes}m` : ''}${Math.round((total - minutes * 60) * 1000) / 1000}s`
+}

@@ -1,0 +1,12 @@
+// OpenRouter.
+import { defineProvider } from './define.ts'
+
+/** What is known of it. */
+export const openrouterProvider = defineProvider({
+  name: 'openrouter',
+  endpoint: {
+    baseUrl: 'https://openrouter.ai/api/v1',
+    keyVariable: 'OPENROUTER_API_KEY',
+    operations: ['chat.completions', 'completions', 'responses', 'embeddings'],
+  },
+})

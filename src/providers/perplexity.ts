@@ -1,0 +1,13 @@
+// Perplexity.
+import { defineProvider } from './define.ts'
+
+/** What is known of it. */
+export const perplexityProvider = defineProvider({
+  name: 'perplexity',
+  endpoint: {
+    baseUrl: 'https://api.perplexity.ai',
+    keyVariable: 'PERPLEXITY_API_KEY',
+    operations: ['chat.completions'],
+    countsUnasked: true,
+  },
+})
