@@ -129,6 +129,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['0', false],
     [true, true],
   ],
+  verbose: [
+    ['true', true],
+    ['0', false],
+    [true, true],
+  ],
   ready_file: [
     ['a.json', 'a.json'],
     ['b.json', 'b.json'],

@@ -2,7 +2,8 @@
 import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-store.ts'
-import { breaks, findingsOf, type SuiteRun } from './suite-run.ts'
+import { failsVerdict } from '../verdict/findings.ts'
+import type { SuiteRun } from './suite-run.ts'
 
 interface Case {
   suite: string
@@ -41,11 +42,11 @@ function casesOf(run: SuiteRun): Case[] {
 
 function sessionCases(report: Verification, { name: suite, strict, times }: SuiteRun): Case[] {
   const { session, expectations } = report
-  const findings = findingsOf(report)
+  const findings = report.findings
   const own = `${suite}.${session}`
   const took = spanOf([...(times.get(session)?.values() ?? [])])
   const broken = [
-    ...findings.filter((one) => breaks(one, strict)).map(({ kind }) => kind),
+    ...findings.filter((one) => failsVerdict(one, strict)).map(({ kind }) => kind),
     ...expectations.filter(({ met }) => !met).map(({ expected }) => `not met: ${expected}`),
   ]
   return [
@@ -65,7 +66,7 @@ function caseOf(finding: Finding, { suite, took, strict }: { suite: string; took
   const { kind, severity, message, traces, accepted } = finding
   const evidence = traces.length > 0 ? ` (${traces.join(', ')})` : ''
   const said = `${message}${evidence}`
-  const failed = breaks(finding, strict)
+  const failed = failsVerdict(finding, strict)
   const word = accepted ? 'accepted' : severity
   return {
     ...{ suite, name: `${kind}: ${message}`, took },

@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 import type { Finding } from '../contract/finding.ts'
 import type { Paths, RuleReport, Verification } from '../contract/verification.ts'
 import { lengthOf } from './overview.ts'
-import { findingsOf, isAsExpected, type SuiteRun } from './suite-run.ts'
+import type { SuiteRun } from './suite-run.ts'
 
 /** A number with its noun, such as `2 calls`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
@@ -19,7 +19,7 @@ const indented = (text: string) => `  ${text}`
 /** The report on a run of a command: its sessions together, then each by name, those that broke first. */
 export function runLines(run: SuiteRun): string[] {
   const { name, code, ok, sessions, strict, findings, took_ms: took, timed_out: timedOut, stopped, db } = run
-  const broken = sessions.filter((one) => !isAsExpected(one, strict)).length
+  const broken = sessions.filter((one) => !one.ok).length
   const several = sessions.length > 1
   const share = several && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} broke` : ''
   const failed = timedOut ? `the command was ended after ${lengthOf(took)}` : `the command failed with ${code}`
@@ -31,10 +31,13 @@ export function runLines(run: SuiteRun): string[] {
     ...(several || !only ? togetherLines(sessions) : reportLines(only, strict)),
     ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('never fired')}, no session was like its match`)),
     ...findings.map((finding) => findingLine(finding, strict)),
+    ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v2/router, as OPENAI_BASE_URL says`)] : []),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
     ...(db === null ? [] : [line('kept', `understudy trace --db ${db} list`)]),
   ]
 }
+const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
+
 /** The report on one session, as lines. */
 export const reportLines = (report: Verification, strict = false): string[] => [
   ...togetherLines([report]),
@@ -44,8 +47,8 @@ export const reportLines = (report: Verification, strict = false): string[] => [
 /** One session among others: what is wrong with it, or that nothing is. */
 function sessionLines(report: Verification, strict: boolean): string[] {
   const { session, calls } = report
-  if (isAsExpected(report, strict)) {
-    const warnings = findingsOf(report).filter(({ accepted }) => !accepted)
+  if (report.ok) {
+    const warnings = report.findings.filter(({ accepted }) => !accepted)
     return [
       line('session', `${session}: ${good('as expected')}, ${count(calls, 'call')}`),
       ...warnings.map((finding) => indented(findingLine(finding, strict))),
@@ -57,7 +60,7 @@ function sessionLines(report: Verification, strict: boolean): string[] {
 
 /** Findings and expectations. */
 const judgedLines = (report: Verification, strict: boolean): string[] => [
-  ...findingsOf(report).map((finding) => findingLine(finding, strict)),
+  ...report.findings.map((finding) => findingLine(finding, strict)),
   ...report.expectations.map(({ expected, actual, met }) =>
     line('expected', `${expected} ${met ? good('ok') : bad(`NOT MET: ${actual}`)}`),
   ),
@@ -98,6 +101,10 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ...waitLines(reports).map((text) => line('waits', text)),
     ...cancelledLines(reports).map((text) => line('cancelled', text)),
     ...fixtureLines(reports).map((text) => line('fixtures', text)),
+    ...unknownLines(
+      sum((one) => one.pending),
+      sum((one) => one.dropped),
+    ).map((text) => line('unknown', text)),
   ]
 }
 
@@ -135,13 +142,7 @@ function waitLines(reports: readonly Verification[]): string[] {
   const waits = reports.map((one) => one.waits)
   const told = waits.reduce((sum, one) => sum + one.told, 0)
   if (told === 0) return []
-  const early = waits
-    .flatMap(({ broken }) => broken)
-    .map(
-      ({ retry_after_ms, called_again_after_ms }) =>
-        `${bad('too early')}: called again after ${called_again_after_ms} ms instead of ${retry_after_ms} ms`,
-    )
-  return [`told to wait ${told}, called again in time ${waits.reduce((sum, one) => sum + one.kept, 0)}`, ...early]
+  return [`told to wait ${told}, called again in time ${waits.reduce((sum, one) => sum + one.kept, 0)}`]
 }
 
 function cancelledLines(reports: readonly Verification[]): string[] {
@@ -152,6 +153,12 @@ function cancelledLines(reports: readonly Verification[]): string[] {
     `${count(cancelled.length, 'call')} given up by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
   ]
 }
+
+/** What nobody can judge. */
+const unknownLines = (pending: number, dropped: number): string[] => [
+  ...(pending > 0 ? [bad(`${count(pending, 'call')} had not ended`)] : []),
+  ...(dropped > 0 ? [bad(`the traces of ${count(dropped, 'call')} are gone: --keep-traces keeps more`)] : []),
+]
 
 function fixtureLines(reports: readonly Verification[]): string[] {
   const [first, ...others] = reports.map(({ fixtures }) => new Set(fixtures.unused))

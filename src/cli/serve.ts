@@ -7,6 +7,7 @@ import { createUnderstudy, type Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
 import { VERSION } from '../version.ts'
 import { listen, refuseOpenHost, report, serverUrl } from './listen.ts'
+import { standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
 /** How long running answers may take after a signal to stop, in ms. */
@@ -27,7 +28,7 @@ async function serve(config: Config): Promise<void> {
   if (config.ready_file) clearReadyFile(config.ready_file)
   const understudy = createUnderstudy(config, report)
   for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
-  const servers = await listen(config, understudy)
+  const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))
   const port = servers[0]?.port
   const url = serverUrl(config, port)
   const db = config.db === ':memory:' ? config.db : resolve(config.db)

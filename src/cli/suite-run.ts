@@ -3,10 +3,6 @@ import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-store.ts'
 
-/** What was found in a session. */
-export const findingsOf = (report: Verification): readonly Finding[] =>
-  (report as { findings?: readonly Finding[] }).findings ?? []
-
 /** One run of the command. */
 export interface SuiteRun {
   /** Its scenario and seed. */
@@ -35,14 +31,6 @@ export interface SuiteRun {
   /** The times of the calls by trace, by session. */
   times: ReadonlyMap<string, ReadonlyMap<string, CallTimes>>
 }
-
-/** Whether a finding makes its session fail. */
-export const breaks = ({ severity, accepted }: Finding, strict: boolean): boolean =>
-  !accepted && (strict || severity === 'error')
-
-/** Whether a session is as expected. */
-export const isAsExpected = (report: Verification, strict: boolean): boolean =>
-  report.ok && !findingsOf(report).some((finding) => breaks(finding, strict))
 
 /** An expectation is not met or something is found, although the command ended well. */
 export const NOT_AS_EXPECTED = 3

@@ -11,9 +11,11 @@ import { realClock } from '../lib/clock.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../scenarios/load.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { failsVerdict } from '../verdict/findings.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { listen, report, serverUrl } from './listen.ts'
-import { breaks, isAsExpected, type SuiteRun } from './suite-run.ts'
+import { standardLog, withRequestLog } from './request-log.ts'
+import type { SuiteRun } from './suite-run.ts'
 
 /** What is run, and how. */
 export interface SuiteOptions {
@@ -75,16 +77,19 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
   const understudy = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, { scenarios: own ? [own] : [] })
   const requests = new Map<string, number>()
-  const servers = await listen(config, counted(understudy, requests))
+  const logged = config.verbose ? withRequestLog(understudy, standardLog(true)) : understudy
+  const servers = await listen(config, counted(logged, requests))
   const url = serverUrl(config, servers[0]?.port)
   const [token] = config.token
-  understudy.sessions.get(round.label)
+  // Its scenario begins now, so that time may pass before the first call.
+  understudy.runs.current(understudy.sessions.get(round.label))
   const began = realClock.now()
   const env = clientEnvironment(url, round.label, token)
   try {
     const end = await runChild(command, { env, cwd, timeout, output })
     const took = realClock.now() - began
-    const judged = await judge({ understudy, url, token, round, requests })
+    const ended = end.code === 0 ? 'well' : 'badly'
+    const judged = await judge({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     return asRun({ ...judged, url, round, end, took, strict: config.strict, db })
   } finally {
@@ -117,17 +122,19 @@ interface Bench {
   token: string | undefined
   round: Round
   requests: ReadonlyMap<string, number>
+  /** A command that has failed has complained. */
+  ended: 'well' | 'badly'
 }
 
 /** Asks for a verdict on every session that was used; on the one that was meant for the command when none was. */
-async function judge({ understudy: { app, sessions }, url, token, round, requests }: Bench) {
+async function judge({ understudy: { app, sessions }, url, token, round, requests, ended }: Bench) {
   const list = sessions.list()
   const called = list.filter(({ name, calls }) => calls > 0 || (requests.get(name) ?? 0) > 0)
   const used = called.length > 0 ? called : list.filter(({ name }) => name === round.label)
   const verify = async ({ name }: Session) => {
     const headers = { 'x-understudy-session': name, authorization: `Bearer ${token ?? 'any'}` }
     // What the command had under way when it ended is over in a moment.
-    const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s`, { headers }))
+    const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s&ended=${ended}`, { headers }))
     return (await answer.json()) as Verification
   }
   const times = new Map(used.map((session) => [session.name, timesOf(session)]))
@@ -149,7 +156,7 @@ interface Judged extends Awaited<ReturnType<typeof judge>> {
 function asRun({ verdicts, times, none, url, round, end, took, strict, db }: Judged): SuiteRun {
   const findings = none ? [noCall(url, round)] : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
-  const broken = verdicts.filter((one) => !isAsExpected(one, strict))
+  const broken = verdicts.filter((one) => !one.ok)
   return {
     name: round.name,
     scenario: round.scenario?.name ?? null,
@@ -158,7 +165,7 @@ function asRun({ verdicts, times, none, url, round, end, took, strict, db }: Jud
     stopped: end.stopped !== undefined,
     took_ms: took,
     strict,
-    ok: broken.length === 0 && !findings.some((finding) => breaks(finding, strict)),
+    ok: broken.length === 0 && !findings.some((finding) => failsVerdict(finding, strict)),
     findings,
     idle_rules: (round.scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],

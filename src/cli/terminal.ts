@@ -4,9 +4,13 @@
 const UNKNOWN_WIDTH = 120
 const NARROWEST = 60
 
+interface Terminal {
+  isTTY: boolean
+  columns: number
+}
+
 /** Columns of what we print to; undefined where no person reads along, as in a pipe. */
-export const terminalWidth = (): number | undefined => {
-  const { isTTY, columns } = process.stdout
+export const terminalWidth = ({ isTTY, columns }: Terminal = process.stdout): number | undefined => {
   return isTTY && columns > 0 ? Math.max(NARROWEST, columns) : undefined
 }
 

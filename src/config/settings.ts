@@ -196,6 +196,12 @@ export const SETTINGS = {
     help: 'longest that a client may keep back its request, read nothing of its answer, or leave its connection unused',
     valid: 'a duration such as 30s or 2m',
   }),
+  verbose: setting({
+    schema: () => boolean(),
+    fallback: false,
+    help: 'print a line for each request, on standard error',
+    valid: 'true or false',
+  }),
   json: setting({
     schema: () => boolean(),
     fallback: false,

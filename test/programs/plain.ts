@@ -3,15 +3,15 @@ import { API_KEY, BASE_URL, pass, say, upTo } from './surroundings.ts'
 
 const [how = '', code = '0', file = ''] = process.argv.slice(2)
 
-const post = (content: string, more: object = {}, base = BASE_URL): Promise<Response> =>
+const post = (content: string, more: object = {}, { base = BASE_URL, headers = {} } = {}): Promise<Response> =>
   fetch(`${base}/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content }], ...more }),
   })
 /** Calls and reads the answer to its end. */
-const call = async (content: string, more: object = {}): Promise<Response> => {
-  const response = await post(content, more)
+const call = async (content: string, more: object = {}, headers: Record<string, string> = {}): Promise<Response> => {
+  const response = await post(content, more, { headers })
   await response.arrayBuffer()
   return response
 }
@@ -55,14 +55,22 @@ const behaviours: Record<string, () => Promise<unknown>> = {
   async swallower() {
     await stream('weather')
   },
+  /** Like an SDK, it says which repetition a call is. */
   async stubborn() {
-    await until('weather', (failure) => 1000 * 2 ** failure, 4)
+    for (const retry of upTo(4)) {
+      await call('weather', {}, { 'x-stainless-retry-count': String(retry - 1) })
+      await pass(1000 * 2 ** retry)
+    }
   },
+  /** Repeats what the gateway has repeated. */
   async amplifier() {
-    for (const _ of upTo(5)) await until('weather', (failure, response) => told(response) + 1000 * 2 ** failure, 5)
+    for (const retry of upTo(6)) {
+      await call('weather', { retry: { count: 3, on_codes: [503] } }, { 'x-stainless-retry-count': String(retry - 1) })
+      await pass(1000 * 2 ** retry)
+    }
   },
   async stranger() {
-    for (const _ of upTo(3)) await post('weather', {}, `${BASE_URL.replace(/\/v2\/router$/, '')}/v1`)
+    for (const _ of upTo(3)) await post('weather', {}, { base: `${BASE_URL.replace(/\/v2\/router$/, '')}/v1` })
   },
   async nobody() {},
   // Well.

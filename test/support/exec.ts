@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runSuite, type SuiteOptions } from '../../src/cli/suite.ts'
-import { exitCodeOf, findingsOf, type SuiteRun } from '../../src/cli/suite-run.ts'
+import { exitCodeOf, type SuiteRun } from '../../src/cli/suite-run.ts'
 import { readConfig } from '../../src/config.ts'
 import { emptyFolder } from './server.ts'
 
@@ -44,9 +44,7 @@ export async function play(
     const findings = Object.fromEntries(
       run.sessions.map((report) => [
         report.session,
-        findingsOf(report)
-          .filter(({ accepted }) => !accepted)
-          .map(({ kind }) => kind),
+        report.findings.filter(({ accepted }) => !accepted).map(({ kind }) => kind),
       ]),
     )
     return { code: exitCodeOf(runs), runs, run, findings }

@@ -1,0 +1,75 @@
+// What a server prints while it answers: each unknown path once, and with --verbose a line a request.
+import { styleText } from 'node:util'
+import type { Understudy } from '../deps.ts'
+import { realClock } from '../lib/clock.ts'
+import { terminalWidth } from './terminal.ts'
+import { traceLine } from './trace-line.ts'
+
+/** Most unknown paths that are printed: nobody reads what a scanner tries. */
+const MOST_PATHS = 50
+/** The control API is asked again and again by pages and tests. */
+const CONTROL = '/_understudy/'
+
+/** Where lines go. */
+export interface RequestLog {
+  print(line: string): void
+  /** Whether every request has a line. */
+  verbose: boolean
+  /** Columns of a line; as many as it takes when left out. */
+  width: number | undefined
+}
+
+/** The log on standard error, which leaves standard output to what scripts read. */
+export const standardLog = (verbose: boolean): RequestLog => ({
+  print: console.error,
+  verbose,
+  width: terminalWidth(process.stderr),
+})
+
+/** The program, which prints what a person at the terminal should know of requests. */
+export function withRequestLog({ app, ...rest }: Understudy, { print, verbose, width }: RequestLog): Understudy {
+  const paint = (format: Parameters<typeof styleText>[0], text: string) =>
+    styleText(format, text, { stream: process.stderr })
+  const printed = new Set<string>()
+  const unknown = async (request: Request, response: Response) => {
+    const { pathname } = new URL(request.url)
+    const key = `${request.method} ${pathname}`
+    if (printed.has(key) || printed.size >= MOST_PATHS) return
+    const { error } = (await response.json()) as { error?: { code?: string; message?: string } }
+    if (error?.code !== 'unknown_path' || printed.has(key)) return
+    printed.add(key)
+    print(`understudy: ${paint('yellow', key)}: ${error.message}`)
+  }
+  if (verbose) {
+    rest.observers.add((observation) => {
+      if (observation.type === 'trace-saved') print(traceLine(observation.trace, { paint, width, sessions: true }))
+    })
+  }
+  return {
+    ...rest,
+    app: {
+      async fetch(request, hold) {
+        const response = await app.fetch(request, hold)
+        if (response.status === 404) unknown(request, response.clone()).catch(() => {})
+        if (verbose && !response.headers.has(TRACE_HEADER)) {
+          const { pathname } = new URL(request.url)
+          if (!pathname.startsWith(CONTROL))
+            print(untracedLine(`${request.method} ${pathname}`, response.status, paint))
+        }
+        return response
+      },
+    },
+  }
+}
+
+const TRACE_HEADER = 'x-understudy-trace'
+
+/** A request that is no call of the router, in the columns of those that are. */
+function untracedLine(
+  what: string,
+  status: number,
+  paint: (format: 'dim' | 'green' | 'yellow', text: string) => string,
+): string {
+  const time = new Date(realClock.now()).toISOString().slice(11, 23)
+  return [paint('dim', time), paint(status < 400 ? 'green' : 'yellow', String(status)), what].join('  ')
+}

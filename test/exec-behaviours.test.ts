@@ -1,0 +1,99 @@
+// What exec finds in a program without being told to look: each misbehaviour is found, its innocent look-alikes are not.
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { runLines } from '../src/cli/report.ts'
+import { play, program } from './support/exec.ts'
+
+// Each test starts a program, on a machine that may be busy.
+setDefaultTimeout(60_000)
+
+const scenario = (when: string, fault: string, more = '') => `
+name: day
+clock: virtual
+rules:
+  - name: trouble
+    match: { ${more} }
+    when: { ${when} }
+    fault: { ${fault} }
+`
+const BUSY = scenario('calls: 1-2', 'type: http-error, status: 429, retry_after: 5s')
+/** Each of six equal prompts is refused at first. */
+const CROWDED = scenario('calls: 1-6', 'type: http-error, status: 429, retry_after: 1s')
+const DOWN = scenario('', 'type: http-error, status: 503')
+const RESTARTING = scenario('calls: 1-3', 'type: http-error, status: 503')
+const MISTAKEN = scenario('', 'type: http-error, status: 400')
+const CUT = scenario('calls: 1', 'type: cut-stream, after_chunks: 2', 'stream: true')
+const WELL = scenario('calls: "1000"', 'type: http-error, status: 503')
+
+describe('is found', () => {
+  const rows: [string, string[], string, string][] = [
+    ['who does not wait as long as Retry-After says', program('plain', 'impatient'), BUSY, 'early-retry'],
+    ['who calls 300 times without a pause', program('plain', 'storm'), DOWN, 'storm'],
+    ['who gives up and ends well', program('plain', 'quitter'), DOWN, 'gave-up'],
+    ['who takes half a stream for the whole', program('plain', 'swallower'), CUT, 'swallowed'],
+    ['who repeats what must not be repeated', program('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
+    ['who tries again on every floor', program('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
+    ['who has the wrong address', program('plain', 'stranger'), WELL, 'wrong-address'],
+  ]
+  test.each(rows)('%s', async (_, command, yaml, kind) => {
+    const { code, run, findings } = await play(command, yaml)
+    expect(findings.day).toContain(kind)
+    expect(code).toBe(3)
+    expect(runLines(run).join('\n')).toContain(`  error         ${kind}: `)
+  })
+
+  test('and may be accepted by the scenario', async () => {
+    const { code, run, findings } = await play(program('plain', 'quitter'), `${DOWN}accept: [gave-up]\n`)
+    expect({ code, findings }).toEqual({ code: 0, findings: { day: [] } })
+    expect(runLines(run).join('\n')).toContain('  accepted      gave-up: ')
+  })
+
+  test('where the address was wrong, with the likely one', async () => {
+    const { run } = await play(program('plain', 'stranger'))
+    const said = runLines(run).join('\n')
+    expect(said).toContain('/v1/chat/completions')
+    expect(said).toContain('/v2/router/chat/completions')
+  })
+})
+
+describe('is innocent', () => {
+  const rows: [string, string[], string][] = [
+    ['who asks the same again and again and is answered', program('plain', 'polling'), WELL],
+    ['who asks the same twelve times at once', program('plain', 'crowd'), WELL],
+    ['who asks the same six times at once, is refused, and waits', program('plain', 'patient crowd'), CROWDED],
+    ['who waits as it is told', program('plain', 'patient'), BUSY],
+    ['who waits ever longer', program('plain', 'patient'), RESTARTING],
+    ['who mends a request that was refused', program('plain', 'correcting'), WELL],
+    ['who asks again after a stream that broke off', program('plain', 'asking again'), CUT],
+    ['who has read enough of a stream', program('plain', 'reading enough'), WELL],
+    ['the openai package with six equal prompts at once', program('openai', 'equal', '6'), CROWDED],
+    ['the openai package with twelve', program('openai', 'equal', '12'), CROWDED],
+    ['the AI SDK with six', program('ai-sdk', 'equal', '6'), CROWDED],
+    ['the AI SDK with twelve', program('ai-sdk', 'equal', '12'), CROWDED],
+    ['the AI SDK, whole', program('ai-sdk', 'chat'), WELL],
+    ['the AI SDK as it is by itself', program('ai-sdk', 'responses'), WELL],
+    ['the AI SDK, streamed', program('ai-sdk', 'stream'), WELL],
+  ]
+  test.each(rows)('%s', async (_, command, yaml) => {
+    const { code, run, findings } = await play(command, yaml)
+    expect({ code, findings, report: code === 0 ? '' : runLines(run).join('\n') }).toEqual({
+      code: 0,
+      findings: { day: [] },
+      report: '',
+    })
+  })
+})
+
+describe('a rule by time', () => {
+  const outage = (until: number) => `
+name: day
+clock: virtual
+rules:
+  - name: outage
+    when: { schedule: [{ phase: healthy, for: 1s }, { phase: down, for: ${until}ms }, { phase: healthy }] }
+    fault: { type: http-error, status: 503 }
+`
+  test('whose time never came is said loudly', async () => {
+    const { run } = await play(program('plain', 'one'), outage(60_000))
+    expect(runLines(run).join('\n')).toMatch(/rule +outage: never fired, its time never came: /)
+  })
+})
