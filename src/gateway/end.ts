@@ -30,7 +30,8 @@ export function callEndOf(recording: TraceRecorder, report: (error: unknown) => 
       const { signal } = recording.call
       const failure = known && !signal.aborted ? recording.failure : failureOf(thrown, signal)
       const error = known ? thrown : bugError()
-      Object.assign(error.headers, headersOf(recording))
+      // A provider's own id of the call is the one that its client asks it about.
+      Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
       await end({ status: error.status, headers: error.headers, failure, error })
       return error
     },

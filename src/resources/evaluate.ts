@@ -35,9 +35,14 @@ export async function evaluate(evaluator: EvaluatorFields, working: EvaluationCo
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const { status, code, message, headers } = error
-    throw new ApiError(status, code, `the evaluator ${JSON.stringify(evaluator.key)} failed: ${message}`, { headers })
+    throw new ApiError(status, code, `the evaluator ${JSON.stringify(evaluator.key)} failed: ${message}`, {
+      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !SAYS_OF_CALL.test(name))),
+    })
   }
 }
+
+/** Headers about the call that the evaluator made, which say nothing of the one that it judges. */
+const SAYS_OF_CALL = /^(x-understudy-|x-request-id$|age$)/
 
 /** Problems that are told at most. */
 const MOST_PROBLEMS = 3

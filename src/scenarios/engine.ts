@@ -61,61 +61,15 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
   const luckOf = (rule: Rule, facts: FaultFacts) => (purpose: string) =>
     chance(chosen, session, scenario.name, rule.name, facts.key, facts.position, facts.attempt, purpose)
 
-  const fires = (rule: Rule, facts: FaultFacts): boolean => {
+  const fires = (rule: Rule, facts: FaultFacts, counter: Counters): boolean => {
     if (!matches(rule, facts)) return false
-    const counter = counters.get(rule)
-    if (!counter) return false
-    counter.matched++
-    const { calls: range, every, after = 0, for: length, probability, requires, schedule, sets } = rule.when
     const elapsed = facts.now - now
+    counter.matched++
     counter.latest = elapsed
-    const luck = luckOf(rule, facts)
-    if (range && !inRange(counter.matched, range)) return false
-    if (every !== undefined && counter.matched % every !== 0) return false
-    if (elapsed < after || (length !== undefined && elapsed >= after + length)) return false
-    if (requires !== undefined && requires !== state) return false
-    if (probability !== undefined && luck('fires') >= probability) return false
-    if (schedule && luck('phase') >= probabilityAt(schedule, elapsed)) return false
-    if (sets !== undefined) state = sets
+    if (!isDue(rule, { matched: counter.matched, elapsed, state, luck: luckOf(rule, facts) })) return false
+    state = rule.when.sets ?? state
     counter.fired++
     return true
-  }
-  const injected = (rule: Rule, facts: FaultFacts, counter: Counters): ActiveFault[] => {
-    const { fault } = rule
-    const kind = faultKinds.find((one) => one.type === fault?.type)
-    if (!fault || !kind) return []
-    const { type: _, ...options } = fault
-    return [
-      {
-        rule: rule.name,
-        apply(next, { acted: onActed, ...given }) {
-          counter.begun++
-          let settled = false
-          const acted = () => {
-            if (settled) return
-            settled = true
-            counter.applied++
-            onActed()
-          }
-          const skip = (reason: string) => {
-            if (settled) return
-            settled = true
-            counter.skipped[reason] = (counter.skipped[reason] ?? 0) + 1
-          }
-          const provider = given.model.slice(0, given.model.indexOf('/'))
-          const context = {
-            ...given,
-            at: facts.at,
-            provider,
-            luck: luckOf(rule, facts),
-            memory: counter.memory,
-            acted,
-            skip,
-          }
-          return (kind as FaultKind<object>).apply(options, next, context)
-        },
-      },
-    ]
   }
   return {
     name: scenario.name,
@@ -129,11 +83,60 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
       return `${print}:${before}`
     },
     faults: (facts) =>
-      [...counters].flatMap(([rule, counter]) => (fires(rule, facts) ? injected(rule, facts, counter) : [])),
+      [...counters].flatMap(([rule, counter]) =>
+        fires(rule, facts, counter) ? activeFaults(rule, facts, { counter, luck: luckOf(rule, facts) }) : [],
+      ),
     expect: rules.length > 0 ? scenario.expect : [],
     state: () => state,
     rules: () => [...counters].map(([rule, counter]) => reportOf(rule, counter)),
   }
+}
+
+/** A number in [0, 1) for a purpose. */
+type Luck = (purpose: string) => number
+
+/** Whether the conditions of a rule hold for an attempt or call that is like its match. */
+function isDue(
+  { when }: Rule,
+  { matched, elapsed, state, luck }: { matched: number; elapsed: number; state: string; luck: Luck },
+): boolean {
+  const { calls: range, every, after = 0, for: length, probability, requires, schedule } = when
+  if (range && !inRange(matched, range)) return false
+  if (every !== undefined && matched % every !== 0) return false
+  if (elapsed < after || (length !== undefined && elapsed >= after + length)) return false
+  if (requires !== undefined && requires !== state) return false
+  if (probability !== undefined && luck('fires') >= probability) return false
+  return !schedule || luck('phase') < probabilityAt(schedule, elapsed)
+}
+
+/** The fault of a rule, ready to act on one attempt or call, which it counts; none when the rule only changes the state. */
+function activeFaults(
+  { name, fault }: Rule,
+  { at }: FaultFacts,
+  { counter, luck }: { counter: Counters; luck: Luck },
+): ActiveFault[] {
+  const kind = faultKinds.find((one) => one.type === fault?.type)
+  if (!fault || !kind) return []
+  const { type: _, ...options } = fault
+  const apply: ActiveFault['apply'] = (next, { acted: onActed, ...given }) => {
+    counter.begun++
+    let settled = false
+    const acted = () => {
+      if (settled) return
+      settled = true
+      counter.applied++
+      onActed()
+    }
+    const skip = (reason: string) => {
+      if (settled) return
+      settled = true
+      counter.skipped[reason] = (counter.skipped[reason] ?? 0) + 1
+    }
+    const provider = given.model.slice(0, given.model.indexOf('/'))
+    const context = { ...given, at, provider, luck, memory: counter.memory, acted, skip }
+    return (kind as FaultKind<object>).apply(options, next, context)
+  }
+  return [{ rule: name, apply }]
 }
 
 const countersOf = (rule: Rule): Counters => ({
