@@ -11,7 +11,10 @@ import { EVENT } from './contract/record.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
 import { soundHeaders } from './lib/header-text.ts'
+import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
+
+const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 
 const paths = new Set(endpoints.map(({ path }) => path))
 
@@ -27,9 +30,7 @@ export function createApp(deps: AppDeps): App {
     deps.report(error)
     return Response.json(envelope(bugError()), { status: 500 })
   }
-  const beside = once(() =>
-    (require('./app/routes.ts') as typeof import('./app/routes.ts')).createRoutes(deps, { sessionOf, render }),
-  )
+  const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
   // The events that an earlier process left are applied at once.
   if (sessions.list().some(({ records }) => records.keyed(EVENT).length > 0)) beside()
   const elysia = new Elysia({ normalize: false })

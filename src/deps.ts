@@ -18,6 +18,7 @@ import { allOperations } from './endpoints/index.ts'
 import { askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
 import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
+import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
 import { createObservers } from './observers/list.ts'
 import { providerNames } from './providers/names.ts'
@@ -47,15 +48,21 @@ export interface Understudy {
 
 // Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
 const workspace = {
-  seeds: () => require('./resources/seed.ts') as typeof import('./resources/seed.ts'),
-  search: () => require('./resources/search.ts') as typeof import('./resources/search.ts'),
-  guardrails: () => require('./resources/guardrails.ts') as typeof import('./resources/guardrails.ts'),
-  people: () => require('./resources/people.ts') as typeof import('./resources/people.ts'),
+  seeds: lazy<typeof import('./resources/seed.ts')>(() => require('./resources/seed.ts')),
+  search: lazy<typeof import('./resources/search.ts')>(() => require('./resources/search.ts')),
+  guardrails: lazy<typeof import('./resources/guardrails.ts')>(() => require('./resources/guardrails.ts')),
+  people: lazy<typeof import('./resources/people.ts')>(() => require('./resources/people.ts')),
 }
-const seedFiles = () => require('./resources/seed-file.ts') as typeof import('./resources/seed-file.ts')
-const chat = (): Operation => require('./endpoints/chat-completions.ts').chatCompletions
-const loader = () => require('./backends/fixture/load.ts') as typeof import('./backends/fixture/load.ts')
-const scenarioFiles = () => require('./scenarios/load.ts') as typeof import('./scenarios/load.ts')
+// Loaded when a call may leave this machine.
+const network = {
+  backend: lazy<typeof import('./backends/forward/backend.ts')>(() => require('./backends/forward/backend.ts')),
+  transport: lazy<typeof import('./backends/forward/transport.ts')>(() => require('./backends/forward/transport.ts')),
+  spending: lazy<typeof import('./backends/forward/spending.ts')>(() => require('./backends/forward/spending.ts')),
+}
+const seedFiles = lazy<typeof import('./resources/seed-file.ts')>(() => require('./resources/seed-file.ts'))
+const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
+const loader = lazy<typeof import('./backends/fixture/load.ts')>(() => require('./backends/fixture/load.ts'))
+const scenarioFiles = lazy<typeof import('./scenarios/load.ts')>(() => require('./scenarios/load.ts'))
 const operationNames = () => allOperations().map(({ name }) => name)
 const fixturesOf = (paths: readonly string[]): FixtureSet =>
   paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
@@ -139,9 +146,9 @@ export function createUnderstudy(
 
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
 function forwarded({ forwarding }: Config, fixtureAnswers: Backend, spending: Spending): Backend {
-  const { forwardBackend } = require('./backends/forward/backend.ts') as typeof import('./backends/forward/backend.ts')
-  const { network } = require('./backends/forward/transport.ts') as typeof import('./backends/forward/transport.ts')
-  const providers = forwardBackend(forwarding.upstreams, network, spending)
+  const { forwardBackend } = network.backend()
+  const { network: transport } = network.transport()
+  const providers = forwardBackend(forwarding.upstreams, transport, spending)
   return {
     answer(call) {
       const provider = call.model.slice(0, call.model.indexOf('/'))
@@ -151,9 +158,7 @@ function forwarded({ forwarding }: Config, fixtureAnswers: Backend, spending: Sp
 }
 
 function spendingOf({ max_calls: calls, max_cost: cost }: Config): Spending {
-  const { createSpending } =
-    require('./backends/forward/spending.ts') as typeof import('./backends/forward/spending.ts')
-  return createSpending({ calls, cost })
+  return network.spending().createSpending({ calls, cost })
 }
 
 /** What fills new sessions. The user's files are read at once, so that a mistake in them ends the start; ours when needed. */

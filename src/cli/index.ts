@@ -8,15 +8,15 @@ import { ServerError, TraceError } from './errors.ts'
 
 // Each is loaded when it is run, or when the help names them all.
 const COMMANDS: Record<string, () => Command> = {
-  serve: () => (require('./serve.ts') as typeof import('./serve.ts')).serveCommand(),
-  exec: () => (require('./exec.ts') as typeof import('./exec.ts')).execCommand(),
-  rehearse: () => (require('./rehearse.ts') as typeof import('./rehearse.ts')).rehearseCommand(),
-  check: () => (require('./check.ts') as typeof import('./check.ts')).checkCommand(),
-  schema: () => (require('./schema.ts') as typeof import('./schema.ts')).schemaCommand(),
-  trace: () => (require('./trace.ts') as typeof import('./trace.ts')).traceCommand(),
-  snapshot: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).snapshotCommand(),
-  seed: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).seedCommand(),
-  reset: () => (require('./snapshot.ts') as typeof import('./snapshot.ts')).resetCommand(),
+  serve: (): Command => require('./serve.ts').serveCommand(),
+  exec: (): Command => require('./exec.ts').execCommand(),
+  rehearse: (): Command => require('./rehearse.ts').rehearseCommand(),
+  check: (): Command => require('./check.ts').checkCommand(),
+  schema: (): Command => require('./schema.ts').schemaCommand(),
+  trace: (): Command => require('./trace.ts').traceCommand(),
+  snapshot: (): Command => require('./snapshot.ts').snapshotCommand(),
+  seed: (): Command => require('./snapshot.ts').seedCommand(),
+  reset: (): Command => require('./snapshot.ts').resetCommand(),
 }
 
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */

@@ -3,6 +3,7 @@ import { satisfying, synthesizeText } from '../answers/synthesize.ts'
 import { ChatRequest } from '../contract/chat-request.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { TextScript } from '../contract/script.ts'
+import { lazy } from '../lib/lazy.ts'
 import { checkEffort } from '../providers/catalogue.ts'
 import { composeChat } from './chat/answer.ts'
 import { assembleChat } from './chat/assemble.ts'
@@ -19,7 +20,8 @@ import { keepPrefixes } from './chat/prompt-cache.ts'
 import { addChatContext, chatEvents, chatInputTexts, chatOutputTexts, replayChat } from './chat/provider-answer.ts'
 
 // Asked for by documents and fixture files, and by no call.
-const answers = () => require('../contract/chat.ts') as typeof import('../contract/chat.ts')
+const answers = lazy<typeof import('../contract/chat.ts')>(() => require('../contract/chat.ts'))
+const scripts = lazy<typeof import('../contract/script.ts')>(() => require('../contract/script.ts'))
 
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
   name: 'chat.completions',
@@ -77,7 +79,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
     return answers().ChatChunk
   },
   get script() {
-    return (require('../contract/script.ts') as typeof import('../contract/script.ts')).TextScript
+    return scripts().TextScript
   },
   model: (request) => request.model,
   streams: (request) => request.stream === true,

@@ -1,5 +1,6 @@
 // The registry of router operations: one line each. An operation is loaded with its schemas when it is first used.
 import type { Operation } from '../contract/operation.ts'
+import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 
 /** A router operation by its path. */
@@ -9,7 +10,7 @@ export interface Endpoint {
 }
 
 // Each operation is typed over its own request; the registry holds them as what they have in common.
-const endpoint = (path: string, load: () => unknown): Endpoint => ({ path, operation: once(load as () => Operation) })
+const endpoint = (path: string, load: () => Operation): Endpoint => ({ path, operation: lazy(load) })
 
 /** All router operations, in the order in which documents list them. */
 export const endpoints: readonly Endpoint[] = [

@@ -1,13 +1,14 @@
 // Which scenario is played in which session: the one chosen for the session, and those that single calls name.
 import { ApiError } from '../contract/error.ts'
 import { FileError } from '../contract/source.ts'
+import { lazy } from '../lib/lazy.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Scenario, ScenarioRun } from './engine.ts'
 import type { ScenarioSource } from './load.ts'
 
 // Loaded when the first scenario is asked for: calls without one need nothing of it.
-const engine = () => require('./engine.ts') as typeof import('./engine.ts')
-const files = () => require('./load.ts') as typeof import('./load.ts')
+const engine = lazy<typeof import('./engine.ts')>(() => require('./engine.ts'))
+const files = lazy<typeof import('./load.ts')>(() => require('./load.ts'))
 
 /** The scenarios in play. Those of files begin anew when the file changes. */
 export interface ScenarioRuns {
