@@ -66,14 +66,14 @@ export function createApp(deps: AppDeps): App {
     try {
       checkHost(incoming, access.host)
       checkOrigin(incoming, access.cors)
+      const request = withoutPrefix(incoming)
+      if (hold) holds.set(request, hold)
+      const origin = access.cors.length > 0 ? request.headers.get('origin') : null
+      if (origin === null || !allowsOrigin(access.cors, origin)) return await answer(request)
+      return readableBy(origin, isPreflight(request) ? preflight(request) : await answer(request))
     } catch (error) {
       return render(error)
     }
-    const request = withoutPrefix(incoming)
-    if (hold) holds.set(request, hold)
-    const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-    if (origin === null || !allowsOrigin(access.cors, origin)) return answer(request)
-    return readableBy(origin, isPreflight(request) ? preflight(request) : await answer(request))
   }
   const withId = requestIds()
   return { fetch: async (incoming, hold) => withId(await respond(incoming, hold)) }

@@ -45,7 +45,8 @@ const endless: Backend = {
 }
 
 const settings = { ...readConfig({}, {}), db: ':memory:', port: 0, client_timeout: 500 }
-const app = createTestApp(settings, undefined, endless)
+const bugs: unknown[] = []
+const app = createTestApp(settings, (error) => bugs.push(error), endless)
 let server: Bun.Server<undefined>
 let url: string
 let unused: { name: string; client: ReturnType<typeof open> }[] = []
@@ -135,6 +136,19 @@ describe('a request that does not come to its end', () => {
     const { code, message } = errorOf(body, 408)
     expect(code).toBe('request_timeout')
     expect(message).toContain('--client-timeout')
+  })
+
+  test.each([
+    ['of known length', `${head(CHAT, 500)}{"model":`],
+    ['in pieces', `${head(CHAT, 0).replace('content-length: 0', 'transfer-encoding: chunked')}5\r\n{"a":\r\n`],
+    ['in pieces that are none', `${head(CHAT, 0).replace('content-length: 0', 'transfer-encoding: chunked')}zz\r\n`],
+  ])('a client that leaves in the middle of a body %s is no bug', async (_, bytes) => {
+    const { socket } = open(bytes)
+    await Bun.sleep(50)
+    socket.destroy()
+    await until(() => server.pendingRequests <= 1)
+    expect(await answered()).toBe(200)
+    expect(bugs).toEqual([])
   })
 
   test('hundreds of them hold up nobody', async () => {

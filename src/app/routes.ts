@@ -46,7 +46,13 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
   const elysia = new Elysia({ normalize: false })
   // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
   const isUnrouted = (error: unknown, code: unknown) => code === 'NOT_FOUND' && !(error instanceof ApiError)
-  elysia.onError(({ error, code, request }) => (isUnrouted(error, code) ? unrouted(request) : render(error)))
+  elysia.onError(({ error, code, request }) => {
+    try {
+      return isUnrouted(error, code) ? unrouted(request) : render(error)
+    } catch (mistake) {
+      return render(mistake)
+    }
+  })
   for (const route of routes) mountRoute(elysia, route, deps)
   const documented = { operations: allOperations, routes, version: deps.about.version }
   mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))

@@ -108,6 +108,10 @@ const tasks = {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) build(bun)
     serve(bun, ['--watch', join(root, 'src', 'main.ts'), 'serve', ...rest])
   },
+  fuzz() {
+    if (!existsSync(join(root, 'dist', 'o200k.bin'))) build(bun)
+    run(bun, ['test/fuzz/run.ts', ...rest])
+  },
   bench() {
     build(bun)
     run(bun, [`bench/${rest[0] ?? 'start'}.ts`, ...rest.slice(1)])

@@ -13,7 +13,7 @@ export function report(error: unknown): void {
     return
   }
   // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
-  console.error(error instanceof Error ? error.stack : error)
+  console.error(error instanceof Error ? error.stack || String(error) : error)
 }
 
 /** Other machines are let in with a token alone. */

@@ -1,4 +1,5 @@
 // The one way a call is refused. Thrown anywhere, rendered in app.ts only.
+import { cutWhole } from '../lib/well-formed.ts'
 
 /** What a refused caller reads: see `envelope` for the body. */
 export class ApiError extends Error {
@@ -43,13 +44,13 @@ export const errorType = (status: number): string =>
   TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
 
 /** The body of every error: `code` (a string) and `message` for strict clients, `error` for clients of the OpenAI family. */
-export const envelope = ({
-  status,
-  message,
-  param,
-  code,
-}: Pick<ApiError, 'status' | 'message' | 'param' | 'code'>) => ({
-  code: String(status),
-  message,
-  error: { message, type: errorType(status), param, code },
-})
+export function envelope({ status, message, param, code }: Pick<ApiError, 'status' | 'message' | 'param' | 'code'>) {
+  const said = shortened(message, MOST_OF_MESSAGE)
+  const error = { message: said, type: errorType(status), param: param && shortened(param, MOST_OF_PARAM), code }
+  return { code: String(status), message: said, error }
+}
+
+// Names of fields are as long as clients make them.
+const MOST_OF_MESSAGE = 10_000
+const MOST_OF_PARAM = 500
+const shortened = (text: string, most: number) => (text.length > most ? `${cutWhole(text, most - 3)}...` : text)

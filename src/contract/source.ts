@@ -21,7 +21,7 @@ export interface SourceFile {
 export function parseSource(path: string, text: string): SourceFile {
   const { LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset)
     return `${path}:${line}:${col}`

@@ -92,13 +92,28 @@ const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>
   path.at(-1) === issue.discriminator ? path : [...path, issue.discriminator ?? '']
 
 /** Parses as the schema does, with the valid keys in the message of a key that is not known. */
-export const safeParse = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> =>
-  schema.safeParse(value, {
-    error: ({ code, inst }) => {
-      if (code !== 'unrecognized_keys') return undefined
-      return `is not known; valid: ${Object.keys((inst as unknown as z.ZodObject).shape).join(', ')}`
-    },
-  })
+export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> {
+  try {
+    return schema.safeParse(value, {
+      error: ({ code, inst }) => {
+        if (code !== 'unrecognized_keys') return undefined
+        return `is not known; valid: ${Object.keys((inst as unknown as z.ZodObject).shape).join(', ')}`
+      },
+    })
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return { success: false, error: { issues: [UNREADABLE] } as unknown as z.ZodError<T> }
+  }
+}
+
+// Checks of a length read it of objects too, whose `length` may be an object that is no text and no number.
+const isUnreadable = (error: unknown) => error instanceof TypeError && /default value|primitive/.test(error.message)
+const UNREADABLE: Issue = {
+  code: 'custom',
+  path: [],
+  message: 'must be a value whose parts are of the kinds that are wanted',
+  input: undefined,
+}
 
 /** All problems of a failed parse, in the order zod found them; every key that is not known is one. */
 export const problemsOf = ({ issues }: z.core.$ZodError, root: unknown): Problem[] =>

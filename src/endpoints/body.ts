@@ -23,7 +23,7 @@ export async function readBody(request: Request, { maxBody, clientTimeout }: Bod
   if (declared !== null) {
     const length = Number(declared)
     if (length > maxBody) throw tooLarge()
-    return within(request.bytes(), clientTimeout + length / BYTES_PER_MS, late)
+    return within(request.bytes().catch(broken), clientTimeout + length / BYTES_PER_MS, late)
   }
   const chunks: Uint8Array[] = []
   let size = 0
@@ -31,7 +31,7 @@ export async function readBody(request: Request, { maxBody, clientTimeout }: Bod
   const reader = request.body?.getReader()
   while (reader) {
     const left = began + clientTimeout + size / BYTES_PER_MS - realClock.now()
-    const { done, value } = await within(reader.read(), left, late)
+    const { done, value } = await within(reader.read().catch(broken), left, late)
     if (done) break
     size += value.byteLength
     if (size > maxBody) throw tooLarge()
@@ -40,6 +40,10 @@ export async function readBody(request: Request, { maxBody, clientTimeout }: Bod
   return Buffer.concat(chunks)
 }
 
+/** What becomes of a client that leaves in the middle, or of pieces that are none, is no bug of ours. */
+function broken(): never {
+  throw new ApiError(400, 'incomplete_body', 'the body broke off before its end')
+}
 const late = () =>
   new ApiError(408, 'request_timeout', 'the body did not come to its end in time (--client-timeout)', {
     headers: { connection: 'close' },

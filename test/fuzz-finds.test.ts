@@ -1,0 +1,23 @@
+// What npm run fuzz has found, as small as it could be made: each row once made an answer that no client should get.
+import { expect, test } from 'bun:test'
+import { replay } from './fuzz/program.ts'
+import type { FuzzRequest } from './fuzz/requests.ts'
+
+const headers = { authorization: 'Bearer fuzz', 'content-type': 'application/json' }
+const post = (path: string, json: unknown): FuzzRequest => ({ method: 'POST', path, headers, body: { json } })
+
+const ROWS: [found: string, requests: FuzzRequest[]][] = [
+  [
+    'an unknown path in a session whose name is none was answered without an envelope',
+    [{ method: 'PATCH', path: '//', headers: { ...headers, 'x-understudy-session': '' }, body: { json: {} } }],
+  ],
+  [
+    'the name of a table was quoted in full',
+    [post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { ['x'.repeat(20_000)]: 1 } })],
+  ],
+  ['a length that is no number was a bug', [post('/v2/feedback', { property: { length: { toString: 'u' } } })]],
+]
+
+test.each(ROWS)('%s', async (_, requests) => {
+  expect(await replay(requests)).toBeUndefined()
+})

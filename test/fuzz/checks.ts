@@ -1,0 +1,47 @@
+// What must hold of every answer, whatever was asked.
+
+/** An answer, read to its end. */
+export interface Seen {
+  status: number
+  headers: Headers
+  text: string
+}
+
+const LONGEST_HEADER = 1_024
+
+/** What is wrong with an answer, in a few words that are the same for the same mistake; undefined when nothing is. */
+export function wrongWith({ status, headers, text }: Seen, method: string): string | undefined {
+  for (const [name, value] of headers) {
+    if (value.length > LONGEST_HEADER) return `the header ${name} has more than ${LONGEST_HEADER} characters`
+    if (!/^[\x20-\x7e]*$/.test(value)) return `the header ${name} is not ASCII`
+  }
+  if (!headers.has('x-request-id')) return 'there is no x-request-id'
+  // What a scenario does to an answer is its own business.
+  if (headers.get('x-understudy-faults')) return undefined
+  if (status >= 500) return `status ${status}: ${text.slice(0, 160)}`
+  if (status < 200 || (status >= 300 && status < 400)) return `status ${status}`
+  if (method === 'HEAD' || status === 204) return text === '' ? undefined : 'a body where there is none'
+  const type = headers.get('content-type') ?? ''
+  if (type.startsWith('application/json')) return wrongJson(text, status)
+  return status >= 400 ? `an error of the type ${type}` : undefined
+}
+
+function wrongJson(text: string, status: number): string | undefined {
+  try {
+    const value = JSON.parse(text) as Record<string, unknown>
+    return status >= 400 ? wrongEnvelope(value, status) : undefined
+  } catch {
+    return 'the JSON of the answer cannot be parsed'
+  }
+}
+
+function wrongEnvelope({ code, message, error, ...more }: Record<string, unknown>, status: number): string | undefined {
+  if (code !== String(status) || typeof message !== 'string' || Object.keys(more).length > 0)
+    return 'a strange envelope'
+  if (typeof error !== 'object' || error === null) return 'an envelope without an error'
+  const inner = error as Record<string, unknown>
+  const texts = inner.message === message && typeof inner.type === 'string' && typeof inner.code === 'string'
+  if (!texts || !(inner.param === null || typeof inner.param === 'string')) return 'a strange error in the envelope'
+  if (message === '' || message.length > 20_000) return `an error of ${message.length} characters`
+  return undefined
+}
