@@ -235,9 +235,10 @@ function pairAlike(group: readonly ClientCall[], begun: Matcher, { costOf, mayGi
   const kept = cheaper(inOrder, () => rearranged(group, inOrder, costOf))
   // Something is wrong in any case. Where fewer have given up when calls are taken as they came, that is what they were.
   const best = mayGiveUp ? kept : cheaper(kept, () => pairRows(silent, begun.copy()))
-  const exact: Test = (first, again) =>
-    isRetryable(first, again) && sameRequest(first, again) && mayRepeat(first, again)
-  if (!mayGiveUp) best.match(silent, { ...as, test: exact, verdict: 'early' })
+  best.match(silent, { ...as, test: (first, again) => isRetryable(first, again) && keptWait(first, again) })
+  const early: Test = (first, again) =>
+    isRetryable(first, again) && sameRequest(first, again) && mayRepeat(first, again) && !keptWait(first, again)
+  if (!mayGiveUp) best.match(silent, { ...as, test: early, verdict: 'early' })
   const left: Test = (first, again) => natureOf(first) === 'cancelled' && sameRequest(first, again)
   best.match(silent, { ...as, test: left })
   return best

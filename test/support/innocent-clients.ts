@@ -18,7 +18,7 @@ const failureOf = (luck: Luck): Fate => {
   const wait = luck.one(250, 1000, 2000, 20_000)
   return luck.one<Fate>(
     { outcome: 'refused', status: 503 },
-    { outcome: 'refused', status: 500, attempts: luck.whole(1, 3) },
+    { outcome: 'refused', status: 500, attempts: luck.whole(1, 2) },
     { outcome: 'refused', status: 429, wait },
     { outcome: 'refused', status: 503, wait },
     { outcome: 'disconnected', status: 0 },

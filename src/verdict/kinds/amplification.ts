@@ -43,7 +43,7 @@ function worstOf(group: readonly (readonly ClientCall[])[], bound: number | unde
   const attempts = Math.max(Math.ceil(total / group.length), fewestOf(group))
   if (attempts <= most) return undefined
   // Without a bound of its own, many attempts are a fault only where one layer retries what another has retried.
-  if (bound === undefined && (worst.length < 2 || worst.every((call) => call.attempts < 2))) return undefined
+  if (bound === undefined && (worst.length < 2 || attemptsOf(worst) < 2 * worst.length)) return undefined
   return {
     severity: bound === undefined ? 'warning' : 'error',
     message: `one request became ${attempts} attempts in ${worst.length} calls, more than ${most}`,

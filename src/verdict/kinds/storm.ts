@@ -32,24 +32,27 @@ function declaredIn({ pairing }: Behaviour): ClientCall[][] {
   const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
   return pairing.chains
     .flatMap((chain) => stretchesOf(chain, (first, again) => declared.has(again) && hurries(first, again)))
-    .filter((stretch) => stretch.length >= DECLARED_CALLS && !grows(stretch))
+    .filter((stretch) => stretch.length >= DECLARED_CALLS && isSteady(stretch))
 }
 
 const loopsIn = ({ calls }: Behaviour): ClientCall[][] =>
   runsOf(calls).flatMap((run) => {
     const stretches = stretchesOf(run, hurries)
     return stretches.filter((stretch, index) => {
-      if (stretch.length < ALIKE_CALLS || grows(stretch)) return false
+      if (stretch.length < ALIKE_CALLS || !isSteady(stretch)) return false
       const next = stretches[index + 1]?.length ?? 0
       return stretch.length > LARGEST_BURST || next < stretch.length / 2
     })
   })
 
-/** Whether the pauses at the end are longer than those at the beginning. */
-function grows(calls: readonly ClientCall[]): boolean {
+/** Whether pauses neither grow from the beginning to the end, nor again and again, as those of one request after the other do. */
+function isSteady(calls: readonly ClientCall[]): boolean {
   const pauses = pausesOf(calls)
   const third = Math.ceil(pauses.length / 3)
-  return medianOf(pauses.slice(-third)) > 2 * medianOf(pauses.slice(0, third)) + 20
+  const sorted = pauses.toSorted((one, other) => one - other)
+  const long = sorted[Math.floor(sorted.length * 0.9)] ?? 0
+  const grow = medianOf(pauses.slice(-third)) > 2 * medianOf(pauses.slice(0, third)) + 20
+  return !grow && long <= 2 * medianOf(pauses) + 50
 }
 
 function draft(calls: readonly ClientCall[]): FindingDraft {
