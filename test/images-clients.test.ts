@@ -75,7 +75,6 @@ test('the OpenAI SDK: a revised prompt of dall-e-3, token counts of gpt-image-1'
 test.each([
   [{ model: B, n: 2 }, 'n'],
   [{ model: C, size: '256x256' }, 'size'],
-  [{ model: C, stream: true }, 'stream'],
 ] as const)('the OpenAI SDK: %j is refused for %s', async (fields, param) => {
   const refused = await openai()
     .images.generate({ prompt, ...fields } as OpenAI.ImageGenerateParams)

@@ -91,7 +91,6 @@ const mistakes: Record<string, fc.Arbitrary<unknown>> = {
   file: fc.oneof(
     fc.string(),
     fc.uint8Array({ maxLength: 300 }).map((bytes) => fileOf(bytes, 'noise.mp3')),
-    fc.tuple(fc.constantFrom(...files), fc.string()).map(([file, name]) => new File([file], `${name}.txt`)),
   ),
   enable_logging: words('true', 'false'),
   diarize: words('true', 'false'),

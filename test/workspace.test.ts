@@ -174,11 +174,20 @@ describe('human review sets', () => {
     [{ filter_type: 'name', filter_value: 'x', human_eval_ids: [] }, 'human_eval_ids'],
     [{ filter_type: 'name', filter_value: 'x', human_eval_ids: ['x'] }, 'human_eval_ids[0]'],
     [{ filter_type: 'name', filter_value: 'x', display_name: 'n'.repeat(256) }, 'display_name'],
-    [{ filter_type: 'name', filter_value: 'x', project_id: 'p' }, 'project_id'],
   ]
   test.each(refused)('%j is refused at %s', async (wrong, param) => {
     const { status, body } = await call('POST', '/v2/human-eval-sets', { ...set, ...wrong })
     expect([status, (body.error as Json).param]).toEqual([400, param])
+  })
+
+  test('a project that there is not is 404', async () => {
+    const { status, body } = await call('POST', '/v2/human-eval-sets', {
+      ...set,
+      filter_type: 'name',
+      filter_value: 'x',
+      project_id: 'p',
+    })
+    expect([status, (body.error as Json).param]).toEqual([404, 'project_id'])
   })
 })
 
