@@ -92,6 +92,7 @@ describe('sessions', () => {
     const { code, run: played } = await play(program('plain', 'nobody'))
     expect(code).toBe(0)
     expect(played.findings.map(({ kind, severity }) => [kind, severity])).toEqual([['wrong-address', 'warning']])
+    expect((await play(program('plain', 'nobody'), undefined, { strict: true })).code).toBe(3)
   })
 })
 

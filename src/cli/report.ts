@@ -28,7 +28,9 @@ export function runLines(run: SuiteRun): string[] {
   return [
     `Understudy: ${name}: ${verdict}${stopped ? ' (stopped early)' : ''}`,
     ...(several ? [line('sessions', String(sessions.length))] : []),
-    ...(several || !only ? togetherLines(sessions) : reportLines(only, strict)),
+    ...togetherLines(sessions),
+    ...timeLines(run.clocks).map((text) => line('time', text)),
+    ...(several || !only ? [] : judgedLines(only, strict)),
     ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('never fired')}, no session was like its match`)),
     ...findings.map((finding) => findingLine(finding, strict)),
     ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v2/router, as OPENAI_BASE_URL says`)] : []),
@@ -152,6 +154,13 @@ function cancelledLines(reports: readonly Verification[]): string[] {
   return [
     `${count(cancelled.length, 'call')} given up by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
   ]
+}
+
+/** How much of the time nobody had to wait for, and how much of it the client waited by itself. */
+function timeLines(clocks: SuiteRun['clocks']): string[] {
+  const sum = (of: (clock: SuiteRun['clocks'][number]) => number) => clocks.reduce((total, one) => total + of(one), 0)
+  const [jumped, waited] = [sum((one) => one.jumped_ms), sum((one) => one.waited_ms)]
+  return jumped + waited === 0 ? [] : [`${lengthOf(jumped)} jumped, ${lengthOf(waited)} waited by the client`]
 }
 
 /** What nobody can judge. */

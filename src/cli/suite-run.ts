@@ -2,6 +2,7 @@
 import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-store.ts'
+import type { SessionTime } from './session-time.ts'
 
 /** One run of the command. */
 export interface SuiteRun {
@@ -14,6 +15,8 @@ export interface SuiteRun {
   /** Whether somebody has asked for the end before the command came to it. */
   stopped: boolean
   took_ms: number
+  /** How the time of each session passed. */
+  clocks: SessionTime[]
   /** Whether warnings count as errors. */
   strict: boolean
   /** Every session is as expected. */

@@ -15,6 +15,7 @@ import { failsVerdict } from '../verdict/findings.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { listen, report, serverUrl } from './listen.ts'
 import { standardLog, withRequestLog } from './request-log.ts'
+import { sessionTime } from './session-time.ts'
 import type { SuiteRun } from './suite-run.ts'
 
 /** What is run, and how. */
@@ -116,7 +117,7 @@ function counted({ app, ...rest }: Understudy, requests: Map<string, number>): U
   }
 }
 
-interface Bench {
+interface JudgeContext {
   understudy: Understudy
   url: string
   token: string | undefined
@@ -127,7 +128,7 @@ interface Bench {
 }
 
 /** Asks for a verdict on every session that was used; on the one that was meant for the command when none was. */
-async function judge({ understudy: { app, sessions }, url, token, round, requests, ended }: Bench) {
+async function judge({ understudy: { app, sessions }, url, token, round, requests, ended }: JudgeContext) {
   const list = sessions.list()
   const called = list.filter(({ name, calls }) => calls > 0 || (requests.get(name) ?? 0) > 0)
   const used = called.length > 0 ? called : list.filter(({ name }) => name === round.label)
@@ -137,14 +138,16 @@ async function judge({ understudy: { app, sessions }, url, token, round, request
     const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s&ended=${ended}`, { headers }))
     return (await answer.json()) as Verification
   }
+  const verdicts = await Promise.all(used.map(verify))
   const times = new Map(used.map((session) => [session.name, timesOf(session)]))
-  return { verdicts: await Promise.all(used.map(verify)), times, none: called.length === 0 }
+  const clocks = used.map((session) => sessionTime(session, times.get(session.name)?.values() ?? []))
+  return { verdicts, times, clocks, none: called.length === 0 }
 }
 
 const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
   new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
 
-interface Judged extends Awaited<ReturnType<typeof judge>> {
+interface RunParts extends Awaited<ReturnType<typeof judge>> {
   url: string
   round: Round
   end: ChildEnd
@@ -153,7 +156,7 @@ interface Judged extends Awaited<ReturnType<typeof judge>> {
   db: string | undefined
 }
 
-function asRun({ verdicts, times, none, url, round, end, took, strict, db }: Judged): SuiteRun {
+function asRun({ verdicts, times, clocks, none, url, round, end, took, strict, db }: RunParts): SuiteRun {
   const findings = none ? [noCall(url, round)] : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => !one.ok)
@@ -164,6 +167,7 @@ function asRun({ verdicts, times, none, url, round, end, took, strict, db }: Jud
     timed_out: end.timedOut,
     stopped: end.stopped !== undefined,
     took_ms: took,
+    clocks,
     strict,
     ok: broken.length === 0 && !findings.some((finding) => failsVerdict(finding, strict)),
     findings,
