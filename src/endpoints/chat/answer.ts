@@ -7,6 +7,7 @@ import { offerOf } from '../../contract/chat-tools.ts'
 import type { AnswerContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
+import { runJob } from '../../lib/worker/pool.ts'
 import { chatChunks } from './chunks.ts'
 import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
 import { audioInputTokens, chatPromptTokens, effortOf } from './prompt.ts'
@@ -48,8 +49,7 @@ async function speak(
   { voice, format }: NonNullable<ChatRequest['audio']>,
   answerContext: AnswerContext,
 ): Promise<{ sound: ChatAudio; seconds: number }> {
-  const { renderSpeech } = await import('../../lib/media/speech.ts')
-  const { bytes, seconds } = await renderSpeech({ text: transcript, voice, format })
+  const { bytes, seconds } = await runJob('speak', { text: transcript, voice, format })
   const sound = {
     id: `audio_${answerContext.id}`,
     expiresAt: Math.floor(answerContext.now / 1000) + AUDIO_LIFETIME_S,
