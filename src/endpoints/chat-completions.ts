@@ -18,7 +18,14 @@ import {
   fillChatTexts,
 } from './chat/prompt.ts'
 import { keepPrefixes } from './chat/prompt-cache.ts'
-import { addChatContext, chatEvents, chatInputTexts, chatOutputTexts, replayChat } from './chat/provider-answer.ts'
+import {
+  addChatContext,
+  chatEvents,
+  chatInputTexts,
+  chatOutputTexts,
+  chatScriptOf,
+  replayChat,
+} from './chat/provider-answer.ts'
 
 // Asked for by documents and fixture files, and by no call.
 const answers = lazy<typeof import('../contract/chat.ts')>(() => require('../contract/chat.ts'))
@@ -98,6 +105,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   compose: composeChat,
   assemble: assembleChat,
   wrongWith: chatProblem,
+  scriptOf: chatScriptOf,
   events: chatEvents,
   replay: replayChat,
   addContext: addChatContext,
