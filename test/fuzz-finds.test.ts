@@ -15,6 +15,15 @@ const ROWS: [found: string, requests: FuzzRequest[]][] = [
     'the name of a table was quoted in full',
     [post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { ['x'.repeat(20_000)]: 1 } })],
   ],
+  [
+    'a virtual clock went where no id can name the time',
+    [
+      post('/_understudy/sessions/default/clock', { set: '0001-01-01T00:00:00Z' }),
+      post('/v2/contacts', { external_id: 'a' }),
+      post('/_understudy/sessions/default/clock', { advance: '999999999999999h' }),
+      post('/v2/contacts', { external_id: 'b' }),
+    ],
+  ],
   ['a length that is no number was a bug', [post('/v2/feedback', { property: { length: { toString: 'u' } } })]],
 ]
 

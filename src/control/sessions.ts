@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
+import { LAST_INSTANT } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
 import type { ControlDeps } from './types.ts'
@@ -42,6 +43,9 @@ const ClockChange = z
     resume: z.literal(true).optional().describe('Lets it go from wait to wait again.'),
     set: z.iso
       .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2025-01-01T00:00:00Z' })
+      .refine((text) => Date.parse(text) >= 0 && Date.parse(text) <= LAST_INSTANT, {
+        error: 'must be a time from 1970 to 9999',
+      })
       .optional()
       .describe('Changes its time; waits keep what is left of them.'),
   })

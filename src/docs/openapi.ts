@@ -31,7 +31,7 @@ interface ErrorKind {
 }
 const ERRORS: Record<number, ErrorKind> = {
   400: {
-    description: 'A field or the JSON is not valid; `param` names it.',
+    description: 'A field, the JSON or the name of the session is not valid; `param` names it.',
     code: 'invalid_value',
     message: "'temperature' must be at most 2, got 3",
     param: 'temperature',
@@ -173,7 +173,17 @@ export function openapiParts({ operations, routes }: DocumentSource): { paths: J
               ...(operation.chunk ? { 'text/event-stream': { schema: reference(`${name}Chunk`) } } : {}),
             },
           },
-          ...errorResponses([operation.invalidStatus ?? 400, 401, 403, 404, 408, 413, 415, 429]),
+          ...errorResponses([
+            400,
+            401,
+            403,
+            404,
+            408,
+            413,
+            415,
+            ...(operation.invalidStatus ? [operation.invalidStatus] : []),
+            429,
+          ]),
         },
       },
     }
@@ -192,6 +202,14 @@ const headersOf = (headers: Readonly<Record<string, string>>): Json =>
   )
 const COMMON = headersOf(COMMON_HEADERS)
 const ANSWER_HEADERS = { ...COMMON, ...headersOf(ROUTER_HEADERS) }
+
+/** Statuses that a route may answer with because of what every route of its kind checks, and those that it names itself. */
+function errorsOf({ public: open, body, method, errors = [] }: Route): number[] {
+  // The session's name may be none, and one session more too many.
+  const session = open ? [] : method === 'get' ? [400, 401] : [400, 401, 429]
+  const sent = body ? [400, 408, 413, 415] : []
+  return [...new Set([403, ...session, ...sent, ...errors])].sort()
+}
 
 function routeObject(route: Route): Json {
   const open = route.public === true
@@ -238,7 +256,7 @@ function routeObject(route: Route): Json {
           content: { [route.contentType ?? 'application/json']: { schema: jsonSchema(route.response, 'output') } },
         }),
       },
-      ...errorResponses([...(open ? [] : [401]), 403, ...(route.body ? [408] : []), ...(route.errors ?? [])].sort()),
+      ...errorResponses(errorsOf(route)),
     },
   }
 }

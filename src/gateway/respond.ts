@@ -27,6 +27,7 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
   const headers = soundHeaders(reply.headers)
   switch (body.kind) {
     case 'value': {
+      if (status === 204) return new Response(null, { status, headers })
       const { value, text = JSON.stringify(value) } = body
       return new Response(text, { status, headers: { ...headers, 'content-type': 'application/json' } })
     }

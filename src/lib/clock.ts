@@ -36,6 +36,11 @@ export interface VirtualClock extends Clock {
   end(reason: unknown): void
 }
 
+/** The end of the year 9999, which dates and ids can still say: a virtual clock stops there, however long a wait is. */
+export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+/** A timer beyond it would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** The machine's own clock. */
 export const realClock: RealClock = {
   kind: 'real',
@@ -47,10 +52,13 @@ export const realClock: RealClock = {
         clearTimeout(timer)
         reject(signal?.reason)
       }
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', stop)
-        resolve()
-      }, ms)
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', stop)
+          resolve()
+        },
+        Math.min(ms, LONGEST_TIMER_MS),
+      )
       signal?.addEventListener('abort', stop, { once: true })
     }),
   work: (work) => work,
@@ -137,7 +145,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     })
   return {
     kind: 'virtual',
-    now: () => Math.floor(now),
+    now: () => Math.min(LAST_INSTANT, Math.floor(now)),
     sleep,
     async work(work) {
       working++

@@ -59,12 +59,11 @@ const SENTENCES: Record<Verb, (resource: Resource) => string> = {
   delete: ({ noun }) => `Removes the ${noun} and everything in it.`,
 }
 
-function errorsOf({ key, parent, upsert, keep }: Resource, verb: Verb): number[] {
+function errorsOf({ key, upsert, keep }: Resource, verb: Verb): number[] {
   const held = verb === 'delete' && keep ? [409] : []
   const taken = key !== undefined && ((verb === 'create' && !upsert) || verb === 'update') ? [409] : []
-  const missing = verb !== 'create' || parent ? [404] : []
-  const body = verb === 'create' || verb === 'update' ? [413, 415] : []
-  return [400, ...missing, ...taken, ...held, ...body]
+  // What makes a record may name another, such as its project.
+  return [404, ...taken, ...held]
 }
 
 type Parts = Pick<Route, 'query' | 'body' | 'response' | 'status' | 'examples' | 'handle'>

@@ -104,7 +104,7 @@ const valueReply = (value: unknown): Reply => ({
 async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
   try {
     const answer = await route.handle(input)
-    if (!(answer instanceof Response)) return valueReply(answer)
+    if (!(answer instanceof Response)) return { ...valueReply(answer), status: route.status ?? 200 }
     const { 'content-type': contentType = '', ...headers } = Object.fromEntries(answer.headers)
     const reply = { ...valueReply(undefined), status: answer.status, headers }
     if (!contentType.startsWith('application/json'))

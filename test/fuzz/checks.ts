@@ -22,6 +22,8 @@ export function wrongWith({ status, headers, text }: Seen, method: string): stri
   if (status < 200 || (status >= 300 && status < 400)) return `status ${status}`
   if (method === 'HEAD' || status === 204) return text === '' ? undefined : 'a body where there is none'
   const type = headers.get('content-type') ?? ''
+  // Files are given back as they came.
+  if (headers.get('content-disposition')?.startsWith('attachment')) return undefined
   if (type.startsWith('application/json')) return wrongJson(text, status)
   return status >= 400 ? `an error of the type ${type}` : undefined
 }

@@ -7,6 +7,8 @@ export interface Described {
   /** With `{name}` for parameters. */
   path: string
   query: { name: string; schema: Schema }[]
+  /** Statuses that it is said to answer with. */
+  statuses: readonly string[]
   /** Absent when it takes no body. */
   body?: { type: 'json' | 'form'; schema: Schema; examples: unknown[] }
 }
@@ -41,17 +43,18 @@ export function surfaceOf(text: string): Surface {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(ends)
-      .map(([method, { parameters = [], requestBody }]): Described => {
+      .map(([method, { parameters = [], requestBody, responses }]): Described => {
         const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
         const query = parameters.filter((parameter) => parameter.in === 'query')
-        if (!content) return { method: method.toUpperCase(), path, query }
+        const statuses = Object.keys(responses)
+        if (!content) return { method: method.toUpperCase(), path, query, statuses }
         const examples = Object.values(content.examples ?? {}).map(({ value }) => value)
         const body = {
           type: type === 'multipart/form-data' ? 'form' : 'json',
           schema: content.schema,
           examples,
         } as const
-        return { method: method.toUpperCase(), path, query, body }
+        return { method: method.toUpperCase(), path, query, statuses, body }
       }),
   )
   return {
@@ -61,4 +64,20 @@ export function surfaceOf(text: string): Surface {
       return steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)[step], document) as Schema
     },
   }
+}
+
+/** Whether the document says nothing of such an answer; it says nothing of paths and methods that are not there. */
+export function isUndocumented(
+  { operations }: Surface,
+  { method, path }: { method: string; path: string },
+  status: number,
+) {
+  const [pathname = ''] = path.split('?', 1)
+  const steps = pathname.split('/')
+  const fits = (described: Described) => {
+    const own = described.path.split('/')
+    return own.length === steps.length && own.every((step, index) => step.startsWith('{') || step === steps[index])
+  }
+  const described = operations.filter((operation) => operation.method === method && fits(operation))
+  return described.length > 0 && !described.some(({ statuses }) => statuses.includes(String(status)))
 }

@@ -1,5 +1,5 @@
 // A hunt: so many requests from a seed, in sessions of their own, and what went wrong with any of them.
-import type { Surface } from './document.ts'
+import { isUndocumented, type Surface } from './document.ts'
 import { chanceOf } from './random.ts'
 import { collectionOf, type FuzzRequest, type Known, makeRequest } from './requests.ts'
 import { type Result, send, type To } from './send.ts'
@@ -67,13 +67,21 @@ export async function hunt({ seed, requests, workers, surface, to, found, progre
         history.push(request)
         const result = await send(request, to)
         known = [...namesIn(result.seen?.text ?? '', collectionOf(request.path)), ...known].slice(0, MOST_KNOWN)
-        await note(result, history)
+        await note(held(result, request, surface), history)
       }
       await clean(to, session)
     }
   }
   await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)))
   return counts
+}
+
+/** The result, held to what the document says too. */
+function held(result: Result, request: FuzzRequest, surface: Surface): Result {
+  const { seen, wrong } = result
+  if (wrong !== undefined || !seen || seen.headers.get('x-understudy-faults')) return result
+  if (!isUndocumented(surface, request, seen.status)) return result
+  return { seen, wrong: `the document has no status ${seen.status}` }
 }
 
 // A scenario may let a call hang, and a session may have been given a real clock.
