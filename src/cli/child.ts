@@ -26,6 +26,8 @@ export interface ChildOptions {
 const TIMED_OUT = 124
 /** How long a command that is asked to end may take before it is ended. */
 const GRACE_MS = 5_000
+/** Two signals of one Ctrl-C are no further apart. */
+const TWICE_MS = 500
 const PASSED_ON: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Runs a command to its end; signals reach it and everything it has started. */
@@ -34,18 +36,28 @@ export async function runChild(command: readonly string[], options: ChildOptions
   const over = new AbortController()
   let timedOut = false
   let stopped: NodeJS.Signals | undefined
+  let stoppedAt = 0
   const later = (ms: number, act: () => void) => realClock.sleep(ms, over.signal).then(act, () => {})
   const end = (signal: NodeJS.Signals) => {
     signalGroup(child, signal)
     void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
   }
   const passOn = (signal: NodeJS.Signals) => {
-    // Whoever asks twice will not wait.
-    if (stopped !== undefined && signal === 'SIGINT') return signalGroup(child, 'SIGKILL')
+    const now = realClock.now()
+    // A person who asks twice will not wait; the same Ctrl-C may also come from whoever has started us.
+    if (stopped !== undefined && signal === 'SIGINT') {
+      if (now - stoppedAt >= TWICE_MS) signalGroup(child, 'SIGKILL')
+      return
+    }
     stopped = signal
+    stoppedAt = now
     // A test runner may take its time over its own Ctrl-C: the second one ends it.
-    if (signal === 'SIGINT') signalGroup(child, signal)
-    else end(signal)
+    // On Windows the console has told it already.
+    if (signal === 'SIGINT') {
+      if (process.platform !== 'win32') signalGroup(child, signal)
+      return
+    }
+    end(signal)
   }
   for (const signal of PASSED_ON) process.on(signal, passOn)
   if (options.timeout !== undefined) {

@@ -32,7 +32,7 @@ export function withRequestLog({ app, ...rest }: Understudy, { print, verbose, w
     styleText(format, text, { stream: process.stderr })
   const printed = new Set<string>()
   const unknown = async (request: Request, response: Response) => {
-    const { pathname } = new URL(request.url)
+    const pathname = pathOf(request)
     const key = `${request.method} ${pathname}`
     if (printed.has(key) || printed.size >= MOST_PATHS) return
     const { error } = (await response.json()) as { error?: { code?: string; message?: string } }
@@ -52,7 +52,7 @@ export function withRequestLog({ app, ...rest }: Understudy, { print, verbose, w
         const response = await app.fetch(request, hold)
         if (response.status === 404) unknown(request, response.clone()).catch(() => {})
         if (verbose && !response.headers.has(TRACE_HEADER)) {
-          const { pathname } = new URL(request.url)
+          const pathname = pathOf(request)
           if (!pathname.startsWith(CONTROL))
             print(untracedLine(`${request.method} ${pathname}`, response.status, paint))
         }
@@ -61,6 +61,9 @@ export function withRequestLog({ app, ...rest }: Understudy, { print, verbose, w
     },
   }
 }
+
+/** The path of a request, whose address may be none. */
+const pathOf = ({ url }: Request) => URL.parse(url)?.pathname ?? url
 
 const TRACE_HEADER = 'x-understudy-trace'
 

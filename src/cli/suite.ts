@@ -107,7 +107,7 @@ function counted({ app, ...rest }: Understudy, requests: Map<string, number>): U
     app: {
       fetch(incoming, hold) {
         const request = withoutPrefix(incoming)
-        if (!new URL(request.url).pathname.startsWith('/_understudy/')) {
+        if (!URL.parse(request.url)?.pathname.startsWith('/_understudy/')) {
           const name = sessionName(request, tokenOf(request))
           requests.set(name, (requests.get(name) ?? 0) + 1)
         }
