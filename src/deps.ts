@@ -62,6 +62,9 @@ const network = {
 const seedFiles = lazy<typeof import('./resources/seed-file.ts')>(() => require('./resources/seed-file.ts'))
 const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
 const loader = lazy<typeof import('./backends/fixture/load.ts')>(() => require('./backends/fixture/load.ts'))
+const fixtureReader = lazy<typeof import('./backends/fixture/read-fixture.ts')>(() =>
+  require('./backends/fixture/read-fixture.ts'),
+)
 const scenarioFiles = lazy<typeof import('./scenarios/load.ts')>(() => require('./scenarios/load.ts'))
 const operationNames = () => allOperations().map(({ name }) => name)
 const fixturesOf = (paths: readonly string[]): FixtureSet =>
@@ -123,7 +126,7 @@ export function createUnderstudy(
     clientTimeout,
     strict: config.strict,
     fixtures: {
-      parse: (values) => loader().givenFixtures(values, allOperations()),
+      parse: (values) => fixtureReader().givenFixtures(values, allOperations()),
       give: fixtureAnswers.give,
       given: fixtureAnswers.given,
       shared: fixtures.map(({ name }) => name),

@@ -14,6 +14,8 @@ export interface BackendCall {
   model: string
   stream: boolean
   prompt: Prompt
+  /** The client's headers; absent for a call from inside. */
+  headers?: Headers | undefined
   answerContext: AnswerContext
   clock: Clock
   /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */

@@ -1,6 +1,13 @@
 // The one way a call is refused. Thrown anywhere, rendered in app.ts only.
 import { cutWhole } from '../lib/well-formed.ts'
 
+/** What an error may say besides. */
+export interface ErrorDetails {
+  param?: string | null
+  headers?: Record<string, string>
+  type?: string | undefined
+}
+
 /** What a refused caller reads: see `envelope` for the body. */
 export class ApiError extends Error {
   readonly status: number
@@ -8,18 +15,16 @@ export class ApiError extends Error {
   /** JSON path of the field at fault, such as `messages[0].role`. */
   readonly param: string | null
   readonly headers: Record<string, string>
+  /** The kind of error as clients read it, when it is not that of the status. */
+  readonly type: string | undefined
 
-  constructor(
-    status: number,
-    code: string,
-    message: string,
-    { param = null, headers = {} }: { param?: string | null; headers?: Record<string, string> } = {},
-  ) {
+  constructor(status: number, code: string, message: string, { param = null, headers = {}, type }: ErrorDetails = {}) {
     super(message)
     this.status = status
     this.code = code
     this.param = param
     this.headers = headers
+    this.type = type
   }
 }
 
@@ -43,10 +48,12 @@ const TYPES: Record<number, string> = {
 export const errorType = (status: number): string =>
   TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
 
+type EnvelopeContent = Pick<ApiError, 'status' | 'message' | 'param' | 'code'> & { type?: string | undefined }
+
 /** The body of every error: `code` (a string) and `message` for strict clients, `error` for clients of the OpenAI family. */
-export function envelope({ status, message, param, code }: Pick<ApiError, 'status' | 'message' | 'param' | 'code'>) {
+export function envelope({ status, message, param, code, type = errorType(status) }: EnvelopeContent) {
   const said = shortened(message, MOST_OF_MESSAGE)
-  const error = { message: said, type: errorType(status), param: param && shortened(param, MOST_OF_PARAM), code }
+  const error = { message: said, type, param: param && shortened(param, MOST_OF_PARAM), code }
   return { code: String(status), message: said, error }
 }
 

@@ -105,15 +105,19 @@ const GivenImage = z.base64().refine((text) => imageFormatOf(text) !== undefined
   error: 'must be a PNG, JPEG or WebP file as base64',
 })
 
+const FileName = z.strictObject({ file: z.string().min(1) })
+
 /** What a fixture says under `reply` of an image call; what it leaves out is drawn and counted. */
 export const ImageScript = z
   .strictObject({
     prompt: z.string().min(1).optional().describe("Draws the pictures of this prompt instead of the call's own."),
     images: z
-      .array(GivenImage)
+      .array(z.union([GivenImage, FileName]))
       .min(1)
       .optional()
-      .describe('PNG, JPEG or WebP files as base64, given as they are; when more are asked for they begin again.'),
+      .describe(
+        'PNG, JPEG or WebP files as base64, or by name beside the fixture, given as they are; when more are asked for they begin again.',
+      ),
     revised_prompt: z.string().min(1).optional().describe('Shown by models that have it: openai/dall-e-3.'),
     usage: z
       .strictObject({ input_tokens: integer.optional(), output_tokens: integer.optional() })

@@ -11,6 +11,8 @@ export interface Reply {
   provider?: string
   /** Counts that the body need not show; those of a stream are known once it has ended. */
   usage: Record<string, unknown> | null
+  /** Whether an error in it reaches the client as it is written, with its type and all its headers. */
+  verbatim?: boolean
   fixture: string | null
   synthesized: boolean
 }

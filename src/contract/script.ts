@@ -10,6 +10,27 @@ export const Timing = z.strictObject({
 })
 export type Timing = z.infer<typeof Timing>
 
+const HEADER_NAME = /^(?!content-|transfer-encoding$|connection$)[\w-]+$/i
+/** An error as a fixture writes it: the reply of any operation. */
+export const ErrorScript = z.strictObject({
+  error: z.strictObject({
+    status: z.int().min(400).max(599).describe('Retries and fallbacks act on it as on that of a provider.'),
+    type: z.string().min(1).optional().describe('That of the status when left out.'),
+    code: z.string().min(1).optional().describe('The type when left out.'),
+    message: z.string().min(1).optional(),
+    param: z.string().optional(),
+    headers: z
+      .record(
+        z.string().regex(HEADER_NAME, { error: 'must be the name of a header that does not frame the body' }),
+        z.union([z.string(), z.number()]).transform(String),
+      )
+      .default({})
+      .describe('Such as `retry-after: 7`.'),
+  }),
+  timing: Timing.optional(),
+})
+export type ErrorScript = z.infer<typeof ErrorScript>
+
 /** A text reply as a fixture writes it. */
 export const TextScript = z
   .strictObject({
@@ -31,6 +52,10 @@ export const TextScript = z
       )
       .optional(),
     refusal: z.string().optional(),
+    audio: z
+      .union([z.base64(), z.strictObject({ file: z.string().min(1) })])
+      .optional()
+      .describe('The sound of `content`, for calls that want audio: a file as base64, or by name beside the fixture.'),
     reasoning: z.string().optional(),
     finish_reason: FinishReason.optional().describe('Worked out from the reply when left out.'),
     usage: z

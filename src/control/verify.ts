@@ -3,10 +3,12 @@ import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { Verification } from '../contract/verification.ts'
+import type { TraceEvidence } from '../db/trace-store.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
 import { Expectation } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { verify } from '../verdict/verify.ts'
-import { type CallList, lookUntilDone } from './call-watch.ts'
+import { watchCalls } from './call-watch.ts'
 import type { ControlDeps } from './types.ts'
 
 const LONGEST_WAIT_MS = 60_000
@@ -27,6 +29,10 @@ const VerifyBody = z.strictObject({
 })
 
 type Query = z.infer<typeof VerifyQuery>
+/** Calls after one by number. */
+interface CallList {
+  since(seq: number): Iterable<TraceEvidence>
+}
 
 export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observers }: ControlDeps): Route[] {
   const look = (session: Session, calls: CallList, { ended, more }: Query & { more: readonly Expectation[] }) => {
@@ -45,11 +51,23 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observ
       strict,
     })
   }
-  const answer = (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
+  const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
     const session = sessionOf(request)
-    const isDone = ({ ok, pending }: Verification) => ok && pending === 0
-    const options = { session, observers, signal: request.signal, wait: query.wait, isDone }
-    return lookUntilDone((calls) => look(session, calls, { ...query, more }), options)
+    const wanted = { ...query, more }
+    if (query.wait === 0) return look(session, session.traces, wanted)
+    const { signal } = request
+    const watch = watchCalls(session, observers, signal)
+    try {
+      const end = monotonicMs() + query.wait
+      for (;;) {
+        const report = look(session, watch, wanted)
+        const left = end - monotonicMs()
+        if ((report.ok && report.pending === 0) || left <= 0 || signal.aborted) return report
+        await watch.next(left)
+      }
+    } finally {
+      watch.stop()
+    }
   }
   const shared = {
     path: '/_understudy/verify',

@@ -67,4 +67,5 @@ const renamed = (error: ApiError, namespace: string): ApiError =>
   new ApiError(error.status, error.code, toNamespace(error.message, namespace), {
     param: error.param && toNamespace(error.param, namespace),
     headers: error.headers,
+    type: error.type,
   })

@@ -12,7 +12,6 @@ import {
   addResponsesContext,
   replayResponse,
   responseEvents,
-  responseScriptOf,
   responsesInputTexts,
   responsesOutputTexts,
 } from './responses/provider-answer.ts'
@@ -94,7 +93,6 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   compose: composeResponse,
   assemble: assembleResponse,
   wrongWith: responseProblem,
-  scriptOf: responseScriptOf,
   events: responseEvents,
   replay: replayResponse,
   addContext: addResponsesContext,

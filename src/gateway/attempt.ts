@@ -27,7 +27,8 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
     const request = { ...callContext.request, model }
     const { clock, uses } = session
     const about = { operation, request, model, stream, clock, signal }
-    const answer = () => backend.answer({ ...about, session: session.name, prompt, answerContext, uses })
+    const { headers } = callContext.facts
+    const answer = () => backend.answer({ ...about, session: session.name, prompt, headers, answerContext, uses })
     const faults = callContext.playing?.faults({
       ...callContext.facts,
       ...about,

@@ -13,6 +13,10 @@ export interface Failure {
   param: string | null
   /** Of the provider's reply, in lower case. */
   headers: Record<string, string>
+  /** The kind of error, when it is not that of the status. */
+  type?: string | undefined
+  /** Whether a fixture wrote it: all its headers then reach the client. */
+  verbatim?: boolean | undefined
   /** What was thrown, when that is a bug. */
   cause?: unknown
 }
@@ -71,8 +75,8 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
     return { ...own('cancelled', CLIENT_GONE, 'client_gone'), message: 'the client closed the connection' }
   if (error instanceof Refusal) return error.failure
   if (error instanceof ApiError) {
-    const { status, code, message, param, headers } = error
-    return { kind: 'refused', status, code, message, param, headers }
+    const { status, code, message, param, headers, type } = error
+    return { kind: 'refused', status, code, message, param, headers, type }
   }
   if (error instanceof TimedOut) return own('timed out', 504, 'timeout')
   if (error instanceof ConnectionFailure) return own('disconnected', 502, 'provider_disconnected')
@@ -84,8 +88,9 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
 const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-retry)$/
 
 /** The error that a client gets for the last failure of a call. */
-export function errorOf({ kind, status, code, message, param, headers }: Failure): ApiError {
+export function errorOf(failure: Failure): ApiError {
+  const { kind, status, code, message, param, headers, type, verbatim = false } = failure
   if (kind === 'bug') return bugError()
-  const passed = Object.fromEntries(Object.entries(headers).filter(([name]) => PASSED_ON.test(name) || namesCall(name)))
-  return new ApiError(status, code, message, { param, headers: passed })
+  const passed = Object.entries(headers).filter(([name]) => verbatim || PASSED_ON.test(name) || namesCall(name))
+  return new ApiError(status, code, message, { param, headers: Object.fromEntries(passed), type })
 }

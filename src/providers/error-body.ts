@@ -7,6 +7,8 @@ export interface ProviderError {
   code?: string
   /** The field at fault. */
   param?: string
+  /** The kind of error, as OpenAI and its like have it. */
+  type?: string
   /** The status that an error inside a stream or a batch names. */
   status?: number
 }
@@ -50,5 +52,6 @@ export function errorIn(value: unknown): ProviderError | undefined {
   const code = textOf(inner.code) ?? textOf(inner.status) ?? textOf(inner.type)
   const status = [inner.status_code, inner.code, inner.status].map(Number).find((one) => one >= 400 && one <= 599)
   const param = textOf(inner.param)
-  return { message, ...(code && { code }), ...(param && { param }), ...(status && { status }) }
+  const type = textOf(inner.type)
+  return { message, ...(code && { code }), ...(param && { param }), ...(type && { type }), ...(status && { status }) }
 }

@@ -7,7 +7,6 @@ import { offerOf } from '../../contract/chat-tools.ts'
 import type { AnswerContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
-import { runJob } from '../../lib/worker/pool.ts'
 import { chatChunks } from './chunks.ts'
 import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
 import { audioInputTokens, chatPromptTokens, effortOf } from './prompt.ts'
@@ -25,9 +24,12 @@ export function composeChat(
   const answer = answerOf(request, script)
   if (!audio || !modalities?.includes('audio') || !answer.content)
     return composed(request, script, answerContext, { answer })
-  return speak(joinPieces(answer.content), audio, answerContext).then(({ sound, seconds }) =>
-    composed(request, script, answerContext, { answer, sound, seconds }),
-  )
+  const spoken = script.audio === undefined ? speech(joinPieces(answer.content), audio) : givenSound(script.audio)
+  return spoken.then(({ bytes, seconds }) => {
+    const expiresAt = Math.floor(answerContext.now / 1000) + AUDIO_LIFETIME_S
+    const sound = { id: `audio_${answerContext.id}`, expiresAt, bytes }
+    return composed(request, script, answerContext, { answer, sound, seconds })
+  })
 }
 
 function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
@@ -44,18 +46,21 @@ function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
   return legacy && answer.finish === 'tool_calls' ? { ...answer, finish: 'function_call' } : answer
 }
 
-async function speak(
-  transcript: string,
-  { voice, format }: NonNullable<ChatRequest['audio']>,
-  answerContext: AnswerContext,
-): Promise<{ sound: ChatAudio; seconds: number }> {
-  const { bytes, seconds } = await runJob('speak', { text: transcript, voice, format })
-  const sound = {
-    id: `audio_${answerContext.id}`,
-    expiresAt: Math.floor(answerContext.now / 1000) + AUDIO_LIFETIME_S,
-    bytes,
-  }
-  return { sound, seconds }
+interface SpokenText {
+  bytes: Uint8Array
+  seconds: number
+}
+
+async function speech(text: string, { voice, format }: NonNullable<ChatRequest['audio']>): Promise<SpokenText> {
+  const { renderSpeech } = await import('../../lib/media/speech.ts')
+  return renderSpeech({ text, voice, format })
+}
+
+/** The sound of a fixture, as it is; files were read with the fixture. */
+async function givenSound(audio: NonNullable<TextScript['audio']>): Promise<SpokenText> {
+  const { readAudioInfo } = await import('../../lib/media/audio-info.ts')
+  const bytes = Buffer.from(String(audio), 'base64')
+  return { bytes, seconds: (await readAudioInfo(bytes))?.seconds ?? 0 }
 }
 
 interface Answered {
