@@ -97,6 +97,17 @@ describe('a bug', () => {
     expect(app.reported).toEqual([new TypeError('nobody thought of this')])
   })
 
+  test('that lets an event not be put into words is told in place of it', async () => {
+    const unspeakable: StreamEvent = { data: { choices: [{ index: 0, delta: { content: 5n } }] }, tokens: 1 }
+    const app = appOver(async () => streaming(role, hello, unspeakable, stop))
+    const answer = await app.ask({ stream: true })
+    const events = eventsOf(answer.text)
+    expect(errorOf(JSON.stringify(events.at(-1)), 500).message).toBe(BUG)
+    expect(events).toHaveLength(3)
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'bug', attempts: [{ outcome: 'bug' }] })
+    expect(app.reported.length).toBeGreaterThan(0)
+  })
+
   test('while the trace is put together takes neither the trace nor the answer', async () => {
     const app = appOver(async () => streaming(role, poisoned(), stop))
     const answer = await app.ask({ stream: true })

@@ -40,7 +40,7 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
   const operations = () => allOperations().map(({ name }) => name)
   const routes = [
     ...controlRoutes({ ...deps, sessionOf, sessionNameOf, observers, runs, strays, operations }),
-    ...resourceRoutes({ callOf, wake, strict, sessionOf, guardrails, ask: deps.ask }).map(faulty),
+    ...resourceRoutes({ callOf, wake, strict, sessionOf, observers, guardrails, ask: deps.ask }).map(faulty),
   ]
   const publicPaths = [...routes.filter((route) => route.public).map(({ path }) => path), ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })

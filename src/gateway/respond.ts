@@ -42,8 +42,29 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
   }
 }
 
+/** Events as texts. One that cannot be put into words is thrown back at its maker, who tells the client and the trace. */
 async function* encoded(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>): AsyncGenerator<string> {
-  for await (const event of events) yield encodeEvent(event)
+  const source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
+  try {
+    for (let next = await source.next(); !next.done; ) {
+      const text = textOrError(next.value)
+      if (typeof text === 'string') {
+        yield text
+        next = await source.next()
+      } else if (source.throw) next = await source.throw(text.error)
+      else throw text.error
+    }
+  } finally {
+    await source.return?.()
+  }
+}
+
+function textOrError(event: StreamEvent): string | { error: unknown } {
+  try {
+    return encodeEvent(event)
+  } catch (error) {
+    return { error }
+  }
 }
 
 async function putBytes(

@@ -1,4 +1,5 @@
 // The routes of the resources: one for each verb that a resource has.
+import type { Observers } from '../contract/observation.ts'
 import type { Caller, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
@@ -17,6 +18,8 @@ export interface ResourceDeps {
   sessionOf(request: Request): Session
   /** Has the events of a session applied that wait for their turn. */
   wake(session: Session): void
+  /** Calls and sessions as they change. */
+  observers: Observers
   /** Guardrails by id, and how a model is asked. */
   guardrails: GuardrailDirectory
   ask: AskModel

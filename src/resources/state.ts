@@ -33,7 +33,7 @@ const Progress = z.object({
 const shared = { tag: 'Emulator', errors: [400, 415], anySize: true }
 
 /** Snapshot and seed. */
-export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] {
+export function stateRoutes({ callOf, sessionOf, wake, observers }: ResourceDeps): Route[] {
   const save = asRoute({
     ...shared,
     method: 'get',
@@ -64,6 +64,7 @@ export function stateRoutes({ callOf, sessionOf, wake }: ResourceDeps): Route[] 
         throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: ${(error as Error).message}`)
       }
       wake(session)
+      observers.notify({ type: 'session-changed', session: session.name, change: 'replaced' })
       return { sessions: [session.name] }
     },
   })
