@@ -83,7 +83,7 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
       .catch(() => {})
   }
   const { data } = (await ask(`/s/${session}/_understudy/traces?limit=${number}`)) as { data: TraceRecord[] }
-  const found = (await ask(`/s/${session}/_understudy/verify`)) as Verification
+  const found = ofOwnCalls((await ask(`/s/${session}/_understudy/verify`)) as Verification)
   close()
   print(data.reverse(), found, options)
   if (found.expectations.some(({ met }) => !met)) process.exitCode = NOT_AS_EXPECTED
@@ -122,6 +122,13 @@ async function json(response: Response): Promise<unknown> {
   if (!response.ok) throw new ServerError(body.message ?? `the server answered ${response.status}`)
   return body
 }
+
+/** The report without what it makes of the client: these calls are nobody's. */
+const ofOwnCalls = (report: Verification): Verification => ({
+  ...report,
+  findings: [],
+  ok: report.expectations.every(({ met }) => met),
+})
 
 function print(traces: readonly TraceRecord[], found: Verification, options: Options): void {
   if (options.json) {

@@ -62,7 +62,9 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observ
       for (;;) {
         const report = look(session, watch, wanted)
         const left = end - monotonicMs()
-        if ((report.ok && report.pending === 0) || left <= 0 || signal.aborted) return report
+        // Nothing more comes of a client that has ended.
+        const settled = report.pending === 0 && (report.ok || query.ended !== undefined)
+        if (settled || left <= 0 || signal.aborted) return report
         await watch.next(left)
       }
     } finally {

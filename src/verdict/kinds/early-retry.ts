@@ -2,7 +2,7 @@
 import { groupBy } from '../../lib/group-by.ts'
 import { type ClientCall, keptWait, natureOf, pauseBetween } from '../client-call.ts'
 import { runsOf, stepsOf, stretchesOf } from '../lanes.ts'
-import { type Behaviour, counted, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
+import { type Behaviour, counted, type FindingDefinition, type FindingDraft } from './define.ts'
 
 /** So many steps in a row are no chance, where nothing says that a call repeats the one before. */
 const STEPS_IN_A_ROW = 4
@@ -13,7 +13,7 @@ export const earlyRetry: FindingDefinition = {
 }
 
 const pairedEarly = ({ pairing }: Behaviour): FindingDraft[] =>
-  groupBy(pairing.early, ({ first }) => requestKey(first)).map((pairs) =>
+  groupBy(pairing.early, ({ first }) => first.operation).map((pairs) =>
     draft(
       pairs.map(({ first, again }) => [first, again]),
       'error',

@@ -1,12 +1,12 @@
 // gave-up: a request that never got an answer, though it might have been asked again.
 import { groupBy } from '../../lib/group-by.ts'
 import { brokeOff, type ClientCall, natureOf } from '../client-call.ts'
-import { type Behaviour, endOf, type FindingDefinition, requestKey, times } from './define.ts'
+import { type Behaviour, endOf, type FindingDefinition, times } from './define.ts'
 
 export const gaveUp: FindingDefinition = {
   kind: 'gave-up',
   find: (behaviour) =>
-    groupBy(unanswered(behaviour), ([root]) => (root ? requestKey(root) : '')).map((chains) => {
+    groupBy(unanswered(behaviour), (chain) => keyOf(chain.at(-1))).map((chains) => {
       const lasts = chains.flatMap((chain) => chain.slice(-1))
       const tries = Math.max(...chains.map(({ length }) => length))
       const [last] = lasts
@@ -14,13 +14,16 @@ export const gaveUp: FindingDefinition = {
       const perhaps = behaviour.end !== 'well' && lasts.every(brokeOff)
       return {
         severity: perhaps ? 'warning' : 'error',
-        message: `a request never got an answer: tried ${times(tries)}, the last one ended with ${last ? endOf(last) : ''}${chains.length === 1 ? '' : `; ${chains.length} such requests`}`,
+        message: `${chains.length === 1 ? 'a request' : `${chains.length} requests`} never got an answer: tried ${times(tries)}${chains.length === 1 ? '' : ' at most'}, the last one ended with ${last ? endOf(last) : ''}`,
         calls: chains.flat(),
         count: chains.length,
         figures: { requests: chains.length, tries },
       }
     }),
 }
+
+/** What goes wrong in the same way is one finding. */
+const keyOf = (last: ClientCall | undefined): string => (last ? `${last.operation} ${endOf(last)}` : '')
 
 const unanswered = ({ pairing, end }: Behaviour) =>
   pairing.chains.filter((chain) => {

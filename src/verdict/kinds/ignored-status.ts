@@ -2,7 +2,7 @@
 import { groupBy } from '../../lib/group-by.ts'
 import { type ClientCall, natureOf } from '../client-call.ts'
 import { pausesOf, runsOf, stretchesOf } from '../lanes.ts'
-import { type Behaviour, type FindingDefinition, type FindingDraft, requestKey, times } from './define.ts'
+import { type Behaviour, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 /** Calls in a row that look like a loop with a timer; fewer may be different requests that are equal by chance. */
 const LOOP_CALLS = 4
@@ -15,7 +15,7 @@ const GROWING = { low: 1.5, high: 4, alike: 1.35 }
 export const ignoredStatus: FindingDefinition = {
   kind: 'ignored-status',
   find: (behaviour) => [
-    ...groupBy(behaviour.pairing.ignored, ({ first }) => requestKey(first)).map((pairs) =>
+    ...groupBy(behaviour.pairing.ignored, ({ first }) => `${first.operation} ${first.status}`).map((pairs) =>
       draft(
         pairs.map(({ first }) => first),
         pairs.map(({ again }) => again),

@@ -1,6 +1,6 @@
 // swallowed: a stream broke off, or told an error, after a part of the answer, and nothing came after it.
 import { groupBy } from '../../lib/group-by.ts'
-import { counted, endOf, type FindingDefinition, requestKey } from './define.ts'
+import { counted, endOf, type FindingDefinition } from './define.ts'
 import { isSwallowed } from './gave-up.ts'
 
 export const swallowed: FindingDefinition = {
@@ -9,7 +9,7 @@ export const swallowed: FindingDefinition = {
     // It has complained: to whom, and what it showed, is its own affair.
     if (end === 'badly') return []
     const broken = pairing.chains.filter(isSwallowed)
-    return groupBy(broken.flat(), requestKey).map((calls) => {
+    return groupBy(broken.flat(), (call) => `${call.operation} ${endOf(call)}`).map((calls) => {
       const [first] = calls
       const told = end === 'well' ? 'and the client ended well' : 'which is right only if the client has told somebody'
       return {
