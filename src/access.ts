@@ -36,7 +36,7 @@ export function tokenOf(request: Request): string | undefined {
   if (token !== undefined && more === '') return token
   if (/^(?:Bearer)?\s*$/i.test(header)) return undefined
   if (token !== undefined) throw unauthorized(`the token has a space in it: send one word, as in ${EXAMPLE}`)
-  throw unauthorized(`the header 'Authorization' is no bearer token: send ${EXAMPLE}`)
+  throw unauthorized(`the header 'Authorization' is not a bearer token: send ${EXAMPLE}`)
 }
 
 /** 401 unless the token, less what it says of the session, is one of those configured. */

@@ -60,7 +60,7 @@ const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL']
 function refuseUnknownVariables(environment: Record<string, string | undefined>): void {
   const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
-  if (unknown) throw new ConfigError(`${unknown} is no setting; valid: ${known.join(', ')}`)
+  if (unknown) throw new ConfigError(`${unknown} is not a setting; valid: ${known.join(', ')}`)
 }
 
 /** The environment of a program that shall call us: its own, with the variables that clients of model APIs read. */

@@ -163,7 +163,7 @@ test('which workspace a token works in is said in the file alone', () => {
   expect(readConfig({}, withFile('tokens: { key: { project: support } }\n')).tokens).toEqual({
     key: { workspace: 'default', project: 'support' },
   })
-  expect(() => readConfig({}, { UNDERSTUDY_TOKENS: yaml })).toThrow('UNDERSTUDY_TOKENS is no setting')
+  expect(() => readConfig({}, { UNDERSTUDY_TOKENS: yaml })).toThrow('UNDERSTUDY_TOKENS is not a setting')
   expect(() => readConfig({}, withFile('tokens: { key: { project: a/b } }\n'))).toThrow('by token')
 })
 

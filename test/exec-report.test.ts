@@ -101,14 +101,14 @@ test('rules of several sessions are added up; one that fired in none is said lou
       rules: [
         rule({ idle: name === 'a' ? 'no call' : null, ...(name === 'a' && { fired: 0, applied: 0 }) }),
         rule({ name: 'late', fired: 0, applied: 0, idle: 'its time never came' }),
-        rule({ name: 'in vain', fired: 2, applied: 0, skipped: { 'the answer is no stream': 2 } }),
+        rule({ name: 'in vain', fired: 2, applied: 0, skipped: { 'the answer is not a stream': 2 } }),
       ],
     }),
   )
   const lines = runLines(runOf({ sessions, idle_rules: ['elsewhere'] }))
   expect(lines).toContain('  rule          r: fired 1, delay applied 1')
   expect(lines).toContain('  rule          late: never fired, its time never came')
-  expect(lines).toContain('  rule          in vain: fired 4, delay applied 0, 4 not: the answer is no stream')
+  expect(lines).toContain('  rule          in vain: fired 4, delay applied 0, 4 not: the answer is not a stream')
   expect(lines).toContain('  rule          elsewhere: never fired, no session was like its match')
   expect(lines).toContain('  calls         4, 6 attempts')
 })

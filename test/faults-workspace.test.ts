@@ -121,7 +121,7 @@ describe('stale-read', () => {
     expect((await names('?limit=5')).names).toEqual(['Three', 'Two'])
     expect(await rule()).toMatchObject({
       applied: 4,
-      skipped: { 'the call is no read': 3, 'nothing else was read there before': 3 },
+      skipped: { 'the call is not a read': 3, 'nothing else was read there before': 3 },
     })
   })
 
@@ -185,7 +185,7 @@ describe('shifted-page', () => {
     const { create, call, rule } = await workspace([{ fault: { type: 'shifted-page' } }])
     const { _id } = await create('One')
     expect((await call('GET', `${DATASETS}/${_id}`)).json()).toMatchObject({ display_name: 'One' })
-    expect(await rule()).toMatchObject({ applied: 0, skipped: { 'the answer is no list': 2 } })
+    expect(await rule()).toMatchObject({ applied: 0, skipped: { 'the answer is not a list': 2 } })
   })
 })
 

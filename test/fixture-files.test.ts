@@ -161,7 +161,7 @@ describe('mistakes', () => {
   test('a folder that is no operation', () => {
     const valid = operations.map(({ name }) => name).join(', ')
     expect(lines.find((line) => line.includes('stray.yaml'))).toEndWith(
-      `stray.yaml:1:1: the fixture is in the folder "chats", which is no operation; valid: ${valid}; or give match.operation`,
+      `stray.yaml:1:1: the fixture is in the folder "chats", which is not an operation; valid: ${valid}; or give match.operation`,
     )
   })
   test('serve says the same and does not start', async () => {

@@ -213,7 +213,7 @@ describe('what cannot be forwarded', () => {
       /perplexity does not answer embeddings; of those forwarded to, mine can/,
     ],
     ['an operation that nobody has', { anthropic: at(url) }, 'anthropic/m', 'images.generations', /none of those/],
-    ['a provider that is not forwarded to', { mine: at(url) }, 'aws/m', 'chat.completions', /none of mine/],
+    ['a provider that is not forwarded to', { mine: at(url) }, 'aws/m', 'chat.completions', /not one of mine/],
   ]
   test.each(rows)('%s is refused with 400', async (_, providers, model, operation, message) => {
     const refused = await backendOf(providers)

@@ -114,12 +114,12 @@ describe('datasources', () => {
     expect(await textsOf(at, await datasourceOf(at, { file_id }))).toEqual([text])
   })
   const broken: [string, string | Uint8Array<ArrayBuffer>, string][] = [
-    ['a.pdf', 'no pdf', 'no readable pdf'],
-    ['a.docx', 'no zip', 'no readable docx'],
-    ['a.json', '{', 'no readable json'],
+    ['a.pdf', 'no pdf', 'not a readable pdf'],
+    ['a.docx', 'no zip', 'not a readable docx'],
+    ['a.json', '{', 'not a readable json'],
     ['a.txt', Uint8Array.of(0xff, 0xfe, 0xfd), 'UTF-8'],
     ['a.txt', ' \n', 'no text'],
-    ['a.xyz', 'x', 'none of txt, md'],
+    ['a.xyz', 'x', 'not one of txt, md'],
   ]
   test.each(broken)('%s with %p has failed, and says why', async (name, content, why) => {
     const { _id: file_id } = await upload(name, content)

@@ -317,7 +317,7 @@ describe('snapshots', () => {
   const refused: [string, string, string[]][] = [
     ['a newer format', '{"understudy_snapshot": 99, "tables": {}}', ['understudy_snapshot', 'newer understudy']],
     ['something else', '{"a": 1}', ['understudy_snapshot']],
-    ['no JSON', 'hello', ['d.json is no snapshot']],
+    ['no JSON', 'hello', ['d.json is not a snapshot']],
     [
       'a row that does not fit',
       '{"understudy_snapshot": 1, "tables": {"records": [{"seq": 1}]}}',

@@ -242,7 +242,7 @@ describe('mistakes are one line', () => {
       1,
       ['no server answers at http://127.0.0.1:1', '--db'],
     ],
-    ['another server', () => ['list', '--url', stranger.url.href], 1, ['is no understudy (status 200)']],
+    ['another server', () => ['list', '--url', stranger.url.href], 1, ['is not an Understudy server (status 200)']],
     ['no address', () => ['list', '--url', 'localhost:4010'], 2, ['--url "localhost:4010"', 'http://127.0.0.1:4010']],
     ['a wrong token', () => ['list', '--url', server.url, '--token', 'wrong'], 1, ['--token']],
     ['no such file', () => ['list', '--db', 'nowhere.db'], 1, ['nowhere.db', '--db']],

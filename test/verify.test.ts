@@ -87,7 +87,7 @@ test('counts, order and ways are those of the calls', async () => {
   expect(rule('not now')?.idle).toStartWith(
     'its time never came: it begins 3600 s after the start, and the last attempt ',
   )
-  expect(rule('in vain')).toMatchObject({ fired: 1, applied: 0, skipped: { 'the answer is no stream': 1 } })
+  expect(rule('in vain')).toMatchObject({ fired: 1, applied: 0, skipped: { 'the answer is not a stream': 1 } })
   expect(report.expectations).toEqual([
     { expected: '2 attempts: provider openai, outcome disconnected', actual: '2', met: true },
     { expected: '2 attempts: provider anthropic, outcome answered', actual: '2', met: true },

@@ -30,7 +30,8 @@ export function serverUrl({ host = '127.0.0.1' }: Pick<Config, 'host'>, port: nu
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 
-const NO_ADDRESS = 'that is no address of this machine; leave --host out for loopback, or give 0.0.0.0 for all of them'
+const NO_ADDRESS =
+  'that is not an address of this machine; leave --host out for loopback, or give 0.0.0.0 for all of them'
 const REASONS: Record<string, string> = {
   EADDRINUSE: 'it is in use; stop who has it, or choose another with --port (0 takes a free one)',
   EADDRNOTAVAIL: NO_ADDRESS,

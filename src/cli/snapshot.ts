@@ -87,6 +87,6 @@ function readSnapshot(file: string): Snapshot {
     return JSON.parse(readText(file))
   } catch (error) {
     if (error instanceof ServerError) throw error
-    throw new ServerError(`${file} is no snapshot: ${(error as Error).message}`)
+    throw new ServerError(`${file} is not a snapshot: ${(error as Error).message}`)
   }
 }

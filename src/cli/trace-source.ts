@@ -76,7 +76,9 @@ function serverSource(options: TraceOptions): TraceSource {
     }
     const body = (await response.json().catch(() => undefined)) as { message?: string } | undefined
     if (!response.ok || body === undefined) {
-      throw new TraceError(body?.message ?? `what answers at ${url} is no understudy (status ${response.status})`)
+      throw new TraceError(
+        body?.message ?? `what answers at ${url} is not an Understudy server (status ${response.status})`,
+      )
     }
     return body
   }

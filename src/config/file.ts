@@ -54,7 +54,7 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
     Object.entries(rest).map(([key, value]) => {
       const source = `${placeOf([key])}: ${key}`
       if (!keys.includes(key)) {
-        throw new ConfigError(`${source} is no setting; valid: ${[...keys, PROVIDERS].join(', ')}`)
+        throw new ConfigError(`${source} is not a setting; valid: ${[...keys, PROVIDERS].join(', ')}`)
       }
       return [key, { value, source }] as const
     }),

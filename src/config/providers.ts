@@ -106,7 +106,7 @@ const isMapping = (value: unknown): value is object =>
 function checkField([name, key]: [string, string], value: unknown, placeOf: ProvidersSection['placeOf']): void {
   const at = `${placeOf([name, key])}: providers.${name}.${key}`
   const field = Object.hasOwn(FIELDS, key) ? FIELDS[key as keyof Entry] : undefined
-  if (!field) throw new ConfigError(`${at} is no setting; valid: ${fields.join(', ')}`)
+  if (!field) throw new ConfigError(`${at} is not a setting; valid: ${fields.join(', ')}`)
   if (field.schema().safeParse(value).success) return
   const shown = field.secret ? '' : ` ${quote(value)}`
   throw new ConfigError(`${at}${shown} is not valid: it must be ${field.valid}`)

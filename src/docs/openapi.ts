@@ -61,7 +61,7 @@ const ERRORS: Record<number, ErrorKind> = {
   408: {
     description: 'The body did not come to its end in time.',
     code: 'request_timeout',
-    message: 'the body did not come to its end in time (--client-timeout)',
+    message: 'the body did not arrive in time (--client-timeout)',
   },
   409: {
     description: 'It would clash with what is there.',

@@ -45,7 +45,7 @@ function broken(): never {
   throw new ApiError(400, 'incomplete_body', 'the body broke off before its end')
 }
 const late = () =>
-  new ApiError(408, 'request_timeout', 'the body did not come to its end in time (--client-timeout)', {
+  new ApiError(408, 'request_timeout', 'the body did not arrive in time (--client-timeout)', {
     headers: { connection: 'close' },
   })
 

@@ -51,7 +51,7 @@ export function typedFields(fields: object, { request, invalidStatus = 400 }: Fo
       return [name, JSON.parse(value)]
     } catch (error) {
       if (!structureOf(name)) return [name, value]
-      throw refused(name, `this is no JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
+      throw refused(name, `this is not JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
     }
   })
   const result = Object.fromEntries(typed)

@@ -7,7 +7,7 @@ import { changed, isStream, mapBlocks, piecesOf, streamBytes, streamOf } from '.
 
 export const brokenFraming = defineFault({
   type: 'broken-framing',
-  summary: 'The answer is chunked, and after some chunks comes a line that is no chunk size.',
+  summary: 'The answer is chunked, and after some chunks comes a line that is not a chunk size.',
   points: ['provider', 'gateway'],
   options: {
     after_chunks: z.int().min(1).default(1).describe('Events that still arrive whole; a whole answer is one of them.'),

@@ -46,7 +46,7 @@ export async function onAnswer(
   const actual = isStream(reply) ? 'stream' : 'whole'
   if (isAnswer(reply) && (form ?? actual) === actual) return change(reply)
   context.skip(
-    isAnswer(reply) ? `the answer is ${actual === 'stream' ? 'a' : 'no'} stream` : 'the provider refused the call',
+    isAnswer(reply) ? `the answer is ${actual === 'stream' ? 'a' : 'not a'} stream` : 'the provider refused the call',
   )
   return reply
 }

@@ -5,7 +5,7 @@ import { defineFault } from './define.ts'
 
 export const malformedJson = defineFault({
   type: 'malformed-json',
-  summary: 'A whole answer is no valid JSON.',
+  summary: 'A whole answer is not valid JSON.',
   points: ['provider', 'gateway'],
   options: {
     text: z

@@ -19,7 +19,7 @@ export const shiftedPage = defineFault({
       context.acted()
       return { ...reply, body: { kind: 'value', value: page } }
     }
-    context.skip(given ? REASONS[shift] : 'the answer is no list')
+    context.skip(given ? REASONS[shift] : 'the answer is not a list')
     return reply
   },
 })

@@ -19,7 +19,7 @@ export const staleRead = defineFault({
       context.acted()
       return earlier.reply
     }
-    context.skip(call?.method === 'GET' ? 'nothing else was read there before' : 'the call is no read')
+    context.skip(call?.method === 'GET' ? 'nothing else was read there before' : 'the call is not a read')
     return reply
   },
 })

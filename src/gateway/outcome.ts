@@ -45,7 +45,7 @@ export const UNHEARD: Failure = {
   kind: 'cancelled',
   status: CLIENT_GONE,
   code: 'unheard',
-  message: 'the answer was not heard to its end',
+  message: 'nobody read the answer to its end',
   param: null,
   headers: {},
 }

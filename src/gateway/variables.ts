@@ -70,7 +70,7 @@ const guarded =
       throw new ApiError(
         400,
         'invalid_template',
-        `${param ? `'${param}'` : 'a text'} is no valid ${engine} template: ${message}, got ${JSON.stringify(shown)}`,
+        `${param ? `'${param}'` : 'a text'} is not a valid ${engine} template: ${message}, got ${JSON.stringify(shown)}`,
         param ? { param } : {},
       )
     }

@@ -69,7 +69,7 @@ export async function textOf(bytes: Uint8Array, name: string, type: string): Pro
   const kind = ALIASES[ending] ?? (ending in READERS ? ending : TYPES[type.split(';')[0] ?? ''])
   const read = kind === undefined ? undefined : READERS[kind]
   if (!read) {
-    throw new UnreadableDocument(`${JSON.stringify(name)} is none of ${Object.keys(READERS).join(', ')}`)
+    throw new UnreadableDocument(`${JSON.stringify(name)} is not one of ${Object.keys(READERS).join(', ')}`)
   }
   try {
     const text = await read(bytes)
@@ -77,6 +77,6 @@ export async function textOf(bytes: Uint8Array, name: string, type: string): Pro
     return text
   } catch (error) {
     if (error instanceof UnreadableDocument) throw error
-    throw new UnreadableDocument(`it is no readable ${kind}: ${(error as Error).message}`)
+    throw new UnreadableDocument(`it is not a readable ${kind}: ${(error as Error).message}`)
   }
 }

@@ -27,6 +27,8 @@ export function noticesOf({
     ...(dropped > 0
       ? [`the traces of ${dropped} calls are gone, and nothing is known of them: --keep-traces keeps more`]
       : []),
-    ...unknown.map(({ method, path, count }) => `${method} ${path} is no path, and was called ${times(count)}`),
+    ...unknown.map(
+      ({ method, path, count }) => `${method} ${path} is not a path of this server, and was called ${times(count)}`,
+    ),
   ]
 }

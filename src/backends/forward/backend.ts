@@ -37,7 +37,7 @@ const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>
   new ApiError(
     400,
     'provider_not_forwarded',
-    `calls to ${JSON.stringify(model)} are not forwarded: its provider is none of ${[...byName.keys()].join(', ')}`,
+    `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${[...byName.keys()].join(', ')}`,
     { param: 'model' },
   )
 

@@ -36,7 +36,7 @@ const REASONS: Record<string, string> = {
   ECONNREFUSED: 'it was refused',
   ECONNRESET: 'it was closed before the answer was complete',
   ENOTFOUND: 'there is no host of that name',
-  InvalidHTTPResponse: 'what it answered is no HTTP',
+  InvalidHTTPResponse: 'its answer is not HTTP',
 }
 
 const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|content-type)$/
@@ -68,7 +68,7 @@ export async function errorReply(upstream: Upstream, response: Response, signal:
 async function strayMessage({ name }: Upstream, { status, headers, body }: Response): Promise<string> {
   await body?.cancel()
   const target = headers.get('location')
-  if (target === null) return `${name} answered with status ${status}, which is no answer to a call`
+  if (target === null) return `${name} answered with status ${status}, which is not an answer to a call`
   return `${name} sent the call on to ${URL.parse(target)?.origin ?? 'another path'}, which is not followed, since the key would go with it: set that address as base_url`
 }
 
