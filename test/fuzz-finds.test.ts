@@ -6,6 +6,17 @@ import type { FuzzRequest } from './fuzz/requests.ts'
 const headers = { authorization: 'Bearer fuzz', 'content-type': 'application/json' }
 const post = (path: string, json: unknown): FuzzRequest => ({ method: 'POST', path, headers, body: { json } })
 
+const trace = (request: string) => ({
+  seq: 1,
+  id: 'a',
+  started: 1,
+  status: 200,
+  record: {},
+  request,
+  rendered: 'null',
+  answer: 'null',
+})
+
 const ROWS: [found: string, requests: FuzzRequest[]][] = [
   [
     'an unknown path in a session whose name is none was answered without an envelope',
@@ -22,6 +33,13 @@ const ROWS: [found: string, requests: FuzzRequest[]][] = [
       post('/v2/contacts', { external_id: 'a' }),
       post('/_understudy/sessions/default/clock', { advance: '999999999999999h' }),
       post('/v2/contacts', { external_id: 'b' }),
+    ],
+  ],
+  [
+    'a trace whose request is no JSON was loaded, and could not be verified',
+    [
+      post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { traces: [trace('{')] } }),
+      { method: 'GET', path: '/_understudy/verify', headers },
     ],
   ],
   ['a length that is no number was a bug', [post('/v2/feedback', { property: { length: { toString: 'u' } } })]],

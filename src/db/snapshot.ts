@@ -12,6 +12,8 @@ export interface Snapshot {
 }
 
 const JSON_COLUMNS: Record<string, string> = { records: 'body', kept: 'value', traces: 'record' }
+/** Columns whose text is JSON, as it came. */
+const JSON_TEXTS: Record<string, readonly string[]> = { traces: ['request', 'rendered', 'answer'] }
 /** The full-text index is a table of its own kind, with tables behind it. */
 const INDEX = 'chunk_texts'
 
@@ -60,8 +62,19 @@ export function restore(database: Database, { tables }: Snapshot): void {
     const places = columns.map(() => '?').join(', ')
     const insert = database.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`)
     const json = JSON_COLUMNS[name]
-    const write = (row: Row) => (column: string) =>
-      column === json ? JSON.stringify(row[column]) : unpacked(row[column] ?? null)
+    const write = (row: Row) => (column: string) => {
+      if (JSON_TEXTS[name]?.includes(column)) refuseNoJson(`${name}.${column}`, row[column])
+      return column === json ? JSON.stringify(row[column]) : unpacked(row[column] ?? null)
+    }
     for (const row of tables[name] ?? []) insert.run(...columns.map(write(row)))
+  }
+}
+
+/** Throws when a text is no JSON: it would be a bug later, far from here. */
+function refuseNoJson(column: string, text: unknown): void {
+  try {
+    JSON.parse(String(text))
+  } catch (error) {
+    throw new Error(`${column} is no JSON: ${(error as Error).message}`)
   }
 }
