@@ -30,17 +30,19 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
     await deps.prepare(session)
     return { session, caller: callerOf(tokenOf(request), access) }
   }
-  const { wake } = createEventQueue(eventHandlers, deps.report)
+  const queue = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
-  for (const session of sessions.list()) wake(session)
+  for (const session of sessions.list()) queue.wake(session)
   const { guardrails, observers, runs } = deps.gateway
   const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
   const strays = createStrayLog(() => [...endpoints.map(({ path }) => path), ...routes.map(({ path }) => path)])
   const faulty = throughFaults({ runs, sessionOf })
   const operations = () => allOperations().map(({ name }) => name)
   const routes = [
-    ...controlRoutes({ ...deps, sessionOf, sessionNameOf, observers, runs, strays, operations }),
-    ...resourceRoutes({ callOf, wake, strict, sessionOf, observers, guardrails, ask: deps.ask }).map(faulty),
+    ...controlRoutes({ ...deps, sessionOf, sessionNameOf, observers, runs, strays, operations, events: queue.counts }),
+    ...resourceRoutes({ callOf, wake: queue.wake, strict, sessionOf, observers, guardrails, ask: deps.ask }).map(
+      faulty,
+    ),
   ]
   const publicPaths = [...routes.filter((route) => route.public).map(({ path }) => path), ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })

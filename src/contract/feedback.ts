@@ -48,7 +48,10 @@ export const Feedback = z.object({ _id: z.string(), ...fields, id, product: Prod
 export const Event = z.object({
   _id: Ulid,
   type: z.string().describe('What happens, such as `feedback.submitted`.'),
-  status: z.enum(['dispatched', 'applied']),
+  subject: z.string().optional().describe('What it is about: events of one subject are applied in turn.'),
+  status: z.enum(['dispatched', 'applied', 'failed']),
+  attempts: z.int().min(0).default(0).describe('How often it was tried and failed; after 5 times it has failed.'),
+  error: z.string().nullable().default(null).describe('Why it failed last.'),
   data: z.looseObject({}),
   applied_at: z.iso.datetime().nullable(),
   ...common,

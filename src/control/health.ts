@@ -17,6 +17,8 @@ const Health = z.object({
     traces: z.int(),
     traces_dropped: z.int().describe('Removed since the start, oldest first, to keep no more than --keep-traces.'),
     fixtures: z.int(),
+    events_waiting: z.int().describe('Dispatched, and not applied yet.'),
+    events_failed: z.int().describe('Given up since the start, after five tries; see /_understudy/events.'),
     stray_calls: z.int().describe('Calls of paths that there are not, since the start.'),
   }),
   spending: z
@@ -34,7 +36,7 @@ const Health = z.object({
     .describe('Null when nothing is forwarded.'),
 })
 
-export function healthRoute({ sessions, about, strays }: ControlDeps): Route {
+export function healthRoute({ sessions, about, strays, events }: ControlDeps): Route {
   const started = realClock.now()
   return {
     method: 'get',
@@ -58,6 +60,8 @@ export function healthRoute({ sessions, about, strays }: ControlDeps): Route {
           traces: total(({ traces }) => traces.count()),
           traces_dropped: total(({ traces }) => traces.dropped()),
           fixtures: about.fixtures,
+          events_waiting: events().waiting,
+          events_failed: events().failed,
           stray_calls: strays.count(),
         },
         spending: about.spending ? spendingOf(about.spending) : null,

@@ -35,6 +35,8 @@ export interface ControlDeps {
   strict: boolean
   /** Calls of paths that there are not. */
   strays: StrayCalls
+  /** How many events are waiting, and how many have failed since the start. */
+  events(): { waiting: number; failed: number }
 }
 
 /** Calls of paths that there are not, kept for a while. */

@@ -74,7 +74,7 @@ export function feedbackRoutes({ callOf, wake, strict }: ResourceDeps): Route[] 
         const work = workOf(session, caller)
         const { id = work.newId(ulidForm, feedback.kind).id, property, value, trace_id, product } = body
         const data = { property, value, trace_id, id, product }
-        dispatch(work, SUBMITTED, data)
+        dispatch(work, { type: SUBMITTED, subject: String(id), data })
         if (!known) noteWarning(work, trace_id, `feedback ${JSON.stringify(id)}: ${warning}`)
         return data
       })
@@ -104,7 +104,7 @@ export function feedbackRoutes({ callOf, wake, strict }: ResourceDeps): Route[] 
           const message = `Feedback not found: there is none with the id ${JSON.stringify(id)} on the trace ${JSON.stringify(trace_id)}`
           throw new ApiError(404, 'feedback_not_found', message, { param: 'id' })
         }
-        dispatch(work, REMOVED, body)
+        dispatch(work, { type: REMOVED, subject: String(body.id), data: body })
       })
       wake(session)
       return body

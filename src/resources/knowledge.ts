@@ -78,7 +78,11 @@ export const datasources = defineResource({
   stamp: (body) => ({ ...body, update_by_id: body.updated_by_id }),
   changed(work, { verb, parents, record }) {
     if (verb === 'create' && record.status === 'queued') {
-      dispatch(work, QUEUED, { knowledge_id: parents[0], datasource_id: record._id })
+      dispatch(work, {
+        type: QUEUED,
+        subject: String(record._id),
+        data: { knowledge_id: parents[0], datasource_id: record._id },
+      })
     }
   },
   show: ({ chunking_options: _, ...datasource }) => datasource,
