@@ -110,3 +110,10 @@ export const keptWait = (first: ClientCall, again: ClientCall): boolean =>
 /** Whether two calls ask for exactly the same. */
 export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>
   one.request === other.request && one.operation === other.operation
+
+/** How long a call went on after another had come. */
+export const goesOn = (first: ClientCall, again: ClientCall): number => -Math.min(0, lapBetween(first, again))
+const lapBetween = (first: ClientCall, again: ClientCall): number => {
+  const passed = again.began - first.ended
+  return first.left === null || again.arrived === null ? passed : Math.min(passed, again.arrived - first.left)
+}

@@ -1,6 +1,6 @@
 // not-cancelled: a request was repeated while the first try still went on, and that one was never cancelled.
 import { groupBy } from '../../lib/group-by.ts'
-import { goesOn } from '../pairing.ts'
+import { goesOn } from '../client-call.ts'
 import { type FindingDefinition, requestKey, times } from './define.ts'
 
 export const notCancelled: FindingDefinition = {
