@@ -197,6 +197,17 @@ describe('which traces', () => {
     expect((await trace([...DB, 'list'])).stdout).toBe(expected)
     expect((await trace(DB)).stdout).toBe(expected)
   })
+  test('from 24 on with an overview first, which machines do not get', async () => {
+    const session = ['--session', 'many']
+    for (let index = 0; index < 23; index++) await call({}, { 'x-understudy-session': 'many' })
+    expect((await trace(['list', ...session, ...SERVER])).stdout.trimEnd().split('\n')).toHaveLength(23)
+    await call({ temperature: 9 }, { 'x-understudy-session': 'many' })
+    const lines = (await trace(['list', ...session, ...SERVER])).stdout.trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^24 calls in [\d.]+ m?s: 23 answered, 1 refused 400$/)
+    expect(lines.filter((line) => /^\d\d:/.test(line))).toHaveLength(24)
+    const json = (await trace(['list', '--json', ...session, ...SERVER])).stdout.trimEnd().split('\n')
+    expect(json.filter((line) => line.startsWith('{'))).toHaveLength(json.length)
+  })
   test('the server and token of the environment', async () => {
     const env = { UNDERSTUDY_URL: server.url, UNDERSTUDY_TOKEN: 'secret' }
     const { code, stdout } = await trace(['show', ids[0] ?? '', '--json'], env)
@@ -205,28 +216,32 @@ describe('which traces', () => {
   })
 })
 
-test.each(['server', 'file'])('tail from the %s prints calls as they are made, and no older ones', async (from) => {
-  const source = from === 'server' ? SERVER : DB
-  const tail = Bun.spawn([EXECUTABLE, 'trace', 'tail', '--json', '--status', '200', ...source], {
-    cwd,
-    stdout: 'pipe',
-    env: { PATH: process.env.PATH ?? '' },
-  })
-  const reader = tail.stdout.getReader()
-  const printed = reader.read()
-  let waiting = true
-  printed.then(() => {
-    waiting = false
-  })
-  // Whether it looks already cannot be seen from outside, so calls are made until it prints one.
-  const made: string[] = []
-  while (waiting) made.push(await call({ model: `openai/tail-${from}` }))
-  const [first = ''] = new TextDecoder().decode((await printed).value).split('\n')
-  tail.kill()
-  await tail.exited
-  expect(made).toContain((JSON.parse(first) as TraceRecord).id)
-  expect(ids).not.toContain((JSON.parse(first) as TraceRecord).id)
-})
+test.each(['server', 'file', 'all'])(
+  'tail from the %s prints calls as they are made, and no older ones',
+  async (from) => {
+    const source = from === 'server' ? SERVER : from === 'file' ? DB : [...SERVER, '--session', 'all']
+    const headers: Record<string, string> = from === 'all' ? { 'x-understudy-session': 'tailed' } : {}
+    const tail = Bun.spawn([EXECUTABLE, 'trace', 'tail', '--json', '--status', '200', ...source], {
+      cwd,
+      stdout: 'pipe',
+      env: { PATH: process.env.PATH ?? '' },
+    })
+    const reader = tail.stdout.getReader()
+    const printed = reader.read()
+    let waiting = true
+    printed.then(() => {
+      waiting = false
+    })
+    // Whether it looks already cannot be seen from outside, so calls are made until it prints one.
+    const made: string[] = []
+    while (waiting) made.push(await call({ model: `openai/tail-${from}` }, headers))
+    const [first = ''] = new TextDecoder().decode((await printed).value).split('\n')
+    tail.kill()
+    await tail.exited
+    expect(made).toContain((JSON.parse(first) as TraceRecord).id)
+    expect(ids).not.toContain((JSON.parse(first) as TraceRecord).id)
+  },
+)
 
 describe('mistakes are one line', () => {
   writeFileSync(join(cwd, 'text.db'), 'no database at all, but long enough to have a header of its own')
