@@ -24,7 +24,7 @@ describe('refusals', () => {
       { headers: { authorization: `Basic ${btoa('me:secret')}` } },
       401,
       'invalid_token',
-      ['no bearer token', 'Bearer <token>'],
+      ['is not a bearer token', 'Bearer <token>'],
     ],
     [
       'a token with a space',
