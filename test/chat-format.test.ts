@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { judgement } from './support/ajv.ts'
 import { createTestApp } from './support/app.ts'
 import { both, FIXTURES, messageOf, refused, streamed, user, whole } from './support/chat.ts'
-import { impossible, satisfiable } from './support/schemas.ts'
+import { impossible, isMalformed, satisfiable } from './support/schemas.ts'
 
 const app = createTestApp({ fixtures: [FIXTURES] })
 afterAll(app.close)
@@ -70,18 +70,18 @@ describe('json_schema satisfies its schema', () => {
   })
 })
 
-describe('a schema that nothing satisfies is refused with its reason', () => {
+describe('a schema that is none, or that no sample is found for, is refused with its reason', () => {
   test.each(sendable)('%s', async (_, schema, { path, message }) => {
-    const error = await refused(app, asked(schema))
-    expect(error).toMatchObject({ param: PARAM, code: 'invalid_schema', type: 'invalid_request_error' })
+    const malformed = isMalformed({ message })
+    const error = await refused(app, asked(schema), malformed ? 400 : 422)
+    const code = malformed ? 'invalid_schema' : 'sample_not_found'
+    expect(error).toMatchObject({ param: PARAM, code, type: 'invalid_request_error' })
+    const at = path === '' ? '' : ` (at ${path})`
     expect(error.message).toBe(
-      `'${PARAM}' is a schema that no answer can satisfy: ${message}${path === '' ? '' : ` (at ${path})`}`,
+      malformed
+        ? `'${PARAM}' is not a valid JSON Schema: ${message}${at}`
+        : `no answer was found that satisfies '${PARAM}': ${message}${at}; a fixture can answer this call`,
     )
-  })
-
-  test('also where a fixture would answer, and where the answer is streamed', async () => {
-    const patch = asked({ type: 'string', minLength: 5, maxLength: 2 }, { strict: true })
-    expect(await refused(app, { ...patch, stream: true, ...user('no way') })).toMatchObject({ param: PARAM })
   })
 
   const wrong: [string, unknown, string][] = [

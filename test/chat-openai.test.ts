@@ -1,7 +1,7 @@
 // The openai package: its helpers for streams, tools and structured answers, and the errors it makes of ours.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
-import { BadRequestError, NotFoundError } from 'openai'
+import { NotFoundError, UnprocessableEntityError } from 'openai'
 import { LengthFinishReasonError } from 'openai/core/error'
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
@@ -185,7 +185,7 @@ describe('errors', () => {
       (error: unknown) => error,
     )
 
-  test('an impossible schema is a BadRequestError that says where', async () => {
+  test('an impossible schema is an UnprocessableEntityError that says where', async () => {
     const schema = {
       type: 'object',
       properties: { a: { type: 'string', minLength: 2, maxLength: 1 } },
@@ -193,8 +193,8 @@ describe('errors', () => {
     }
     const response_format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } }
     const error = await failed(completions.create({ ...say('x'), response_format }))
-    expect(error).toBeInstanceOf(BadRequestError)
-    expect(error).toMatchObject({ param: 'response_format.json_schema.schema', code: 'invalid_schema' })
+    expect(error).toBeInstanceOf(UnprocessableEntityError)
+    expect(error).toMatchObject({ param: 'response_format.json_schema.schema', code: 'sample_not_found' })
   })
 
   test('an unknown provider is a NotFoundError, streamed too', async () => {

@@ -116,8 +116,8 @@ describe('arguments', () => {
   test('a schema that nothing satisfies is refused when its tool is forced, and only then', async () => {
     const impossible = tool('f', object({ a: { type: 'integer', minimum: 5, maximum: 3 } }, ['a']))
     const patch = { tools: [weather, impossible] }
-    const error = await refused(app, { ...patch, tool_choice: named('f') })
-    expect(error).toMatchObject({ param: 'tools[1].function.parameters', code: 'invalid_schema' })
+    const error = await refused(app, { ...patch, tool_choice: named('f') }, 422)
+    expect(error).toMatchObject({ param: 'tools[1].function.parameters', code: 'sample_not_found' })
     expect(error.message).toContain('no number is at least 5 and at most 3 (at /properties/a/minimum)')
     expect(messageOf(await both(app, patch)).tool_calls).toBeUndefined()
   })

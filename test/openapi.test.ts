@@ -106,6 +106,7 @@ test('an operation that the API does not have is marked as an extension', () => 
     'post /v2/human-eval-sets',
     'get /v2/tools',
     'get /v2/tools/{tool_id}/versions/{version_id}',
+    'post /v2/agents',
     'post /v2/contacts',
     'post /v2/feedback',
     'post /v2/feedback/remove',

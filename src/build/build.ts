@@ -22,6 +22,9 @@ const made: Record<string, Uint8Array | string> = {
 /** Swagger UI's own files; everything the page loads comes from the executable. */
 const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']
 
+/** Runs beside the program (lib/worker/pool.ts), so it is a program of its own inside the executable. */
+const WORKER = 'src/lib/worker/worker.ts'
+
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
     ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
@@ -30,7 +33,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
   ].sort()
   const result = await Bun.build({
     root,
-    entrypoints: ['src/main.ts', ...assets].map((path) => join(root, path)),
+    entrypoints: ['src/main.ts', WORKER, ...assets].map((path) => join(root, path)),
     loader: {
       '.yaml': 'file',
       '.yml': 'file',

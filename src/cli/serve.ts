@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
+import { endWorkers } from '../lib/worker/pool.ts'
 import { VERSION } from '../version.ts'
 import { listen, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { standardLog, withRequestLog } from './request-log.ts'
@@ -86,6 +87,7 @@ function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy
     await Promise.race([ended, realClock.sleep(GRACE_MS)])
     await Promise.all(servers.map((server) => server.stop(true)))
     sessions.close()
+    endWorkers()
     process.exit(0)
   }
   process.on('SIGINT', stop)

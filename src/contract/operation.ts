@@ -130,6 +130,11 @@ export interface Operation<Request = unknown, Script = unknown> {
   assemble(events: readonly StreamEvent[]): object
   /** Why a value is not an answer of this operation, undefined when it is one. */
   wrongWith(answer: unknown): string | undefined
+  /**
+   * The inverse of an answer: what a fixture says under `reply` to have it made again, for the first choice and without what
+   * only the request knows. Undefined for what is not an answer.
+   */
+  scriptOf(answer: unknown): Script | undefined
   /** How a provider's stream is read; absent when the operation never streams. */
   readonly events?: StreamRules
   /** A stored answer to an equal call, told again under a new id; as it is when left out, for answers without id and stream. */

@@ -3,19 +3,23 @@ import type { Observers } from '../contract/observation.ts'
 import type { TraceEvidence } from '../db/trace-store.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
 import type { Session } from '../sessions/sessions.ts'
 
+/** Calls by number. */
+export interface CallList {
+  /** The calls after one, in the order in which they began. */
+  since(seq: number): Iterable<TraceEvidence>
+}
 /** Calls as they come. */
-export interface CallWatch {
-  /** The calls after one by number, in the order in which they began. */
-  since(seq: number): TraceEvidence[]
+interface CallWatch extends CallList {
   /** Resolves when something has been saved or changed since it was last called, or the time (real, in ms) is up. */
   next(ms: number): Promise<void>
   stop(): void
 }
 
 /** Watches the calls of a session until it is stopped or the signal is aborted. */
-export function watchCalls(session: Session, observers: Observers, signal: AbortSignal): CallWatch {
+function watchCalls(session: Session, observers: Observers, signal: AbortSignal): CallWatch {
   let calls: Map<number, TraceEvidence> | undefined
   let from = 0
   const fresh = new Set<number>()
@@ -56,5 +60,36 @@ export function watchCalls(session: Session, observers: Observers, signal: Abort
       changed = false
     },
     stop: leave,
+  }
+}
+
+/** What a look at the calls is repeated with. */
+export interface LookOptions<Report> {
+  session: Session
+  observers: Observers
+  /** Aborted when nobody waits any more. */
+  signal: AbortSignal
+  /** Milliseconds of real time. */
+  wait: number
+  isDone(report: Report): boolean
+}
+
+/** The report of the first look that is done, else of the last one: it looks again when something has happened. */
+export async function lookUntilDone<Report>(
+  look: (calls: CallList) => Report,
+  { session, observers, signal, wait, isDone }: LookOptions<Report>,
+): Promise<Report> {
+  if (wait === 0) return look(session.traces)
+  const watch = watchCalls(session, observers, signal)
+  try {
+    const end = monotonicMs() + wait
+    for (;;) {
+      const report = look(watch)
+      const left = end - monotonicMs()
+      if (isDone(report) || left <= 0 || signal.aborted) return report
+      await watch.next(left)
+    }
+  } finally {
+    watch.stop()
   }
 }

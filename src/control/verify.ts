@@ -3,12 +3,10 @@ import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { Verification } from '../contract/verification.ts'
-import type { TraceEvidence } from '../db/trace-store.ts'
-import { monotonicMs } from '../lib/monotonic.ts'
 import { Expectation } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { verify } from '../verdict/verify.ts'
-import { watchCalls } from './call-watch.ts'
+import { type CallList, lookUntilDone } from './call-watch.ts'
 import type { ControlDeps } from './types.ts'
 
 const LONGEST_WAIT_MS = 60_000
@@ -29,10 +27,6 @@ const VerifyBody = z.strictObject({
 })
 
 type Query = z.infer<typeof VerifyQuery>
-/** Calls after one by number. */
-interface CallList {
-  since(seq: number): Iterable<TraceEvidence>
-}
 
 export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observers }: ControlDeps): Route[] {
   const look = (session: Session, calls: CallList, { ended, more }: Query & { more: readonly Expectation[] }) => {
@@ -51,25 +45,12 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observ
       strict,
     })
   }
-  const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
+  const answer = (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
     const session = sessionOf(request)
-    const wanted = { ...query, more }
-    if (query.wait === 0) return look(session, session.traces, wanted)
-    const { signal } = request
-    const watch = watchCalls(session, observers, signal)
-    try {
-      const end = monotonicMs() + query.wait
-      for (;;) {
-        const report = look(session, watch, wanted)
-        const left = end - monotonicMs()
-        // Nothing more comes of a client that has ended.
-        const settled = report.pending === 0 && (report.ok || query.ended !== undefined)
-        if (settled || left <= 0 || signal.aborted) return report
-        await watch.next(left)
-      }
-    } finally {
-      watch.stop()
-    }
+    // Nothing more comes of a client that has ended.
+    const isDone = ({ ok, pending }: Verification) => pending === 0 && (ok || query.ended !== undefined)
+    const options = { session, observers, signal: request.signal, wait: query.wait, isDone }
+    return lookUntilDone((calls) => look(session, calls, { ...query, more }), options)
   }
   const shared = {
     path: '/_understudy/verify',

@@ -1,5 +1,5 @@
 // Traces in SQLite: written once, listed newest first.
-import { and, asc, between, count, desc, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, lte, max, sql } from 'drizzle-orm'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { ClientNote } from '../contract/finding.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
@@ -7,24 +7,8 @@ import { fingerprint } from '../lib/ids.ts'
 import { questionOf } from '../lib/question.ts'
 import type { Database } from './open.ts'
 import { traces } from './schema.ts'
+import { conditionsOf, SESSION_NAME, type TraceFilter } from './trace-filter.ts'
 import type { Writer } from './writer.ts'
-
-/** What a list of traces is narrowed by; the page goes on after the trace with the id `after`. */
-export interface TraceFilter {
-  model?: string | undefined
-  status?: number | undefined
-  /** Id of a thread. */
-  thread?: string | undefined
-  /** Name of a session, where there are several: in the file of a run. */
-  session?: string | undefined
-  /** Only calls that came in this span, both ends included, in ms since the epoch by the machine's clock. */
-  arrived?: readonly [number, number] | undefined
-  /** Milliseconds since the epoch, inclusive. */
-  since?: number | undefined
-  until?: number | undefined
-  after?: string | undefined
-  limit: number
-}
 
 /** What is stored beside a trace, as JSON texts. */
 export interface TraceTexts {
@@ -118,8 +102,50 @@ export function traceStore(
   keep: number = Number.POSITIVE_INFINITY,
 ): TraceStore {
   const database: BetterSQLite3Database = drizzle(connection)
+  return { ...writesTo({ connection, database, writer, keep }), ...readsOf(database) }
+}
+
+interface TraceTarget {
+  connection: Database
+  database: BetterSQLite3Database
+  writer: Pick<Writer, 'write'>
+  keep: number
+}
+
+/** Stores traces, and drops the oldest. */
+function writesTo({ connection, database, writer, keep }: TraceTarget): Pick<TraceStore, 'record' | 'dropped'> {
+  const insert = inserter(connection, database)
+  const drop = database
+    .delete(traces)
+    .where(lte(traces.seq, sql.placeholder('last')))
+    .prepare()
+  let dropped = 0
+  let lastDropped = 0
+  return {
+    record: (seq, trace, stored) =>
+      writer.write(() => {
+        insert({
+          seq,
+          id: trace.id,
+          started: Date.parse(trace.started_at),
+          model: trace.model,
+          status: trace.status,
+          thread: (trace.thread?.id as string | undefined) ?? null,
+          record: JSON.stringify(trace),
+          client: null,
+          ...stored,
+        })
+        if (seq <= keep) return
+        dropped += drop.run({ last: seq - keep }).changes
+        lastDropped = Math.max(lastDropped, seq - keep)
+      }),
+    dropped: (after) => (after === undefined ? dropped : Math.max(0, lastDropped - after)),
+  }
+}
+
+/** Inserts rows. Done for every call, so by the driver itself: filling in placeholders by name takes longer than SQLite does. */
+function inserter(connection: Database, database: BetterSQLite3Database): (row: Record<string, unknown>) => void {
   const place = sql.placeholder
-  // Written for every call, so by the driver itself: filling in placeholders by name takes longer than SQLite does.
   const columns = database
     .insert(traces)
     .values({
@@ -140,70 +166,29 @@ export function traceStore(
     .toSQL()
   const names = columns.params.map((param) => (param as { value: { name: string } }).value.name)
   const insert = connection.prepare(columns.sql)
-  const drop = database
-    .delete(traces)
-    .where(lte(traces.seq, place('last')))
-    .prepare()
-  let dropped = 0
-  let lastDropped = 0
+  return (row) => void insert.run(names.map((name) => row[name]))
+}
+
+/** Everything that only looks. */
+function readsOf(database: BetterSQLite3Database): Omit<TraceStore, 'record' | 'dropped'> {
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
-  const sessionOf = sql<string>`json_extract(${traces.record}, '$.session')`
-  const arrivals = ({
-    model,
-    status,
-    thread,
-    since,
-    until,
-    after,
-    session,
-    arrived,
-    limit,
-  }: TraceFilter): Arrival[] => {
-    const conditions: (SQL | undefined)[] = [
-      model === undefined ? undefined : eq(traces.model, model),
-      status === undefined ? undefined : eq(traces.status, status),
-      thread === undefined ? undefined : eq(traces.thread, thread),
-      since === undefined ? undefined : gte(traces.started, since),
-      until === undefined ? undefined : lte(traces.started, until),
-      after === undefined ? undefined : lt(traces.seq, seqOf(after) ?? 0),
-      session === undefined ? undefined : eq(sessionOf, session),
-      arrived && between(sql`coalesce(${traces.arrived}, 0)`, ...arrived),
-    ]
-    const rows = database
+  const arrivals = (filter: TraceFilter): Arrival[] =>
+    database
       .select({ record: traces.record, arrived: traces.arrived })
       .from(traces)
-      .where(and(...conditions))
+      .where(and(...conditionsOf(filter, seqOf)))
       .orderBy(desc(traces.seq))
-      .limit(limit)
+      .limit(filter.limit)
       .all()
-    return rows.map((row) => ({ trace: JSON.parse(row.record), arrived: row.arrived ?? 0 }))
-  }
+      .map((row) => ({ trace: JSON.parse(row.record), arrived: row.arrived ?? 0 }))
   return {
-    record: (seq, trace, stored) =>
-      writer.write(() => {
-        const row: Record<string, unknown> = {
-          seq,
-          id: trace.id,
-          started: Date.parse(trace.started_at),
-          model: trace.model,
-          status: trace.status,
-          thread: (trace.thread?.id as string | undefined) ?? null,
-          record: JSON.stringify(trace),
-          client: null,
-          ...stored,
-        }
-        insert.run(names.map((name) => row[name]))
-        if (seq <= keep) return
-        dropped += drop.run({ last: seq - keep }).changes
-        lastDropped = Math.max(lastDropped, seq - keep)
-      }),
     list({ limit, ...filter }) {
       const found = arrivals({ ...filter, limit: limit + 1 }).map(({ trace }) => trace)
       return { data: found.slice(0, limit), hasMore: found.length > limit }
     },
     arrivals,
     sessions: () => {
-      const rows = database.selectDistinct({ name: sessionOf }).from(traces).orderBy(sessionOf).all()
+      const rows = database.selectDistinct({ name: SESSION_NAME }).from(traces).orderBy(SESSION_NAME).all()
       return rows.map(({ name }) => name)
     },
     get(id) {
@@ -227,7 +212,6 @@ export function traceStore(
       return row && evidenceOf(row)
     },
     count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,
-    dropped: (after) => (after === undefined ? dropped : Math.max(0, lastDropped - after)),
     lastSeq: () =>
       database
         .select({ last: max(traces.seq) })

@@ -53,6 +53,7 @@ export function mountDocs(app: Elysia, documented: DocumentSource, rename: (text
           { name: 'Knowledge', description: 'Files, and what can be found in them.' },
           { name: 'Evaluators', description: 'Questions about a text that a model or a schema answers.' },
           { name: 'Human review sets', description: 'Which spans people review.' },
+          { name: 'Agents', description: 'Agents, and the tasks that they work on.' },
           { name: 'Memory', description: 'What agents remember, by store and entity.' },
           { name: 'Tools', description: 'Functions that models may call.' },
           { name: 'Contacts', description: 'The end users of whoever calls.' },

@@ -5,6 +5,7 @@ import { Translation, TranslationForm, type TranslationRequest, TranslationScrip
 import { asObject, asText } from '../lib/values.ts'
 import { answerOf, translationText } from './audio/answer.ts'
 import { readAudioFile } from './audio/read-file.ts'
+import { translationScriptOf } from './audio/script-of.ts'
 import { synthesize } from './audio/synthesize.ts'
 import { segmentsOf } from './audio/timeline.ts'
 
@@ -58,6 +59,7 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   // Subtitles and bare texts are texts, everything else has its text in it.
   wrongWith: (value) =>
     (asText(value) ?? asText(asObject(value)?.text)) === undefined ? "it has no 'text'" : undefined,
+  scriptOf: translationScriptOf,
 }
 
 function compose(request: TranslationRequest, script: TranslationScript): RenderedAnswer {

@@ -1,5 +1,6 @@
 // POST /v2/router/chat/completions (the specification, "Create a chat completion").
-import { satisfying, synthesizeText } from '../answers/synthesize.ts'
+import { checkSchemaField } from '../answers/schema-sample.ts'
+import { synthesizeText } from '../answers/synthesize.ts'
 import { ChatRequest } from '../contract/chat-request.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { TextScript } from '../contract/script.ts'
@@ -17,7 +18,14 @@ import {
   fillChatTexts,
 } from './chat/prompt.ts'
 import { keepPrefixes } from './chat/prompt-cache.ts'
-import { addChatContext, chatEvents, chatInputTexts, chatOutputTexts, replayChat } from './chat/provider-answer.ts'
+import {
+  addChatContext,
+  chatEvents,
+  chatInputTexts,
+  chatOutputTexts,
+  chatScriptOf,
+  replayChat,
+} from './chat/provider-answer.ts'
 
 // Asked for by documents and fixture files, and by no call.
 const answers = lazy<typeof import('../contract/chat.ts')>(() => require('../contract/chat.ts'))
@@ -91,12 +99,13 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
     checkEffort(request.model, request.reasoning_effort, 'reasoning_effort')
     const format = request.response_format
     if (format?.type !== 'json_schema') return request
-    return satisfying(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM).then(() => request)
+    return checkSchemaField(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM).then(() => request)
   },
   synthesize: (request, options) => synthesizeText(chatAnswerRequest(request), options),
   compose: composeChat,
   assemble: assembleChat,
   wrongWith: chatProblem,
+  scriptOf: chatScriptOf,
   events: chatEvents,
   replay: replayChat,
   addContext: addChatContext,

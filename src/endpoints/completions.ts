@@ -12,7 +12,12 @@ import {
   systemFingerprint,
 } from './completions/chunks.ts'
 import { completionProblem } from './completions/normalize.ts'
-import { completionEvents, completionOutputTexts, replayCompletion } from './completions/provider-answer.ts'
+import {
+  completionEvents,
+  completionOutputTexts,
+  completionScriptOf,
+  replayCompletion,
+} from './completions/provider-answer.ts'
 import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
 
 export const completions: Operation<CompletionRequest, CompletionScript> = {
@@ -46,6 +51,7 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   compose,
   assemble: assembleCompletion,
   wrongWith: completionProblem,
+  scriptOf: completionScriptOf,
   events: completionEvents,
   replay: replayCompletion,
   outputTexts: completionOutputTexts,

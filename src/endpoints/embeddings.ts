@@ -3,7 +3,7 @@ import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/e
 import { ApiError } from '../contract/error.ts'
 import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { embed, shorten } from '../lib/embedding.ts'
-import { asList, asObject } from '../lib/values.ts'
+import { asList, asObject, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
 import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
 
@@ -37,6 +37,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   compose,
   assemble: () => ({}),
   wrongWith: embeddingsProblem,
+  scriptOf: embeddingsScriptOf,
 }
 
 /** Why a value is not a list of embeddings, undefined when it is one. */
@@ -106,3 +107,21 @@ function vectorsOf({ embedding, embeddings }: EmbeddingScript, wanted: number | 
 const rounded = (vector: Float32Array): number[] => Array.from(vector, (value) => Math.round(value * 1e8) / 1e8)
 
 const base64 = (vector: number[]): string => Buffer.from(Float32Array.from(vector).buffer).toString('base64')
+
+/** The script of an answer: the very vectors. */
+function embeddingsScriptOf(answer: unknown): EmbeddingScript | undefined {
+  if (embeddingsProblem(answer) !== undefined) return undefined
+  const { data, usage } = asObject(answer) ?? {}
+  const vectors = objectsIn(data).map(({ embedding }) =>
+    typeof embedding === 'string' ? numbersIn(embedding) : embedding,
+  )
+  const tokens = asObject(usage)?.prompt_tokens
+  const counted = EmbeddingScript.safeParse({ usage: { prompt_tokens: tokens } }).data
+  const given = vectors.length === 1 ? { embedding: vectors[0] } : { embeddings: vectors }
+  return EmbeddingScript.safeParse({ ...given, ...counted }).data
+}
+
+function numbersIn(base64: string): number[] {
+  const bytes = new Uint8Array(Buffer.from(base64, 'base64'))
+  return Array.from(new Float32Array(bytes.buffer, 0, Math.floor(bytes.length / 4)))
+}

@@ -18,7 +18,7 @@ import { settingsOf } from '../gateway/settings.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
 import type { ImageFormat } from '../lib/media/image.ts'
 import { type ImageSource, imageFile, imageFormatOf } from '../lib/media/image-files.ts'
-import { asList, asObject, asText } from '../lib/values.ts'
+import { asList, asObject, asText, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
 import { assembleImages, imageEvents, imageStream, replayImages } from './images/stream.ts'
 
@@ -67,6 +67,7 @@ export const images: Operation<ImageRequest, ImageScript> = {
   events: imageEvents,
   replay: replayImages,
   wrongWith: picturesProblem,
+  scriptOf: imageScriptOf,
 }
 
 /** Why a value is not a list of pictures, undefined when it is one. */
@@ -205,4 +206,16 @@ function usageOf(request: ImageRequest, script: ImageScript, model: string): Ima
     output_tokens: output,
     total_tokens: input + output,
   }
+}
+
+/** The script of an answer: its files when they are in it; a picture at an address is drawn again. */
+function imageScriptOf(answer: unknown): ImageScript | undefined {
+  if (picturesProblem(answer) !== undefined) return undefined
+  const { data, usage } = asObject(answer) ?? {}
+  const pictures = objectsIn(data)
+  const files = ImageScript.safeParse({ images: pictures.map(({ b64_json: file }) => file) }).data
+  const revised = pictures.map(({ revised_prompt: prompt }) => asText(prompt)).find((prompt) => prompt)
+  const { input_tokens, output_tokens } = asObject(usage) ?? {}
+  const counted = usage ? ImageScript.safeParse({ usage: { input_tokens, output_tokens } }).data : undefined
+  return { ...files, ...(revised && { revised_prompt: revised }), ...counted }
 }

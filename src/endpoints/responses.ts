@@ -12,6 +12,7 @@ import {
   addResponsesContext,
   replayResponse,
   responseEvents,
+  responseScriptOf,
   responsesInputTexts,
   responsesOutputTexts,
 } from './responses/provider-answer.ts'
@@ -93,6 +94,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   compose: composeResponse,
   assemble: assembleResponse,
   wrongWith: responseProblem,
+  scriptOf: responseScriptOf,
   events: responseEvents,
   replay: replayResponse,
   addContext: addResponsesContext,

@@ -1,5 +1,6 @@
 // The registry of the workspace: one line a resource.
 import type { Route } from '../contract/route.ts'
+import { agents, agentVersions } from './agents.ts'
 import { chunkHandlers } from './chunk.ts'
 import { contacts } from './contacts.ts'
 import { datapoints } from './datapoints.ts'
@@ -38,6 +39,8 @@ export const resources: readonly Resource[] = [
   memoryStores,
   memories,
   memoryDocuments,
+  agents,
+  agentVersions,
   feedback,
   events,
 ]

@@ -7,6 +7,7 @@ import { offerOf } from '../../contract/chat-tools.ts'
 import type { AnswerContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
+import { runJob } from '../../lib/worker/pool.ts'
 import { chatChunks } from './chunks.ts'
 import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
 import { audioInputTokens, chatPromptTokens, effortOf } from './prompt.ts'
@@ -51,10 +52,8 @@ interface SpokenText {
   seconds: number
 }
 
-async function speech(text: string, { voice, format }: NonNullable<ChatRequest['audio']>): Promise<SpokenText> {
-  const { renderSpeech } = await import('../../lib/media/speech.ts')
-  return renderSpeech({ text, voice, format })
-}
+const speech = (text: string, { voice, format }: NonNullable<ChatRequest['audio']>): Promise<SpokenText> =>
+  runJob('speak', { text, voice, format })
 
 /** The sound of a fixture, as it is; files were read with the fixture. */
 async function givenSound(audio: NonNullable<TextScript['audio']>): Promise<SpokenText> {

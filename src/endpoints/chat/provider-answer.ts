@@ -1,11 +1,13 @@
 // How an answer of a chat model is read when a provider made it, and told again when the cache has it.
+import { textScriptOf } from '../../answers/script-of.ts'
 import type { TextAnswer, TextPiece } from '../../answers/text-answer.ts'
 import { pieces } from '../../answers/text-answer.ts'
 import type { TokenLogprob, Usage } from '../../contract/chat.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
+import type { TextScript } from '../../contract/script.ts'
 import { chatChunks } from './chunks.ts'
-import { chatChunkProblem, hasChatContent, type NormalChoice, normalizeChat } from './normalize.ts'
+import { chatChunkProblem, chatProblem, hasChatContent, type NormalChoice, normalizeChat } from './normalize.ts'
 import type { ChatFrame, ChoiceParts } from './parts.ts'
 import { chatContentText } from './prompt.ts'
 
@@ -102,3 +104,21 @@ export const addChatContext = (request: ChatRequest, context: string): ChatReque
   ...request,
   messages: [{ role: 'system', content: `Use this context to answer:\n\n${context}` } as Message, ...request.messages],
 })
+
+/** The script of the first choice of an answer. */
+export function chatScriptOf(answer: unknown): TextScript | undefined {
+  if (chatProblem(answer) !== undefined) return undefined
+  const { choices, usage } = normalizeChat(answer)
+  const [choice] = choices.toSorted((a, b) => a.index - b.index)
+  if (!choice) return undefined
+  const { texts, calls, functionCall, audio, finish } = choice
+  return textScriptOf({
+    content: audio?.transcript ?? texts.content,
+    refusal: texts.refusal,
+    reasoning: texts.reasoning ?? texts.reasoning_content,
+    calls: functionCall ? [...calls, { ...functionCall, custom: false, input: functionCall.arguments }] : calls,
+    finish,
+    promptTokens: usage?.prompt_tokens,
+    completionTokens: usage?.completion_tokens,
+  })
+}

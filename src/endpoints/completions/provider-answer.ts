@@ -1,6 +1,7 @@
 // How a legacy completion is read when a provider made it, and told again when the cache has it.
+import { usageScriptOf } from '../../answers/script-of.ts'
 import { pieces } from '../../answers/text-answer.ts'
-import type { CompletionRequest } from '../../contract/completions.ts'
+import { type CompletionRequest, CompletionScript } from '../../contract/completions.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import { assembleCompletion, type CompletionFrame, type CompletionParts, completionChunks } from './chunks.ts'
 import { completionChunkProblem, completionProblem, normalizeCompletion } from './normalize.ts'
@@ -37,3 +38,18 @@ export function replayCompletion(
 /** The texts of all choices. */
 export const completionOutputTexts = (answer: unknown): string[] =>
   normalizeCompletion(answer).choices.flatMap(({ text }) => text ?? [])
+
+/** The script of an answer: a text for each choice, which is one for each prompt when the call asked for no more. */
+export function completionScriptOf(answer: unknown): CompletionScript | undefined {
+  if (completionProblem(answer) !== undefined) return undefined
+  const { choices, usage } = normalizeCompletion(answer)
+  const ordered = choices.toSorted((a, b) => a.index - b.index)
+  const texts = ordered.map(({ text = '' }) => text)
+  const reason = CompletionScript.shape.finish_reason.safeParse(ordered[0]?.finish).data
+  const shared = ordered.every(({ finish }) => finish === reason)
+  return {
+    content: texts.length === 1 ? (texts[0] ?? '') : texts,
+    ...(reason && reason !== 'stop' && shared && { finish_reason: reason }),
+    ...usageScriptOf({ promptTokens: usage?.prompt_tokens, completionTokens: usage?.completion_tokens }),
+  }
+}

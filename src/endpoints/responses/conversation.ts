@@ -1,6 +1,6 @@
 // The conversation that a call for a response belongs to. Each stored response carries what matters of all steps before
 // and in it, so that a call is as quick at the end of a long chain as at its start.
-import { satisfying } from '../../answers/synthesize.ts'
+import { checkSchemaField } from '../../answers/schema-sample.ts'
 import { ApiError } from '../../contract/error.ts'
 import type { KeyValueEntry, KeyValueStore } from '../../contract/key-value.ts'
 import type { AnswerContext } from '../../contract/operation.ts'
@@ -73,7 +73,7 @@ export const responseId = (call: string): string => `resp_${call}`
 export const RESPONSES_SCHEMA_PARAM = 'text.format.schema'
 
 /**
- * The request with the conversation it continues, 404 when that is not stored; 400 when its schema cannot be satisfied
+ * The request with the conversation it continues, 404 when that is not stored; 400 when its schema is malformed
  * or its model does not take the effort. References to unknown items stay, and stand for nothing here.
  */
 export async function resolve(
@@ -82,7 +82,7 @@ export async function resolve(
 ): Promise<ResponsesRequest> {
   checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
   const format = request.text?.format
-  if (format?.type === 'json_schema') await satisfying(format.schema, RESPONSES_SCHEMA_PARAM)
+  if (format?.type === 'json_schema') await checkSchemaField(format.schema, RESPONSES_SCHEMA_PARAM)
   const follow = (reference: InputItem): InputItem => {
     if (reference.type !== 'item_reference') return reference
     const { id } = reference

@@ -1,15 +1,17 @@
 // How a response is read when a provider made it, told again when the cache has it, and told of when it breaks off.
+import { type TextAnswerFields, textScriptOf } from '../../answers/script-of.ts'
 import type { envelope } from '../../contract/error.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
+import type { TextScript } from '../../contract/script.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
 import { assembleResponse } from './assemble.ts'
 import { itemId, responseId } from './conversation.ts'
 import { eventsOf } from './events.ts'
 import { isMessage, isResult, itemText, ownItems } from './items.ts'
-import { type NormalResponse, normalizeResponse } from './normalize.ts'
+import { type NormalResponse, normalizeResponse, responseProblem } from './normalize.ts'
 
 const typeOf = (data: unknown): string => asText(asObject(data)?.type) ?? ''
 
@@ -91,3 +93,28 @@ export const addResponsesContext = (request: ResponsesRequest, context: string):
   ...request,
   input: [{ role: 'system', content: `Use this context to answer:\n\n${context}` }, ...ownItems(request)],
 })
+
+const REASONS: Partial<Record<string, string>> = { max_output_tokens: 'length', content_filter: 'content_filter' }
+
+type CallFields = NonNullable<TextAnswerFields['calls']>[number]
+/** The script of an answer. */
+export function responseScriptOf(answer: unknown): TextScript | undefined {
+  if (responseProblem(answer) !== undefined) return undefined
+  const { output, usage, incomplete_details: details } = normalizeResponse(answer)
+  const parts = output.flatMap((item) => (item.type === 'message' ? item.content : []))
+  const textOf = (texts: readonly string[]) => (texts.length > 0 ? texts.join('') : undefined)
+  return textScriptOf({
+    content: textOf(parts.flatMap((part) => (part.type === 'output_text' ? [part.text] : []))),
+    refusal: textOf(parts.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []))),
+    reasoning: output
+      .flatMap((item) => (item.type === 'reasoning' ? item.summary.map(({ text }) => text) : []))
+      .join('\n\n'),
+    calls: output.flatMap((item): CallFields[] => {
+      if (item.type === 'function_call') return [{ ...item, custom: false, id: item.call_id, input: item.arguments }]
+      return item.type === 'custom_tool_call' ? [{ ...item, custom: true, id: item.call_id }] : []
+    }),
+    finish: REASONS[asText(asObject(details)?.reason) ?? ''],
+    promptTokens: usage?.input_tokens,
+    completionTokens: usage?.output_tokens,
+  })
+}

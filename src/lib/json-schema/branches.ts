@@ -1,6 +1,6 @@
 // Takes a schema apart: every way through its references, anyOf, oneOf, not and if, as lists of plain keywords to satisfy at once.
 import type { InstanceType } from '@cfworker/json-schema'
-import { type Keywords, type Schema, SchemaError, TYPES } from './prepare.ts'
+import { InvalidSchema, type Keywords, type Schema, SchemaError, TYPES } from './prepare.ts'
 
 /** Schemas that contain the place now being made, the innermost first. */
 export interface SchemaStack {
@@ -63,6 +63,8 @@ function* negations(schema: Schema, walk: Walk): Generator<Schema[]> {
   if (maximum !== undefined) yield [{ type: 'number', exclusiveMinimum: maximum }]
   if (minLength) yield [{ type: 'string', maxLength: minLength - 1 }]
   if (maxLength !== undefined) yield [{ type: 'string', minLength: maxLength + 1 }]
+  // What must not be found in a text is refused by a look-ahead at its beginning.
+  if (schema.pattern !== undefined) yield [{ type: 'string', pattern: `^(?![\\s\\S]*(?:${schema.pattern}))` }]
   if (minItems) yield [{ type: 'array', maxItems: minItems - 1 }]
   if (maxItems !== undefined) yield [{ type: 'array', minItems: maxItems + 1 }]
   if (schema.anyOf) yield schema.anyOf.map((inner) => ({ not: inner }))
@@ -121,7 +123,7 @@ function timesInside(schema: Schema, inside: SchemaStack | undefined): number {
 function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   const path = walk.origin.get(schema) ?? ''
   const target = schema.__absolute_ref__ === undefined ? undefined : walk.lookup[schema.__absolute_ref__]
-  if (target === undefined) throw new SchemaError(`the reference ${JSON.stringify(schema.$ref)} leads nowhere`, path)
+  if (target === undefined) throw new InvalidSchema(`the reference ${JSON.stringify(schema.$ref)} leads nowhere`, path)
   if (rest.followed.includes(target) || timesInside(target, walk.inside) >= walk.depth) {
     walk.note(new SchemaError(`the reference ${JSON.stringify(schema.$ref)} leads back to itself without end`, path))
     return

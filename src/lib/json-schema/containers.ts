@@ -2,11 +2,13 @@
 
 import { luckAt, whereIs } from './position.ts'
 import { Exhausted, type Keywords, type Schema, SchemaError, step, TooLarge } from './prepare.ts'
-import { patternTexts, singular } from './strings.ts'
+import { singular } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
 /** Most items of a list, and most properties of an object, that are made. */
 const MOST_MEMBERS = 1000
+/** Longest name that is invented for a property, in characters. */
+const LONGEST_NAME = 200
 
 const inner = (place: ValuePosition, name: string): ValuePosition => ({ ...place, name, path: place.path + step(name) })
 const firstOf = (run: SampleRun, schemas: Schema[], at: ValuePosition): unknown =>
@@ -129,7 +131,9 @@ function* inventedNames(run: SampleRun, parts: Keywords[], place: ValuePosition)
   for (let turn = 0; turn < MOST_MEMBERS; turn++) {
     const numbered = `${word}_${turn + 1}`
     for (const pattern of patterns) {
-      const [text = ''] = patternTexts(pattern, { name: '', turn, luck }, { path: '', shortest: 0 }).take(1)
+      const path = whereIs(run, parts, 'patternProperties') + step(pattern)
+      const [text] = run.patternTexts([pattern], { path, shortest: 0, longest: LONGEST_NAME, turn, luck }).take(1)
+      if (text === undefined) continue
       yield pattern.endsWith('$') ? text : text + numbered
     }
     yield numbered

@@ -1,11 +1,10 @@
 // JSON Schema of any draft: a plausible value that satisfies a schema, and what is wrong with a value.
 import type { Schema as ValidatorSchema } from '@cfworker/json-schema'
-import { prepare, type Schema, SchemaError, TooLarge } from './prepare.ts'
+import { checkKeywords, Exhausted, InvalidSchema, prepare, type Schema, SchemaError, TooLarge } from './prepare.ts'
 import { valueFor, valuesFor } from './sample.ts'
-import { loadPatterns } from './strings.ts'
 import type { SampleRun } from './types.ts'
 
-export { SchemaError }
+export { Exhausted, InvalidSchema, SchemaError }
 
 /** Values made and checked for one attempt at a sample. */
 const BUDGET = 50_000
@@ -58,14 +57,30 @@ function preparedWith({ dereference, validate }: Library, schema: unknown) {
   return { ...prepared, lookup: lookup as Record<string, Schema>, problemsOf }
 }
 
+/** Whether a sample takes what reads patterns, which is large to load and may have much to do; `text` is the schema as JSON. */
+export const hasPatterns = (text: string): boolean => text.includes('"pattern')
+
+/** What is given to a schema without patterns. */
+function* noTexts(): Generator<string> {}
+
+const loadTexts = async (schema: object | boolean) =>
+  hasPatterns(JSON.stringify(schema)) ? (await import('./pattern-texts.ts')).patternTexts() : noTexts
+
+/** @throws InvalidSchema when a keyword of the schema is malformed. */
+export async function checkSchema(schema: object | boolean): Promise<void> {
+  checkKeywords(schema, (await load()).validate)
+}
+
 /**
  * A value that satisfies the schema, of any draft, always the same for the same schema and key.
- * @throws SchemaError for an impossible or malformed schema, saying why and where.
+ * @param budget values that one attempt may make and check; with less than usual, `Exhausted` is thrown at once
+ * @throws SchemaError for a schema that nothing was found for, `InvalidSchema` for one that is none, saying why and where.
  */
-export async function sampleOf(schema: object | boolean, key: string): Promise<unknown> {
-  const [library] = await Promise.all([load(), loadPatterns()])
+export async function sampleOf(schema: object | boolean, key: string, budget = BUDGET): Promise<unknown> {
+  const library = await load()
   let failure: unknown
   try {
+    const patternTexts = await loadTexts(schema)
     const { schema: root, lookup, origin, problemsOf } = preparedWith(library, schema)
     const check: SampleRun['check'] = (value, part) => {
       const at = typeof part === 'object' ? (origin.get(part) ?? '') : ''
@@ -80,13 +95,15 @@ export async function sampleOf(schema: object | boolean, key: string): Promise<u
           origin,
           key,
           check,
-          budget: BUDGET,
+          budget,
+          patternTexts,
           valuesFor: (schemas, at) => valuesFor(run, schemas, at),
         }
         const inside = typeof root === 'object' ? { schema: root, outer: undefined } : undefined
         const sample = valueFor(run, [root], { name: '', path: '', turn: 0, inside })
         return JSON.parse(JSON.stringify(sample))
       } catch (error) {
+        if (error instanceof Exhausted && budget < BUDGET) throw error
         if (failure === undefined || failure instanceof TooLarge) failure = error
       }
     }

@@ -62,6 +62,9 @@ export class SchemaError extends Error {
   }
 }
 
+/** The schema is none: a keyword is malformed, or a reference leads nowhere. */
+export class InvalidSchema extends SchemaError {}
+
 /** Something is larger than a sample may be. */
 export class TooLarge extends SchemaError {}
 
@@ -124,7 +127,7 @@ function readPattern(pattern: string, path: string): string {
     new RegExp(relaxed, 'u')
     return relaxed
   } catch (error) {
-    throw new SchemaError(`${error instanceof Error ? error.message : error}`, path)
+    throw new InvalidSchema(`${error instanceof Error ? error.message : error}`, path)
   }
 }
 
@@ -200,13 +203,18 @@ function rewrite(schema: unknown, path: string, context: { old: boolean; origin:
   return out
 }
 
+/** @throws InvalidSchema when a keyword is malformed; expressions and references are not looked at. */
+export function checkKeywords(schema: unknown, validator: typeof validate): void {
+  const wrong = validator(schema, SCHEMA_OF_SCHEMAS, '2020-12').errors.at(-1)
+  if (wrong) throw new InvalidSchema(`malformed schema: ${wrong.error}`, wrong.instanceLocation.slice(1))
+}
+
 /**
  * Checks a schema and writes it in the terms of 2020-12.
- * @throws SchemaError when a keyword is malformed.
+ * @throws InvalidSchema when a keyword is malformed.
  */
 export function prepare(schema: unknown, validator: typeof validate): PreparedSchema {
-  const wrong = validator(schema, SCHEMA_OF_SCHEMAS, '2020-12').errors.at(-1)
-  if (wrong) throw new SchemaError(`malformed schema: ${wrong.error}`, wrong.instanceLocation.slice(1))
+  checkKeywords(schema, validator)
   const marker = isPlain(schema) ? schema.$schema : undefined
   const context = { old: /draft-0?[34567]/.test(String(marker)), origin: new WeakMap<object, string>() }
   return { schema: rewrite(schema, '', context) as Schema, origin: context.origin }

@@ -5,7 +5,7 @@ import { listsFor, objectsFor } from './containers.ts'
 import { numbersIn, rangeOf } from './numbers.ts'
 import { luckAt, whereIs } from './position.ts'
 import { Exhausted, type Keywords, type Schema, SchemaError, TooLarge, TYPES } from './prepare.ts'
-import { fitted, formatTexts, LONGEST_TEXT, patternTexts, plainText } from './strings.ts'
+import { fitted, formatTexts, LONGEST_TEXT, plainText } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
 const sizeOf = (value: unknown): number =>
@@ -184,22 +184,38 @@ function* stringsFor(run: SampleRun, { parts, place }: ContainerContext): Genera
     const message = `no string has at least ${shortest} and at most ${longest} characters`
     throw new SchemaError(message, whereIs(run, parts, 'minLength'))
   }
+  const patterns = parts.flatMap((part) => part.pattern ?? [])
+  const expressions = patterns.map((pattern) => new RegExp(pattern, 'u'))
+  const limits = { shortest, longest, patterns }
+  for (const text of textsFor(run, { parts, place }, limits)) {
+    if (expressions.every((expression) => expression.test(text))) yield text
+  }
+}
+
+/** What a text must be like. */
+interface TextLimits {
+  shortest: number
+  longest: number
+  patterns: readonly string[]
+}
+
+/** Texts that a person would write first, then what the patterns ask for; not all of them match. */
+function* textsFor(
+  run: SampleRun,
+  { parts, place }: ContainerContext,
+  { shortest, longest, patterns }: TextLimits,
+): Generator<string> {
   const title = parts.find((part) => part.title !== undefined)?.title ?? ''
   const luck = (purpose: string) => luckAt(run, place, purpose)
   const about = { name: place.name || title, turn: place.turn, luck }
+  const format = parts.find((part) => part.format !== undefined)?.format
   for (const { format } of parts) if (format !== undefined) yield* formatTexts(format, about, shortest)
   const text = plainText(about)
   yield fitted(text, shortest, longest)
-  const short: string[] = []
-  for (const part of parts) {
-    if (part.pattern === undefined) continue
-    const path = `${run.origin.get(part) ?? ''}/pattern`
-    for (const made of patternTexts(part.pattern, about, { path, shortest })) {
-      if (made.length < shortest) short.push(made)
-      else yield made
-    }
+  if (patterns.length > 0) {
+    const path = whereIs(run, parts, 'pattern')
+    yield* run.patternTexts(patterns, { path, shortest, longest, format, turn: place.turn, luck })
   }
-  yield* short.flatMap((made) => [made.padEnd(shortest, 'a'), made.padEnd(shortest, '0')])
   yield* [0, 1, 2].map((more) => fitted(`${place.turn + more + 1} ${text}`, shortest, longest))
   // Short strings differ in their letters alone.
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'

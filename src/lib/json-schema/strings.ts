@@ -1,6 +1,4 @@
-// Strings for a schema: what a person would write under that name or format, or something that a pattern accepts.
-import type RandExp from 'randexp'
-import { TooLarge } from './prepare.ts'
+// Strings for a schema: what a person would write under that name or format.
 
 /** Longest string that is made, in characters. */
 export const LONGEST_TEXT = 100_000
@@ -111,79 +109,4 @@ export function formatTexts(format: string, place: TextPosition, shortest: numbe
   const long = make(place, 'a'.repeat(Math.max(0, shortest - text.length)))
   // Some patterns beside a format want the local time.
   return [text, long, text.replace(/Z$/, '')]
-}
-
-interface PatternUse {
-  /** Where the schema has the pattern. */
-  path: string
-  /** Least length that is asked for, which repetitions grow to. */
-  shortest: number
-}
-
-interface Token {
-  type: number
-  stack?: Token[]
-  options?: Token[][]
-  value?: Token | number
-  min?: number
-  max?: number
-}
-const REPETITION = 5
-
-/** The most characters that a parsed pattern can give; repetitions are cut to `extra` more than they need. */
-function widthOf(token: Token, extra: number): number {
-  if (token.type === REPETITION && typeof token.value === 'object') {
-    token.max = Math.min(token.max ?? 0, (token.min ?? 0) + extra)
-    return token.max * widthOf(token.value, extra)
-  }
-  const lists = token.options ?? (token.stack ? [token.stack] : [])
-  const widths = lists.map((list) => list.reduce((sum, inner) => sum + widthOf(inner, extra), 0))
-  return lists.length === 0 ? 1 : Math.max(...widths)
-}
-
-/** The generator does not read unicode classes, code points above four digits or look-behinds: near enough in ASCII. */
-function inAscii(pattern: string): string {
-  let inside = false
-  return pattern.replace(/\\[pP]\{([^}]*)\}|\\u\{([^}]*)\}|\(\?<([=!])|\\.|[[\]]/g, (found, property, code, look) => {
-    if (found === '[' || found === ']') inside = found === '['
-    if (look) return `(?${look}`
-    if (code) return String.fromCodePoint(Number.parseInt(code, 16))
-    if (property === undefined) return found
-    const range = property === 'Lu' ? 'A-Z' : property.startsWith('N') ? '0-9' : property.startsWith('P') ? '.,' : 'a-z'
-    return inside ? range : `[${found[1] === 'P' ? '^' : ''}${range}]`
-  })
-}
-
-let generator: typeof RandExp | undefined
-
-/** Loads what `patternTexts` needs, on first use. */
-export async function loadPatterns(): Promise<void> {
-  generator ??= (await import('randexp')).default
-}
-
-/**
- * Texts made from a pattern (`loadPatterns` first), short ones first; some may not match, since look-aheads are met by luck.
- * @throws SchemaError when the pattern asks for a text that is too long.
- */
-export function* patternTexts(pattern: string, place: TextPosition, { path, shortest }: PatternUse): Generator<string> {
-  if (!generator) return
-  for (let attempt = 0; attempt < 40; attempt++) {
-    let random: RandExp
-    try {
-      random = new generator(new RegExp(inAscii(pattern)))
-    } catch {
-      return
-    }
-    const extra = Math.min(attempt < 4 ? 2 : 2 ** (attempt >> 1), Math.max(8, shortest))
-    random.max = extra
-    const width = widthOf(Reflect.get(random, 'tokens'), extra)
-    if (width > LONGEST_TEXT) {
-      if (extra > 2) return
-      throw new TooLarge(`the pattern is too large: it asks for a text of up to ${width} characters`, path)
-    }
-    let draws = 0
-    random.randInt = (from, to) =>
-      from + Math.floor(place.luck(`pattern ${pattern} ${place.turn} ${attempt} ${draws++}`) * (to - from + 1))
-    yield random.gen()
-  }
 }

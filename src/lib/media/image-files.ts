@@ -1,6 +1,8 @@
 // The files of pictures: drawn ones, kept for when they are asked for again, and given ones.
 import { imageSize } from 'image-size'
-import { type ImageFormat, type ImageSpec, renderImage } from './image.ts'
+import { byteCache } from '../byte-cache.ts'
+import { runJob } from '../worker/pool.ts'
+import type { ImageFormat, ImageSpec } from './image.ts'
 
 /** A whole file that somebody gave. */
 export interface GivenImage {
@@ -25,18 +27,23 @@ export function imageFormatOf(base64: string): ImageFormat | undefined {
   }
 }
 
-/** A file has some 250 kB, so these are a few megabytes. Bounded: a server runs for days. */
-const MOST_PICTURES = 24
-const pictures = new Map<string, Promise<Uint8Array>>()
+// A file has some 250 kB.
+const pictures = byteCache<Promise<Uint8Array>>(32 << 20)
+
+/** How much is remembered of pictures. */
+export const imageCacheSize = pictures.size
 
 /** The same wish is drawn once, also when it is made twice at the same time. */
 function drawnImage(spec: ImageSpec): Promise<Uint8Array> {
   const key = JSON.stringify(spec)
-  const picture = pictures.get(key) ?? renderImage(spec)
-  // Taken out and put in again, so that the one unused for longest is the first to go.
-  pictures.delete(key)
-  pictures.set(key, picture)
-  const [oldest] = pictures.keys()
-  if (pictures.size > MOST_PICTURES && oldest !== undefined) pictures.delete(oldest)
+  const known = pictures.get(key)
+  if (known) return known
+  const picture = runJob('drawImage', spec)
+  // How large it is is only known when it is drawn; about a byte in six pixels until then.
+  pictures.set(key, picture, (spec.width * spec.height) / 6)
+  picture.then(
+    (file) => pictures.set(key, picture, file.length),
+    () => pictures.delete(key),
+  )
   return picture
 }

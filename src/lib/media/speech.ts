@@ -95,12 +95,15 @@ export function pcmOf(text: string, voice: SpeechVoice): Int16Array {
   return pcm
 }
 
-/** A text as an audio file of the format asked for (bare samples for `pcm16`), with its length in seconds. */
-export async function renderSpeech(speech: {
+/** What is to be spoken, and how. */
+export interface SpeechOptions {
   text: string
   voice: SpeechVoice
   format: SpeechFormat
-}): Promise<{ bytes: Uint8Array; seconds: number }> {
+}
+
+/** A text as an audio file of the format asked for (bare samples for `pcm16`), with its length in seconds. */
+export async function renderSpeech(speech: SpeechOptions): Promise<{ bytes: Uint8Array; seconds: number }> {
   const pcm = pcmOf(speech.text, speech.voice)
   return { bytes: await encoders[speech.format](pcm, SPEECH_RATE), seconds: pcm.length / SPEECH_RATE }
 }

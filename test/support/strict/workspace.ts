@@ -1,6 +1,7 @@
 // What strict clients accept of the workspace operations: a value that does not fit makes them throw. Written from what
 // such clients declare, not from the schemas of src.
 import { z } from 'zod'
+import { strictAgent } from './agents.ts'
 
 const date = z.iso.datetime({ offset: true })
 const list = (item: z.ZodType) => z.looseObject({ object: z.string(), data: z.array(item), has_more: z.boolean() })
@@ -199,6 +200,7 @@ const feedback = z.looseObject({
 
 /** What a strict client parses of each answer with status 200, by resource. */
 export const strict: Record<string, z.ZodType> = {
+  agent: strictAgent,
   dataset,
   datapoint,
   datasource,

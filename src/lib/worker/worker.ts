@@ -1,0 +1,14 @@
+// The worker's side: does one job after another, as it is told to by pool.ts.
+import { jobs } from './jobs.ts'
+import type { JobOutcome, JobRequest } from './pool.ts'
+
+declare const self: Worker
+
+self.onmessage = async ({ data: { name, input } }: MessageEvent<JobRequest>) => {
+  const run = jobs[name] as (input: unknown) => Promise<unknown>
+  const outcome: JobOutcome = await run(input).then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  )
+  self.postMessage(outcome)
+}

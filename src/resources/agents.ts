@@ -1,0 +1,217 @@
+// Agents: stored as they were written, with what it refers to looked up, and answered in the form that the API gives them.
+import { Agent, AgentBody, AgentPatch, type AgentTool } from '../contract/agent.ts'
+import { ApiError } from '../contract/error.ts'
+import type { Fields } from '../contract/record.ts'
+import { quote } from '../contract/validation.ts'
+import { ulidForm } from '../contract/workspace.ts'
+import { builtIns } from '../guardrails/index.ts'
+import { fingerprint } from '../lib/ids.ts'
+import { modelOf } from '../providers/catalogue.ts'
+import { defineResource, type Resource, type Transaction } from './define.ts'
+import { evaluators } from './evaluators.ts'
+import { knowledgeBases } from './knowledge.ts'
+import { memoryStores } from './memory-stores.ts'
+import { projectOf } from './projects.ts'
+import { tools } from './tools.ts'
+import { countVersions, versionName, versionsOf } from './versions.ts'
+
+const support = {
+  key: 'support',
+  role: 'Support agent',
+  description: 'Answers questions about orders.',
+  instructions: 'Help {{customer}} with orders. Look an order up before you say anything of it.',
+  path: 'Default',
+  model: 'openai/gpt-4o',
+  settings: { tools: [{ type: 'current_date' }] },
+}
+
+export const agents: Resource = defineResource({
+  kind: 'agent',
+  noun: 'agent',
+  plural: 'agents',
+  tag: 'Agents',
+  path: '/v2/agents',
+  param: 'agent_key',
+  id: ulidForm,
+  verbs: ['create', 'list', 'get', 'update', 'delete'],
+  shown: ['create'],
+  named: true,
+  createdStatus: 201,
+  deletedStatus: 204,
+  descriptions: {
+    create: 'Makes an agent, version 1.0.0 and live at once. What it refers to must be there.',
+    update: 'Changes the fields that are named. The new version is live, the one before becomes `published`.',
+  },
+  examples: {
+    create: { support },
+    update: { described: { description: 'Answers questions about orders and returns.' } },
+  },
+  create: AgentBody,
+  update: AgentPatch,
+  record: Agent,
+  key: 'key',
+  pageSize: null,
+  versioned: true,
+  fill: (input, work, { before }) => {
+    const agent = input as AgentBody
+    checkModels(agent)
+    checkReferences(agent, work, before)
+    return {
+      ...agent,
+      project_id: projectOf(work, agent.path),
+      variables: { ...variablesIn(agent), ...agent.variables },
+      tool_entries: agent.settings.tools.map((tool) => entryOf(tool, agent.key, work)),
+      total_cost: before?.total_cost ?? 0,
+      // Counted up when the change is stored.
+      ...(before && { version: before.version }),
+    }
+  },
+  stamp: (body, work) => ({ ...body, version: versionName(countVersions(agents, work, String(body._id))) }),
+  merge: (before, patch) => ({
+    ...before,
+    ...patch,
+    settings: { ...(before.settings as Fields), ...(patch.settings as Fields | undefined) },
+  }),
+  changed(work, { verb, record }) {
+    if (verb === 'update') publishOlder(work, String(record._id))
+  },
+  show: shownAgent,
+})
+
+export const agentVersions = versionsOf(agents, {})
+
+type ModelChoice = AgentBody['model']
+const modelId = (model: ModelChoice) => (typeof model === 'string' ? model : model.id)
+
+/** Only models that can call tools run agents. */
+function checkModels({ model, fallback_models }: AgentBody): void {
+  const all: [ModelChoice, string][] = [
+    [model, typeof model === 'string' ? 'model' : 'model.id'],
+    ...(fallback_models ?? []).map((one, index): [ModelChoice, string] => [one, `fallback_models[${index}]`]),
+  ]
+  for (const [choice, param] of all) {
+    const id = modelId(choice)
+    const known = modelOf(id)
+    if (known && !known.output.includes('text')) {
+      const message = `'${param}' must be a model that can call tools, got ${quote(id)}`
+      throw new ApiError(400, 'model_without_tools', message, { param })
+    }
+  }
+}
+
+/** Everything that an agent names must be in the workspace: by key or id. */
+function checkReferences(agent: AgentBody, work: Transaction, before: Fields | undefined): void {
+  const check = (resource: Resource, names: readonly [string, string][]) => {
+    for (const [name, param] of names)
+      if (!find(resource, work, name)) throw unknownReference(resource, work, { name, param })
+  }
+  check(
+    knowledgeBases,
+    agent.knowledge_bases.map(({ knowledge_id }, at) => [knowledge_id, `knowledge_bases[${at}].knowledge_id`]),
+  )
+  check(
+    memoryStores,
+    agent.memory_stores.map((name, at) => [name, `memory_stores[${at}]`]),
+  )
+  check(
+    agents,
+    agent.team_of_agents
+      .map(({ key }, at): [string, string] => [key, `team_of_agents[${at}].key`])
+      .filter(([key]) => key !== agent.key || before === undefined),
+  )
+  check(
+    tools,
+    agent.settings.tools.flatMap(({ key, id }, at): [string, string][] =>
+      key !== undefined
+        ? [[key, `settings.tools[${at}].key`]]
+        : id !== undefined
+          ? [[id, `settings.tools[${at}].id`]]
+          : [],
+    ),
+  )
+  const own = (id: string) => builtIns.some(({ name }) => id.endsWith(`_${name}`))
+  for (const list of ['evaluators', 'guardrails'] as const) {
+    check(
+      evaluators,
+      agent.settings[list]
+        .map(({ id }, at): [string, string] => [id, `settings.${list}[${at}].id`])
+        .filter(([id]) => !(list === 'guardrails' && own(id))),
+    )
+  }
+}
+
+const find = (resource: Resource, { records, caller }: Transaction, name: string): Fields | undefined =>
+  records.byKey(resource.kind, caller.workspace, '', name) ?? records.get(resource.kind, caller.workspace, name)?.body
+
+const MOST_NAMED = 10
+
+function unknownReference(
+  resource: Resource,
+  work: Transaction,
+  { name, param }: { name: string; param: string },
+): ApiError {
+  const { data } = work.records.page({
+    kind: resource.kind,
+    workspace: work.caller.workspace,
+    parent: '',
+    limit: MOST_NAMED,
+  })
+  const there = data.map(({ key, _id }) => quote(String(key ?? _id))).join(', ')
+  const message = `'${param}' must be the key or id of ${/^[aeiou]/.test(resource.noun) ? 'an' : 'a'} ${resource.noun}, got ${quote(name)}; there ${there === '' ? 'is none' : `are ${there}`} in this workspace`
+  return new ApiError(404, `${resource.kind}_not_found`, message, { param })
+}
+
+/** The variables of the instructions and the system prompt, without values. */
+function variablesIn({ instructions, system_prompt }: AgentBody): Record<string, unknown> {
+  const names = [...`${instructions}\n${system_prompt ?? ''}`.matchAll(/\{\{\{?\s*([A-Za-z_][\w.-]*)\s*\}?\}\}/g)].map(
+    ([, name = '']) => name,
+  )
+  return Object.fromEntries(names.map((name) => [name, null]))
+}
+
+/** An entry of `settings.tools` as it is answered: what the request named, looked up. */
+function entryOf(tool: AgentBody['settings']['tools'][number], agent: string, work: Transaction): AgentTool {
+  const { type, key, id, tool_id, requires_approval = false } = tool
+  const found = key !== undefined || id !== undefined ? find(tools, work, String(key ?? id)) : undefined
+  const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+  const [shownKey, name, description] = [found?.key ?? type, found?.display_name, found?.description].map(text)
+  return {
+    id: String(found?._id ?? `tool_${fingerprint(`${agent}:${type}`).slice(0, 26).toUpperCase()}`),
+    action_type: type,
+    ...(shownKey !== undefined && { key: shownKey }),
+    ...(name !== undefined && { display_name: name }),
+    ...(description !== undefined && { description }),
+    requires_approval,
+    ...(tool_id !== undefined && { tool_id }),
+    timeout: 120,
+  }
+}
+
+function publishOlder({ records, caller }: Transaction, agent: string): void {
+  const { kind } = agentVersions
+  const [, older] = records.page({ kind, workspace: caller.workspace, parent: agent, limit: 2 }).data
+  if (older)
+    records.update(String(older._id), {
+      key: null,
+      body: { ...older, data: { ...(older.data as Fields), status: 'published' } },
+    })
+}
+
+/** An agent as clients see it. */
+function shownAgent(stored: Fields): Fields {
+  const { tool_entries, total_cost, fallback_models, skills, a2a, workspace_id: _, ...agent } = stored
+  const { model, settings } = stored as AgentBody
+  const chosen = typeof model === 'string' ? { id: model } : model
+  return {
+    ...agent,
+    status: stored.status ?? 'live',
+    skills: skills ?? [],
+    model: {
+      ...chosen,
+      ...(Array.isArray(fallback_models) && { fallback_models: fallback_models.map(modelId) }),
+    },
+    metrics: { total_cost },
+    settings: { ...settings, tools: tool_entries },
+    ...(a2a !== undefined && { a2a }),
+  }
+}
