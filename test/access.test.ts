@@ -85,6 +85,14 @@ describe('CORS', () => {
     expect(headers.get('access-control-allow-headers')).toBe('authorization, x-mine')
   })
 
+  test('lets a page of the web call this machine, when the browser asks', async () => {
+    const name = 'access-control-allow-private-network'
+    const asking = { origin, ...preflight, 'access-control-request-private-network': 'true' }
+    const asked = await send(open, CHAT, { method: 'OPTIONS', headers: asking })
+    const plain = await send(open, CHAT, { method: 'OPTIONS', headers: { origin, ...preflight } })
+    expect([asked.headers.get(name), plain.headers.get(name)]).toEqual(['true', null])
+  })
+
   test('errors can be read by the page too', async () => {
     const { status, headers } = await send(open, CHAT, { method: 'POST', headers: { origin } })
     expect(status).toBe(401)

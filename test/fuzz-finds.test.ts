@@ -45,6 +45,10 @@ const ROWS: [found: string, requests: FuzzRequest[]][] = [
   ['a length that is no number was a bug', [post('/v2/feedback', { property: { length: { toString: 'u' } } })]],
 ]
 
-test.each(ROWS)('%s', async (_, requests) => {
-  expect(await replay(requests)).toBeUndefined()
-})
+test.each(ROWS)(
+  '%s',
+  async (_, requests) => {
+    expect(await replay(requests)).toBeUndefined()
+  },
+  120_000,
+)

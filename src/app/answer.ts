@@ -25,6 +25,10 @@ export const preflight = (request: Request): Response => {
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers': asked === null ? '*' : headerText(asked),
       'access-control-max-age': '600',
+      // Some browsers ask once more before a page of the web may call this machine.
+      ...(request.headers.has('access-control-request-private-network') && {
+        'access-control-allow-private-network': 'true',
+      }),
     },
   })
 }
