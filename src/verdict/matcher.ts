@@ -48,13 +48,19 @@ export interface Matcher {
 
 /** A matcher that has some pairs already. */
 export function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPair[] = []): Matcher {
-  const byEnd = group.toSorted((one, other) => one.until - other.until || one.number - other.number)
   const pairs = [...begun]
   const repeated = new Set(pairs.map(({ first }) => first))
   const repeating = new Set(pairs.map(({ again }) => again))
+  // Of many, those that were answered are not looked at: few of them are repeated, and they would be in the way.
+  const many = group.length > MANY_CALLS
+  const free = group
+    .filter((call) => !repeated.has(call) && !(many && call.outcome === 'answered'))
+    .sort((one, other) => one.until - other.until || one.number - other.number)
   const add = (pair: JudgedPair) => {
     repeated.add(pair.first)
     repeating.add(pair.again)
+    const index = free.lastIndexOf(pair.first)
+    if (index >= 0) free.splice(index, 1)
     pairs.push(pair)
   }
   return {
@@ -67,10 +73,9 @@ export function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPa
     match(again, { test, declared, verdict, during = false }) {
       for (const call of again) {
         if (repeating.has(call)) continue
-        const ended = endedBefore(byEnd, call)
-        const first = lastOf(byEnd, during ? [ended, byEnd.length] : [0, ended], (one) => {
-          return one.number < call.number && !repeated.has(one) && test(one, call)
-        })
+        const ended = endedBefore(free, call)
+        const within = during ? ([ended, free.length] as const) : ([0, ended] as const)
+        const first = lastOf(free, within, (one) => one.number < call.number && test(one, call))
         if (first) add({ first, again: call, declared, verdict })
       }
     },
@@ -89,17 +94,24 @@ function endedBefore(byEnd: readonly ClientCall[], call: ClientCall): number {
   return low
 }
 
-/** The last one in a part of some calls that is wanted. */
+/** Of more calls for the same than this, not all are tried: thousands of them would be tried with thousands. */
+const MANY_CALLS = 1000
+const MOST_TRIED = 200
+
+/** The last one in a part of some calls that is wanted; of many, one of the last or of the first. */
 function lastOf(
   calls: readonly ClientCall[],
   [from, to]: readonly [number, number],
   wanted: (one: ClientCall) => boolean,
 ): ClientCall | undefined {
-  for (let index = to - 1; index >= from; index--) {
+  const most = calls.length > MANY_CALLS ? MOST_TRIED : calls.length
+  const lowest = Math.max(from, to - most)
+  for (let index = to - 1; index >= lowest; index--) {
     const one = calls[index]
     if (one && wanted(one)) return one
   }
-  return undefined
+  // Those that ended first are the likeliest to have been waited for.
+  return calls.slice(from, Math.min(lowest, from + most)).find(wanted)
 }
 
 /** What the calls of a group can cost, the most first. */
