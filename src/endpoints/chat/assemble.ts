@@ -1,7 +1,15 @@
 // The whole chat completion that a client has put together from some chunks.
 import type { StreamEvent } from '../../lib/sse.ts'
 import { asText, type JsonObject } from '../../lib/values.ts'
-import { type NormalAudio, type NormalCall, type NormalChat, type NormalChoice, normalizeChat } from './normalize.ts'
+import {
+  chatFrame,
+  type NormalAudio,
+  type NormalCall,
+  type NormalChat,
+  type NormalChoice,
+  normalizeChat,
+  TEXT_FIELDS,
+} from './normalize.ts'
 
 /** A choice as far as it has come; everything in it was read from pieces. */
 interface Choice {
@@ -30,9 +38,10 @@ export function assembleChat(events: readonly StreamEvent[]): object {
 
 /** The frame of the first chunk that says which answer it belongs to. */
 function frameOf(chunks: readonly NormalChat[]): JsonObject {
-  const first = chunks[0]?.frame ?? {}
-  if (first.id) return first
-  return { ...first, ...chunks.find(({ frame }) => asText(frame.id))?.frame }
+  const [first] = chunks
+  if (!first) return {}
+  const named = first.data.id ? first : chunks.find(({ data }) => asText(data.id))
+  return { ...chatFrame(first), ...(named && named !== first && chatFrame(named)) }
 }
 
 function choiceAt(choices: Map<number, Choice>, index: number): Choice {
@@ -47,7 +56,10 @@ function choiceAt(choices: Map<number, Choice>, index: number): Choice {
 
 function addPiece(choice: Choice, { texts, calls, functionCall, audio, logprobs, finish }: NormalChoice): void {
   const { message } = choice
-  for (const [field, text] of Object.entries(texts)) message[field] = (asText(message[field]) ?? '') + text
+  for (const field of TEXT_FIELDS) {
+    const text = texts[field]
+    if (text !== undefined) message[field] = (asText(message[field]) ?? '') + text
+  }
   for (const piece of calls) addCall(choice.calls, piece)
   if (functionCall) {
     const begun = message.function_call as { name: string; arguments: string } | undefined

@@ -3,7 +3,7 @@ import type { ChatCompletion } from '../../contract/chat.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** The texts of a message; in a stream they come in pieces. */
-const TEXT_FIELDS = ['content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_signature'] as const
+export const TEXT_FIELDS = ['content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_signature'] as const
 type TextField = (typeof TEXT_FIELDS)[number]
 
 /** A tool call, or what a chunk adds to it. */
@@ -32,7 +32,7 @@ export interface NormalChoice {
   /** Whether it has a message, or a piece of one. */
   hasMessage: boolean
   texts: Partial<Record<TextField, string>>
-  calls: NormalCall[]
+  calls: readonly NormalCall[]
   functionCall?: { name?: string | undefined; arguments: string } | undefined
   audio?: NormalAudio | undefined
   logprobs: ChatCompletion['choices'][number]['logprobs']
@@ -42,24 +42,40 @@ export interface NormalChoice {
 
 /** A chat completion, or one chunk of it. */
 export interface NormalChat {
-  /** Everything but choices and counts, as it came. */
-  frame: JsonObject
+  /** What came, if it was an object. */
+  data: JsonObject
   choices: NormalChoice[]
   usage?: JsonObject | undefined
 }
 
 /** What a chat completion or a chunk says; what does not make sense in it is left out. */
 export function normalizeChat(value: unknown): NormalChat {
-  const { choices, usage, ...frame } = asObject(value) ?? {}
-  return { frame, choices: objectsIn(choices).map(choiceOf), usage: asObject(usage) }
+  const data = asObject(value) ?? {}
+  const choices: NormalChoice[] = []
+  // A stream has thousands of these, nearly all with one choice.
+  for (const item of asList(data.choices)) {
+    const choice = asObject(item)
+    if (choice) choices.push(choiceOf(choice, choices.length))
+  }
+  return { data, choices, usage: asObject(data.usage) }
 }
+
+/** Everything but choices and counts, as it came. */
+export function chatFrame({ data }: Pick<NormalChat, 'data'>): JsonObject {
+  const { choices: _, usage: __, ...frame } = data
+  return frame
+}
+
+const NO_CALLS: readonly NormalCall[] = []
 
 function choiceOf(choice: JsonObject, position: number): NormalChoice {
   const message = asObject(choice.delta) ?? asObject(choice.message)
   const texts: NormalChoice['texts'] = {}
   if (message) {
     for (const field of TEXT_FIELDS) {
-      const text = message[field] == null ? undefined : contentOf(message[field])
+      const value = message[field]
+      if (value == null) continue
+      const text = typeof value === 'string' ? value : contentOf(value)
       if (text !== undefined) texts[field] = text
     }
   }
@@ -67,7 +83,7 @@ function choiceOf(choice: JsonObject, position: number): NormalChoice {
     index: asIndex(choice.index) ?? position,
     hasMessage: message !== undefined,
     texts,
-    calls: message?.tool_calls ? objectsIn(message.tool_calls).map(callOf) : [],
+    calls: message?.tool_calls ? objectsIn(message.tool_calls).map(callOf) : NO_CALLS,
     functionCall: message?.function_call ? functionOf(message.function_call) : undefined,
     audio: message?.audio ? audioOf(message.audio) : undefined,
     logprobs: choice.logprobs ? logprobsIn(choice.logprobs) : null,

@@ -7,7 +7,14 @@ import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { chatChunks } from './chunks.ts'
-import { chatChunkProblem, chatProblem, hasChatContent, type NormalChoice, normalizeChat } from './normalize.ts'
+import {
+  chatChunkProblem,
+  chatFrame,
+  chatProblem,
+  hasChatContent,
+  type NormalChoice,
+  normalizeChat,
+} from './normalize.ts'
 import type { ChatFrame, ChoiceParts } from './parts.ts'
 import { chatContentText } from './prompt.ts'
 
@@ -33,8 +40,9 @@ export function replayChat(
   return {
     body: () => ({ ...stored, ...named }),
     events() {
-      const { frame, choices, usage } = normalizeChat(stored)
-      const { object: _, ...own }: Record<string, unknown> = { ...frame, ...named }
+      const chat = normalizeChat(stored)
+      const { choices, usage } = chat
+      const { object: _, ...own }: Record<string, unknown> = { ...chatFrame(chat), ...named }
       const counts = request.stream_options?.include_usage ? (usage as Usage | undefined) : undefined
       return chatChunks(own as unknown as ChatFrame, choices.map(partsOf), counts)
     },
