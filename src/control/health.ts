@@ -1,8 +1,12 @@
 // GET /_understudy/health: is it up, and what is it? The one path that never asks for a token.
 import { z } from 'zod'
+import { sampleCacheSize } from '../answers/schema-sample.ts'
+import { textCacheSizes } from '../answers/text-answer.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Route } from '../contract/route.ts'
 import { realClock } from '../lib/clock.ts'
+import { pieceCacheSize } from '../lib/tokens.ts'
+import { workerCounts } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { ControlDeps } from './types.ts'
 
@@ -21,6 +25,15 @@ const Health = z.object({
     events_failed: z.int().describe('Given up since the start, after five tries; see /_understudy/events.'),
     stray_calls: z.int().describe('Calls of paths that there are not, since the start.'),
   }),
+  caches: z
+    .record(
+      z.string(),
+      z.object({ entries: z.int(), bytes: z.number().describe('About.'), limit: z.int().describe('Bytes at most.') }),
+    )
+    .describe('What is remembered to save work, by name; the least recently used goes first.'),
+  workers: z
+    .object({ workers: z.int(), jobs: z.int().describe('That wait or are done now.') })
+    .describe('Threads for heavy work, which start when they are needed.'),
   spending: z
     .object({
       calls: z.int().describe('Calls to real providers since the start, failed ones too.'),
@@ -64,6 +77,13 @@ export function healthRoute({ sessions, about, strays, events }: ControlDeps): R
           events_failed: events().failed,
           stray_calls: strays.count(),
         },
+        caches: {
+          texts: textCacheSizes.splits(),
+          token_counts: textCacheSizes.counts(),
+          token_pieces: pieceCacheSize(),
+          samples: sampleCacheSize(),
+        },
+        workers: workerCounts(),
         spending: about.spending ? spendingOf(about.spending) : null,
       }
     },

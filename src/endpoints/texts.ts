@@ -29,7 +29,13 @@ export function inputTextsOf({ input, field, model }: Given): CountedText[] {
   )
 }
 
-const counted = (text: string): CountedText => ({ text, tokens: countCached(text) })
+/** Counted when somebody asks: who only reads the text need not wait for it. */
+const counted = (text: string): CountedText => ({
+  text,
+  get tokens() {
+    return countCached(text)
+  },
+})
 
 function decoded(ids: readonly number[], path: PropertyKey[], model: string): CountedText {
   const vocabulary = vocabularyOf(model)

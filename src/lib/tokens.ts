@@ -3,6 +3,7 @@
 // test/tokens.test.ts holds both equal to the tokenizer package.
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { readAsset } from './assets.ts'
+import { byteCache } from './byte-cache.ts'
 import { hashBytes, TABLE_SLOTS } from './token-hash.ts'
 
 /** Number of tokens in each vocabulary: ids are below it. */
@@ -69,8 +70,10 @@ function mergePiece(tokens: Table, bytes: Uint8Array): number[] {
 
 const encoder = new TextEncoder()
 // Words repeat, so a piece is merged once; bounded, since a server runs for days.
-const pieces = new Map<string, number[]>()
-const PIECES_KEPT = 50_000
+const pieces = byteCache<number[]>(16 << 20)
+
+/** How much is remembered of pieces of texts. */
+export const pieceCacheSize = pieces.size
 // A piece without a space or a letter can be very long (a base64 image in a text): merged in slices, it costs linear time.
 const LONGEST_PIECE = 256
 
@@ -86,8 +89,7 @@ export function encodeTokens(text: string): number[] {
       for (let at = 0; at < bytes.length; at += LONGEST_PIECE) {
         for (const id of mergePiece(tokens, bytes.subarray(at, at + LONGEST_PIECE))) found.push(id)
       }
-      if (pieces.size >= PIECES_KEPT) pieces.clear()
-      if (piece.length <= LONGEST_PIECE) pieces.set(piece, found)
+      if (piece.length <= LONGEST_PIECE) pieces.set(piece, found, found.length * 8)
     }
     for (const id of found) ids.push(id)
   }

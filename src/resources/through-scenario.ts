@@ -87,7 +87,8 @@ async function answered(
   { method, url, reads }: { method: string; url: string; reads: Reads },
 ): Promise<Reply> {
   const reply = await replyOf(route, input)
-  if (method === 'GET') reads.push({ url, reply })
+  // The bytes of a file are never stale, and would be kept for nothing.
+  if (method === 'GET' && reply.body.kind === 'value') reads.push({ url, reply })
   if (reads.length > MOST_READS) reads.shift()
   return reply
 }

@@ -2,6 +2,7 @@
 import type { ActiveFault, ActiveScenario, FaultFacts, FaultKind } from '../contract/fault.ts'
 import type { RuleReport } from '../contract/verification.ts'
 import { faultKinds } from '../faults/index.ts'
+import { byteCache } from '../lib/byte-cache.ts'
 import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { globRegex, inRange } from '../lib/match.ts'
@@ -54,7 +55,8 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
     ({ match }) => match.session === undefined || globRegex(match.session).test(session),
   )
   const counters = new Map<Rule, Counters>(rules.map((rule) => [rule, countersOf(rule)]))
-  const occurrences = new Map<string, number>()
+  // One for each different body: those that came longest ago are forgotten, and would count from nothing again.
+  const occurrences = byteCache<number>(8 << 20)
   const chosen = scenario.seed ?? seed
   let state = START_STATE
 
@@ -79,7 +81,7 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
     keyOf(text) {
       const print = fingerprint(text)
       const before = occurrences.get(print) ?? 0
-      occurrences.set(print, before + 1)
+      occurrences.set(print, before + 1, 8)
       return `${print}:${before}`
     },
     faults: (facts) =>

@@ -107,8 +107,15 @@ function earlierSummary(previous: string | null | undefined, kept: KeyValueStore
   })
 }
 
+/** How long a stored response can be continued, in ms of the session's clock: as long as OpenAI's. */
+const RESPONSE_LIFE = 30 * 24 * 60 * 60 * 1000
+
 /** What a response leaves for calls that continue it. */
-export function keep(request: ResponsesRequest, answer: object): readonly KeyValueEntry[] {
+export function keep(
+  request: ResponsesRequest,
+  answer: object,
+  { now }: Pick<AnswerContext, 'now'>,
+): readonly KeyValueEntry[] {
   const { id, status, output } = normalizeResponse(answer)
   if (!id || request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
   const said = output.flatMap(storedItem)
@@ -117,7 +124,7 @@ export function keep(request: ResponsesRequest, answer: object): readonly KeyVal
     items: [...ownItems(request), ...said],
     summary: continued(summaryOf(request), said),
   }
-  return [{ kind: KIND, id, value }]
+  return [{ kind: KIND, id, value, expires: now + RESPONSE_LIFE }]
 }
 
 /** An item as a step of the conversation, without parts and items that only its provider knows how to read. */
