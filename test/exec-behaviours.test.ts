@@ -92,6 +92,13 @@ rules:
     when: { schedule: [{ phase: healthy, for: 1s }, { phase: down, for: ${until}ms }, { phase: healthy }] }
     fault: { type: http-error, status: 503 }
 `
+  test('is met by a client that waits by itself, and so is the recovery', async () => {
+    const { run } = await play(program('plain', 'waiting'), outage(1500))
+    const [report] = run.sessions
+    expect(report?.rules[0]?.fired).toBeGreaterThan(0)
+    expect(report?.order.at(-1)?.outcome).toBe('answered')
+  })
+
   test('whose time never came is said loudly', async () => {
     const { run } = await play(program('plain', 'one'), outage(60_000))
     expect(runLines(run).join('\n')).toMatch(/rule +outage: never fired, its time never came: /)

@@ -7,6 +7,7 @@ import { createUnderstudy, type Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
 import { endWorkers } from '../lib/worker/pool.ts'
 import { VERSION } from '../version.ts'
+import { withClientTime } from './client-time.ts'
 import { listen, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
@@ -27,7 +28,7 @@ export function serveCommand(): Command {
 async function serve(config: Config): Promise<void> {
   refuseOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
-  const understudy = createUnderstudy(config, report)
+  const understudy = withClientTime(createUnderstudy(config, report))
   for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
   const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))
   const port = servers[0]?.port

@@ -13,6 +13,7 @@ import { fixedSource, openScenario } from '../scenarios/load.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { failsVerdict } from '../verdict/findings.ts'
 import { type ChildEnd, runChild } from './child.ts'
+import { withClientTime } from './client-time.ts'
 import { listen, report, serverUrl } from './listen.ts'
 import { standardLog, withRequestLog } from './request-log.ts'
 import { sessionTime } from './session-time.ts'
@@ -76,7 +77,8 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const file = db === undefined ? undefined : openRunFile(db)
   const { scenario, seed } = round
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
-  const understudy = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, { scenarios: own ? [own] : [] })
+  const made = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, { scenarios: own ? [own] : [] })
+  const understudy = withClientTime(made)
   const requests = new Map<string, number>()
   const logged = config.verbose ? withRequestLog(understudy, standardLog(true)) : understudy
   const servers = await listen(config, counted(logged, requests))
