@@ -60,7 +60,7 @@ const mistakes: [string, string, string, [string, string][]][] = [
     'a broken regex',
     'regex.yaml',
     `match: { user: { regex: '(' } }\n${reply}`,
-    [['1:18', 'match.user.regex must be a regular expression, got "("']],
+    [['1:18', 'match.user.regex must be a regular expression: missing ), got "("']],
   ],
   [
     'an unknown operation',
@@ -81,7 +81,7 @@ const mistakes: [string, string, string, [string, string][]][] = [
     [
       [
         '1:22',
-        'reply.colour is not known; valid: content, tool_calls, refusal, reasoning, finish_reason, usage, timing',
+        'reply.colour is not known; valid: content, tool_calls, refusal, audio, reasoning, finish_reason, usage, timing',
       ],
     ],
   ],

@@ -97,6 +97,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   readonly summary: string
   readonly description: string
   readonly examples: Record<string, object>
+  /** The operation that asks the same in other words, and whether its fixtures answer this one's calls that have none. */
+  readonly neighbour?: { name: string; answers: boolean }
   /** How the body comes; `multipart` fields are given to `request` by name, a file as a `File`. */
   readonly body: 'json' | 'multipart'
   /** Status of an invalid body, 400 when left out. */

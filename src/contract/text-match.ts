@@ -11,7 +11,10 @@ export const textMatchSchema: z.ZodType<TextMatch> = z.union([
       contains: z.string().optional(),
       regex: z
         .string()
-        .refine(isRegex, { error: 'must be a regular expression' })
+        .superRefine((source, context) => {
+          const wrong = regexProblem(source)
+          if (wrong) context.addIssue({ code: 'custom', message: `must be a regular expression: ${wrong}` })
+        })
         .optional()
         .describe('Named groups are captures: `(?<city>\\w+)` is `{{captures.city}}` in the reply.'),
       ignore_case: z.boolean().optional(),
@@ -21,11 +24,12 @@ export const textMatchSchema: z.ZodType<TextMatch> = z.union([
     }),
 ])
 
-function isRegex(source: string): boolean {
+/** Why a text is not a regular expression, undefined when it is one. */
+function regexProblem(source: string): string | undefined {
   try {
     new RegExp(source, 'u')
-    return true
-  } catch {
-    return false
+    return undefined
+  } catch (error) {
+    return (error as Error).message.replace(/^Invalid regular expression: /, '')
   }
 }

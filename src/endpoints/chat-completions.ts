@@ -33,6 +33,7 @@ const scripts = lazy<typeof import('../contract/script.ts')>(() => require('../c
 
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
   name: 'chat.completions',
+  neighbour: { name: 'responses', answers: false },
   path: '/v2/router/chat/completions',
   answerName: 'chat completion',
   tag: 'Router',

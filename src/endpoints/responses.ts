@@ -26,6 +26,7 @@ import {
 
 export const responses: Operation<ResponsesRequest, TextScript> = {
   name: 'responses',
+  neighbour: { name: 'chat.completions', answers: true },
   path: '/v2/router/responses',
   answerName: 'model response',
   tag: 'Router',
