@@ -4,6 +4,7 @@ import { byteCache } from '../src/lib/byte-cache.ts'
 import { countTokens, splitTokens } from '../src/lib/tokens.ts'
 import { endWorkers, runJob } from '../src/lib/worker/pool.ts'
 import { testApps } from './support/app.ts'
+import { emptyFolder, startServer } from './support/server.ts'
 
 const { appWith, close } = testApps()
 afterAll(async () => {
@@ -82,4 +83,29 @@ test('a stored response is gone after 30 days of the clock', async () => {
   expect((await ask({ previous_response_id: id })).status).toBe(200)
   await app.understudy.sessions.find('default').clock.sleep(31 * 24 * 60 * 60 * 1000)
   expect((await ask({ previous_response_id: id })).status).toBe(404)
+})
+
+test('the executable has its workers with it, and what they read', async () => {
+  const folder = emptyFolder()
+  const server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+  try {
+    const post = (body: object) =>
+      fetch(`${server.url}${CHAT}`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'openai/gpt-4.1', messages: [{ role: 'user', content: 'Hello' }], ...body }),
+      })
+    const word = {
+      type: 'object',
+      properties: { word: { type: 'string', pattern: '^(?=.*zz)[a-z]{9}$' } },
+      required: ['word'],
+    }
+    const format = { type: 'json_schema', json_schema: { name: 'word', schema: word } }
+    for (const body of [{ messages: [{ role: 'user', content: long }] }, { response_format: format }]) {
+      expect((await post(body)).status).toBe(200)
+    }
+  } finally {
+    await server.stop()
+    folder.remove()
+  }
 })

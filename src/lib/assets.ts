@@ -7,7 +7,9 @@ import { join } from 'node:path'
 export const isCompiled = import.meta.dir.includes('$bunfs') || import.meta.dir.includes('~BUN')
 
 const FOLDER = 'assets'
-const root = isCompiled ? join(import.meta.dir, FOLDER) : join(import.meta.dir, '..', '..')
+/** Where the executable's modules lie. A worker's module is in a folder below it. */
+const embedded = /^.*(?:\$bunfs|~BUN)[\\/]root/.exec(import.meta.dir)?.[0] ?? import.meta.dir
+const root = isCompiled ? join(embedded, FOLDER) : join(import.meta.dir, '..', '..')
 
 /** One shipped file by its path from the project's root, such as `fixtures/chat.completions/greeting.yaml`. */
 export function readAsset(path: string): Uint8Array {
