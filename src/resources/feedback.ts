@@ -48,8 +48,10 @@ export const feedbackHandlers: Record<string, EventHandler> = {
 const EXAMPLE = { id: '01JGFJJZ00Q8VN5K2ZC3R7WXYA', trace_id: '01JGFJJZ0036VRWY9BQ6JFZ8CK' }
 
 /** Submit and remove. */
-export function feedbackRoutes({ callOf, wake, strict }: ResourceDeps): Route[] {
-  const submit = asRoute({
+export const feedbackRoutes = (deps: ResourceDeps): Route[] => [submitRoute(deps), removeRoute(deps)]
+
+const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>
+  asRoute({
     method: 'post',
     path: '/v2/feedback',
     tag: 'Feedback',
@@ -82,7 +84,9 @@ export function feedbackRoutes({ callOf, wake, strict }: ResourceDeps): Route[] 
       return Response.json(answer, known ? {} : { headers: { 'x-understudy-warning': headerText(warning) } })
     },
   })
-  const remove = asRoute({
+
+const removeRoute = ({ callOf, wake }: ResourceDeps): Route =>
+  asRoute({
     method: 'post',
     path: '/v2/feedback/remove',
     tag: 'Feedback',
@@ -110,5 +114,3 @@ export function feedbackRoutes({ callOf, wake, strict }: ResourceDeps): Route[] 
       return body
     },
   })
-  return [submit, remove]
-}
