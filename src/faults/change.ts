@@ -162,11 +162,13 @@ export const changeWhole = (
   onAnswer(next, context, {
     form: 'whole',
     async change(reply) {
-      const before = decoder.decode(await wholeBytes(reply))
-      const text = change(before)
-      if (text === undefined || text === before) return reply
-      context.acted()
       const { contentType } = streamBytes(reply)
+      const bytes = await wholeBytes(reply)
+      const before = decoder.decode(bytes)
+      const text = change(before)
+      // The bytes of a provider can be read once: they go on as they were read.
+      if (text === undefined || text === before) return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
+      context.acted()
       return changed(reply, { body: { kind: 'bytes', contentType, bytes: encoder.encode(text) } })
     },
   })

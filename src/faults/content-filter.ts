@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { FaultContext } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
 import { encodeEvent } from '../lib/sse.ts'
+import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { providerNamed } from '../providers/index.ts'
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
@@ -39,31 +40,22 @@ export const contentFilter = defineFault({
 const usual = ({ at, provider }: FaultContext) =>
   at === 'provider' && providerNamed(provider).refusesUnsafe ? 'error' : 'finish'
 
-type Fields = Record<string, unknown>
 const REASON = 'content_filter'
 
 /** The answer without its content; undefined when it has no finish reason, like a vector or a picture. */
 async function withheldWhole(reply: Reply): Promise<Reply | undefined> {
-  const value = parsed(await wholeBytes(reply))
+  const value = asObject(parsedJson(new TextDecoder().decode(await wholeBytes(reply))))
   const told = value && withheld(value)
   const { contentType } = streamBytes(reply)
   const bytes = () => new TextEncoder().encode(JSON.stringify(told))
   return told && changed(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
 }
 
-function parsed(bytes: Uint8Array): Fields | undefined {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as Fields
-  } catch {
-    return undefined
-  }
-}
-
-function withheld(value: Fields): Fields | undefined {
+function withheld(value: JsonObject): JsonObject | undefined {
   if (Array.isArray(value.output))
     return { ...value, status: 'incomplete', incomplete_details: { reason: REASON }, output: [], output_text: '' }
   if (!Array.isArray(value.choices)) return undefined
-  const choices = (value.choices as Fields[]).map(({ message, text, ...choice }) => ({
+  const choices = objectsIn(value.choices).map(({ message, text, ...choice }) => ({
     ...choice,
     ...(message === undefined ? { text: '' } : { message: { role: 'assistant', content: '', refusal: null } }),
     logprobs: null,
@@ -89,15 +81,15 @@ function withheldStream(reply: Reply, context: FaultContext): Reply {
 }
 
 /** A chunk without its content; undefined when nothing is left of it. */
-function chunkWithheld(data: Fields): Fields | undefined {
+function chunkWithheld(data: JsonObject): JsonObject | undefined {
   if (data.type === 'response.completed' || data.type === 'response.incomplete')
-    return { ...data, type: 'response.incomplete', response: withheld(data.response as Fields) }
+    return { ...data, type: 'response.incomplete', response: withheld(asObject(data.response) ?? {}) ?? {} }
   if (typeof data.type === 'string') return KEPT.includes(data.type) ? data : undefined
   if (!Array.isArray(data.choices) || data.choices.length === 0) return data
-  const choices = (data.choices as Fields[]).flatMap(({ delta, text, finish_reason: reason, ...choice }): Fields[] => {
+  const choices = objectsIn(data.choices).flatMap(({ delta, text, finish_reason: reason, ...choice }): JsonObject[] => {
     const ended = reason == null ? null : REASON
     if (text !== undefined) return [{ ...choice, text: '', logprobs: null, finish_reason: ended }]
-    const { role } = (delta ?? {}) as Fields
+    const role = asObject(delta)?.role
     if (role === undefined && ended === null) return []
     const left = role === undefined ? {} : { role, content: '' }
     return [{ ...choice, delta: left, logprobs: null, finish_reason: ended }]

@@ -1,9 +1,9 @@
 // missing-finish: an answer does not say that it is finished.
+
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { changeStream, changeWhole } from './change.ts'
 import { defineFault } from './define.ts'
 import { type EventBlock, rewritten } from './wire.ts'
-
-type Fields = Record<string, unknown>
 
 export const missingFinish = defineFault({
   type: 'missing-finish',
@@ -15,8 +15,7 @@ export const missingFinish = defineFault({
     const none = 'the answer has no finish reason'
     if (!context.stream) {
       return changeWhole(next, context, (text) => {
-        const value = JSON.parse(text) as unknown
-        const open = opened(value)
+        const open = opened(parsedJson(text))
         if (!open) context.skip(none)
         return open && JSON.stringify(open)
       })
@@ -36,11 +35,13 @@ export const missingFinish = defineFault({
 })
 
 /** An answer, or a part of one, without its finish reasons; undefined when it has none. */
-function opened(value: unknown): Fields | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { choices, status } = value as Fields
-  if (Array.isArray(choices) && choices.some((choice: Fields) => choice.finish_reason != null)) {
-    return { ...value, choices: choices.map((choice: Fields) => ({ ...choice, finish_reason: null })) }
+function opened(value: unknown): JsonObject | undefined {
+  const answer = asObject(value)
+  if (!answer) return undefined
+  const { choices, status } = answer
+  if (Array.isArray(choices) && choices.some((choice) => asObject(choice)?.finish_reason != null)) {
+    const open = (choice: unknown) => (asObject(choice) ? { ...asObject(choice), finish_reason: null } : choice)
+    return { ...answer, choices: choices.map(open) }
   }
-  return status === 'completed' || status === 'incomplete' ? { ...value, status: 'in_progress' } : undefined
+  return status === 'completed' || status === 'incomplete' ? { ...answer, status: 'in_progress' } : undefined
 }

@@ -1,10 +1,9 @@
 // missing-usage: an answer does not say how many tokens it took.
 import type { FaultContext } from '../contract/fault.ts'
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { onAnswer, orSkipped } from './change.ts'
 import { defineFault } from './define.ts'
 import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
-
-type Fields = Record<string, unknown>
 
 export const missingUsage = defineFault({
   type: 'missing-usage',
@@ -23,17 +22,14 @@ export const missingUsage = defineFault({
           const change = (blocks: AsyncGenerator<EventBlock>) => orSkipped(uncounted(blocks, context), context, none)
           return { ...mapBlocks(reply, context.operation, change), usage: null }
         }
+        const { contentType } = streamBytes(reply)
         const bytes = await wholeBytes(reply)
-        const value = without(JSON.parse(new TextDecoder().decode(bytes)))
+        const value = without(parsedJson(new TextDecoder().decode(bytes)))
         if (value) context.acted()
         else context.skip(none)
-        if (!value) return { ...reply, usage: null }
-        const { contentType } = streamBytes(reply)
-        return {
-          ...reply,
-          usage: null,
-          body: { kind: 'bytes', contentType, bytes: new TextEncoder().encode(JSON.stringify(value)) },
-        }
+        // The bytes of a provider can be read once: they go on as they were read.
+        const left = value ? new TextEncoder().encode(JSON.stringify(value)) : bytes
+        return { ...reply, usage: null, body: { kind: 'bytes', contentType, bytes: left } }
       },
     }),
 })
@@ -50,10 +46,11 @@ async function* uncounted(blocks: AsyncGenerator<EventBlock>, { acted }: FaultCo
 }
 
 /** The value without its counts; undefined when it has none. */
-function without(value: unknown): Fields | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { usage, response, ...rest } = value as Fields
+function without(value: unknown): JsonObject | undefined {
+  const answer = asObject(value)
+  if (!answer) return undefined
+  const { usage, response, ...rest } = answer
   if (usage) return response === undefined ? rest : { ...rest, response }
   const inner = without(response)
-  return inner && { ...rest, ...('usage' in value && { usage }), response: inner }
+  return inner && { ...rest, ...('usage' in answer && { usage }), response: inner }
 }

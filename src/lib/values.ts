@@ -6,6 +6,15 @@ export type JsonObject = Record<string, unknown>
 export const asObject = (value: unknown): JsonObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
 
+/** What a text says as JSON; undefined when it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** The value when it is a list, else an empty one. */
 export const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
