@@ -54,8 +54,8 @@ export interface Records {
   nextNumber(): number
   /** Whether there has never been a record. */
   isNew(): boolean
-  /** Counts again from what is stored, after something else has replaced it. */
-  refresh(): void
+  /** The number that was given last; 0 when none was. */
+  lastNumber(): number
 }
 
 /** What belongs to records of a session but is no JSON; it goes when its record goes. */

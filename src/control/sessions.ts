@@ -124,10 +124,10 @@ function changingRoutes(
   { sessions, sessionOf, runs, observers }: ControlDeps,
   info: (session: Session) => z.infer<typeof Info>,
 ): Route[] {
-  const reset = async (session: Session) => {
-    await session.reset()
-    runs.restart(session)
+  const reset = async (session: Session): Promise<Session> => {
+    const next = runs.enter(await session.slot.reset())
     observers.notify({ type: 'session-changed', session: session.name, change: 'reset' })
+    return next
   }
   return [
     {
@@ -142,8 +142,7 @@ function changingRoutes(
       errors: [404],
       async handle({ params: { name = '' } }) {
         const session = sessions.find(name)
-        await reset(session)
-        return info(session)
+        return info(await reset(session))
       },
     },
     asRoute({

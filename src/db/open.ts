@@ -26,6 +26,10 @@ export function template(): Buffer {
 /** An in-memory database with the content of a serialized one. */
 export const openClone = (bytes: Buffer): Database => new Driver(bytes)
 
+/** Bytes that a database takes. */
+export const byteSize = (database: Database): number =>
+  numberOf(database, 'page_count') * numberOf(database, 'page_size')
+
 /** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. */
 export function openFile(file: string): { database: Database; release: () => void } {
   const release = lock(file)

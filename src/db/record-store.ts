@@ -7,7 +7,8 @@ import { records } from './schema.ts'
 
 const fieldsOf = (row: { body: string }): Fields => JSON.parse(row.body)
 
-export function recordStore(connection: Database): Records {
+/** Records of a database; `last` is the number that was given last, when that is not known from what is stored. */
+export function recordStore(connection: Database, last = 0): Records {
   const database = drizzle(connection)
   const place = sql.placeholder
   const inKind = and(eq(records.kind, place('kind')), eq(records.workspace, place('workspace')))
@@ -60,8 +61,7 @@ export function recordStore(connection: Database): Records {
     .prepare()
   // Numbers of removed records are not given again, so the counter is kept apart from the rows.
   const sequence = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
-  const lastNumber = () => Number(sequence.get() ?? 0)
-  let numbers = lastNumber()
+  let numbers = Math.max(last, Number(sequence.get() ?? 0))
 
   const seqOf = ({ kind, workspace, parent }: PageFilter, id: string) =>
     seqById.get({ kind, workspace, parent, id })?.seq
@@ -126,8 +126,6 @@ export function recordStore(connection: Database): Records {
     },
     nextNumber: () => ++numbers,
     isNew: () => numbers === 0,
-    refresh() {
-      numbers = lastNumber()
-    },
+    lastNumber: () => numbers,
   }
 }

@@ -8,6 +8,8 @@ export interface Writer {
   write(run: () => void): Promise<void>
   /** Like `write`, for changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
   transact<T>(run: () => T): Promise<T>
+  /** Whether nothing is waiting. */
+  readonly idle: boolean
   /** Commits what is waiting, and closes. */
   close(): void
 }
@@ -69,6 +71,9 @@ export function createWriter(database: Database): Writer {
         }
       })
       return (settle as () => T)()
+    },
+    get idle() {
+      return pending.length === 0
     },
     close() {
       flush()

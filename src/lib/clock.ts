@@ -41,6 +41,13 @@ export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** A timer beyond it would end at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
+/** Does something every so many real milliseconds, without keeping the process alive; gives what stops it. */
+export function everySoOften(ms: number, run: () => void): () => void {
+  const timer = setInterval(run, ms)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
 /** The machine's own clock. */
 export const realClock: RealClock = {
   kind: 'real',

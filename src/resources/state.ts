@@ -59,7 +59,7 @@ export function stateRoutes({ callOf, sessionOf, wake, observers }: ResourceDeps
     async handle({ request, body }) {
       const session = sessionOf(request)
       try {
-        await session.replace(body)
+        await session.slot.replace(body)
       } catch (error) {
         throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: ${(error as Error).message}`)
       }

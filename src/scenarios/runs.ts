@@ -10,17 +10,18 @@ import type { ScenarioSource } from './load.ts'
 const engine = lazy<typeof import('./engine.ts')>(() => require('./engine.ts'))
 const files = lazy<typeof import('./load.ts')>(() => require('./load.ts'))
 
-/** The scenarios in play. Those of files begin anew when the file changes. */
+/** The scenarios in play: each belongs to one generation of its session. Those of files begin anew when the file changes. */
 export interface ScenarioRuns {
+  /** The generation of a session that a call begins in, after what became of its scenario file and of the clock that this wants. */
+  enter(session: Session): Session
   /** The scenario of a session, undefined when none was chosen. */
   current(session: Session): ScenarioRun | undefined
   /** Why the scenario of a session is not as its file says now. */
   problem(session: Session): string | undefined
-  /** Begins a scenario in a session, with counters at nothing and on the scenario's clock. */
+  /** Begins a scenario in a session, in a new generation: with counters at nothing and on the scenario's clock. */
   start(session: Session, source: ScenarioSource): ScenarioRun
+  /** Ends it, in a new generation. */
   stop(session: Session): void
-  /** Begins the scenario of a session anew, and forgets what single calls have named. */
-  restart(session: Session): void
   /** Every scenario that was played since: the session's, and those that single calls have named. */
   played(session: Session): ScenarioRun[]
   /** The scenario of a call: the one its header names, which counts on from call to call, else the session's. */
@@ -48,25 +49,33 @@ const beginIn = (session: Session, scenario: Scenario): ScenarioRun =>
 export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
   refuseEqualNames(given)
   const played = new WeakMap<Session, Played>()
-  const begin = (session: Session, { scenario }: ScenarioSource): ScenarioRun => {
-    session.useClock(scenario.clock)
-    return beginIn(session, scenario)
+  // What was chosen for a session through all its generations; null for none.
+  const chosen = new WeakMap<Session['slot'], ScenarioSource | null>()
+  const sourceOf = ({ slot }: Session): ScenarioSource | undefined => {
+    const source = chosen.get(slot)
+    return source === undefined ? given[0] : (source ?? undefined)
   }
   const of = (session: Session): Played => {
     let found = played.get(session)
     if (!found) {
-      const [first] = given
-      found = { named: new Map(), ...(first && { current: { source: first, run: begin(session, first) } }) }
+      const source = sourceOf(session)
+      found = { named: new Map(), ...(source && { current: { source, run: beginIn(session, source.scenario) } }) }
       played.set(session, found)
     }
     return found
   }
-  const current = (session: Session): ScenarioRun | undefined => {
+  const current = (session: Session): ScenarioRun | undefined => of(session).current?.run
+  const enter = (session: Session): Session => {
+    const source = sourceOf(session)
+    if (!source) return session
+    source.refresh()
+    const { scenario } = source
+    if (played.get(session)?.current?.run.scenario === scenario) return session
+    const kind = scenario.clock ?? session.slot.ownClock
+    if (kind !== session.clock.kind) return session.slot.renew(kind)
     const playing = of(session).current
-    if (!playing) return undefined
-    playing.source.refresh()
-    if (playing.source.scenario !== playing.run.scenario) playing.run = begin(session, playing.source)
-    return playing.run
+    if (playing && playing.run.scenario !== scenario) playing.run = beginIn(session, scenario)
+    return session
   }
   const named = (session: Session, name: string): ScenarioRun => {
     const playing = of(session).named.get(name)
@@ -91,24 +100,24 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
       { param: 'scenario' },
     )
   }
-  const start = (session: Session, source: ScenarioSource): ScenarioRun => {
-    const run = begin(session, source)
-    of(session).current = { source, run }
-    return run
+  /** What single calls have named goes on. */
+  const change = ({ slot }: Session, source: ScenarioSource | null): Session => {
+    const { named: byName } = of(slot.current)
+    const next = slot.renew(source?.scenario.clock)
+    chosen.set(slot, source)
+    played.delete(next)
+    for (const [name, playing] of byName) of(next).named.set(name, playing)
+    return next
   }
   return {
+    enter,
     current,
     problem: (session) => of(session).current?.source.problem,
-    start,
-    stop(session) {
-      delete of(session).current
-      session.useClock(undefined)
+    start(session, source) {
+      const next = change(session, source)
+      return current(next) ?? beginIn(next, source.scenario)
     },
-    restart(session) {
-      const { current: playing, named: byName } = of(session)
-      byName.clear()
-      if (playing) start(session, playing.source)
-    },
+    stop: (session) => void change(session, null),
     played(session) {
       const run = current(session)
       return [...(run ? [run] : []), ...[...of(session).named.values()].map((playing) => playing.run)]

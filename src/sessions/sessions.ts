@@ -1,50 +1,13 @@
-// A session is everything one token owns. Sessions share nothing, so parallel tests cannot see each other.
+// All sessions of a process. They share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
-import type { KeyValueStore } from '../contract/key-value.ts'
-import type { Contents, Records } from '../contract/record.ts'
-import { contentStore } from '../db/content-store.ts'
-import { keptStore } from '../db/key-value-store.ts'
-import { type Database, openClone, openFile, template } from '../db/open.ts'
-import { recordStore } from '../db/record-store.ts'
-import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
-import { type TraceStore, traceStore } from '../db/trace-store.ts'
-import { createWriter, type Writer } from '../db/writer.ts'
-import { type Clock, type RealClock, realClock, type VirtualClock, virtualClock } from '../lib/clock.ts'
-import { processSecret } from '../lib/ids.ts'
+import { openFile, template } from '../db/open.ts'
+import { type Clock, everySoOften, realClock } from '../lib/clock.ts'
+import { once } from '../lib/once.ts'
+import { fileData, memoryData, resetError, type SessionData } from './data.ts'
+import type { Session } from './session.ts'
+import { createSlot, type OwnedSlot } from './slot.ts'
 
-/** What a call needs of its session. */
-export interface Session {
-  readonly name: string
-  readonly seed: number
-  /** A call uses the one that it begins with. */
-  readonly clock: RealClock | VirtualClock
-  readonly traces: TraceStore
-  readonly keyValues: KeyValueStore
-  /** The workspace. */
-  readonly records: Records
-  /** Files, and the chunks of knowledge bases. */
-  readonly contents: Contents
-  /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
-  transact<T>(run: () => T): Promise<T>
-  /** Everything that is stored. */
-  snapshot(): Snapshot
-  /** Puts a snapshot in the place of everything that is stored, or nothing at all; counts go on from there. */
-  replace(snapshot: Snapshot | null): Promise<void>
-  /** Aborted when the session is closed. */
-  readonly ended: AbortSignal
-  /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
-  readonly secret: string
-  /** How many calls have begun; goes on after a restart. */
-  readonly calls: number
-  /** The number of the next call: 1, 2, ... */
-  nextCall(): number
-  /** Gives it a clock of a kind, or its own kind again; one of that kind already goes on. 400 for a virtual one while calls are forwarded. */
-  useClock(kind: Clock['kind'] | undefined): void
-  /** Forgets everything that is stored, counts from nothing again, and starts a virtual clock anew. */
-  reset(): Promise<void>
-  /** How many times the sequence of the fixture at a place has been used before; counts this use. */
-  uses(place: string): number
-}
+export type { Session } from './session.ts'
 
 /** What a session may have otherwise than the others. */
 export interface SessionSettings {
@@ -52,23 +15,38 @@ export interface SessionSettings {
   clock?: Clock['kind'] | undefined
 }
 
+/** Told of what becomes of sessions. */
+export interface SessionListener {
+  /** A session has a new generation. */
+  renewed?(session: Session): void
+  /** A session is gone. */
+  removed?(name: string): void
+}
+
 /** All sessions of a process. */
 export interface Sessions {
   /** The session of a name, made on first use; 400 for a name that is none, 429 when there are too many. */
   get(name: string): Session
+  /** The session of a name as it is or, when nobody has used it, would be: reading makes none. 400 for a name that is none. */
+  peek(name: string): Session
   /** The session of a name that is there; 404 otherwise. */
   find(name: string): Session
   /** Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. */
   create(name: string, settings: SessionSettings): Session
-  /** Forgets a session and all it holds; calls that still run in it end as if nothing had happened. 404 when there is none. */
+  /** Forgets a session and all it holds; calls that still run in it end. 404 when there is none. */
   delete(name: string): void
   list(): Session[]
+  watch(listener: SessionListener): void
+  /** Lets idle sessions sleep and drops those that were idle for too long; done every few seconds. */
+  sweep(): void
   close(): void
 }
 
 export const DEFAULT_SESSION = 'default'
 const NAME = /^[A-Za-z0-9._-]{1,64}$/
-const MOST_SESSIONS = 1_000
+/** Idle sessions sleep after so long, in ms: long enough that no test in its course pays for waking them. */
+const AWAKE_MS = 5_000
+const SWEEP_MS = 2_000
 
 export interface SessionsOptions {
   /** File of the default session's database, or `:memory:`. */
@@ -79,163 +57,108 @@ export interface SessionsOptions {
   noVirtualClock?: string | undefined
   /** Most traces of a session; the oldest go first. All are kept when left out. */
   keepTraces?: number | undefined
+  /** Most sessions. */
+  most?: number | undefined
+  /** After how long without a call a session is dropped, in ms; never when left out. The default one always stays. */
+  ttl?: number | undefined
+  /** Milliseconds of real time. */
+  realNow?: () => number
 }
 
-export function createSessions({ db, keepTraces, noVirtualClock, ...standard }: SessionsOptions): Sessions {
-  const sessions = new Map<string, Held>()
-  let empty: Buffer | undefined
+interface Entry {
+  slot: OwnedSlot
+  used: number
+}
 
-  const open = (name: string): Opened => {
-    if (name !== DEFAULT_SESSION || db === ':memory:') {
-      const database = openClone((empty ??= template()))
-      return { database, writer: createWriter(database), release: () => {} }
-    }
-    const { database, release } = openFile(db)
-    return { database, writer: createWriter(database), release }
+/** The sessions over a database; throws `DatabaseError` when the file cannot be used. */
+export function createSessions(options: SessionsOptions): Sessions {
+  const { db, keepTraces, noVirtualClock, most = 1_000, ttl, realNow = realClock.now } = options
+  const sessions = new Map<string, Entry>()
+  const listeners: SessionListener[] = []
+  const empty = once(template)
+
+  const dataOf = (name: string) => (now: () => number): SessionData => {
+    if (name !== DEFAULT_SESSION || db === ':memory:') return memoryData(empty, { keepTraces, now })
+    return fileData(openFile(db), { keepTraces, now })
   }
-  const create = (name: string, settings: SessionSettings = {}): Session => {
-    if (!NAME.test(name)) {
-      throw new ApiError(
-        400,
-        'invalid_session',
-        `session name ${JSON.stringify(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`,
-        { param: 'name' },
-      )
+  const slotOf = (name: string, { seed = options.seed, clock = options.clock }: SessionSettings = {}): OwnedSlot => {
+    checkName(name)
+    const renewed = (session: Session) => {
+      for (const listener of listeners) listener.renewed?.(session)
     }
-    if (sessions.size >= MOST_SESSIONS) {
-      const message = `there are ${MOST_SESSIONS} sessions already: delete one (DELETE /_understudy/sessions/<name>) or use one of them`
-      throw new ApiError(429, 'session_limit', message)
-    }
-    const { seed = standard.seed, clock = standard.clock } = settings
-    checkClock(clock, noVirtualClock)
-    const opened = open(name)
-    const ending = new AbortController()
-    const session = sessionOver(opened, { name, seed, clock, keepTraces, noVirtualClock, ended: ending.signal })
-    const close = () => {
-      ending.abort()
-      opened.writer.close()
-      opened.release()
-    }
-    sessions.set(name, { session, close, forget: () => ending.abort() })
-    return session
+    return createSlot({ name, seed, clock, data: dataOf(name), noVirtualClock, renewed })
   }
-  const held = (name: string): Held => {
+  const create = (name: string, settings?: SessionSettings): Session => {
+    const slot = slotOf(name, settings)
+    if (sessions.size >= most) sweep()
+    if (sessions.size >= most) throw tooMany(most)
+    sessions.set(name, { slot, used: realNow() })
+    return slot.current
+  }
+  const entry = (name: string): Entry => {
     const found = sessions.get(name)
     if (found) return found
     throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
       param: 'session',
     })
   }
+  const remove = (name: string): void => {
+    entry(name).slot.forget(resetError('the session was deleted'))
+    sessions.delete(name)
+    for (const listener of listeners) listener.removed?.(name)
+  }
+  const sweep = () => {
+    const now = realNow()
+    for (const [name, one] of sessions) {
+      if (name === DEFAULT_SESSION) continue
+      if (one.slot.active > 0) one.used = now
+      const idle = now - one.used
+      if (ttl !== undefined && idle >= ttl) remove(name)
+      else if (idle >= AWAKE_MS) one.slot.sleep()
+    }
+  }
   create(DEFAULT_SESSION)
+  const stop = everySoOften(SWEEP_MS, sweep)
   return {
-    get: (name) => sessions.get(name)?.session ?? create(name),
-    find: (name) => held(name).session,
+    get(name) {
+      const found = sessions.get(name)
+      if (!found) return create(name)
+      found.used = realNow()
+      return found.slot.current
+    },
+    peek: (name) => (sessions.get(name)?.slot ?? slotOf(name)).current,
+    find: (name) => entry(name).slot.current,
     create(name, settings) {
       if (!sessions.has(name)) return create(name, settings)
       const message = `there is a session named ${JSON.stringify(name)} already: reset or delete it, or take another name`
       throw new ApiError(409, 'session_exists', message, { param: 'name' })
     },
     delete(name) {
-      const { forget } = held(name)
+      entry(name)
       if (name === DEFAULT_SESSION) {
         throw new ApiError(400, 'default_session', 'the default session cannot be deleted; it can be reset')
       }
-      forget()
-      sessions.delete(name)
+      remove(name)
     },
-    list: () => [...sessions.values()].map(({ session }) => session),
+    list: () => [...sessions.values()].map(({ slot }) => slot.current),
+    watch: (listener) => void listeners.push(listener),
+    sweep,
     close() {
-      for (const { close } of sessions.values()) close()
+      stop()
+      for (const { slot } of sessions.values()) slot.close()
     },
   }
 }
 
-function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
-  if (kind === 'virtual' && noVirtualClock)
-    throw new ApiError(400, 'clock_not_possible', noVirtualClock, { param: 'clock' })
+function checkName(name: string): void {
+  if (NAME.test(name)) return
+  const message = `session name ${JSON.stringify(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`
+  throw new ApiError(400, 'invalid_session', message, { param: 'name' })
 }
 
-interface Opened {
-  database: Database
-  writer: Writer
-  /** Lets another process have the file. */
-  release(): void
-}
-
-interface Held {
-  session: Session
-  close(): void
-  /** Like `close`, for a database in memory, which is gone with the last call that uses it. */
-  forget(): void
-}
-
-interface Own extends Omit<SessionsOptions, 'db'> {
-  name: string
-  ended: AbortSignal
-}
-
-/** A session over its database. */
-function sessionOver({ database, writer }: Opened, own: Own): Session {
-  const { name, seed, keepTraces, noVirtualClock, ended } = own
-  const clockOf = (kind: Clock['kind']) => (kind === 'virtual' ? virtualClock() : realClock)
-  let clock = clockOf(own.clock)
-  const uses = new Map<string, number>()
-  const open = () => {
-    // A call that began before everything was replaced leaves nothing behind.
-    const write: Writer['write'] = (run) => (mine === stores ? writer.write(run) : Promise.resolve())
-    const mine = {
-      traces: traceStore(database, { write }, keepTraces),
-      kept: keptStore(database, { write }, () => clock.now()),
-    }
-    return mine
-  }
-  let stores = open()
-  let calls = stores.traces.lastSeq()
-  const records = recordStore(database)
-  const replace = async (snapshot: Snapshot | null) => {
-    await writer.transact(() => (snapshot ? restore(database, snapshot) : clear(database)))
-    records.refresh()
-    stores = open()
-    calls = stores.traces.lastSeq()
-    uses.clear()
-  }
-  return {
-    name,
-    seed,
-    get clock() {
-      return clock
-    },
-    get traces() {
-      return stores.traces
-    },
-    get keyValues() {
-      return stores.kept
-    },
-    records,
-    contents: contentStore(database),
-    transact: writer.transact,
-    snapshot: () => dump(database),
-    replace,
-    ended,
-    get secret() {
-      return clock.kind === 'virtual' ? `${seed}:${name}` : processSecret()
-    },
-    get calls() {
-      return calls
-    },
-    nextCall: () => ++calls,
-    useClock(kind = own.clock) {
-      checkClock(kind, noVirtualClock)
-      if (kind !== clock.kind) clock = clockOf(kind)
-    },
-    async reset() {
-      await replace(null)
-      clock = clockOf(clock.kind)
-    },
-    uses(place) {
-      const before = uses.get(place) ?? 0
-      uses.set(place, before + 1)
-      return before
-    },
-  }
-}
+const tooMany = (most: number) =>
+  new ApiError(
+    429,
+    'session_limit',
+    `there are ${most} sessions already: delete one (DELETE /_understudy/sessions/<name>), use one of them, or raise --max-sessions`,
+  )

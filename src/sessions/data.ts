@@ -1,0 +1,176 @@
+// What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
+import { ApiError } from '../contract/error.ts'
+import type { KeyValueStore } from '../contract/key-value.ts'
+import type { Contents, Records } from '../contract/record.ts'
+import { contentStore } from '../db/content-store.ts'
+import { keptStore } from '../db/key-value-store.ts'
+import { byteSize, type Database, openClone } from '../db/open.ts'
+import { recordStore } from '../db/record-store.ts'
+import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
+import { type TraceStore, traceStore } from '../db/trace-store.ts'
+import { createWriter, type Writer } from '../db/writer.ts'
+
+/** The stores over one database. */
+interface Stores {
+  readonly traces: TraceStore
+  readonly keyValues: KeyValueStore
+  /** The workspace. */
+  readonly records: Records
+  /** Files, and the chunks of knowledge bases. */
+  readonly contents: Contents
+}
+
+/** How much is stored. */
+export interface DataCounts {
+  traces: number
+  tracesDropped: number
+}
+
+/** Everything that a session stores, until a reset or a snapshot puts other data in its place. */
+export interface SessionData extends Stores {
+  /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
+  transact<T>(run: () => T): Promise<T>
+  /** Everything that is stored. */
+  snapshot(): Snapshot
+  /** Data with the content of a snapshot, or with nothing, in the place of this; rejects when it cannot be loaded. */
+  replaced(snapshot: Snapshot | null): Promise<SessionData>
+  /** How often the sequence of the fixture at each place was used. */
+  readonly uses: Map<string, number>
+  /** How many calls have begun. */
+  calls: number
+  /** What health counts; wakes nothing. */
+  counts(): DataCounts
+  /** Closes a database in memory that is small and at rest; it is as it was at its next use. */
+  sleep(): void
+  close(): void
+}
+
+/** What the stores need to know. */
+export interface DataOptions {
+  /** Most traces kept; all when undefined. */
+  keepTraces: number | undefined
+  /** Milliseconds since the epoch, on the session's clock. */
+  now(): number
+}
+
+/** What calls of a session end with when it begins anew. */
+export const resetError = (what = 'the session was reset'): ApiError =>
+  new ApiError(409, 'session_reset', `${what} while this call was answered: make it again`)
+
+interface OpenData {
+  database: Database
+  writer: Writer
+  stores: Stores
+}
+
+const opened = (database: Database, { keepTraces, now }: DataOptions, number?: number): OpenData => {
+  const writer = createWriter(database)
+  return { database, writer, stores: storesOver(database, writer, { keepTraces, now, number }) }
+}
+
+const storesOver = (
+  database: Database,
+  writer: Pick<Writer, 'write'>,
+  { keepTraces, now, number }: DataOptions & { number?: number | undefined },
+): Stores => ({
+  traces: traceStore(database, writer, keepTraces),
+  keyValues: keptStore(database, writer, now),
+  records: recordStore(database, number),
+  contents: contentStore(database),
+})
+
+const countsOf = ({ traces }: Stores): DataCounts => ({ traces: traces.count(), tracesDropped: traces.dropped() })
+const NO_COUNTS: DataCounts = { traces: 0, tracesDropped: 0 }
+/** Bytes of a database beyond which it stays open: what it costs is what it holds. */
+const LARGEST_ASLEEP = 2 * 2 ** 20
+
+/** Data in memory; `empty` gives the bytes of an empty database, which it begins with unless one is open. */
+export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
+  let awake = begun
+  let asleep: { bytes: Uint8Array; counts: DataCounts; number: number } | undefined
+  const use = (): OpenData => {
+    if (awake) return awake
+    const bytes = asleep ? Buffer.from(Bun.zstdDecompressSync(asleep.bytes)) : empty()
+    awake = opened(openClone(bytes), options, asleep?.number)
+    asleep = undefined
+    return awake
+  }
+  return {
+    traces: onUse(() => use().stores.traces),
+    keyValues: onUse(() => use().stores.keyValues),
+    records: onUse(() => use().stores.records),
+    contents: onUse(() => use().stores.contents),
+    transact: (run) => use().writer.transact(run),
+    snapshot: () => dump(use().database),
+    async replaced(snapshot) {
+      if (!snapshot) return memoryData(empty, options)
+      const database = openClone(empty())
+      database.transaction(() => restore(database, snapshot))()
+      return memoryData(empty, options, opened(database, options))
+    },
+    uses: new Map(),
+    calls: awake?.stores.traces.lastSeq() ?? 0,
+    counts: () => (awake ? countsOf(awake.stores) : (asleep?.counts ?? NO_COUNTS)),
+    sleep() {
+      if (!awake?.writer.idle || byteSize(awake.database) > LARGEST_ASLEEP) return
+      const { database, writer, stores } = awake
+      asleep = {
+        bytes: Bun.zstdCompressSync(database.serialize()),
+        counts: countsOf(stores),
+        number: stores.records.lastNumber(),
+      }
+      awake = undefined
+      writer.close()
+    },
+    close: () => awake?.writer.close(),
+  }
+}
+
+/** A store that is looked up each time it is used. */
+const onUse = <Store extends object>(store: () => Store): Store =>
+  new Proxy({} as Store, { get: (own, name) => Reflect.get(Object.hasOwn(own, name) ? own : store(), name) })
+
+/** Data in a file; `release` lets another process have it. */
+export function fileData(
+  { database, release }: { database: Database; release(): void },
+  options: DataOptions,
+): SessionData {
+  const writer = createWriter(database)
+  const begin = (): SessionData => {
+    let over = false
+    // What began before everything was replaced leaves nothing behind, not even in the same transaction.
+    const write: Writer['write'] = (run) => (over ? Promise.resolve() : writer.write(() => (over ? undefined : run())))
+    const stores = storesOver(database, { write }, options)
+    return {
+      ...stores,
+      transact: (run) =>
+        writer.transact(() => {
+          if (over) throw resetError()
+          return run()
+        }),
+      snapshot: () => dump(database),
+      async replaced(snapshot) {
+        try {
+          await writer.transact(() => {
+            if (snapshot) restore(database, snapshot)
+            else clear(database)
+            over = true
+          })
+        } catch (error) {
+          over = false
+          throw error
+        }
+        return begin()
+      },
+      uses: new Map(),
+      calls: stores.traces.lastSeq(),
+      counts: () => countsOf(stores),
+      sleep() {},
+      close() {
+        writer.close()
+        release()
+      },
+    }
+  }
+  return begin()
+}

@@ -1,0 +1,66 @@
+// A session as whoever works in it has it: one generation, whose clock, stores and signal stay what they are. A reset, a snapshot
+// and another scenario begin the next one and end this by its signal, so that nothing under a running call is ever replaced.
+import type { KeyValueStore } from '../contract/key-value.ts'
+import type { Contents, Records } from '../contract/record.ts'
+import type { Snapshot } from '../db/snapshot.ts'
+import type { TraceStore } from '../db/trace-store.ts'
+import type { Clock, RealClock, VirtualClock } from '../lib/clock.ts'
+import type { DataCounts } from './data.ts'
+
+/** What a call takes when it begins and keeps to its end. */
+export interface Session {
+  readonly name: string
+  readonly seed: number
+  readonly clock: RealClock | VirtualClock
+  readonly traces: TraceStore
+  readonly keyValues: KeyValueStore
+  /** The workspace. */
+  readonly records: Records
+  /** Files, and the chunks of knowledge bases. */
+  readonly contents: Contents
+  /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
+  transact<T>(run: () => T): Promise<T>
+  /** Everything that is stored. */
+  snapshot(): Snapshot
+  /** How much is stored, without waking anything. */
+  counts(): DataCounts
+  /** Aborted when this generation is over, with the `ApiError` that its calls end with. */
+  readonly ended: AbortSignal
+  /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
+  readonly secret: string
+  /** How many calls have begun; goes on after a restart. */
+  readonly calls: number
+  /** The number of the next call: 1, 2, ... */
+  nextCall(): number
+  /** How many times the sequence of the fixture at a place has been used before; counts this use. */
+  uses(place: string): number
+  /** Begins a call or other work, which ends with this generation or when its client goes. */
+  begin(client: AbortSignal): Activity
+  /** The same for every generation. */
+  readonly slot: SessionSlot
+}
+
+/** Work that is done in a session. */
+export interface Activity {
+  /** Aborted when the client has gone, or with the session's reason. */
+  readonly signal: AbortSignal
+  /** It is over. */
+  end(): void
+}
+
+/** A session through all its generations. */
+export interface SessionSlot {
+  /** The generation in force. */
+  readonly current: Session
+  /** The kind of clock that it has when no scenario says otherwise. */
+  readonly ownClock: Clock['kind']
+  /**
+   * Begins a generation on a clock of a kind, its own kind when left out; one of that kind already goes on.
+   * 400 for a virtual one while calls are forwarded.
+   */
+  renew(clock?: Clock['kind']): Session
+  /** Forgets everything that is stored, counts from nothing again, and starts a virtual clock anew. */
+  reset(): Promise<Session>
+  /** Puts a snapshot in the place of everything that is stored, or nothing at all; counts go on from there. */
+  replace(snapshot: Snapshot): Promise<Session>
+}

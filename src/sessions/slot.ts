@@ -1,0 +1,153 @@
+// Makes the generations of a session, one after another.
+import { ApiError } from '../contract/error.ts'
+import { type Clock, realClock, virtualClock } from '../lib/clock.ts'
+import { processSecret } from '../lib/ids.ts'
+import { resetError, type SessionData } from './data.ts'
+import type { Activity, Session, SessionSlot } from './session.ts'
+
+/** What a session is made of. */
+export interface SlotOptions {
+  name: string
+  seed: number
+  clock: Clock['kind']
+  /** Its data; `now` tells the time of its clock. */
+  data(now: () => number): SessionData
+  /** Why it may have no virtual clock. */
+  noVirtualClock: string | undefined
+  /** Told of each generation after the first. */
+  renewed(session: Session): void
+}
+
+/** A session that is kept. */
+export interface OwnedSlot extends SessionSlot {
+  /** How many calls and other work are under way. */
+  readonly active: number
+  /** Closes the database when it has been at rest. */
+  sleep(): void
+  /** Ends what runs; the data goes with the last that uses it. */
+  forget(reason: ApiError): void
+  close(): void
+}
+
+/** 400 when a clock cannot be had. */
+export function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
+  if (kind === 'virtual' && noVirtualClock)
+    throw new ApiError(400, 'clock_not_possible', noVirtualClock, { param: 'clock' })
+}
+
+const clockOf = (kind: Clock['kind']) => (kind === 'virtual' ? virtualClock() : realClock)
+
+interface Generation {
+  clock: Session['clock']
+  data: SessionData
+}
+
+/** A session of a name, with its first generation. */
+export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, renewed }: SlotOptions): OwnedSlot {
+  checkClock(ownClock, noVirtualClock)
+  let active = 0
+  const now = () => generation.clock.now()
+  const begin = ({ clock, data }: Generation): Session & { end(reason: ApiError): void } => {
+    const ending = new AbortController()
+    const running = new Set<AbortController>()
+    return {
+      name,
+      seed,
+      clock,
+      ...storesOf(data),
+      ended: ending.signal,
+      secret: clock.kind === 'virtual' ? `${seed}:${name}` : processSecret(),
+      get calls() {
+        return data.calls
+      },
+      nextCall: () => ++data.calls,
+      uses(place) {
+        const before = data.uses.get(place) ?? 0
+        data.uses.set(place, before + 1)
+        return before
+      },
+      begin(client) {
+        active++
+        return activityOf(client, { ending, running, over: () => active-- })
+      },
+      slot,
+      end(reason) {
+        ending.abort(reason)
+        for (const one of running) one.abort(reason)
+      },
+    }
+  }
+  const next = (change: Partial<Generation>, reason: ApiError): Session => {
+    const before = current
+    const { clock } = generation
+    generation = { ...generation, ...change }
+    current = begin(generation)
+    before.end(reason)
+    if (clock !== generation.clock && clock.kind === 'virtual') clock.end(reason)
+    renewed(current)
+    return current
+  }
+  const slot: OwnedSlot = {
+    get current() {
+      return current
+    },
+    ownClock,
+    get active() {
+      return active
+    },
+    renew(kind = ownClock) {
+      checkClock(kind, noVirtualClock)
+      const clock = kind === generation.clock.kind ? generation.clock : clockOf(kind)
+      return next({ clock }, resetError('the scenario of the session changed'))
+    },
+    async reset() {
+      const data = await generation.data.replaced(null)
+      return next({ data, clock: clockOf(generation.clock.kind) }, resetError())
+    },
+    async replace(snapshot) {
+      return next({ data: await generation.data.replaced(snapshot) }, resetError('the data of the session was replaced'))
+    },
+    sleep: () => generation.data.sleep(),
+    forget: (reason) => current.end(reason),
+    close() {
+      current.end(resetError('the server was stopped'))
+      generation.data.close()
+    },
+  }
+  let generation: Generation = { clock: clockOf(ownClock), data: data(() => now()) }
+  let current = begin(generation)
+  return slot
+}
+
+const storesOf = ({ traces, keyValues, records, contents, transact, snapshot, counts }: SessionData) => ({
+  traces,
+  keyValues,
+  records,
+  contents,
+  transact,
+  snapshot,
+  counts,
+})
+
+interface Activities {
+  ending: AbortController
+  running: Set<AbortController>
+  over(): void
+}
+
+/** One signal of the client's and the session's; none of the two keeps anything of it when it is over. */
+function activityOf(client: AbortSignal, { ending, running, over }: Activities): Activity {
+  const controller = new AbortController()
+  running.add(controller)
+  const end = () => {
+    if (running.delete(controller)) over()
+  }
+  const leave = () => {
+    controller.abort(client.reason)
+    end()
+  }
+  if (ending.signal.aborted) controller.abort(ending.signal.reason)
+  else if (client.aborted) controller.abort(client.reason)
+  else client.addEventListener('abort', leave, { once: true })
+  return { signal: controller.signal, end }
+}
