@@ -21,7 +21,7 @@ const paths = new Set(endpoints.map(({ path }) => path))
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
-  const sessionOf = (request: Request) => sessions.get(sessionName(request, tokenOf(request)))
+  const sessionOf = (request: Request) => deps.gateway.runs.enter(sessions.get(sessionName(request, tokenOf(request))))
   // The router hands on nothing but the request.
   const holds = new WeakMap<Request, ConnectionFinder>()
   const render = (error: unknown): Response => {
@@ -40,7 +40,7 @@ export function createApp(deps: AppDeps): App {
       const caller = () => callerOf(tokenOf(request), access)
       return serveOperation(
         operation(),
-        { request, session: sessionOf(request), caller, hold: holds.get(request) },
+        { request, session: () => sessionOf(request), caller, hold: holds.get(request) },
         deps,
       )
     }

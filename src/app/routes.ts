@@ -13,6 +13,7 @@ import { toNamespace } from '../endpoints/namespace.ts'
 import { createEventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
+import type { Session } from '../sessions/sessions.ts'
 import { createStrayLog, traceStray } from './stray.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
 
@@ -23,7 +24,14 @@ export interface Routes extends App {
 }
 
 /** Mounts every route that is no router operation. */
-export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext): Routes {
+export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
+  // A request keeps to the generation of its session that it begins in.
+  const begun = new WeakMap<Request, Session>()
+  const sessionOf = (request: Request): Session => {
+    const session = begun.get(request) ?? find(request)
+    begun.set(request, session)
+    return session
+  }
   const { access, sessions, strict } = deps
   const callOf = async (request: Request) => {
     const session = sessionOf(request)
@@ -33,6 +41,7 @@ export function createRoutes(deps: AppDeps, { sessionOf, render }: RouteContext)
   const queue = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
   for (const session of sessions.list()) queue.wake(session)
+  sessions.watch({ renewed: queue.wake, removed: (name) => deps.fixtures.give(name, []) })
   const { guardrails, observers, runs } = deps.gateway
   const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
   const strays = createStrayLog(() => [...endpoints.map(({ path }) => path), ...routes.map(({ path }) => path)])

@@ -63,7 +63,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
         const session = sessionOf(request)
         runs.start(session, chosenScenario(body, runs))
         observers.notify({ type: 'session-changed', session: session.name, change: 'scenario' })
-        return report(session)
+        return report(session.slot.current)
       },
     }),
     {
@@ -77,7 +77,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
         const session = sessionOf(request)
         runs.stop(session)
         observers.notify({ type: 'session-changed', session: session.name, change: 'scenario' })
-        return report(session)
+        return report(session.slot.current)
       },
     },
   ]

@@ -210,5 +210,5 @@ function createSession(
   fixtures.give(name, own)
   if (source) runs.start(session, source)
   observers.notify({ type: 'session-changed', session: name, change: 'created' })
-  return session
+  return runs.enter(session.slot.current)
 }

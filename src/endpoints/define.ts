@@ -24,7 +24,8 @@ export interface EndpointDeps {
 /** One request, in its session. */
 interface Asked {
   request: Request
-  session: Session
+  /** The session as it is when the call begins. */
+  session(): Session
   caller: Call['caller']
   /** Finds its connection. */
   hold: ConnectionFinder | undefined
@@ -33,7 +34,7 @@ interface Asked {
 /** Answers one request to a router operation. */
 export async function serveOperation(
   operation: Operation,
-  { request, session, caller, hold }: Asked,
+  { request, session: sessionOf, caller, hold }: Asked,
   { gateway, namespace, ...limits }: EndpointDeps,
 ): Promise<Response> {
   const bytes = await readBody(request, limits)
@@ -51,10 +52,12 @@ export async function serveOperation(
       throw error instanceof ApiError ? renamed(error, namespace) : error
     }
   }
-  const { url, headers, signal } = request
+  const { url, headers } = request
+  const session = sessionOf()
+  const { signal, end: over } = session.begin(request.signal)
   try {
     const { text } = read
-    return await gateway.handle({ operation, session, caller, text, retained, url, headers, signal, hold, parse })
+    return await gateway.handle({ operation, session, caller, text, retained, url, headers, signal, hold, parse, over })
   } catch (error) {
     // What the gateway finds out later is still in standard words.
     const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)

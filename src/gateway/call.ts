@@ -27,6 +27,8 @@ export interface Call {
   inner?: { parent: string | null }
   /** Parses and validates the body; throws `ApiError`. */
   parse(): unknown
+  /** Told when it is over. */
+  over?(): void
 }
 
 /** On whose behalf a call is made from inside: its session, its caller and headers, and what aborts it. */

@@ -61,6 +61,7 @@ async function save(
   for (const bug of new Set(bugs)) report(bug)
   try {
     await committed
+    recording.call.over?.()
   } catch (error) {
     report(error)
     return bugError()

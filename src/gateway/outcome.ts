@@ -71,18 +71,27 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
     param: null,
     headers: {},
   })
+  // Aborted by its own session, which says why.
+  if (client.aborted && client.reason instanceof ApiError) return refusedBy(client.reason)
   if (client.aborted)
     return { ...own('cancelled', CLIENT_GONE, 'client_gone'), message: 'the client closed the connection' }
   if (error instanceof Refusal) return error.failure
-  if (error instanceof ApiError) {
-    const { status, code, message, param, headers, type } = error
-    return { kind: 'refused', status, code, message, param, headers, type }
-  }
+  if (error instanceof ApiError) return refusedBy(error)
   if (error instanceof TimedOut) return own('timed out', 504, 'timeout')
   if (error instanceof ConnectionFailure) return own('disconnected', 502, 'provider_disconnected')
   if (error instanceof Unreadable) return own('unreadable', 502, 'provider_unreadable')
   return bugOf(error)
 }
+
+const refusedBy = ({ status, code, message, param, headers, type }: ApiError): Failure => ({
+  kind: 'refused',
+  status,
+  code,
+  message,
+  param,
+  headers,
+  type,
+})
 
 // Of a provider's headers these reach the client: its own retries act on them, and the provider knows the call by its id.
 const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-retry)$/

@@ -2,7 +2,7 @@
 
 import { chance } from '../lib/chance.ts'
 import { attempt } from './attempt.ts'
-import { CLIENT_GONE, type Failure } from './outcome.ts'
+import { failureOf } from './outcome.ts'
 import type { Target } from './plan.ts'
 import type { Outcome } from './recording.ts'
 import { fallsBack, retries, retryDelay } from './retry.ts'
@@ -31,17 +31,8 @@ async function tryTarget(callContext: CallContext, target: Target): Promise<Outc
     waited = retryDelay(number, outcome.headers, { now: session.clock.now(), luck })
     try {
       await session.clock.sleep(waited, signal)
-    } catch {
-      return GONE
+    } catch (error) {
+      return failureOf(error, signal)
     }
   }
-}
-
-const GONE: Failure = {
-  kind: 'cancelled',
-  status: CLIENT_GONE,
-  code: 'client_gone',
-  message: 'the client closed the connection',
-  param: null,
-  headers: {},
 }

@@ -1,12 +1,12 @@
 // Answers a call through the faults that its client hears: on the real bytes, and on the real connection.
 import type { Connection } from '../contract/connection.ts'
-import { bugError, envelope } from '../contract/error.ts'
+import { ApiError, bugError, envelope } from '../contract/error.ts'
 import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { isStream, streamOf } from '../faults/wire.ts'
 import { encodeEvent } from '../lib/sse.ts'
 import { withFaults } from './attempt.ts'
-import { type Failure, failureOf } from './outcome.ts'
+import { errorOf, type Failure, failureOf } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import { putNothing, toResponse } from './respond.ts'
 import type { CallContext, CallEnd } from './types.ts'
@@ -26,6 +26,8 @@ export async function respondThroughFaults(
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)
+    // Who called is told why the session ended the call.
+    if (signal.reason instanceof ApiError) throw errorOf(failure)
     await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }

@@ -6,8 +6,10 @@ import type { Route, RouteInput } from '../contract/route.ts'
 import { withFaults } from '../gateway/attempt.ts'
 import { CLIENT_GONE } from '../gateway/outcome.ts'
 import { toResponse } from '../gateway/respond.ts'
+import { unlessAborted } from '../lib/deadline.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
+import { resetError } from '../sessions/data.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** What the faults of the workspace depend on. */
@@ -25,27 +27,39 @@ export function throughFaults({ runs, sessionOf }: WorkspaceDeps): (route: Route
   const readsOf = new WeakMap<ScenarioRun, Reads>()
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
+    const { signal, end } = session.begin(input.request.signal)
+    try {
+      return await unlessAborted(signal, answerOf(route, input, { session, signal }))
+    } catch (error) {
+      if (input.request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
+      throw error instanceof ApiError && error === signal.reason ? resetError() : error
+    } finally {
+      end()
+    }
+  }
+  const answerOf = async (
+    route: Route,
+    input: RouteInput,
+    { session, signal }: Pick<Playing, 'session' | 'signal'>,
+  ) => {
     const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
     if (!run) return route.handle(input)
     const reads = readsOf.get(run) ?? []
     readsOf.set(run, reads)
-    try {
-      return await played(route, input, { session, run, reads })
-    } catch (error) {
-      if (input.request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
-      throw error
-    }
+    return played(route, input, { session, signal, run, reads })
   }
   return (route) => (route.path.startsWith('/v2/') ? { ...route, handle: handleOf(route) } : route)
 }
 
 interface Playing {
   session: Session
+  /** Aborted when the client has gone or the session begins anew. */
+  signal: AbortSignal
   run: ScenarioRun
   reads: Reads
 }
 
-async function played(route: Route, input: RouteInput, { session, run, reads }: Playing): Promise<Response> {
+async function played(route: Route, input: RouteInput, { session, signal, run, reads }: Playing): Promise<Response> {
   const { request } = input
   const { clock } = session
   const { pathname, search } = new URL(request.url)
@@ -73,7 +87,7 @@ async function played(route: Route, input: RouteInput, { session, run, reads }: 
   }
   const applied: string[] = []
   const reply = await withFaults(run.faults(facts), () => answered(route, input, call), {
-    about: { ...about, call, clock, signal: request.signal },
+    about: { ...about, call, clock, signal },
     applied,
   })
   const headers = { 'x-understudy-scenario': run.name, 'x-understudy-faults': applied.join(', ') }

@@ -27,8 +27,6 @@ export interface SessionListener {
 export interface Sessions {
   /** The session of a name, made on first use; 400 for a name that is none, 429 when there are too many. */
   get(name: string): Session
-  /** The session of a name as it is or, when nobody has used it, would be: reading makes none. 400 for a name that is none. */
-  peek(name: string): Session
   /** The session of a name that is there; 404 otherwise. */
   find(name: string): Session
   /** Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. */
@@ -37,7 +35,7 @@ export interface Sessions {
   delete(name: string): void
   list(): Session[]
   watch(listener: SessionListener): void
-  /** Lets idle sessions sleep and drops those that were idle for too long; done every few seconds. */
+  /** Lets idle sessions sleep; done every few seconds. */
   sweep(): void
   close(): void
 }
@@ -59,8 +57,6 @@ export interface SessionsOptions {
   keepTraces?: number | undefined
   /** Most sessions. */
   most?: number | undefined
-  /** After how long without a call a session is dropped, in ms; never when left out. The default one always stays. */
-  ttl?: number | undefined
   /** Milliseconds of real time. */
   realNow?: () => number
 }
@@ -72,15 +68,17 @@ interface Entry {
 
 /** The sessions over a database; throws `DatabaseError` when the file cannot be used. */
 export function createSessions(options: SessionsOptions): Sessions {
-  const { db, keepTraces, noVirtualClock, most = 1_000, ttl, realNow = realClock.now } = options
+  const { db, keepTraces, noVirtualClock, most = 1_000, realNow = realClock.now } = options
   const sessions = new Map<string, Entry>()
   const listeners: SessionListener[] = []
   const empty = once(template)
 
-  const dataOf = (name: string) => (now: () => number): SessionData => {
-    if (name !== DEFAULT_SESSION || db === ':memory:') return memoryData(empty, { keepTraces, now })
-    return fileData(openFile(db), { keepTraces, now })
-  }
+  const dataOf =
+    (name: string) =>
+    (now: () => number): SessionData => {
+      if (name !== DEFAULT_SESSION || db === ':memory:') return memoryData(empty, { keepTraces, now })
+      return fileData(openFile(db), { keepTraces, now })
+    }
   const slotOf = (name: string, { seed = options.seed, clock = options.clock }: SessionSettings = {}): OwnedSlot => {
     checkName(name)
     const renewed = (session: Session) => {
@@ -90,7 +88,6 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
   const create = (name: string, settings?: SessionSettings): Session => {
     const slot = slotOf(name, settings)
-    if (sessions.size >= most) sweep()
     if (sessions.size >= most) throw tooMany(most)
     sessions.set(name, { slot, used: realNow() })
     return slot.current
@@ -112,9 +109,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     for (const [name, one] of sessions) {
       if (name === DEFAULT_SESSION) continue
       if (one.slot.active > 0) one.used = now
-      const idle = now - one.used
-      if (ttl !== undefined && idle >= ttl) remove(name)
-      else if (idle >= AWAKE_MS) one.slot.sleep()
+      if (now - one.used >= AWAKE_MS) one.slot.sleep()
     }
   }
   create(DEFAULT_SESSION)
@@ -126,7 +121,6 @@ export function createSessions(options: SessionsOptions): Sessions {
       found.used = realNow()
       return found.slot.current
     },
-    peek: (name) => (sessions.get(name)?.slot ?? slotOf(name)).current,
     find: (name) => entry(name).slot.current,
     create(name, settings) {
       if (!sessions.has(name)) return create(name, settings)
@@ -160,5 +154,5 @@ const tooMany = (most: number) =>
   new ApiError(
     429,
     'session_limit',
-    `there are ${most} sessions already: delete one (DELETE /_understudy/sessions/<name>), use one of them, or raise --max-sessions`,
+    `there are ${most} sessions already: delete one (DELETE /_understudy/sessions/<name>) or use one of them`,
   )

@@ -105,7 +105,10 @@ export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, 
       return next({ data, clock: clockOf(generation.clock.kind) }, resetError())
     },
     async replace(snapshot) {
-      return next({ data: await generation.data.replaced(snapshot) }, resetError('the data of the session was replaced'))
+      return next(
+        { data: await generation.data.replaced(snapshot) },
+        resetError('the data of the session was replaced'),
+      )
     },
     sleep: () => generation.data.sleep(),
     forget: (reason) => current.end(reason),
