@@ -1,6 +1,6 @@
 // All sessions of a process. They share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
-import { openFile, template } from '../db/open.ts'
+import { openClone, openFile, template } from '../db/open.ts'
 import { type Clock, everySoOften, realClock } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
 import { fileData, memoryData, resetError, type SessionData } from './data.ts'
@@ -76,8 +76,9 @@ export function createSessions(options: SessionsOptions): Sessions {
   const dataOf =
     (name: string) =>
     (now: () => number): SessionData => {
-      if (name !== DEFAULT_SESSION || db === ':memory:') return memoryData(empty, { keepTraces, now })
-      return fileData(openFile(db), { keepTraces, now })
+      if (name !== DEFAULT_SESSION) return memoryData(empty, { keepTraces, now })
+      const opened = db === ':memory:' ? { database: openClone(empty()), release: () => {} } : openFile(db)
+      return fileData(opened, { keepTraces, now })
     }
   const slotOf = (name: string, { seed = options.seed, clock = options.clock }: SessionSettings = {}): OwnedSlot => {
     checkName(name)
