@@ -10,7 +10,10 @@ import { PATH } from './support/responses.ts'
 
 const folder = folderWith({
   'fixtures/chat.completions/run.yaml': [
-    { match: { user: 'run it' }, reply: { tool_calls: [{ name: 'run', input: 'print("a b c")\n' }] } },
+    {
+      match: { user: 'run it', tool_result: false },
+      reply: { tool_calls: [{ name: 'run', input: 'print("a b c")\n' }] },
+    },
     {
       match: { user: 'old', tools: ['look'] },
       reply: { tool_calls: [{ name: 'look', arguments: { city: 'Utrecht' } }] },
