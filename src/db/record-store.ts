@@ -7,10 +7,11 @@ import { records } from './schema.ts'
 
 const fieldsOf = (row: { body: string }): Fields => JSON.parse(row.body)
 
-/** Records of a database; `last` is the number that was given last, when that is not known from what is stored. */
-export function recordStore(connection: Database, last = 0): Records {
-  const database = drizzle(connection)
-  const place = sql.placeholder
+type Query = ReturnType<typeof drizzle>
+const place = sql.placeholder
+
+/** The reading statements of a database. */
+function readsOf(database: Query) {
   const inKind = and(eq(records.kind, place('kind')), eq(records.workspace, place('workspace')))
   const inParent = and(inKind, eq(records.parent, place('parent')))
   const byId = database
@@ -42,6 +43,11 @@ export function recordStore(connection: Database, last = 0): Records {
     .orderBy(asc(records.seq))
     .limit(place('limit'))
     .prepare()
+  return { byId, byKey, seqById, older, newer }
+}
+
+/** The writing statements of a database. */
+function writesOf(database: Query) {
   const insert = database
     .insert(records)
     .values({
@@ -59,6 +65,14 @@ export function recordStore(connection: Database, last = 0): Records {
     .set({ key: sql`${place('key')}`, body: sql`${place('body')}` })
     .where(eq(records.id, place('id')))
     .prepare()
+  return { insert, update }
+}
+
+/** Records of a database; `last` is the number that was given last, when that is not known from what is stored. */
+export function recordStore(connection: Database, last = 0): Records {
+  const database = drizzle(connection)
+  const { byId, byKey, seqById, older, newer } = readsOf(database)
+  const { insert, update } = writesOf(database)
   // Numbers of removed records are not given again, so the counter is kept apart from the rows.
   const sequence = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
   let numbers = Math.max(last, Number(sequence.get() ?? 0))

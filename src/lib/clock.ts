@@ -94,6 +94,43 @@ interface VirtualWait {
   fail(reason: unknown): void
 }
 
+/** The waits of a virtual clock, the next due first; those that are due at once keep their order. */
+function createWaits() {
+  let waits: VirtualWait[] = []
+  return {
+    size: () => waits.length,
+    /** Takes out the first wait, unless it is due after `horizon`. */
+    next: (horizon: number) => ((waits[0]?.due ?? NEVER) > horizon ? undefined : waits.shift()),
+    /** Resolves when its wait is woken; rejects with the signal's reason when that is aborted first. */
+    until(due: number, signal?: AbortSignal): Promise<void> {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      if (signal?.aborted) reject(signal.reason)
+      else {
+        const stop = () => {
+          waits = waits.filter((other) => other !== wait)
+          reject(signal?.reason)
+        }
+        const settled = (settle: () => void) => {
+          signal?.removeEventListener('abort', stop)
+          settle()
+        }
+        const wait: VirtualWait = { due, wake: () => settled(resolve), fail: (reason) => settled(() => reject(reason)) }
+        const later = waits.findIndex((other) => other.due > due)
+        waits.splice(later < 0 ? waits.length : later, 0, wait)
+        signal?.addEventListener('abort', stop, { once: true })
+      }
+      return promise
+    },
+    /** Makes all of them due so many ms later. */
+    shift(ms: number) {
+      for (const wait of waits) wait.due += ms
+    },
+    end(reason: unknown) {
+      for (const wait of waits.splice(0)) wait.fail(reason)
+    },
+  }
+}
+
 /** A clock that stands still until nothing else can run, then jumps to the next due wait; equal due times keep their order. */
 export function virtualClock(start = VIRTUAL_START): VirtualClock {
   let now = start
@@ -103,7 +140,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   let working = 0
   // Waits that are due later are left alone: the instant up to which a frozen clock may go.
   let horizon = NEVER
-  let waits: VirtualWait[] = []
+  const waits = createWaits()
   let over: { reason: unknown } | undefined
 
   const turn = () => {
@@ -113,43 +150,23 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     else jump()
   }
   const jump = () => {
-    const [next] = waits
-    if (!next || next.due > horizon) return
-    waits.shift()
+    const next = waits.next(horizon)
+    if (!next) return
     jumped += Math.max(0, next.due - now)
     now = Math.max(now, next.due)
     next.wake()
-    if (waits.length > 0) watch()
+    if (waits.size() > 0) watch()
   }
   const watch = () => {
     if (turnsLeft <= 0) setImmediate(turn)
     turnsLeft = IDLE_TURNS
   }
-  const sleep = (ms: number, signal?: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      if (over) return reject(over.reason)
-      if (signal?.aborted) return reject(signal.reason)
-      const stop = () => {
-        waits = waits.filter((other) => other !== wait)
-        reject(signal?.reason)
-      }
-      const done = () => signal?.removeEventListener('abort', stop)
-      const wait: VirtualWait = {
-        due: now + Math.max(0, ms),
-        wake() {
-          done()
-          resolve()
-        },
-        fail(reason) {
-          done()
-          reject(reason)
-        },
-      }
-      const later = waits.findIndex((other) => other.due > wait.due)
-      waits.splice(later < 0 ? waits.length : later, 0, wait)
-      signal?.addEventListener('abort', stop, { once: true })
-      watch()
-    })
+  const sleep = (ms: number, signal?: AbortSignal) => {
+    if (over) return Promise.reject(over.reason)
+    const slept = waits.until(now + Math.max(0, ms), signal)
+    watch()
+    return slept
+  }
   return {
     kind: 'virtual',
     now: () => Math.min(LAST_INSTANT, Math.floor(now)),
@@ -159,14 +176,14 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       try {
         return await work
       } finally {
-        if (--working === 0 && waits.length > 0) watch()
+        if (--working === 0 && waits.size() > 0) watch()
       }
     },
     get frozen() {
       return horizon < NEVER
     },
     get waiting() {
-      return waits.length
+      return waits.size()
     },
     get jumped() {
       return jumped
@@ -183,13 +200,13 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       return sleep(ms)
     },
     set(to) {
-      waits = waits.map((wait) => Object.assign(wait, { due: wait.due + to - now }))
+      waits.shift(to - now)
       if (horizon < NEVER) horizon += to - now
       now = to
     },
     end(reason) {
       over = { reason }
-      for (const wait of waits.splice(0)) wait.fail(reason)
+      waits.end(reason)
     },
   }
 }

@@ -86,7 +86,11 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   const run = async (session: Session, subject: string, waiting: WaitingEvent[]) => {
     for (let [event] = waiting; event; [event] = waiting) {
       await session.clock.sleep(0, session.ended)
-      const body = await tried(session, event)
+      const { body, cause } = await tryEvent(session, event, handlers)
+      if (body.status === 'failed') {
+        counts.failed++
+        report(new Error(`the event ${body._id} (${body.type}) has failed: ${body.error}`, { cause }))
+      }
       if (body.status === 'dispatched') {
         Object.assign(event, { body })
         await session.clock.sleep(waitAfter(event), session.ended)
@@ -97,28 +101,6 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   const forget = (session: Session, events: readonly WaitingEvent[]) => {
     counts.waiting -= events.length
     for (const { body } of events) queues.get(session)?.known.delete(String(body._id))
-  }
-  /** Tries to apply an event, and notes what came of it: the event as it is then. */
-  const tried = async (session: Session, { workspace, body }: WaitingEvent): Promise<Fields> => {
-    const workNow = () => workOf(session, { workspace, user: String(body.created_by_id) })
-    try {
-      const apply = await handlers[String(body.type)]?.(body.data as Fields, session, workNow)
-      return await session.transact(() => {
-        const work = workNow()
-        return note(work, { ...body, status: 'applied', applied_at: work.now }, apply)
-      })
-    } catch (error) {
-      if (session.ended.aborted) throw error
-      const attempts = Number(body.attempts ?? 0) + 1
-      const status = attempts < MOST_ATTEMPTS ? 'dispatched' : 'failed'
-      const why = error instanceof Error ? error.message : String(error)
-      const failed = await session.transact(() => note(workNow(), { ...body, status, attempts, error: why }))
-      if (status === 'failed') {
-        counts.failed++
-        report(error)
-      }
-      return failed
-    }
   }
   const add = (session: Session, { known, bySubject }: SessionQueue, event: WaitingEvent) => {
     const id = String(event.body._id)
@@ -143,6 +125,30 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
       for (const event of session.records.keyed(events.kind)) add(session, queue, event)
     },
     counts: () => ({ ...counts }),
+  }
+}
+
+/** Tries to apply an event, and notes what came of it: the event as it is then, and why it failed if it did. */
+async function tryEvent(
+  session: Session,
+  { workspace, body }: WaitingEvent,
+  handlers: Record<string, EventHandler>,
+): Promise<{ body: Fields; cause?: unknown }> {
+  const workNow = () => workOf(session, { workspace, user: String(body.created_by_id) })
+  try {
+    const apply = await handlers[String(body.type)]?.(body.data as Fields, session, workNow)
+    const change = () => {
+      const work = workNow()
+      return note(work, { ...body, status: 'applied', applied_at: work.now }, apply)
+    }
+    return { body: await session.transact(change) }
+  } catch (error) {
+    if (session.ended.aborted) throw error
+    const attempts = Number(body.attempts ?? 0) + 1
+    const status = attempts < MOST_ATTEMPTS ? 'dispatched' : 'failed'
+    const why = error instanceof Error ? error.message : String(error)
+    const change = () => note(workNow(), { ...body, status, attempts, error: why })
+    return { body: await session.transact(change), cause: error }
   }
 }
 

@@ -33,8 +33,10 @@ const Progress = z.object({
 const shared = { tag: 'Emulator', errors: [400, 415], anySize: true }
 
 /** Snapshot and seed. */
-export function stateRoutes({ callOf, sessionOf, wake, observers }: ResourceDeps): Route[] {
-  const save = asRoute({
+export const stateRoutes = (deps: ResourceDeps): Route[] => [saveRoute(deps), loadRoute(deps), ...seedRoutes(deps)]
+
+const saveRoute = ({ callOf }: ResourceDeps): Route =>
+  asRoute({
     ...shared,
     method: 'get',
     path: '/_understudy/snapshot',
@@ -48,7 +50,9 @@ export function stateRoutes({ callOf, sessionOf, wake, observers }: ResourceDeps
       return new Response(text, { headers: { 'content-type': 'application/json' } })
     },
   })
-  const load = asRoute({
+
+const loadRoute = ({ sessionOf, wake, observers }: ResourceDeps): Route =>
+  asRoute({
     ...shared,
     method: 'post',
     path: '/_understudy/snapshot',
@@ -68,6 +72,8 @@ export function stateRoutes({ callOf, sessionOf, wake, observers }: ResourceDeps
       return { sessions: [session.name] }
     },
   })
+
+function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
   const underWay = new WeakMap<Session, SeedProgress>()
   const progress = asRoute({
     method: 'get',
@@ -107,5 +113,5 @@ export function stateRoutes({ callOf, sessionOf, wake, observers }: ResourceDeps
       return { sessions: [session.name] }
     },
   })
-  return [save, load, progress, seed]
+  return [progress, seed]
 }

@@ -86,20 +86,7 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
     of(session).named.set(name, { source, run })
     return run
   }
-  const find = (name: string): ScenarioSource => {
-    for (const source of given) source.refresh()
-    const source = given.find((one) => one.scenario.name === name)
-    if (source) return source
-    const shipped = files().loadShipped(name)
-    if (shipped) return files().fixedSource(shipped)
-    const names = [...new Set([...given.map((one) => one.scenario.name), ...files().shippedScenarios()])]
-    throw new ApiError(
-      400,
-      'unknown_scenario',
-      `there is no scenario ${JSON.stringify(name)}; known: ${names.join(', ') || 'none'}`,
-      { param: 'scenario' },
-    )
-  }
+  const find = (name: string) => sourceNamed(name, given)
   /** What single calls have named goes on. */
   const change = ({ slot }: Session, source: ScenarioSource | null): Session => {
     const { named: byName } = of(slot.current)
@@ -128,6 +115,22 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
     },
     find,
   }
+}
+
+/** A scenario by name: one of those given, or a shipped one; a 400 that lists all names otherwise. */
+function sourceNamed(name: string, given: readonly ScenarioSource[]): ScenarioSource {
+  for (const source of given) source.refresh()
+  const source = given.find((one) => one.scenario.name === name)
+  if (source) return source
+  const shipped = files().loadShipped(name)
+  if (shipped) return files().fixedSource(shipped)
+  const names = [...new Set([...given.map((one) => one.scenario.name), ...files().shippedScenarios()])]
+  throw new ApiError(
+    400,
+    'unknown_scenario',
+    `there is no scenario ${JSON.stringify(name)}; known: ${names.join(', ') || 'none'}`,
+    { param: 'scenario' },
+  )
 }
 
 function refuseEqualNames(given: readonly ScenarioSource[]): void {
