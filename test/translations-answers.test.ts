@@ -209,9 +209,14 @@ describe('the trace', () => {
 test.each<[{ name: string }, string, unknown]>([
   [audioTranslations, '"1\\n00:00"', '1\n00:00'],
   [audioTranslations, '{"text":"Hi."}', { text: 'Hi.' }],
-  [audioTranslations, '5', 'it is no object'],
+  [audioTranslations, '5', "it has no 'text'"],
+  [audioTranslations, 'null', "it has no 'text'"],
+  [audioTranslations, '[]', "it has no 'text'"],
+  [audioTranslations, '{"text":null}', "it has no 'text'"],
+  [audioTranslations, '{"text":5,"segments":[null]}', "it has no 'text'"],
+  [audioTranslations, '{"text":"Hi.","segments":null,"words":[5]}', { text: 'Hi.', segments: null, words: [5] }],
   [audioTranslations, '"cut of', 'is not valid JSON'],
-  [chatCompletions, '"Hi."', 'it is no object'],
+  [chatCompletions, '"Hi."', 'it is not an object'],
 ])('%# what a provider sends is read', async (operation, text, expected) => {
   const body = { kind: 'bytes' as const, bytes: Buffer.from(text), contentType: 'application/json' }
   const reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }

@@ -4,8 +4,11 @@ import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 
-/** A shorter pause is work or jitter of a client that does not wait, whose answers stay the same to the byte. */
-export const SHORTEST_PAUSE_MS = 250
+/**
+ * A shorter pause is work or jitter of a client that does not wait, whose answers stay the same to the byte. Below the shortest
+ * back-off of the usual SDKs (375 ms), and as far above the pauses of a busy machine as that allows.
+ */
+export const SHORTEST_PAUSE_MS = 350
 /** Session names that are remembered; anybody can make up more. */
 const MOST_SEEN = 2_000
 /** Calls that are looked at for one that is still under way. */
