@@ -6,7 +6,7 @@ import { callerOf } from './access.ts'
 import type { App } from './app/types.ts'
 import { createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
-import type { FixtureSet } from './backends/fixture/load.ts'
+import { fixedFixtures } from './backends/fixture/files.ts'
 import { shippedFixtures } from './backends/fixture/shipped.ts'
 import type { Spending } from './backends/forward/spending.ts'
 import { describeForwarding, virtualClockProblem } from './config/providers.ts'
@@ -62,13 +62,12 @@ const network = {
 const seedFiles = lazy<typeof import('./resources/seed-file.ts')>(() => require('./resources/seed-file.ts'))
 const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
 const loader = lazy<typeof import('./backends/fixture/load.ts')>(() => require('./backends/fixture/load.ts'))
+const watcher = lazy<typeof import('./backends/fixture/watch.ts')>(() => require('./backends/fixture/watch.ts'))
 const fixtureReader = lazy<typeof import('./backends/fixture/read-fixture.ts')>(() =>
   require('./backends/fixture/read-fixture.ts'),
 )
 const scenarioFiles = lazy<typeof import('./scenarios/load.ts')>(() => require('./scenarios/load.ts'))
 const operationNames = () => allOperations().map(({ name }) => name)
-const fixturesOf = (paths: readonly string[]): FixtureSet =>
-  paths.length === 0 ? { fixtures: [], warnings: [] } : loader().readFixtures(paths, allOperations())
 
 /** What takes the place of something that the configuration names. */
 export interface Replacements {
@@ -84,9 +83,11 @@ export function createUnderstudy(
   report: (error: unknown) => void,
   instead: Replacements = {},
 ): Understudy {
-  const { fixtures, warnings } = fixturesOf(config.fixtures)
+  const paths = config.fixtures
+  const files =
+    paths.length > 0 ? watcher().watchFixtures(paths, { operations: allOperations(), report }) : fixedFixtures([])
   const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
-  const fixtureAnswers = fixtureBackend([...fixtures, ...shipped], config.on_miss, { tools: config.tools })
+  const fixtureAnswers = fixtureBackend({ files, shipped }, config.on_miss, { tools: config.tools })
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const spending = mode === 'forward' ? spendingOf(config) : undefined
@@ -129,9 +130,10 @@ export function createUnderstudy(
       parse: (values) => fixtureReader().givenFixtures(values, allOperations()),
       give: fixtureAnswers.give,
       given: fixtureAnswers.given,
-      shared: fixtures.map(({ name }) => name),
+      inForce: fixtureAnswers.inForce,
+      files,
     },
-    about: { version: VERSION, mode, db, fixtures: fixtureAnswers.count, spending },
+    about: { version: VERSION, mode, db, fixtures: () => fixtureAnswers.count, spending },
     report,
   })
   return {
@@ -140,7 +142,7 @@ export function createUnderstudy(
     runs,
     observers,
     fixtures: fixtureAnswers.count,
-    warnings: [...warnings, ...idle],
+    warnings: [...files.warnings, ...idle],
     mode,
     about: describeForwarding(forwarding, config),
     scenario: given[0]?.scenario,

@@ -28,6 +28,7 @@ const EXAMPLES: Record<string, Json> = {
     name: 'a',
     fixtures: [{ name: 'f', match: { operation: 'chat.completions' }, reply: { content: 'x' } }],
   },
+  'put /_understudy/fixtures': { name: 'f', match: { operation: 'chat.completions' }, reply: { content: 'x' } },
   'post /_understudy/sessions/{name}/clock': { advance: '1s' },
   'put /_understudy/scenario': { name: 'mine', rules: [{ name: 'r', fault: { type: 'hang' } }] },
   'post /_understudy/snapshot': {

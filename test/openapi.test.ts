@@ -71,6 +71,9 @@ test('every route that the server has is in it, and nothing else', () => {
     [
       ...operations.map(({ path }) => `post ${path}`),
       ...ofResources,
+      'get /_understudy/fixtures',
+      'put /_understudy/fixtures',
+      'delete /_understudy/fixtures',
       'get /_understudy/health',
       'get /_understudy/live',
       'get /_understudy/scenario',

@@ -25,6 +25,12 @@ const Health = z.object({
     events_failed: z.int().describe('Given up since the start, after five tries; see /_understudy/events.'),
     stray_calls: z.int().describe('Calls of paths that there are not, since the start.'),
   }),
+  fixtures: z.object({
+    problem: z
+      .string()
+      .nullable()
+      .describe('Why the files of fixtures, as they stand now, are not what answers: they were read before.'),
+  }),
   caches: z
     .record(
       z.string(),
@@ -49,7 +55,7 @@ const Health = z.object({
     .describe('Null when nothing is forwarded.'),
 })
 
-export function healthRoute({ sessions, about, strays, events }: ControlDeps): Route {
+export function healthRoute({ sessions, about, strays, events, fixtures }: ControlDeps): Route {
   const started = realClock.now()
   return {
     method: 'get',
@@ -60,6 +66,8 @@ export function healthRoute({ sessions, about, strays, events }: ControlDeps): R
     public: true,
     response: Health,
     handle: (): z.infer<typeof Health> => {
+      const { files } = fixtures
+      files.look()
       const all = sessions.list()
       const total = (of: (session: Session) => number) => all.reduce((sum, session) => sum + of(session), 0)
       return {
@@ -72,11 +80,12 @@ export function healthRoute({ sessions, about, strays, events }: ControlDeps): R
           sessions: all.length,
           traces: total(({ traces }) => traces.count()),
           traces_dropped: total(({ traces }) => traces.dropped()),
-          fixtures: about.fixtures,
+          fixtures: about.fixtures(),
           events_waiting: events().waiting,
           events_failed: events().failed,
           stray_calls: strays.count(),
         },
+        fixtures: { problem: files.problem ?? null },
         caches: {
           texts: textCacheSizes.splits(),
           token_counts: textCacheSizes.counts(),

@@ -1,6 +1,7 @@
 // The registry of the routes beside the router operations, most of them under /_understudy: one line a route.
 import type { Route } from '../contract/route.ts'
 import { fileRoute } from './files.ts'
+import { fixtureRoutes } from './fixtures.ts'
 import { healthRoute } from './health.ts'
 import { liveRoute } from './live.ts'
 import { scenarioRoutes } from './scenario.ts'
@@ -13,6 +14,7 @@ export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   healthRoute(deps),
   ...traceRoutes(deps),
   ...scenarioRoutes(deps),
+  ...fixtureRoutes(deps),
   ...sessionRoutes(deps),
   ...verifyRoutes(deps),
   liveRoute(deps),

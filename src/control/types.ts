@@ -1,4 +1,5 @@
 // What the routes of the control API share.
+import type { FixtureFiles } from '../backends/fixture/files.ts'
 import type { Fixture } from '../backends/fixture/fixture.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Observers } from '../contract/observation.ts'
@@ -11,7 +12,8 @@ export interface ServerInfo {
   version: string
   mode: string
   db: string
-  fixtures: number
+  /** How many there are, less those of sessions. */
+  fixtures(): number
   /** What calls to real providers have used; absent when nothing is forwarded. */
   spending: Spending | undefined
 }
@@ -54,6 +56,8 @@ export interface SessionFixtures {
   /** Gives a session fixtures that are tried before all others. */
   give(session: string, fixtures: readonly Fixture[]): void
   given(session: string): readonly Fixture[]
-  /** Names of those that the program was started with, which every session shares. */
-  readonly shared: readonly string[]
+  /** Those that answer the calls of a session, in the order in which they are tried. */
+  inForce(session: string): readonly Fixture[]
+  /** Those that the program was started with, which every session shares. */
+  readonly files: FixtureFiles
 }

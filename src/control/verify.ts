@@ -39,7 +39,7 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observ
       begun: session.calls,
       dropped: session.traces.dropped(run?.calls ?? 0),
       strays: strays.of(session.name),
-      fixtures: [...fixtures.given(session.name).map(({ name }) => name), ...fixtures.shared],
+      fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
       expect: more,
       end: ended,
       strict,

@@ -4,6 +4,7 @@ import { basename, dirname, extname } from 'node:path'
 import { FileError, parseSource } from '../contract/source.ts'
 import { formatPath, problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
+import { fileVersion } from '../lib/file-version.ts'
 import { globRegex } from '../lib/match.ts'
 import type { Scenario } from './engine.ts'
 import { pointOf } from './rule-match.ts'
@@ -80,7 +81,7 @@ export function openScenario(nameOrFile: string, tell: (problem: FileError) => v
 
 function fileSource(path: string, tell: (problem: FileError) => void): ScenarioSource {
   const read = () => parseScenario(path, readFileSync(path, 'utf8'))
-  let version = versionOf(path)
+  let version = fileVersion(path)
   let scenario = read()
   let problem: string | undefined
   return {
@@ -91,7 +92,7 @@ function fileSource(path: string, tell: (problem: FileError) => void): ScenarioS
       return problem
     },
     refresh() {
-      const found = versionOf(path)
+      const found = fileVersion(path)
       if (found === version) return
       version = found
       try {
@@ -103,12 +104,6 @@ function fileSource(path: string, tell: (problem: FileError) => void): ScenarioS
       }
     },
   }
-}
-
-/** A text that is another when the file has been written again. */
-function versionOf(path: string): string {
-  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs}` : 'gone'
 }
 
 /**

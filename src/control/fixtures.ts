@@ -1,0 +1,78 @@
+// /_understudy/fixtures: which fixtures answer the calls of the session, and those of its own.
+import { z } from 'zod'
+import { isShipped } from '../backends/fixture/backend.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { ControlDeps } from './types.ts'
+
+const Entry = z.object({
+  name: z.string(),
+  operation: z.string(),
+  from: z.enum(['session', 'files', 'shipped']).describe('Whose it is: the session alone has those of its own.'),
+  place: z.string().describe('Where it is written: file, line and column, or its position in the request.'),
+  match: z.record(z.string(), z.unknown()).describe('What a call must be like.'),
+  replies: z.int().min(1).describe('How many successive replies it has.'),
+})
+const Listing = z.object({
+  object: z.literal('list'),
+  session: z.string(),
+  problem: z
+    .string()
+    .nullable()
+    .describe('Why the files of fixtures, as they stand now, are not what answers: they were read before.'),
+  data: z.array(Entry).describe('In the order in which they are tried.'),
+})
+
+const One = z.looseObject({}).describe('A fixture as a file holds it, with `match.operation`.')
+const Body = z.union([z.array(z.unknown()), One], { error: 'must be a fixture or a list of fixtures' })
+
+export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): Route[] {
+  const shared = { path: '/_understudy/fixtures', tag: 'Emulator', response: Listing }
+  const listing = ({ name: session }: Session): z.infer<typeof Listing> => {
+    const { files } = fixtures
+    files.look()
+    const own = fixtures.given(session).length
+    const data = fixtures.inForce(session).map((fixture, index): z.infer<typeof Entry> => {
+      const { name, operation, place, match, replies } = fixture
+      const from = index < own ? 'session' : isShipped(fixture) ? 'shipped' : 'files'
+      return { name, operation, from, place, match, replies: replies.length }
+    })
+    return { object: 'list', session, problem: files.problem ?? null, data }
+  }
+  const give = (session: Session, own: Parameters<typeof fixtures.give>[1]) => {
+    fixtures.give(session.name, own)
+    observers.notify({ type: 'session-changed', session: session.name, change: 'fixtures' })
+    return listing(session)
+  }
+  return [
+    {
+      ...shared,
+      method: 'get',
+      summary: 'List the fixtures',
+      description:
+        'The fixtures that answer the calls of the session, in the order in which they are tried: its own, those of files, and those that ship with the program. Files that have changed are read again first.',
+      handle: ({ request }) => listing(sessionOf(request)),
+    },
+    asRoute({
+      ...shared,
+      method: 'put',
+      summary: 'Give the session fixtures',
+      description:
+        'Gives the session fixtures of its own, one or a list as a file holds them, with `match.operation`. They take the place of those it was given before and are tried before all others; a reset keeps them.',
+      body: Body,
+      errors: [400],
+      handle({ request, body }) {
+        // What is wrong is found before anything changes.
+        const own = fixtures.parse(Array.isArray(body) ? body : [body])
+        return give(sessionOf(request), own)
+      },
+    }),
+    {
+      ...shared,
+      method: 'delete',
+      summary: 'Take the fixtures of the session away',
+      description: 'The session has no fixtures of its own any more: those that all sessions share answer its calls.',
+      handle: ({ request }) => give(sessionOf(request), []),
+    },
+  ]
+}
