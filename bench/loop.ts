@@ -1,9 +1,9 @@
-// npm run bench loop [ROUNDS] [EXECUTABLE]: how long other calls wait while the server is at heavy work. A second program
+// npm run bench loop [ROUNDS] [EXECUTABLE] [NAME]: how long other calls wait while the server is at heavy work. A second program
 // sends the heavy call; this one sends small ones, each as soon as the last is answered, and keeps the longest wait.
 import { join } from 'node:path'
 import { call, headers, inFolder, median, start, understudy } from './support.ts'
 
-const [rounds = '3', executable = understudy] = process.argv.slice(2)
+const [rounds = '3', executable = understudy, only = ''] = process.argv.slice(2)
 /** Small calls that are answered before the heavy one begins, so that nothing is loaded or compiled for the first time. */
 const WARM_UP = 200
 const MEGABYTES = 10
@@ -139,6 +139,7 @@ async function longest(
 await inFolder(async (folder) => {
   const rows: object[] = []
   for (const [index, one] of heavy.entries()) {
+    if (!one.name.includes(only)) continue
     const file = join(folder, `${index}.json`)
     await Bun.write(file, JSON.stringify(one.body))
     const server = await start([executable, 'serve', '--json', '--port', '0', '--db', 'understudy.db'])

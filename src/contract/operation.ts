@@ -54,6 +54,8 @@ export interface AnswerContext {
 /** An answer in both of its forms; each is made only when asked for. */
 export interface RenderedAnswer {
   body(): unknown
+  /** The body as JSON, when that is made already. */
+  text?: string
   events(): StreamEvent[]
   /**
    * Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images` of a

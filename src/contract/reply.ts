@@ -20,7 +20,7 @@ export interface Reply {
 export interface ValueBody {
   kind: 'value'
   value: unknown
-  /** The value as it came, so that nothing changes on its way through. */
+  /** The value as JSON, as it came, so that nothing changes on its way through, or as it was made already. */
   text?: string
 }
 /** A stream of this API, known to be complete when it ends. */

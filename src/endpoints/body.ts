@@ -79,10 +79,14 @@ export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
 
 /** Levels of arrays and objects in a body: far more than anybody needs, far fewer than exhaust the stack. */
 const DEEPEST = 500
-const deeperThan = (levels: number, value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner)))
+function deeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((inner) => deeperThan(levels - 1, inner))
+  // A body may have many objects: a list of the values of each would take most of the time.
+  for (const key in value) if (deeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true
+  return false
+}
 
 /** A form, its fields as text or as `File`; 415 when its content type is another. */
 export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {

@@ -5,6 +5,8 @@ import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
 import type { Call } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
+import { isLarge } from '../lib/slices.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { readBody, readForm, readJson } from './body.ts'
 import { typedFields } from './form.ts'
@@ -38,6 +40,7 @@ export async function serveOperation(
   { gateway, namespace, ...limits }: EndpointDeps,
 ): Promise<Response> {
   const bytes = await readBody(request, limits)
+  if (isLarge(bytes)) await nextTurn()
   const type = request.headers.get('content-type')
   const isForm = operation.body === 'multipart'
   const read = isForm ? await readForm(bytes, type, operation) : readJson(bytes, type)

@@ -1,8 +1,9 @@
 // POST /v2/router/embeddings (the specification, "Create embeddings").
+import { embedApart, isLongWork, type VectorItem } from '../answers/embed-apart.ts'
 import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/embeddings.ts'
 import { ApiError } from '../contract/error.ts'
 import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
-import { embed, shorten } from '../lib/embedding.ts'
+import { answerVector, encodeVector, shorten } from '../lib/embedding.ts'
 import { asList, asObject, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
 import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
@@ -57,29 +58,46 @@ function compose(
   request: EmbeddingsRequest,
   script: EmbeddingScript,
   { model }: AnswerContext & { model: string },
-): RenderedAnswer {
+): RenderedAnswer | Promise<RenderedAnswer> {
   const length = lengthOf(model, request.dimensions ?? undefined)
   const texts = readTexts(request)
   const prompt = script.usage?.prompt_tokens ?? tokensOf(texts)
   const usage = { prompt_tokens: prompt, total_tokens: prompt }
   const vectors = vectorsOf(script, request.dimensions ?? undefined)
-  const own = (text: string) => rounded(embed(script.like ?? text, length))
-  const encode = request.encoding_format === 'base64' ? base64 : (vector: number[]) => vector
-  return {
-    usage,
-    tokens: 0,
-    events: () => [],
-    body: (): EmbeddingList => ({
-      object: 'list',
-      data: texts.map(({ text }, index) => ({
-        object: 'embedding',
-        embedding: encode(vectors[Math.min(index, vectors.length - 1)] ?? own(text)),
-        index,
-      })),
-      model,
-      usage,
-    }),
+  if (vectors.length === 0 && script.like !== undefined) vectors.push(answerVector(script.like, length))
+  const encoding = request.encoding_format ?? 'float'
+  const own = texts.map(({ text }) => text)
+  const rest = { model, usage }
+  if (vectors.length === 0 && isLongWork(own)) {
+    return embedApart(own, { dimensions: length, encoding }).then((items) => ({
+      ...answer(rest, () => items.map(({ embedding }) => embedding)),
+      text: textOf(rest, items),
+    }))
   }
+  return answer(rest, () =>
+    own.map((text, index) =>
+      encodeVector(vectors[Math.min(index, vectors.length - 1)] ?? answerVector(text, length), encoding),
+    ),
+  )
+}
+
+type Rest = Pick<EmbeddingList, 'model' | 'usage'>
+
+const answer = (rest: Rest, embeddings: () => (number[] | string)[]): RenderedAnswer => ({
+  usage: rest.usage,
+  tokens: 0,
+  events: () => [],
+  body: (): EmbeddingList => ({
+    object: 'list',
+    data: embeddings().map((embedding, index) => ({ object: 'embedding', embedding, index })),
+    ...rest,
+  }),
+})
+
+/** The JSON of an answer of vectors that are JSON already: to write millions of numbers takes longest of all. */
+function textOf(rest: Rest, items: readonly VectorItem[]): string {
+  const data = items.map(({ json }, index) => `{"object":"embedding","embedding":${json},"index":${index}}`)
+  return `{"object":"list","data":[${data.join(',')}],${JSON.stringify(rest).slice(1)}`
 }
 
 const DEFAULT_LENGTH = 1536
@@ -102,11 +120,6 @@ function vectorsOf({ embedding, embeddings }: EmbeddingScript, wanted: number | 
     wanted === undefined || wanted >= vector.length ? vector : Array.from(shorten(vector, wanted)),
   )
 }
-
-/** Eight digits after the point: all that a 32-bit float of this size knows, in half the JSON. */
-const rounded = (vector: Float32Array): number[] => Array.from(vector, (value) => Math.round(value * 1e8) / 1e8)
-
-const base64 = (vector: number[]): string => Buffer.from(Float32Array.from(vector).buffer).toString('base64')
 
 /** The script of an answer: the very vectors. */
 function embeddingsScriptOf(answer: unknown): EmbeddingScript | undefined {

@@ -2,7 +2,9 @@
 import type { ActiveFault } from '../contract/fault.ts'
 import type { AnswerContext } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { chance } from '../lib/chance.ts'
+import { isLarge } from '../lib/slices.ts'
 import { DEFAULT_SESSION } from '../sessions/sessions.ts'
 import { findStored, keyOf } from './cache.ts'
 import { type Call, innerCall } from './call.ts'
@@ -77,7 +79,10 @@ interface ReadyCall {
 /** Parses and renders a call and plans where it may go. */
 async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): Promise<ReadyCall> {
   const { operation, session, signal } = call
+  const large = isLarge(call.text)
+  if (large) await nextTurn()
   const parsed = call.parse() as object
+  if (large) await nextTurn()
   const settings = settingsOf(operation, parsed)
   recording.request = parsed
   recording.settings = settings
@@ -90,10 +95,12 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   recording.plan(targets)
   const rendered = (await renderVariables(operation, parsed)) as object
   const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
+  if (large) await nextTurn()
   const resolved = (operation.resolve ? await operation.resolve(balanced, answerContext) : balanced) as object
   const request = await retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
   if (settings.identity) await gateway.people.meet(settings.identity, call)
   if (rendered !== parsed || request !== resolved) recording.rendered = request
+  if (large) await nextTurn()
   const prompt = operation.prompt(request)
   const callContext: CallContext = {
     operation,
@@ -116,6 +123,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
       inner: call.inner !== undefined,
     },
   }
+  if (large) await nextTurn()
   const cacheKey = settings.cacheTtl === undefined ? undefined : keyOf(callContext)
   const guards = await guardsOf(settings, { ...call, trace: recording.id }, gateway.guardrails)
   return { callContext, targets, cacheKey, guards }

@@ -30,7 +30,10 @@ const BAD_ANSWER = 502
  */
 export async function read(reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   const { body, status } = reply
-  if (body.kind === 'value') return { kind: 'whole', value: body.value }
+  if (body.kind === 'value') {
+    const { value, text } = body
+    return { kind: 'whole', value, ...(text !== undefined && { text }) }
+  }
   if (body.kind === 'events') return { kind: 'stream', events: body.events }
   if (status < 200 || status > 299) throw refusal(readErrorBody(await textOf(body, reading)), reply, status)
   if (reading.stream) return { kind: 'stream', events: await readStream(body, reply, reading) }

@@ -42,6 +42,37 @@ export function embed(text: string, dimensions: number): Float32Array {
   return unit(sums.subarray(0, dimensions))
 }
 
+/** How vectors stand in an answer: as numbers, or as the bytes of their 32-bit floats. */
+export type VectorEncoding = 'float' | 'base64'
+
+/** Eight digits after the point: all that a 32-bit float of this size knows, in half the JSON. */
+const rounded = (vector: Float32Array): number[] => Array.from(vector, (value) => Math.round(value * 1e8) / 1e8)
+
+const base64 = (vector: number[]): string => Buffer.from(Float32Array.from(vector).buffer).toString('base64')
+
+/** A vector as an answer has it. */
+export const encodeVector = (vector: number[], encoding: VectorEncoding): number[] | string =>
+  encoding === 'base64' ? base64(vector) : vector
+
+/** The vector of a text as an answer has it, before it is encoded. */
+export const answerVector = (text: string, dimensions: number): number[] => rounded(embed(text, dimensions))
+
+/** Vectors that cross between threads: each as JSON, and all numbers of those that are written as numbers. */
+export interface EncodedVectors {
+  json: string[]
+  numbers: Float64Array
+}
+
+/** The vectors of some texts as an answer has them. */
+export function encodeTexts(
+  texts: readonly string[],
+  { dimensions, encoding }: { dimensions: number; encoding: VectorEncoding },
+): EncodedVectors {
+  const vectors = texts.map((text) => answerVector(text, dimensions))
+  const json = vectors.map((vector) => JSON.stringify(encodeVector(vector, encoding)))
+  return { json, numbers: encoding === 'float' ? Float64Array.from(vectors.flat()) : new Float64Array() }
+}
+
 /** The first `dimensions` numbers of a vector, made unit length. */
 export const shorten = (vector: ArrayLike<number>, dimensions: number): Float32Array =>
   unit(Float64Array.from(vector).subarray(0, dimensions))

@@ -1,9 +1,16 @@
 // What is done in a worker, since it takes longer than other calls may wait. Each job loads what it needs.
+import type { EncodedVectors, VectorEncoding } from '../embedding.ts'
 import type { ImageSpec } from '../media/image.ts'
 import type { SpeechOptions } from '../media/speech.ts'
 
 /** What came of a sample: the value, or what is wrong with the schema, and where. */
 export type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
+
+interface EmbeddingJob {
+  texts: readonly string[]
+  dimensions: number
+  encoding: VectorEncoding
+}
 
 /** The jobs by name; input and result are copied between the threads. */
 export const jobs = {
@@ -21,6 +28,11 @@ export const jobs = {
       ends: Uint32Array.from(pieces, (piece) => (end += piece.text.length)),
       tokens: Uint32Array.from(pieces, (piece) => piece.tokens),
     }
+  },
+  /** The vectors of some texts, as an answer has them. */
+  async embedTexts({ texts, ...how }: EmbeddingJob): Promise<EncodedVectors> {
+    const { encodeTexts } = await import('../embedding.ts')
+    return encodeTexts(texts, how)
   },
   async drawImage(spec: ImageSpec): Promise<Uint8Array> {
     const { renderImage } = await import('../media/image.ts')
