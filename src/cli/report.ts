@@ -142,9 +142,9 @@ function ruleText({ name, fault, fired, applied, skipped, idle }: RuleReport): s
 
 function waitLines(reports: readonly Verification[]): string[] {
   const waits = reports.map((one) => one.waits)
-  const told = waits.reduce((sum, one) => sum + one.told, 0)
-  if (told === 0) return []
-  return [`told to wait ${told}, called again in time ${waits.reduce((sum, one) => sum + one.kept, 0)}`]
+  const advised = waits.reduce((sum, one) => sum + one.told, 0)
+  if (advised === 0) return []
+  return [`told to wait ${advised}, called again in time ${waits.reduce((sum, one) => sum + one.kept, 0)}`]
 }
 
 function cancelledLines(reports: readonly Verification[]): string[] {

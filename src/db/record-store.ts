@@ -68,17 +68,31 @@ function writesOf(database: Query) {
   return { insert, update }
 }
 
+type Reads = ReturnType<typeof readsOf>
+const seqOf = ({ seqById }: Reads, { kind, workspace, parent }: PageFilter, id: string) =>
+  seqById.get({ kind, workspace, parent, id })?.seq
+
+function pageOf(reads: Reads, filter: PageFilter): { data: Fields[]; hasMore: boolean } {
+  const { kind, workspace, parent, limit, after, before } = filter
+  const cursor = before ?? after
+  const from = (cursor === undefined ? undefined : seqOf(reads, filter, cursor)) ?? Number.MAX_SAFE_INTEGER
+  const most = limit === undefined ? -1 : limit + 1
+  const found = (before === undefined ? reads.older : reads.newer).all({ kind, workspace, parent, from, limit: most })
+  const rows = limit === undefined ? found : found.slice(0, limit)
+  const data = (before === undefined ? rows : rows.reverse()).map(fieldsOf)
+  return { data, hasMore: found.length > rows.length }
+}
+
 /** Records of a database; `last` is the number that was given last, when that is not known from what is stored. */
 export function recordStore(connection: Database, last = 0): Records {
   const database = drizzle(connection)
-  const { byId, byKey, seqById, older, newer } = readsOf(database)
+  const reads = readsOf(database)
+  const { byId, byKey } = reads
   const { insert, update } = writesOf(database)
   // Numbers of removed records are not given again, so the counter is kept apart from the rows.
   const sequence = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
   let numbers = Math.max(last, Number(sequence.get() ?? 0))
 
-  const seqOf = ({ kind, workspace, parent }: PageFilter, id: string) =>
-    seqById.get({ kind, workspace, parent, id })?.seq
   return {
     get(kind, workspace, id) {
       const row = byId.get({ kind, workspace, id })
@@ -93,23 +107,8 @@ export function recordStore(connection: Database, last = 0): Records {
       const row = byId.get({ kind, workspace, id: name }) ?? byKey.get({ kind, workspace, parent: '', key: name })
       return row && fieldsOf(row)
     },
-    page(filter) {
-      const { kind, workspace, parent, limit, after, before } = filter
-      const backwards = before !== undefined
-      const from = backwards ? seqOf(filter, before) : after === undefined ? undefined : seqOf(filter, after)
-      const most = limit === undefined ? -1 : limit + 1
-      const found = (backwards ? newer : older).all({
-        kind,
-        workspace,
-        parent,
-        from: from ?? Number.MAX_SAFE_INTEGER,
-        limit: most,
-      })
-      const rows = limit === undefined ? found : found.slice(0, limit)
-      const data = (backwards ? rows.reverse() : rows).map(fieldsOf)
-      return { data, hasMore: found.length > rows.length }
-    },
-    inList: (filter, id) => seqOf(filter, id) !== undefined,
+    page: (filter) => pageOf(reads, filter),
+    inList: (filter, id) => seqOf(reads, filter, id) !== undefined,
     keyed: (kind) =>
       database
         .select({ workspace: records.workspace, body: records.body })

@@ -18,6 +18,22 @@ const DOCUMENT = '/swagger/json'
 /** Paths of the page and all that it loads: nothing in them is secret, and a browser has no token to send. */
 export const docPaths: readonly string[] = [PAGE, DOCUMENT, ...Object.keys(ASSETS)]
 
+/** The groups of operations, in the order of the page. */
+const TAGS = [
+  { name: 'Router', description: 'The model gateway.' },
+  { name: 'Projects', description: 'What the first name of a path stands for.' },
+  { name: 'Datasets', description: 'Datasets and their datapoints.' },
+  { name: 'Knowledge', description: 'Files, and what can be found in them.' },
+  { name: 'Evaluators', description: 'Questions about a text that a model or a schema answers.' },
+  { name: 'Human review sets', description: 'Which spans people review.' },
+  { name: 'Agents', description: 'Agents, and the tasks that they work on.' },
+  { name: 'Memory', description: 'What agents remember, by store and entity.' },
+  { name: 'Tools', description: 'Functions that models may call.' },
+  { name: 'Contacts', description: 'The end users of whoever calls.' },
+  { name: 'Feedback', description: 'Ratings of generations, dispatched as events.' },
+  { name: 'Emulator', description: 'What only the emulator has: traces and health.' },
+]
+
 /** Mounts the page, its assets and the document, whose text `rename` puts into the words of the deployment. */
 export function mountDocs(app: Elysia, documented: DocumentSource, rename: (text: string) => string): void {
   let made: ReturnType<typeof openapiParts> | undefined
@@ -46,20 +62,7 @@ export function mountDocs(app: Elysia, documented: DocumentSource, rename: (text
       documentation: {
         info: INFO(documented.version),
         security: [{ bearer: [] }],
-        tags: [
-          { name: 'Router', description: 'The model gateway.' },
-          { name: 'Projects', description: 'What the first name of a path stands for.' },
-          { name: 'Datasets', description: 'Datasets and their datapoints.' },
-          { name: 'Knowledge', description: 'Files, and what can be found in them.' },
-          { name: 'Evaluators', description: 'Questions about a text that a model or a schema answers.' },
-          { name: 'Human review sets', description: 'Which spans people review.' },
-          { name: 'Agents', description: 'Agents, and the tasks that they work on.' },
-          { name: 'Memory', description: 'What agents remember, by store and entity.' },
-          { name: 'Tools', description: 'Functions that models may call.' },
-          { name: 'Contacts', description: 'The end users of whoever calls.' },
-          { name: 'Feedback', description: 'Ratings of generations, dispatched as events.' },
-          { name: 'Emulator', description: 'What only the emulator has: traces and health.' },
-        ],
+        tags: TAGS,
         // Read by the plugin when the document is asked for, so nothing of it is made at start.
         get paths() {
           return parts().paths as never

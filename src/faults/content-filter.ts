@@ -45,10 +45,10 @@ const REASON = 'content_filter'
 /** The answer without its content; undefined when it has no finish reason, like a vector or a picture. */
 async function withheldWhole(reply: Reply): Promise<Reply | undefined> {
   const value = asObject(parsedJson(new TextDecoder().decode(await wholeBytes(reply))))
-  const told = value && withheld(value)
+  const withheldValue = value && withheld(value)
   const { contentType } = streamBytes(reply)
-  const bytes = () => new TextEncoder().encode(JSON.stringify(told))
-  return told && changed(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
+  const bytes = () => new TextEncoder().encode(JSON.stringify(withheldValue))
+  return withheldValue && changed(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
 }
 
 function withheld(value: JsonObject): JsonObject | undefined {
@@ -70,11 +70,11 @@ function withheldStream(reply: Reply, context: FaultContext): Reply {
     for await (const { text, data } of blocks) {
       if (data === undefined) yield text
       else {
-        const told = chunkWithheld(data)
-        if (told !== data) context.acted()
-        if (told === undefined) continue
-        if (typeof told.type !== 'string') yield encodeEvent({ data: told })
-        else yield encodeEvent({ event: told.type, data: { ...told, sequence_number: number++ } })
+        const left = chunkWithheld(data)
+        if (left !== data) context.acted()
+        if (left === undefined) continue
+        if (typeof left.type !== 'string') yield encodeEvent({ data: left })
+        else yield encodeEvent({ event: left.type, data: { ...left, sequence_number: number++ } })
       }
     }
   })

@@ -15,9 +15,9 @@ export const missingUsage = defineFault({
     onAnswer(next, context, {
       async change(reply) {
         // What a provider says beside the body, only the gateway hears.
-        const told = () => context.at === 'provider' && reply.usage !== null
+        const wasSent = () => context.at === 'provider' && reply.usage !== null
         const none = 'the answer says no usage'
-        if (told()) context.acted()
+        if (wasSent()) context.acted()
         if (isStream(reply)) {
           const change = (blocks: AsyncGenerator<EventBlock>) => orSkipped(uncounted(blocks, context), context, none)
           return { ...mapBlocks(reply, context.operation, change), usage: null }

@@ -35,9 +35,9 @@ type About = Omit<ProviderRefusal, 'model' | 'id' | 'message'>
 export function refusal(context: FaultContext, about: About, given: RefusalOptions): Reply {
   const more = lowerCase(given.headers)
   const provider = speaker(context, given.shape)
-  const told = shapeOf(provider, context, { about, given })
-  if (provider === '') return jsonReply(told.status, ownError(context, about, given), more)
-  return jsonReply(told.status, told.body, { ...told.headers, ...more })
+  const shaped = shapeOf(provider, context, { about, given })
+  if (provider === '') return jsonReply(shaped.status, ownError(context, about, given), more)
+  return jsonReply(shaped.status, shaped.body, { ...shaped.headers, ...more })
 }
 
 /** The body of a refusal in the words of this API. */

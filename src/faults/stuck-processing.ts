@@ -17,7 +17,7 @@ export const stuckProcessing = defineFault({
   async apply({ status }, next, context) {
     const reply = await next()
     let found = false
-    const told = /\/datasources(\/[^/]+)?$/.test(context.call?.url.replace(/\?.*$/s, '') ?? '')
+    const concerns = /\/datasources(\/[^/]+)?$/.test(context.call?.url.replace(/\?.*$/s, '') ?? '')
       ? mapRecords(reply, (record) => {
           if (!STATES.includes(String(record.status))) return record
           found = true
@@ -26,6 +26,6 @@ export const stuckProcessing = defineFault({
         })
       : reply
     context.skip(found ? 'it is in that state by itself' : 'the answer has no datasource')
-    return told
+    return concerns
   },
 })

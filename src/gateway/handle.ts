@@ -162,11 +162,11 @@ function cached(callContext: CallContext, key: string): AttemptAnswer | undefine
   recording.cache(key, stored && session.clock.now() - stored.at)
   if (!stored) return undefined
   const { model, usage } = stored
-  const told = operation.replay?.(request, stored.answer, answerContext)
+  const replayed = operation.replay?.(request, stored.answer, answerContext)
   const content =
-    stream && told
-      ? { kind: 'stream' as const, events: told.events() }
-      : { kind: 'whole' as const, value: told?.body() ?? stored.answer }
+    stream && replayed
+      ? { kind: 'stream' as const, events: replayed.events() }
+      : { kind: 'whole' as const, value: replayed?.body() ?? stored.answer }
   return { kind: 'answered', model, content, from: { headers: {}, usage, fixture: null, synthesized: false } }
 }
 

@@ -43,8 +43,8 @@ export async function read(reply: Reply, reading: ReadOptions): Promise<ReplyCon
 /** A provider's error in its own words; behind those of a real one stand its name and its id of the call. */
 function refusal({ message, code, param, type }: ProviderError, reply: Reply, status: number): Refusal {
   const { headers, provider, verbatim } = reply
-  const told = provider ? attributed(message, provider, headers) : message
-  const about = { status, code: code ?? 'provider_error', message: told, param: param ?? null, headers }
+  const attributedMessage = provider ? attributed(message, provider, headers) : message
+  const about = { status, code: code ?? 'provider_error', message: attributedMessage, param: param ?? null, headers }
   return new Refusal(verbatim ? { ...about, type, verbatim } : about)
 }
 

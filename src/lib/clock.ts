@@ -131,24 +131,43 @@ function createWaits() {
   }
 }
 
+/** Calls `idle` once nothing else can run: some turns of the event loop after the last news, and after all work outside the clock. */
+function whenIdle(idle: () => void, isAwaited: () => boolean) {
+  let turnsLeft = 0
+  // Work outside the clock that is not done.
+  let working = 0
+  const turn = () => {
+    // The end of the work watches again.
+    if (working > 0) turnsLeft = 0
+    else if (--turnsLeft > 0) setImmediate(turn)
+    else idle()
+  }
+  const watch = () => {
+    if (turnsLeft <= 0) setImmediate(turn)
+    turnsLeft = IDLE_TURNS
+  }
+  return {
+    watch,
+    async work<T>(work: Promise<T>): Promise<T> {
+      working++
+      try {
+        return await work
+      } finally {
+        if (--working === 0 && isAwaited()) watch()
+      }
+    },
+  }
+}
+
 /** A clock that stands still until nothing else can run, then jumps to the next due wait; equal due times keep their order. */
 export function virtualClock(start = VIRTUAL_START): VirtualClock {
   let now = start
   let jumped = 0
-  let turnsLeft = 0
-  // Work outside the clock that is not done.
-  let working = 0
   // Waits that are due later are left alone: the instant up to which a frozen clock may go.
   let horizon = NEVER
   const waits = createWaits()
   let over: { reason: unknown } | undefined
 
-  const turn = () => {
-    // The end of the work watches again.
-    if (working > 0) turnsLeft = 0
-    else if (--turnsLeft > 0) setImmediate(turn)
-    else jump()
-  }
   const jump = () => {
     const next = waits.next(horizon)
     if (!next) return
@@ -157,10 +176,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     next.wake()
     if (waits.size() > 0) watch()
   }
-  const watch = () => {
-    if (turnsLeft <= 0) setImmediate(turn)
-    turnsLeft = IDLE_TURNS
-  }
+  const { watch, work } = whenIdle(jump, () => waits.size() > 0)
   const sleep = (ms: number, signal?: AbortSignal) => {
     if (over) return Promise.reject(over.reason)
     const slept = waits.until(now + Math.max(0, ms), signal)
@@ -171,14 +187,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     kind: 'virtual',
     now: () => Math.min(LAST_INSTANT, Math.floor(now)),
     sleep,
-    async work(work) {
-      working++
-      try {
-        return await work
-      } finally {
-        if (--working === 0 && waits.size() > 0) watch()
-      }
-    },
+    work,
     get frozen() {
       return horizon < NEVER
     },

@@ -66,8 +66,8 @@ export function tellRefusal(
 ): ErrorWords {
   const [usual, name, text] =
     problem === 'status' ? [status ?? 500, nameOf(status ?? 500, names), undefined] : words[problem]
-  const told = status ?? usual
-  return [told, name, message ?? text ?? PLAIN[told] ?? `The request failed with status ${told}.`]
+  const chosen = status ?? usual
+  return [chosen, name, message ?? text ?? PLAIN[chosen] ?? `The request failed with status ${chosen}.`]
 }
 
 const nameOf = (status: number, names: Record<number, string>): string =>

@@ -29,18 +29,18 @@ export const feedback = defineResource({
 const SUBMITTED = 'feedback.submitted'
 const REMOVED = 'feedback.removed'
 
-const held = ({ records, caller }: Transaction, data: Fields): Fields | undefined =>
+const storedFeedback = ({ records, caller }: Transaction, data: Fields): Fields | undefined =>
   records.byKey(feedback.kind, caller.workspace, '', String(data.id))
 
 /** What the events of feedback do. */
 export const feedbackHandlers: Record<string, EventHandler> = {
   [SUBMITTED]: async (data) => (work) => {
-    const before = held(work, data)
+    const before = storedFeedback(work, data)
     if (before) saveRecord(feedback, work, { parents: [], before }, { ...before, ...data })
     else createRecord(feedback, work, data)
   },
   [REMOVED]: async (data) => (work) => {
-    const before = held(work, data)
+    const before = storedFeedback(work, data)
     if (before) work.records.remove(String(before._id))
   },
 }
@@ -102,7 +102,7 @@ const removeRoute = ({ callOf, wake }: ResourceDeps): Route =>
       const { session, caller } = await callOf(request)
       await session.transact(() => {
         const work = workOf(session, caller)
-        const known = [held(work, body), ...waitingData(work, SUBMITTED)]
+        const known = [storedFeedback(work, body), ...waitingData(work, SUBMITTED)]
         const { id, trace_id } = body
         if (!known.some((one) => one?.id === id && one.trace_id === trace_id)) {
           const message = `Feedback not found: there is none with the id ${JSON.stringify(id)} on the trace ${JSON.stringify(trace_id)}`

@@ -59,9 +59,9 @@ function refuseTaken(resource: Resource, work: Transaction, parent: string, body
 /** Makes a record of a valid body, or changes the one that has its key where the resource wants that. */
 export function putRecord(resource: Resource, work: Transaction, input: Fields, params: PathParams): Fields {
   const key = resource.upsert ? keyOf(resource, input) : null
-  const held = key === null ? undefined : work.records.byKey(resource.kind, work.caller.workspace, '', key)
-  return held
-    ? updateRecord(resource, work, input, { ...params, [resource.param]: String(held._id) })
+  const existing = key === null ? undefined : work.records.byKey(resource.kind, work.caller.workspace, '', key)
+  return existing
+    ? updateRecord(resource, work, input, { ...params, [resource.param]: String(existing._id) })
     : createRecord(resource, work, input, { params })
 }
 

@@ -99,8 +99,8 @@ function addAudio(message: JsonObject, { id, data, transcript, expires_at }: Nor
 
 function wholeChoice({ calls, ...choice }: Choice): object {
   if (calls.length === 0) return choice
-  const told = calls.sort((a, b) => (a.index ?? 0) - (b.index ?? 0)).map(wholeCall)
-  return { ...choice, message: { ...choice.message, tool_calls: told } }
+  const wholeCalls = calls.sort((a, b) => (a.index ?? 0) - (b.index ?? 0)).map(wholeCall)
+  return { ...choice, message: { ...choice.message, tool_calls: wholeCalls } }
 }
 
 function wholeCall({ id = '', custom, name = '', input }: NormalCall, index: number): object {

@@ -26,9 +26,9 @@ export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], us
   const longest = Math.max(0, ...steps.map((own) => own.length))
   for (let step = 0; step < longest; step++) {
     for (const [index, own] of steps.entries()) {
-      const told = own[step]
-      if (!told) continue
-      const { delta = {}, logprobs = null, finish = null, tokens } = told
+      const piece = own[step]
+      if (!piece) continue
+      const { delta = {}, logprobs = null, finish = null, tokens } = piece
       events.push(chunk([{ index, delta, logprobs, finish_reason: finish }], tokens))
     }
   }

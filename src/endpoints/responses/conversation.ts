@@ -35,10 +35,10 @@ const BEGINNING: Summary = { system: [], user: '', turn: 0, tokens: 0 }
 function continued({ system, user, turn, tokens }: Summary, items: readonly InputItem[]): Summary {
   const messages = items.filter(isMessage)
   const users = messages.filter(({ role }) => role === 'user')
-  const told = messages.filter(({ role }) => role === 'system' || role === 'developer')
+  const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer')
   const last = users.at(-1)
   return {
-    system: [...system, ...told.map(({ content }) => itemText(content))],
+    system: [...system, ...instructions.map(({ content }) => itemText(content))],
     user: last ? itemText(last.content) : user,
     turn: turn + users.length,
     tokens: tokens + itemsTokens(items),

@@ -54,6 +54,6 @@ const toolsEcho = ({ tools }: ResponsesRequest): ModelResponse['tools'] =>
   (tools ?? []).map((tool) => {
     if (tool.type !== 'function') return tool
     const { type, name, description, parameters, strict } = tool
-    const told = { ...(description == null ? {} : { description }), ...(parameters == null ? {} : { parameters }) }
-    return { type, name, ...told, strict: strict ?? true }
+    const given = { ...(description == null ? {} : { description }), ...(parameters == null ? {} : { parameters }) }
+    return { type, name, ...given, strict: strict ?? true }
   })

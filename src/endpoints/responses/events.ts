@@ -12,9 +12,9 @@ export function eventsOf(response: ModelResponse): StreamEvent[] {
   const send: Send = ({ type, ...rest }, tokens) => {
     events.push({ event: type, data: { type, sequence_number: events.length, ...rest }, ...(tokens ? { tokens } : {}) })
   }
-  const { usage, output, status, ...told } = response
+  const { usage, output, status, ...fields } = response
   const begun: ModelResponse = {
-    ...told,
+    ...fields,
     status: 'in_progress',
     incomplete_details: null,
     output: [],

@@ -81,9 +81,9 @@ const contentOf = (content: unknown): ContentPart[] =>
 export function normalizePart(part: JsonObject): ContentPart {
   if (part.type === 'refusal') return { ...part, type: 'refusal', refusal: asText(part.refusal) ?? '' }
   if (part.type !== 'output_text') return part as ContentPart
-  const told = { ...part, text: asText(part.text) ?? '' } as Extract<ContentPart, { type: 'output_text' }>
-  if ('logprobs' in part) told.logprobs = asList(part.logprobs) as NormalEvent['logprobs']
-  return told
+  const normal = { ...part, text: asText(part.text) ?? '' } as Extract<ContentPart, { type: 'output_text' }>
+  if ('logprobs' in part) normal.logprobs = asList(part.logprobs) as NormalEvent['logprobs']
+  return normal
 }
 
 const countIn = (value: unknown): number => (typeof value === 'number' && value >= 0 ? value : 0)

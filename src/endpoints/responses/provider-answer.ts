@@ -51,14 +51,14 @@ export function replayResponse(
     const prefix = /^[a-z]+(?=_)/.exec(asText(item.id) ?? '')?.[0] ?? PREFIXES[item.type] ?? 'item'
     return { ...item, id: itemId(prefix, answerContext.id, index) }
   }
-  const told: ModelResponse = {
+  const replayed: ModelResponse = {
     ...response,
     id: responseId(answerContext.id),
     created_at: Math.floor(answerContext.now / 1000),
     output: response.output.map(renamed),
     metadata: request.metadata ?? {},
   }
-  return { body: () => told, events: () => eventsOf(told) }
+  return { body: () => replayed, events: () => eventsOf(replayed) }
 }
 
 const PREFIXES: Partial<Record<string, string>> = {

@@ -11,11 +11,12 @@ export const swallowed: FindingDefinition = {
     const broken = pairing.chains.filter(isSwallowed)
     return groupBy(broken.flat(), (call) => `${call.operation} ${endOf(call)}`).map((calls) => {
       const [first] = calls
-      const told = end === 'well' ? 'and the client ended well' : 'which is right only if the client has told somebody'
+      const judgement =
+        end === 'well' ? 'and the client ended well' : 'which is right only if the client has told somebody'
       return {
         // A client may have told its user, which nobody can see from here.
         severity: end === 'well' ? ('error' as const) : ('warning' as const),
-        message: `${calls.length === 1 ? 'a stream' : counted(calls.length, 'stream')} broke off (${first ? endOf(first) : ''}) after a part of the answer; nothing came after it, ${told}`,
+        message: `${calls.length === 1 ? 'a stream' : counted(calls.length, 'stream')} broke off (${first ? endOf(first) : ''}) after a part of the answer; nothing came after it, ${judgement}`,
         calls,
         count: calls.length,
         figures: { streams: calls.length },
