@@ -21,7 +21,10 @@ const paths = new Set(endpoints.map(({ path }) => path))
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
-  const sessionOf = (request: Request) => deps.gateway.runs.enter(sessions.get(sessionName(request, tokenOf(request))))
+  const sessionOf = (request: Request, looks = false) => {
+    const name = sessionName(request, tokenOf(request))
+    return deps.gateway.runs.enter(looks ? sessions.peek(name) : sessions.get(name))
+  }
   // The router hands on nothing but the request.
   const holds = new WeakMap<Request, ConnectionFinder>()
   const render = (error: unknown): Response => {

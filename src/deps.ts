@@ -75,6 +75,8 @@ export interface Replacements {
   backend?: Backend | undefined
   /** Scenarios, the first of which every session begins with. */
   scenarios?: readonly ScenarioSource[] | undefined
+  /** Milliseconds of real time, by which sessions grow old. */
+  realNow?: (() => number) | undefined
 }
 
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds. */
@@ -99,8 +101,8 @@ export function createUnderstudy(
   const clock = given[0]?.scenario.clock ?? config.clock
   const noVirtualClock = virtualClockProblem(forwarding)
   if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
-  const { db, seed, keep_traces: keepTraces } = config
-  const sessions = createSessions({ db, seed, clock, keepTraces, noVirtualClock })
+  const { db, seed, keep_traces: keepTraces, max_sessions: most, session_ttl: ttl } = config
+  const sessions = createSessions({ db, seed, clock, keepTraces, noVirtualClock, most, ttl, realNow: instead.realNow })
   const seeds = seedsOf(config)
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
   const prepare = (session: Session) => session.clock.work(seeder().prepare(session))

@@ -69,6 +69,16 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['2', 2],
     ['3', 3],
   ],
+  max_sessions: [
+    ['1', 1],
+    ['2', 2],
+    ['3', 3],
+  ],
+  session_ttl: [
+    ['10m', 600_000],
+    ['1h', 3_600_000],
+    ['1s', 1_000],
+  ],
   max_calls: [
     ['0', 0],
     ['2', 2],

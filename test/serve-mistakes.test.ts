@@ -38,6 +38,8 @@ const rows: [string, Typed, string[]][] = [
   ['a seed that is a word', flag('--seed', 'lucky'), ['--seed "lucky"', 'a whole number from 0']],
   ['a seed that is too large', flag('--seed', '99999999999999999999'), ['--seed', 'a whole number from 0']],
   ['no traces at all', flag('--keep-traces', '0'), ['--keep-traces "0"', 'a whole number from 1']],
+  ['no sessions at all', flag('--max-sessions', '0'), ['--max-sessions "0"', 'a whole number from 1']],
+  ['sessions that end at once', flag('--session-ttl', '10ms'), ['--session-ttl "10ms"', 'from 1s']],
   [
     'a virtual clock in front of real providers',
     flag('--clock', 'virtual', '--backend', 'forward'),

@@ -104,3 +104,21 @@ test('a wait between two attempts is not measured by two clocks', async () => {
   expect(trace?.duration_ms).toBeLessThan(50_000)
   expect(trace?.duration_ms).toBeGreaterThanOrEqual(0)
 })
+
+test.each([
+  ['a reset', () => app.post('/s/desk/_understudy/reset', {})],
+  ['the end of the scenario', () => app.fetch('/s/desk/_understudy/scenario', { method: 'DELETE' })],
+])('%s ends a call of the workspace that is under way, and the next one is answered', async (_, end) => {
+  await app.fetch(`${SESSIONS}/desk`, { method: 'DELETE' })
+  const waits = {
+    name: 'slow-workspace',
+    rules: [{ name: 'waits', at: 'workspace', when: { calls: 1 }, fault: { type: 'delay', for: '90s' } }],
+  }
+  expect((await app.post(SESSIONS, { name: 'desk', clock: 'virtual', scenario: waits })).status).toBe(200)
+  await clock('desk', { freeze: true })
+  const running = app.fetch('/s/desk/v2/datasets')
+  await untilWaiting('desk')
+  expect((await end()).status).toBe(200)
+  expect(errorOf((await running).text, 409)).toMatchObject({ code: 'session_reset' })
+  expect((await app.fetch('/s/desk/v2/datasets')).status).toBe(200)
+})

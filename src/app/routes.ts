@@ -27,8 +27,8 @@ export interface Routes extends App {
 export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
   // A request keeps to the generation of its session that it begins in.
   const begun = new WeakMap<Request, Session>()
-  const sessionOf = (request: Request): Session => {
-    const session = begun.get(request) ?? find(request)
+  const sessionOf = (request: Request, looks = READS.has(request.method)): Session => {
+    const session = begun.get(request) ?? find(request, looks)
     begun.set(request, session)
     return session
   }
@@ -41,11 +41,17 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
   const queue = createEventQueue(eventHandlers, deps.report)
   // Those that an earlier process left.
   for (const session of sessions.list()) queue.wake(session)
-  sessions.watch({ renewed: queue.wake, removed: (name) => deps.fixtures.give(name, []) })
   const { guardrails, observers, runs } = deps.gateway
+  sessions.watch({
+    renewed: queue.wake,
+    removed(name) {
+      deps.fixtures.give(name, [])
+      observers.notify({ type: 'session-changed', session: name, change: 'deleted' })
+    },
+  })
   const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
   const strays = createStrayLog(() => [...endpoints.map(({ path }) => path), ...routes.map(({ path }) => path)])
-  const faulty = throughFaults({ runs, sessionOf })
+  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   const operations = () => allOperations().map(({ name }) => name)
   const routes = [
     ...controlRoutes({ ...deps, sessionOf, sessionNameOf, observers, runs, strays, operations, events: queue.counts }),
@@ -101,6 +107,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
   }
 }
 
+const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 
 /** `/a/:id` as a pattern for whole paths. */

@@ -30,7 +30,8 @@ export interface AppDeps {
 
 /** What the routes beside the operations need besides. */
 export interface RouteContext {
-  sessionOf(request: Request): Session
+  /** The session that a request means, made when it is not there; for one that only `looks`, nothing is made. */
+  sessionOf(request: Request, looks?: boolean): Session
   /** The response of an error. */
   render(error: unknown): Response
 }

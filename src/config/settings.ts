@@ -150,6 +150,20 @@ export const SETTINGS = {
     help: 'traces kept of each session; the oldest go first',
     valid: 'a whole number from 1',
   }),
+  max_sessions: setting({
+    takes: 'NUMBER',
+    schema: () => integerText().pipe(z.int().min(1)),
+    fallback: 1_000,
+    help: 'most sessions at a time, with the default one; a call of one more is refused',
+    valid: 'a whole number from 1',
+  }),
+  session_ttl: setting<number | undefined>({
+    takes: 'DURATION',
+    schema: () => Duration.pipe(z.number().min(1_000)),
+    fallback: undefined,
+    help: 'drops a session, never the default one, with all it holds when nobody has used it for so long',
+    valid: 'a duration from 1s, such as 10m',
+  }),
   namespace: setting({
     takes: 'NAME',
     schema: () => z.string().regex(/^[a-z][a-z0-9_]*$/),

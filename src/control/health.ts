@@ -18,6 +18,9 @@ const Health = z.object({
   database: z.string(),
   counts: z.object({
     sessions: z.int(),
+    sessions_dropped: z
+      .int()
+      .describe('Removed since the start, because nobody used them for as long as --session-ttl.'),
     traces: z.int(),
     traces_dropped: z.int().describe('Removed since the start, oldest first, to keep no more than --keep-traces.'),
     fixtures: z.int(),
@@ -78,8 +81,9 @@ export function healthRoute({ sessions, about, strays, events, fixtures }: Contr
         database: about.db,
         counts: {
           sessions: all.length,
-          traces: total(({ traces }) => traces.count()),
-          traces_dropped: total(({ traces }) => traces.dropped()),
+          sessions_dropped: sessions.dropped(),
+          traces: total((session) => session.counts().traces),
+          traces_dropped: total((session) => session.counts().tracesDropped),
           fixtures: about.fixtures(),
           events_waiting: events().waiting,
           events_failed: events().failed,

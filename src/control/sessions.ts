@@ -59,7 +59,7 @@ const path = '/_understudy/sessions'
 const tag = 'Emulator'
 
 export function sessionRoutes(deps: ControlDeps): Route[] {
-  const { sessions, runs, fixtures, observers } = deps
+  const { sessions, runs, fixtures } = deps
   const info = (session: Session): z.infer<typeof Info> => ({
     name: session.name,
     seed: session.seed,
@@ -110,8 +110,6 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       errors: [400, 404],
       handle({ params: { name = '' } }) {
         sessions.delete(name)
-        fixtures.give(name, [])
-        observers.notify({ type: 'session-changed', session: name, change: 'deleted' })
         return { sessions: [name] }
       },
     },

@@ -23,8 +23,8 @@ export interface ControlDeps {
   sessions: Sessions
   /** Scenarios in play. */
   runs: ScenarioRuns
-  /** The session that a request means. */
-  sessionOf(request: Request): Session
+  /** The session that a request means; one that only `looks`, as a GET does, makes none. */
+  sessionOf(request: Request, looks?: boolean): Session
   /** Its name; no session is made by asking for it. */
   sessionNameOf(request: Request): string
   /** Calls and sessions as they change. */

@@ -45,12 +45,14 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observ
       strict,
     })
   }
-  const answer = (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
-    const session = sessionOf(request)
+  const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
+    const session = sessionOf(request, true)
+    // Whoever waits is there: the session does not sleep, and is not dropped.
+    const { end } = session.begin(request.signal)
     // Nothing more comes of a client that has ended.
     const isDone = ({ ok, pending }: Verification) => pending === 0 && (ok || query.ended !== undefined)
     const options = { session, observers, signal: request.signal, wait: query.wait, isDone }
-    return lookUntilDone((calls) => look(session, calls, { ...query, more }), options)
+    return lookUntilDone((calls) => look(session, calls, { ...query, more }), options).finally(end)
   }
   const shared = {
     path: '/_understudy/verify',

@@ -16,6 +16,8 @@ import type { Session } from '../sessions/sessions.ts'
 export interface WorkspaceDeps {
   runs: ScenarioRuns
   sessionOf(request: Request): Session
+  /** A session that was only looked at is used: its scenario has counted a call. */
+  count(session: Session): void
 }
 
 const MOST_READS = 200
@@ -23,7 +25,7 @@ const MOST_READS = 200
 type Reads = { url: string; reply: Reply }[]
 
 /** Makes the routes of the workspace answer through the faults of scenarios; leaves those of the emulator as they are. */
-export function throughFaults({ runs, sessionOf }: WorkspaceDeps): (route: Route) => Route {
+export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {
   const readsOf = new WeakMap<ScenarioRun, Reads>()
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
@@ -44,6 +46,7 @@ export function throughFaults({ runs, sessionOf }: WorkspaceDeps): (route: Route
   ) => {
     const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
     if (!run) return route.handle(input)
+    count(session)
     const reads = readsOf.get(run) ?? []
     readsOf.set(run, reads)
     return played(route, input, { session, signal, run, reads })

@@ -9,6 +9,7 @@ import { recordStore } from '../db/record-store.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
+import { once } from '../lib/once.ts'
 
 /** The stores over one database. */
 interface Stores {
@@ -38,6 +39,8 @@ export interface SessionData extends Stores {
   readonly uses: Map<string, number>
   /** How many calls have begun. */
   calls: number
+  /** Whether its database is open. */
+  readonly awake: boolean
   /** What health counts; wakes nothing. */
   counts(): DataCounts
   /** Closes a database in memory that is small and at rest; it is as it was at its next use. */
@@ -51,6 +54,8 @@ export interface DataOptions {
   keepTraces: number | undefined
   /** Milliseconds since the epoch, on the session's clock. */
   now(): number
+  /** Told when a database in memory is opened. */
+  opened?(): void
 }
 
 /** What calls of a session end with when it begins anew. */
@@ -60,7 +65,12 @@ export const resetError = (what = 'the session was reset'): ApiError =>
 interface OpenData {
   database: Database
   writer: Writer
-  stores: Stores
+  stores: OpenStores
+}
+/** Stores that are made at their first use: their statements are most of what a small session takes. */
+interface OpenStores extends Stores {
+  /** The number that was given last to a record, when that is not known from what is stored. */
+  lastNumber(): number | undefined
 }
 
 const opened = (database: Database, { keepTraces, now }: DataOptions, number?: number): OpenData => {
@@ -72,12 +82,31 @@ const storesOver = (
   database: Database,
   writer: Pick<Writer, 'write'>,
   { keepTraces, now, number }: DataOptions & { number?: number | undefined },
-): Stores => ({
-  traces: traceStore(database, writer, keepTraces),
-  keyValues: keptStore(database, writer, now),
-  records: recordStore(database, number),
-  contents: contentStore(database),
-})
+): OpenStores => {
+  let numbered: Records | undefined
+  const traces = once(() => traceStore(database, writer, keepTraces))
+  const keyValues = once(() => keptStore(database, writer, now))
+  const records = once(() => {
+    numbered = recordStore(database, number)
+    return numbered
+  })
+  const contents = once(() => contentStore(database))
+  return {
+    get traces() {
+      return traces()
+    },
+    get keyValues() {
+      return keyValues()
+    },
+    get records() {
+      return records()
+    },
+    get contents() {
+      return contents()
+    },
+    lastNumber: () => (numbered ? numbered.lastNumber() : number),
+  }
+}
 
 const countsOf = ({ traces }: Stores): DataCounts => ({ traces: traces.count(), tracesDropped: traces.dropped() })
 const NO_COUNTS: DataCounts = { traces: 0, tracesDropped: 0 }
@@ -87,12 +116,13 @@ const LARGEST_ASLEEP = 2 * 2 ** 20
 /** Data in memory; `empty` gives the bytes of an empty database, which it begins with unless one is open. */
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
   let awake = begun
-  let asleep: { bytes: Uint8Array; counts: DataCounts; number: number } | undefined
+  let asleep: { bytes: Uint8Array; counts: DataCounts; number: number | undefined } | undefined
   const use = (): OpenData => {
     if (awake) return awake
     const bytes = asleep ? Buffer.from(Bun.zstdDecompressSync(asleep.bytes)) : empty()
     awake = opened(openClone(bytes), options, asleep?.number)
     asleep = undefined
+    options.opened?.()
     return awake
   }
   return {
@@ -110,6 +140,9 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     },
     uses: new Map(),
     calls: awake?.stores.traces.lastSeq() ?? 0,
+    get awake() {
+      return awake !== undefined
+    },
     counts: () => (awake ? countsOf(awake.stores) : (asleep?.counts ?? NO_COUNTS)),
     sleep() {
       if (!awake?.writer.idle || byteSize(awake.database) > LARGEST_ASLEEP) return
@@ -117,7 +150,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       asleep = {
         bytes: Bun.zstdCompressSync(database.serialize()),
         counts: countsOf(stores),
-        number: stores.records.lastNumber(),
+        number: stores.lastNumber(),
       }
       awake = undefined
       writer.close()
@@ -140,9 +173,11 @@ export function fileData(
     let over = false
     // What began before everything was replaced leaves nothing behind, not even in the same transaction.
     const write: Writer['write'] = (run) => (over ? Promise.resolve() : writer.write(() => (over ? undefined : run())))
-    const stores = storesOver(database, { write }, options)
+    const { traces, keyValues, records, contents } = storesOver(database, { write }, options)
+    const stores = { traces, keyValues, records, contents }
     return {
       ...stores,
+      awake: true,
       transact: (run) =>
         writer.transact(() => {
           if (over) throw resetError()

@@ -22,6 +22,8 @@ export interface SlotOptions {
 export interface OwnedSlot extends SessionSlot {
   /** How many calls and other work are under way. */
   readonly active: number
+  /** Whether its database is open. */
+  readonly awake: boolean
   /** Closes the database when it has been at rest. */
   sleep(): void
   /** Ends what runs; the data goes with the last that uses it. */
@@ -94,6 +96,9 @@ export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, 
     ownClock,
     get active() {
       return active
+    },
+    get awake() {
+      return generation.data.awake
     },
     renew(kind = ownClock) {
       checkClock(kind, noVirtualClock)
