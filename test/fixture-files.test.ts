@@ -121,7 +121,7 @@ const mistakes: [string, string, string, [string, string][]][] = [
   ['broken YAML', 'broken.yaml', `match: { user: "hi }\n${reply}`, [['2:22', 'Missing closing "quote']]],
   ['a key twice', 'twice.yaml', `match: {}\nmatch: {}\n${reply}`, [['2:1', 'Map keys must be unique']]],
   ['an unknown tag', 'tag.yaml', 'reply: { content: !secret x }', [['1:19', 'Unresolved tag: !secret']]],
-  ['an alias of nothing', 'alias.yaml', 'reply: *other', [['', 'Unresolved alias']]],
+  ['an alias of nothing', 'alias.yaml', 'reply: *other', [['1:8', 'Unresolved alias']]],
 ]
 
 describe('mistakes', () => {

@@ -17,6 +17,7 @@ const rows: Row[] = [
   ['operation', { operation: 'chat.*' }, {}, { path: '/v2/router/completions', body: { prompt: 'a' } }],
   ['path', { path: '*/chat/*' }, {}, { path: '/v2/router/completions', body: { prompt: 'a' } }],
   ['provider', { provider: 'openai' }, {}, { body: { model: 'mistral/mistral-large' } }],
+  ['providers by a pattern', { provider: 'open*' }, {}, { body: { model: 'mistral/mistral-large' } }],
   [
     'model without provider',
     { model: 'gpt-4o*' },

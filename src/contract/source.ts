@@ -2,6 +2,7 @@
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
 import { formatPath } from './validation.ts'
+import { yamlMistake } from './yaml-mistakes.ts'
 
 /** A file that cannot be used; the message has a line a problem, each with file, line and path. */
 export class FileError extends Error {}
@@ -26,13 +27,13 @@ export function parseSource(path: string, text: string): SourceFile {
     const { line, col } = lines.linePos(offset)
     return `${path}:${line}:${col}`
   }
-  const [broken] = [...document.errors, ...document.warnings]
-  if (broken) throw new FileError(`${place(broken.pos[0])}: ${broken.message}`)
+  const mistake = yamlMistake(document, text)
+  if (mistake) throw new FileError(`${place(mistake.offset)}: ${mistake.message}`)
   let value: unknown
   try {
     value = document.toJS()
   } catch (error) {
-    // An alias without its anchor is found only here.
+    // Such as aliases that stand for too much.
     throw new FileError(`${path}: ${(error as Error).message}`)
   }
   const at = (steps: readonly PropertyKey[]) => place(offsetOf(document, steps))

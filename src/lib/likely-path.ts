@@ -1,4 +1,5 @@
 // Which known path somebody probably meant who called another.
+import { lettersBetween, MOST_WRONG } from './likely-name.ts'
 
 /** Parts of a path that say a version or a place, not what is asked for. */
 const PREFIXES = /^(v\d+(beta|alpha)?|api|openai|router|proxy|gateway|s)$/
@@ -30,9 +31,6 @@ const sameParts = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length &&
   one.every((part, index) => part === other[index] || part.startsWith(':') || other[index]?.startsWith(':'))
 
-/** So many letters may be wrong. */
-const MOST_WRONG = 2
-
 function typoOf(called: string, known: readonly string[]): string | null {
   const wanted = meaningOf(called).join('/')
   let best: { path: string; wrong: number } | undefined
@@ -42,19 +40,4 @@ function typoOf(called: string, known: readonly string[]): string | null {
     if (wrong <= MOST_WRONG && wrong < (best?.wrong ?? Number.POSITIVE_INFINITY)) best = { path, wrong }
   }
   return best?.path ?? null
-}
-
-/** How many letters must be changed, added or left out (Levenshtein). */
-function lettersBetween(one: string, other: string): number {
-  if (Math.abs(one.length - other.length) > MOST_WRONG) return MOST_WRONG + 1
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let index = 0; index < one.length; index++) {
-    const next = [index + 1]
-    for (let column = 0; column < other.length; column++) {
-      const change = (row[column] ?? 0) + (one[index] === other[column] ? 0 : 1)
-      next.push(Math.min(change, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[other.length] ?? 0
 }

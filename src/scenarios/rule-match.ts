@@ -15,7 +15,7 @@ export function matches(rule: Rule, facts: FaultFacts): boolean {
   if (facts.at !== pointOf(rule)) return false
   if (operation !== undefined && !globRegex(operation).test(facts.operation.name)) return false
   if (path !== undefined && !globRegex(path).test(facts.path ?? facts.operation.path)) return false
-  if (provider !== undefined && !facts.model.startsWith(`${provider}/`)) return false
+  if (provider !== undefined && !matchesProvider(provider, facts.model)) return false
   if (model !== undefined && !matchesModel(model, facts.model)) return false
   if (target !== undefined && !matchesPosition(target, facts.position)) return false
   if (attempt !== undefined && !inRange(facts.attempt, attempt)) return false
@@ -33,6 +33,10 @@ export function matches(rule: Rule, facts: FaultFacts): boolean {
     Object.entries(body ?? {}).every(([path, wanted]) => Bun.deepEquals(valueAtPath(facts.request, path), wanted))
   )
 }
+
+/** Whether a pattern of a rule means the provider of a model. */
+export const matchesProvider = (glob: string, model: string): boolean =>
+  glob.includes('*') ? globRegex(`${glob}/*`).test(model) : model.startsWith(`${glob}/`)
 
 /** Whether a pattern of a rule means a model. */
 export const matchesModel = (glob: string, model: string): boolean =>

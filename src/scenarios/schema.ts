@@ -5,6 +5,7 @@ import { FindingKind } from '../contract/finding.ts'
 import { textMatchSchema } from '../contract/text-match.ts'
 import { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'
+import { suggestion } from '../lib/likely-name.ts'
 
 const RANGE = /^(\d+)(?:(-)(\d+)|(\+))?$/
 const RANGE_FORM = { error: "must be a number, or a range such as '1-3' or '2+'" }
@@ -32,7 +33,7 @@ export const RuleMatch = z.strictObject({
       'Name of the operation, such as `chat.completions`, or `getDataset` in the workspace; `*` stands for any characters.',
     ),
   path: z.string().optional().describe('Path that is called; `*` stands for any characters.'),
-  provider: z.string().optional(),
+  provider: z.string().optional().describe('Name of the provider; `*` stands for any characters.'),
   model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
   target: Position.optional(),
   attempt: Range.optional().describe('Which try of its target: 1 is the first.'),
@@ -110,7 +111,7 @@ export type Rule = z.infer<typeof Rule>
 
 /** What an attempt or a call is like; every condition given must hold. */
 const Like = z.strictObject({
-  provider: z.string().optional(),
+  provider: z.string().optional().describe('Name of the provider; `*` stands for any characters.'),
   model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
   operation: z.string().optional(),
   outcome: OutcomeKind.optional(),
@@ -182,7 +183,7 @@ export const ScenarioFile = z
     const refuseUnknown = ({ rule }: CallPattern, path: (string | number)[]) => {
       if (rule === undefined || names.includes(rule)) return
       const valid = names.map((name) => JSON.stringify(name)).join(', ')
-      const message = `must be the name of a rule: ${valid}`
+      const message = `must be the name of a rule: ${valid}${suggestion(rule, names)}`
       context.addIssue({ code: 'custom', path: ['expect', ...path, 'rule'], message })
     }
     for (const [index, expectation] of expect.entries()) {

@@ -2,7 +2,7 @@
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 import type { ExpectationReport } from '../contract/verification.ts'
 import { inRange } from '../lib/match.ts'
-import { matchesModel, matchesPosition } from '../scenarios/rule-match.ts'
+import { matchesModel, matchesPosition, matchesProvider } from '../scenarios/rule-match.ts'
 import type { CallPattern, Expectation } from '../scenarios/schema.ts'
 
 /** An attempt, with its call and the instant at which it began, in ms since the epoch. */
@@ -88,7 +88,7 @@ const callSeen = ({ operation, stream, cache, model, outcome, status, attempts, 
 })
 
 function isLike(seen: Seen, { provider, model, target, rule, ...exact }: CallPattern): boolean {
-  if (provider !== undefined && !seen.model.startsWith(`${provider}/`)) return false
+  if (provider !== undefined && !matchesProvider(provider, seen.model)) return false
   if (model !== undefined && !matchesModel(model, seen.model)) return false
   if (target !== undefined && !matchesPosition(target, seen.position)) return false
   if (rule !== undefined && !seen.rules.includes(rule)) return false

@@ -1,0 +1,84 @@
+// What is probably wrong where the YAML library finds a mistake: what it says is about its grammar, not about what was meant.
+import { type Yaml, yaml } from '../lib/yaml.ts'
+
+/** A mistake, and where in the text. */
+export interface YamlMistake {
+  offset: number
+  message: string
+}
+
+type YamlDocument = ReturnType<Yaml['parseDocument']>
+
+const QUOTES = 'must stand in quotes'
+const COLON = `a text with a colon and a space in it ${QUOTES}`
+const TEMPLATE = `a text that begins with a template ({{...}}) ${QUOTES}`
+
+/** The rest of a line from an offset on. */
+const restOfLine = (text: string, offset: number) => text.slice(offset).split('\n', 1)[0] ?? ''
+/** The line that an offset is in. */
+const lineOf = (text: string, offset: number) => restOfLine(text, text.lastIndexOf('\n', offset - 1) + 1)
+
+/** By the library's name of the mistake: what to do. */
+const REASONS: Record<string, (text: string, offset: number, message: string) => string | undefined> = {
+  TAB_AS_INDENT: () => 'indent with spaces',
+  DUPLICATE_KEY: (text, offset) => `'${restOfLine(text, offset).split(':', 1)[0]?.trim()}' is there twice`,
+  BAD_ALIAS: () => `a text that begins with * ${QUOTES}`,
+  TAG_RESOLVE_FAILED: () => `a text that begins with ! ${QUOTES}`,
+  BAD_SCALAR_START: (text, offset) => `a text that begins with ${text[offset]} ${QUOTES}`,
+  BLOCK_AS_IMPLICIT_KEY: (text, offset) =>
+    restOfLine(text, offset).includes(': ') ? COLON : 'the next line is indented more than this one',
+  BLOCK_IN_FLOW: () => COLON,
+  BAD_INDENT: (_, __, message) =>
+    message.startsWith('Flow')
+      ? 'is a bracket above not closed?'
+      : 'lines that belong together must begin in the same column',
+  MULTIPLE_DOCS: () => 'several fixtures of a file stand in a list, each after a dash',
+  UNEXPECTED_TOKEN: (text, offset) =>
+    /: *\{\{/.test(lineOf(text, offset)) ? TEMPLATE : `a text with quotes or brackets in it ${QUOTES} as a whole`,
+  MULTILINE_IMPLICIT_KEY: () => 'a key ends with a colon and a space',
+  BAD_DQ_ESCAPE: () => 'in single quotes a backslash stands for itself',
+  MISSING_CHAR: (text, _, message) => {
+    if (message.includes('quote')) return 'a text that begins with a quotation mark must end with one'
+    return text.startsWith('%') ? `a text that begins with % ${QUOTES}` : undefined
+  },
+}
+
+/** The first mistake in a document, undefined when it can be read. */
+export function yamlMistake(document: YamlDocument, text: string): YamlMistake | undefined {
+  const [broken] = [...document.errors, ...document.warnings]
+  if (!broken) return strayAlias(document) ?? (text.includes('{{') ? bareTemplate(document) : undefined)
+  const [offset] = broken.pos
+  const reason = REASONS[broken.code]?.(text, offset, broken.message)
+  return { offset, message: reason === undefined ? broken.message : `${broken.message}: ${reason}` }
+}
+
+/** `*name` where nothing has that name. */
+function strayAlias(document: YamlDocument): YamlMistake | undefined {
+  let found: YamlMistake | undefined
+  const { visit } = yaml()
+  visit(document, {
+    Alias(_, node) {
+      if (node.resolve(document)) return undefined
+      found = {
+        offset: node.range?.[0] ?? 0,
+        message: `Unresolved alias *${node.source}: a text that begins with * ${QUOTES}`,
+      }
+      return visit.BREAK
+    },
+  })
+  return found
+}
+
+/** `{{name}}` without quotes, which is a mapping whose key is a mapping. */
+function bareTemplate(document: YamlDocument): YamlMistake | undefined {
+  let found: YamlMistake | undefined
+  const { isMap, visit } = yaml()
+  visit(document, {
+    Pair(_, { key }) {
+      if (!isMap(key)) return undefined
+      found = { offset: key.range?.[0] ?? 0, message: `a mapping cannot be a key: ${TEMPLATE}` }
+      return visit.BREAK
+    },
+  })
+  return found
+}

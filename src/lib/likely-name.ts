@@ -1,0 +1,39 @@
+// Which known name somebody probably meant who wrote another.
+
+/** So many letters may be wrong. */
+export const MOST_WRONG = 2
+
+/** The known name that is nearly the one that was written, undefined when none is. */
+export function likelyName(written: string, known: readonly string[]): string | undefined {
+  const near = known
+    .map((name) => ({ name, wrong: lettersBetween(name.toLowerCase(), written.toLowerCase()) }))
+    .filter(({ name, wrong }) => wrong <= Math.min(MOST_WRONG, name.length - 2))
+  return near.toSorted((one, other) => one.wrong - other.wrong)[0]?.name ?? beginningWith(written, known)
+}
+
+/** The one name that begins like this. */
+function beginningWith(written: string, known: readonly string[]): string | undefined {
+  const longer = known.filter((name) => name.startsWith(`${written}.`))
+  return longer.length === 1 ? longer[0] : undefined
+}
+
+/** " (did you mean 'x'?)", or nothing when no known name is near. */
+export function suggestion(written: string, known: readonly string[]): string {
+  const name = likelyName(written, known)
+  return name === undefined ? '' : ` (did you mean '${name}'?)`
+}
+
+/** How many letters must be changed, added or left out (Levenshtein); beyond `MOST_WRONG` only that it is more. */
+export function lettersBetween(one: string, other: string): number {
+  if (Math.abs(one.length - other.length) > MOST_WRONG) return MOST_WRONG + 1
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let index = 0; index < one.length; index++) {
+    const next = [index + 1]
+    for (let column = 0; column < other.length; column++) {
+      const change = (row[column] ?? 0) + (one[index] === other[column] ? 0 : 1)
+      next.push(Math.min(change, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[other.length] ?? 0
+}
