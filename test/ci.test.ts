@@ -1,4 +1,4 @@
-// .ci/run: its last line counts the tests of the runner's own report, and it fails when one failed or none ran.
+// .ci/run: its last line counts the tests of the runner's own report, and it fails when one failed twice or none ran.
 import { afterAll, expect, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,19 @@ import { folderWith } from './support/fixtures.ts'
 const script = join(import.meta.dir, '..', '.ci', 'run')
 const PASSES = "import { test } from 'bun:test'\ntest('a', () => {})\ntest('b', () => {})\n"
 const FAILS = `${PASSES}test('c', () => { throw new Error('no') })\n`
+// Fails the first time that it runs.
+const ONCE = `import { existsSync, writeFileSync } from 'node:fs'
+import { test } from 'bun:test'
+test('d', () => {
+  const ran = import.meta.dir + '/ran'
+  if (existsSync(ran)) return
+  writeFileSync(ran, '')
+  throw new Error('busy')
+})
+`
 const folder = folderWith({
+  'once/one.test.ts': PASSES,
+  'once/two.test.ts': ONCE,
   'passes/some.test.ts': PASSES,
   'mixed/one.test.ts': PASSES,
   'mixed/two.test.ts': FAILS,
@@ -35,6 +47,11 @@ test('all pass', async () => {
 })
 test('one of two files has a failure', async () => {
   expect(await ci('mixed')).toMatchObject({ code: 1, last: '4 passed, 1 failed' })
+})
+test('a file that fails only once has passed, and is named', async () => {
+  const { code, last, said } = await ci('once')
+  expect([code, last]).toEqual([0, '3 passed, 0 failed'])
+  expect(said).toContain('failed, and run once more by themselves: two.test.ts')
 })
 test('a file that cannot be loaded is a failure', async () => {
   const { code, last } = await ci('broken')
