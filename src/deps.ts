@@ -101,8 +101,13 @@ export function createUnderstudy(
   const clock = given[0]?.scenario.clock ?? config.clock
   const noVirtualClock = virtualClockProblem(forwarding)
   if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
-  const { db, seed, keep_traces: keepTraces, max_sessions: most, session_ttl: ttl } = config
-  const sessions = createSessions({ db, seed, clock, keepTraces, noVirtualClock, most, ttl, realNow: instead.realNow })
+  const { db, seed, max_sessions: most, session_ttl: ttl } = config
+  const keep = {
+    traces: config.keep_traces,
+    traceBytes: config.keep_trace_bytes,
+    answerBytes: config.keep_answer_bytes,
+  }
+  const sessions = createSessions({ db, seed, clock, keep, noVirtualClock, most, ttl, realNow: instead.realNow })
   const seeds = seedsOf(config)
   const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
   const prepare = (session: Session) => session.clock.work(seeder().prepare(session))

@@ -79,6 +79,16 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['1h', 3_600_000],
     ['1s', 1_000],
   ],
+  keep_trace_bytes: [
+    ['1', 1],
+    ['2KiB', 2048],
+    ['3MB', 3_000_000],
+  ],
+  keep_answer_bytes: [
+    ['1', 1],
+    ['2KiB', 2048],
+    ['3MB', 3_000_000],
+  ],
   max_calls: [
     ['0', 0],
     ['2', 2],

@@ -72,7 +72,16 @@ describe('caches', () => {
       caches: Record<string, { bytes: number; limit: number }>
     }
     for (const { bytes, limit } of Object.values(health.caches)) expect(bytes).toBeLessThanOrEqual(limit)
-    expect(Object.keys(health.caches)).toEqual(['texts', 'token_counts', 'token_pieces', 'samples'])
+    expect(Object.keys(health.caches)).toEqual([
+      'texts',
+      'token_counts',
+      'token_pieces',
+      'samples',
+      'pictures',
+      'patterns',
+      'scenario_counters',
+      'scenario_reads',
+    ])
   })
 })
 

@@ -70,8 +70,12 @@ test('fewer after a restart that asks for fewer', async () => {
   expect(await now.counts()).toMatchObject({ traces: 2, traces_dropped: 7 })
 })
 
-test('ten thousand unless told otherwise', () => {
-  expect(readConfig({}, {}).keep_traces).toBe(10_000)
+test('ten thousand and 256 MiB unless told otherwise', () => {
+  expect(readConfig({}, {})).toMatchObject({
+    keep_traces: 10_000,
+    keep_trace_bytes: 2 ** 28,
+    keep_answer_bytes: 2 ** 27,
+  })
 })
 
 test('answers that have expired go when another one is stored', async () => {

@@ -1,14 +1,14 @@
 // Values for the schemas of a request, made only when an answer is synthesized: nobody else needs one.
 import { ApiError } from '../contract/error.ts'
-import { byteCache } from '../lib/byte-cache.ts'
+import { addSizes, byteCache, type CacheSize } from '../lib/byte-cache.ts'
 import { JobTimeout, runJob } from '../lib/worker/pool.ts'
 
 // Schemas come again with every call of a client.
 const samples = byteCache<{ sample: unknown }>(8 << 20)
 const checked = byteCache<true>(4 << 20)
 
-/** How much is remembered of samples. */
-export const sampleCacheSize = samples.size
+/** How much is remembered of schemas and their samples. */
+export const sampleCacheSize = (): CacheSize => addSizes([samples.size(), checked.size()])
 
 /** Values made and checked here, which takes some milliseconds; whatever needs more is for a worker. */
 const SMALL_BUDGET = 3_000

@@ -166,7 +166,9 @@ function timeLines(clocks: SuiteRun['clocks']): string[] {
 /** What nobody can judge. */
 const unknownLines = (pending: number, dropped: number): string[] => [
   ...(pending > 0 ? [bad(`${count(pending, 'call')} had not ended`)] : []),
-  ...(dropped > 0 ? [bad(`the traces of ${count(dropped, 'call')} are gone: --keep-traces keeps more`)] : []),
+  ...(dropped > 0
+    ? [bad(`the traces of ${count(dropped, 'call')} are gone: --keep-traces and --keep-trace-bytes keep more`)]
+    : []),
 ]
 
 function fixtureLines(reports: readonly Verification[]): string[] {

@@ -30,6 +30,12 @@ const TokenPlace = () =>
   })
 export type TokenRule = z.infer<ReturnType<typeof TokenPlace>>
 
+const size = () =>
+  z
+    .union([z.number(), z.string()])
+    .transform((value) => parseSize(value))
+    .pipe(z.number().min(1))
+
 interface Setting<T> {
   /** What the flag takes; absent for a switch. */
   takes?: string
@@ -164,6 +170,20 @@ export const SETTINGS = {
     help: 'drops a session, never the default one, with all it holds when nobody has used it for so long',
     valid: 'a duration from 1s, such as 10m',
   }),
+  keep_trace_bytes: setting({
+    takes: 'SIZE',
+    schema: size,
+    fallback: 256 * 2 ** 20,
+    help: 'most that the traces of a session may take; the oldest go first',
+    valid: 'a size such as 64MiB or 1GiB',
+  }),
+  keep_answer_bytes: setting({
+    takes: 'SIZE',
+    schema: size,
+    fallback: 128 * 2 ** 20,
+    help: 'the same of its stored responses, cached answers and pictures; the expired and the oldest go first',
+    valid: 'a size such as 64MiB or 1GiB',
+  }),
   namespace: setting({
     takes: 'NAME',
     schema: () => z.string().regex(/^[a-z][a-z0-9_]*$/),
@@ -194,11 +214,7 @@ export const SETTINGS = {
   }),
   max_body: setting({
     takes: 'SIZE',
-    schema: () =>
-      z
-        .union([z.number(), z.string()])
-        .transform((value) => parseSize(value))
-        .pipe(z.number().min(1)),
+    schema: size,
     fallback: 32 * 2 ** 20,
     help: 'largest request body',
     valid: 'a size such as 512KiB or 32MiB',

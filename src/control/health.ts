@@ -4,11 +4,23 @@ import { sampleCacheSize } from '../answers/schema-sample.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Route } from '../contract/route.ts'
+import type { StoreSize } from '../db/row-budget.ts'
 import { realClock } from '../lib/clock.ts'
+import { lazy } from '../lib/lazy.ts'
+import { patternCacheSize } from '../lib/match.ts'
 import { pieceCacheSize } from '../lib/tokens.ts'
 import { workerCounts } from '../lib/worker/pool.ts'
-import type { Session } from '../sessions/sessions.ts'
 import type { ControlDeps } from './types.ts'
+
+// Brings a library that a start does not need.
+const images = lazy<typeof import('../lib/media/image-files.ts')>(() => require('../lib/media/image-files.ts'))
+
+const Stored = z.object({
+  entries: z.int(),
+  bytes: z.number().describe('About.'),
+  limit: z.number().describe('Bytes at most, of each session.'),
+  dropped: z.int().describe('Removed since the start to make room.'),
+})
 
 const Health = z.object({
   status: z.literal('ok'),
@@ -22,7 +34,9 @@ const Health = z.object({
       .int()
       .describe('Removed since the start, because nobody used them for as long as --session-ttl.'),
     traces: z.int(),
-    traces_dropped: z.int().describe('Removed since the start, oldest first, to keep no more than --keep-traces.'),
+    traces_dropped: z
+      .int()
+      .describe('Removed since the start, oldest first, to keep no more than --keep-traces and --keep-trace-bytes.'),
     fixtures: z.int(),
     events_waiting: z.int().describe('Dispatched, and not applied yet.'),
     events_failed: z.int().describe('Given up since the start, after five tries; see /_understudy/events.'),
@@ -39,7 +53,17 @@ const Health = z.object({
       z.string(),
       z.object({ entries: z.int(), bytes: z.number().describe('About.'), limit: z.int().describe('Bytes at most.') }),
     )
-    .describe('What is remembered to save work, by name; the least recently used goes first.'),
+    .describe(
+      'What is remembered to save work, by name; the least recently used goes first. `scenario_counters` and `scenario_reads` are those of all scenarios in play, and so is their limit.',
+    ),
+  stores: z
+    .object({
+      traces: Stored.describe('The oldest go first.'),
+      answers: Stored.describe(
+        'Stored responses, cached answers, pictures, cached prompts: the expired go first, then what was written longest ago.',
+      ),
+    })
+    .describe('What calls leave in the databases of all sessions together.'),
   workers: z
     .object({ workers: z.int(), jobs: z.int().describe('That wait or are done now.') })
     .describe('Threads for heavy work, which start when they are needed.'),
@@ -58,7 +82,7 @@ const Health = z.object({
     .describe('Null when nothing is forwarded.'),
 })
 
-export function healthRoute({ sessions, about, strays, events, fixtures }: ControlDeps): Route {
+export function healthRoute({ sessions, runs, about, strays, events, fixtures }: ControlDeps): Route {
   const started = realClock.now()
   return {
     method: 'get',
@@ -72,7 +96,9 @@ export function healthRoute({ sessions, about, strays, events, fixtures }: Contr
       const { files } = fixtures
       files.look()
       const all = sessions.list()
-      const total = (of: (session: Session) => number) => all.reduce((sum, session) => sum + of(session), 0)
+      const counts = all.map((session) => session.counts())
+      const traces = together(counts.map((one) => one.traces))
+      const scenarios = runs.sizes(all)
       return {
         status: 'ok',
         version: about.version,
@@ -82,8 +108,8 @@ export function healthRoute({ sessions, about, strays, events, fixtures }: Contr
         counts: {
           sessions: all.length,
           sessions_dropped: sessions.dropped(),
-          traces: total((session) => session.counts().traces),
-          traces_dropped: total((session) => session.counts().tracesDropped),
+          traces: traces.entries,
+          traces_dropped: traces.dropped,
           fixtures: about.fixtures(),
           events_waiting: events().waiting,
           events_failed: events().failed,
@@ -95,13 +121,26 @@ export function healthRoute({ sessions, about, strays, events, fixtures }: Contr
           token_counts: textCacheSizes.counts(),
           token_pieces: pieceCacheSize(),
           samples: sampleCacheSize(),
+          pictures: images().imageCacheSize(),
+          patterns: patternCacheSize(),
+          scenario_counters: scenarios.counters,
+          scenario_reads: scenarios.reads,
         },
+        stores: { traces, answers: together(counts.map((one) => one.keyValues)) },
         workers: workerCounts(),
         spending: about.spending ? spendingOf(about.spending) : null,
       }
     },
   }
 }
+
+/** The stores of sessions, each of which has the same limit. */
+const together = (sizes: readonly StoreSize[]): StoreSize => ({
+  entries: sizes.reduce((sum, { entries }) => sum + entries, 0),
+  bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
+  limit: Math.max(...sizes.map(({ limit }) => limit)),
+  dropped: sizes.reduce((sum, { dropped }) => sum + dropped, 0),
+})
 
 function spendingOf({ limits, spent }: Spending) {
   const { calls, cost, unpriced } = spent()

@@ -1,18 +1,44 @@
-// Kept things in SQLite (contract/kept.ts).
-import { and, eq, gt, isNull, lte, or, sql } from 'drizzle-orm'
+// Kept things in SQLite (contract/key-value.ts), bounded in bytes: the expired go first, then what was written longest ago.
+import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { KeyValueStore } from '../contract/key-value.ts'
+import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
+import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
 import { kept } from './schema.ts'
 import type { Writer } from './writer.ts'
 
-/** Kept things of a database; what has expired at `now` (ms since the epoch) goes when something else comes. */
-export function keptStore(connection: Database, writer: Pick<Writer, 'write'>, now: () => number): KeyValueStore {
+/** A store that says how much it holds. */
+export interface SizedKeyValueStore extends KeyValueStore {
+  size(): StoreSize
+}
+
+/** What a store of kept things depends on. */
+export interface KeyValueOptions {
+  /** Milliseconds since the epoch: what has expired then goes when something else comes. */
+  now(): number
+  /** Bytes at most; any when left out. */
+  bytes?: number | undefined
+  /** What went, of a store over the same data before this one. */
+  dropped?: DroppedRows
+}
+
+const BYTES = rowBytesSql('kind', 'id', 'value')
+
+/** Kept things of a database. */
+export function keptStore(
+  connection: Database,
+  writer: Pick<Writer, 'write'>,
+  { now, bytes: limit = Number.POSITIVE_INFINITY, dropped = { count: 0, last: 0 } }: KeyValueOptions,
+): SizedKeyValueStore {
   const database = drizzle(connection)
-  const purge = database
-    .delete(kept)
-    .where(lte(kept.expires, sql.placeholder('now')))
-    .prepare()
+  const budget = rowBudget(connection, { table: 'kept', bytes: BYTES, limit, dropped })
+  const statements = once(() => ({
+    purge: connection.prepare(`DELETE FROM kept WHERE expires <= ? RETURNING ${BYTES}`).pluck(),
+    remove: connection.prepare(`DELETE FROM kept WHERE kind = ? AND id = ? RETURNING ${BYTES}`).pluck(),
+    // A new row, also for what was kept before: rows are numbered in the order in which they were written.
+    insert: connection.prepare('INSERT INTO kept (kind, id, value, expires) VALUES (?, ?, ?, ?)'),
+  }))
   return {
     get(kind, id, now) {
       const row = database
@@ -22,15 +48,18 @@ export function keptStore(connection: Database, writer: Pick<Writer, 'write'>, n
         .get()
       return row && JSON.parse(row.value)
     },
-    put: ({ kind, id, value, expires = null }) =>
-      writer.write(() => {
-        if (expires !== null) purge.run({ now: now() })
-        const row = { kind, id, value: JSON.stringify(value), expires }
-        database
-          .insert(kept)
-          .values(row)
-          .onConflictDoUpdate({ target: [kept.kind, kept.id], set: row })
-          .run()
-      }),
+    put({ kind, id, value, expires = null }) {
+      let tried = false
+      return writer.write(() => {
+        if (tried) budget.doubt()
+        tried = true
+        const text = JSON.stringify(value)
+        const { purge, remove, insert } = statements()
+        budget.remove([...purge.all(now()), ...remove.all(kind, id)] as number[])
+        insert.run(kind, id, text, expires)
+        budget.add(rowBytes([kind, id, text]))
+      })
+    },
+    size: budget.size,
   }
 }

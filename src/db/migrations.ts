@@ -48,4 +48,16 @@ export const migrations: readonly string[] = [
   'CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;',
   'CREATE INDEX records_named ON records (kind, key) WHERE key IS NOT NULL;',
   'ALTER TABLE traces ADD COLUMN client TEXT;',
+  // With row numbers, which tell what was written first.
+  `CREATE TABLE kept_rows (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    value TEXT NOT NULL,
+    expires INTEGER,
+    PRIMARY KEY (kind, id)
+  );
+  INSERT INTO kept_rows SELECT kind, id, value, expires FROM kept;
+  DROP TABLE kept;
+  ALTER TABLE kept_rows RENAME TO kept;
+  CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;`,
 ]

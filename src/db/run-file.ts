@@ -28,7 +28,7 @@ export function openRunFile(file: string): RunFile {
       `database ${file} is that of a server, which a run would replace: name another file with --db`,
     )
   }
-  database.exec(`DELETE FROM traces; INSERT OR REPLACE INTO kept VALUES ('${MARK}', 'exec', '{}', NULL)`)
+  database.exec(`DELETE FROM traces; INSERT OR REPLACE INTO kept (kind, id, value) VALUES ('${MARK}', 'exec', '{}')`)
   const writer = createWriter(database)
   return {
     async keep(sessions) {

@@ -1,11 +1,12 @@
 // Traces in SQLite: written once, listed newest first.
-import { and, asc, count, desc, eq, gt, lte, max, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, max, sql } from 'drizzle-orm'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { ClientNote } from '../contract/finding.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { questionOf } from '../lib/question.ts'
 import type { Database } from './open.ts'
+import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
 import { traces } from './schema.ts'
 import { conditionsOf, SESSION_NAME, type TraceFilter } from './trace-filter.ts'
 import type { Writer } from './writer.ts'
@@ -60,6 +61,8 @@ export interface TraceStore {
   /** The calls after one by number, in the order in which they began. */
   since(seq: number): IterableIterator<TraceEvidence>
   count(): number
+  /** How much is stored. */
+  size(): StoreSize
   /** The call of a number. */
   bySeq(seq: number): TraceEvidence | undefined
   /** How many were removed since the start because there were newer ones: all, or those of the calls after one by number. */
@@ -95,35 +98,65 @@ function evidenceOf({ seq, record, request, arrived, left, client: note }: Evide
   }
 }
 
-/** Traces of a database: those of the newest `keep` calls, all when left out. */
+/** How many traces are kept. */
+export interface TraceLimits {
+  /** Those of the newest so many calls; of all when left out. */
+  keep?: number | undefined
+  /** Bytes of them at most; any when left out. */
+  bytes?: number | undefined
+  /** What went, of a store over the same data before this one. */
+  dropped?: DroppedRows
+}
+
+/** Traces of a database, of which the oldest go when there are too many. */
 export function traceStore(
   connection: Database,
   writer: Pick<Writer, 'write'>,
-  keep: number = Number.POSITIVE_INFINITY,
+  {
+    keep = Number.POSITIVE_INFINITY,
+    bytes = Number.POSITIVE_INFINITY,
+    dropped = { count: 0, last: 0 },
+  }: TraceLimits = {},
 ): TraceStore {
   const database: BetterSQLite3Database = drizzle(connection)
-  return { ...writesTo({ connection, database, writer, keep }), ...readsOf(database) }
+  const limits = { keep, bytes, dropped }
+  return { ...writesTo({ connection, database, writer, limits }), ...readsOf(database) }
 }
 
 interface TraceTarget {
   connection: Database
   database: BetterSQLite3Database
   writer: Pick<Writer, 'write'>
-  keep: number
+  limits: Required<TraceLimits> & { keep: number; bytes: number }
 }
 
+const BYTES = rowBytesSql('record', 'request', 'rendered', 'answer', 'client')
+
 /** Stores traces, and drops the oldest. */
-function writesTo({ connection, database, writer, keep }: TraceTarget): Pick<TraceStore, 'record' | 'dropped'> {
+function writesTo({
+  connection,
+  database,
+  writer,
+  limits,
+}: TraceTarget): Pick<TraceStore, 'record' | 'dropped' | 'size'> {
+  const { keep, bytes: limit, dropped } = limits
   const insert = inserter(connection, database)
-  const drop = database
-    .delete(traces)
-    .where(lte(traces.seq, sql.placeholder('last')))
-    .prepare()
-  let dropped = 0
-  let lastDropped = 0
+  const budget = rowBudget(connection, { table: 'traces', bytes: BYTES, limit, dropped })
+  const drop = connection.prepare(`DELETE FROM traces WHERE seq <= ? RETURNING ${BYTES}`).pluck()
+  const dropUpTo = (last: number) => {
+    const gone = drop.all(last) as number[]
+    budget.remove(gone)
+    dropped.count += gone.length
+    dropped.last = Math.max(dropped.last, last)
+  }
   return {
-    record: (seq, trace, stored) =>
-      writer.write(() => {
+    record(seq, trace, stored) {
+      const record = JSON.stringify(trace)
+      const bytes = rowBytes([record, stored.request, stored.rendered, stored.answer, stored.client ?? ''])
+      let tried = false
+      return writer.write(() => {
+        if (tried) budget.doubt()
+        tried = true
         insert({
           seq,
           id: trace.id,
@@ -131,15 +164,16 @@ function writesTo({ connection, database, writer, keep }: TraceTarget): Pick<Tra
           model: trace.model,
           status: trace.status,
           thread: (trace.thread?.id as string | undefined) ?? null,
-          record: JSON.stringify(trace),
+          record,
           client: null,
           ...stored,
         })
-        if (seq <= keep) return
-        dropped += drop.run({ last: seq - keep }).changes
-        lastDropped = Math.max(lastDropped, seq - keep)
-      }),
-    dropped: (after) => (after === undefined ? dropped : Math.max(0, lastDropped - after)),
+        if (seq > keep) dropUpTo(seq - keep)
+        budget.add(bytes)
+      })
+    },
+    dropped: (after) => (after === undefined ? dropped.count : Math.max(0, dropped.last - after)),
+    size: budget.size,
   }
 }
 
@@ -170,7 +204,7 @@ function inserter(connection: Database, database: BetterSQLite3Database): (row: 
 }
 
 /** Everything that only looks. */
-function readsOf(database: BetterSQLite3Database): Omit<TraceStore, 'record' | 'dropped'> {
+function readsOf(database: BetterSQLite3Database): Omit<TraceStore, 'record' | 'dropped' | 'size'> {
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   const arrivals = (filter: TraceFilter): Arrival[] =>
     database

@@ -17,6 +17,17 @@ export interface CacheSize {
   limit: number
 }
 
+/** Caches taken together. */
+export const addSizes = (sizes: readonly CacheSize[]): CacheSize =>
+  sizes.reduce(
+    (sum, { entries, bytes, limit }) => ({
+      entries: sum.entries + entries,
+      bytes: sum.bytes + bytes,
+      limit: sum.limit + limit,
+    }),
+    { entries: 0, bytes: 0, limit: 0 },
+  )
+
 /** An entry beside its key and its value, about. */
 const OVERHEAD = 100
 

@@ -1,4 +1,5 @@
 // How texts, names and values are matched: fixtures and scenarios say it in the same words.
+import { addSizes, byteCache, type CacheSize } from './byte-cache.ts'
 
 /** A text to match: equal as a whole, or by one of these; letters of either case alike with `ignore_case`. */
 export type TextMatch =
@@ -10,24 +11,30 @@ export type TextMatch =
       ignore_case?: boolean | undefined
     }
 
-const globs = new Map<string, RegExp>()
+// Sessions come with patterns of their own, and go.
+const globs = byteCache<RegExp>(2 << 20)
+/** What a compiled pattern takes, about. */
+const regexBytes = (source: string) => 500 + source.length * 10
 /** A pattern in which `*` stands for any characters, for whole texts. */
 export function globRegex(glob: string): RegExp {
   let regex = globs.get(glob)
   if (!regex) {
     regex = new RegExp(`^${glob.split('*').map(RegExp.escape).join('.*')}$`, 's')
-    globs.set(glob, regex)
+    globs.set(glob, regex, regexBytes(glob))
   }
   return regex
 }
 
-const regexes = new Map<string, RegExp>()
+const regexes = byteCache<RegExp>(2 << 20)
+/** How much is remembered of compiled patterns. */
+export const patternCacheSize = (): CacheSize => addSizes([globs.size(), regexes.size()])
+
 function textRegex(source: string, flags: string): RegExp {
   const key = `${flags}:${source}`
   let regex = regexes.get(key)
   if (!regex) {
     regex = new RegExp(source, flags)
-    regexes.set(key, regex)
+    regexes.set(key, regex, regexBytes(source))
   }
   return regex
 }

@@ -20,13 +20,8 @@ export interface WorkspaceDeps {
   count(session: Session): void
 }
 
-const MOST_READS = 200
-/** What was read while a scenario was played. */
-type Reads = { url: string; reply: Reply }[]
-
 /** Makes the routes of the workspace answer through the faults of scenarios; leaves those of the emulator as they are. */
 export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {
-  const readsOf = new WeakMap<ScenarioRun, Reads>()
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
     const { signal, end } = session.begin(input.request.signal)
@@ -47,9 +42,7 @@ export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route
     const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
     if (!run) return route.handle(input)
     count(session)
-    const reads = readsOf.get(run) ?? []
-    readsOf.set(run, reads)
-    return played(route, input, { session, signal, run, reads })
+    return played(route, input, { session, signal, run })
   }
   return (route) => (route.path.startsWith('/v2/') ? { ...route, handle: handleOf(route) } : route)
 }
@@ -59,15 +52,14 @@ interface Playing {
   /** Aborted when the client has gone or the session begins anew. */
   signal: AbortSignal
   run: ScenarioRun
-  reads: Reads
 }
 
-async function played(route: Route, input: RouteInput, { session, signal, run, reads }: Playing): Promise<Response> {
+async function played(route: Route, input: RouteInput, { session, signal, run }: Playing): Promise<Response> {
   const { request } = input
   const { clock } = session
   const { pathname, search } = new URL(request.url)
   const url = `${pathname}${search}`
-  const call = { method: request.method, url, reads }
+  const call = { method: request.method, url, reads: run.reads.list }
   const about = {
     operation: { name: route.operationId ?? `${route.method} ${route.path}`, path: route.path },
     request: input.body ?? input.query,
@@ -89,7 +81,7 @@ async function played(route: Route, input: RouteInput, { session, signal, run, r
     now: clock.now(),
   }
   const applied: string[] = []
-  const reply = await withFaults(run.faults(facts), () => answered(route, input, call), {
+  const reply = await withFaults(run.faults(facts), () => answered(route, input, { url, run }), {
     about: { ...about, call, clock, signal },
     applied,
   })
@@ -101,12 +93,10 @@ async function played(route: Route, input: RouteInput, { session, signal, run, r
 async function answered(
   route: Route,
   input: RouteInput,
-  { method, url, reads }: { method: string; url: string; reads: Reads },
+  { url, run }: { url: string; run: ScenarioRun },
 ): Promise<Reply> {
   const reply = await replyOf(route, input)
-  // The bytes of a file are never stale, and would be kept for nothing.
-  if (method === 'GET' && reply.body.kind === 'value') reads.push({ url, reply })
-  if (reads.length > MOST_READS) reads.shift()
+  if (input.request.method === 'GET') run.reads.add(url, reply)
   return reply
 }
 

@@ -2,10 +2,11 @@
 import type { ActiveFault, ActiveScenario, FaultFacts, FaultKind } from '../contract/fault.ts'
 import type { RuleReport } from '../contract/verification.ts'
 import { faultKinds } from '../faults/index.ts'
-import { byteCache } from '../lib/byte-cache.ts'
+import { byteCache, type CacheSize } from '../lib/byte-cache.ts'
 import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { globRegex, inRange } from '../lib/match.ts'
+import { type RecordedReads, recordedReads } from './recorded-reads.ts'
 import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
 
@@ -26,6 +27,10 @@ export interface ScenarioRun extends ActiveScenario {
   readonly expect: Scenario['expect']
   state(): string
   rules(): RuleReport[]
+  /** What was read of the workspace since it began. */
+  readonly reads: RecordedReads
+  /** How much is known of which bodies came how often. */
+  counterSize(): CacheSize
 }
 
 interface Counters extends Omit<RuleReport, 'idle'> {
@@ -91,6 +96,8 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
     expect: rules.length > 0 ? scenario.expect : [],
     state: () => state,
     rules: () => [...counters].map(([rule, counter]) => reportOf(rule, counter)),
+    reads: recordedReads(),
+    counterSize: occurrences.size,
   }
 }
 

@@ -1,6 +1,7 @@
 // Which scenario is played in which session: the one chosen for the session, and those that single calls name.
 import { ApiError } from '../contract/error.ts'
 import { FileError } from '../contract/source.ts'
+import { addSizes, type CacheSize } from '../lib/byte-cache.ts'
 import { lazy } from '../lib/lazy.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Scenario, ScenarioRun } from './engine.ts'
@@ -24,6 +25,8 @@ export interface ScenarioRuns {
   stop(session: Session): void
   /** Every scenario that was played since: the session's, and those that single calls have named. */
   played(session: Session): ScenarioRun[]
+  /** How much the scenarios of these sessions remember; begins none. */
+  sizes(sessions: readonly Session[]): { counters: CacheSize; reads: CacheSize }
   /** The scenario of a call: the one its header names, which counts on from call to call, else the session's. */
   ofCall(session: Session, named: string | null): ScenarioRun | undefined
   /** A scenario by name: one that was given at the start, or a shipped one; a 400 that lists all names otherwise. */
@@ -108,6 +111,14 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
     played(session) {
       const run = current(session)
       return [...(run ? [run] : []), ...[...of(session).named.values()].map((playing) => playing.run)]
+    },
+    sizes(sessions) {
+      const known = sessions.flatMap((session) => played.get(session) ?? [])
+      const all = known.flatMap(({ current: chosen, named }) => [...(chosen ? [chosen] : []), ...named.values()])
+      return {
+        counters: addSizes(all.map(({ run }) => run.counterSize())),
+        reads: addSizes(all.map(({ run }) => run.reads.size())),
+      }
     },
     ofCall: (session, name) => {
       const run = current(session)

@@ -1,11 +1,11 @@
 // What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
 import { ApiError } from '../contract/error.ts'
-import type { KeyValueStore } from '../contract/key-value.ts'
 import type { Contents, Records } from '../contract/record.ts'
 import { contentStore } from '../db/content-store.ts'
-import { keptStore } from '../db/key-value-store.ts'
+import { keptStore, type SizedKeyValueStore } from '../db/key-value-store.ts'
 import { byteSize, type Database, openClone } from '../db/open.ts'
 import { recordStore } from '../db/record-store.ts'
+import type { DroppedRows, StoreSize } from '../db/row-budget.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
@@ -14,7 +14,7 @@ import { once } from '../lib/once.ts'
 /** The stores over one database. */
 interface Stores {
   readonly traces: TraceStore
-  readonly keyValues: KeyValueStore
+  readonly keyValues: SizedKeyValueStore
   /** The workspace. */
   readonly records: Records
   /** Files, and the chunks of knowledge bases. */
@@ -23,8 +23,8 @@ interface Stores {
 
 /** How much is stored. */
 export interface DataCounts {
-  traces: number
-  tracesDropped: number
+  traces: StoreSize
+  keyValues: StoreSize
 }
 
 /** Everything that a session stores, until a reset or a snapshot puts other data in its place. */
@@ -48,10 +48,19 @@ export interface SessionData extends Stores {
   close(): void
 }
 
+/** How much of a session is kept; everything when left out. */
+export interface DataLimits {
+  /** Most traces; the oldest go first. */
+  traces?: number | undefined
+  /** Most bytes of traces. */
+  traceBytes?: number | undefined
+  /** Most bytes of stored responses, cached answers, picture files; the oldest go first. */
+  answerBytes?: number | undefined
+}
+
 /** What the stores need to know. */
 export interface DataOptions {
-  /** Most traces kept; all when undefined. */
-  keepTraces: number | undefined
+  keep: DataLimits
   /** Milliseconds since the epoch, on the session's clock. */
   now(): number
   /** Told when a database in memory is opened. */
@@ -73,19 +82,37 @@ interface OpenStores extends Stores {
   lastNumber(): number | undefined
 }
 
-const opened = (database: Database, { keepTraces, now }: DataOptions, number?: number): OpenData => {
+/** What went of the stores to make room. */
+interface Dropped {
+  traces: DroppedRows
+  keyValues: DroppedRows
+}
+const nothingDropped = (): Dropped => ({ traces: { count: 0, last: 0 }, keyValues: { count: 0, last: 0 } })
+
+/** What is known of a database beside what it holds. */
+interface Continued {
+  dropped: Dropped
+  /** The highest number of a record that there was. */
+  number?: number | undefined
+}
+
+const opened = (database: Database, options: DataOptions, continued: Continued): OpenData => {
   const writer = createWriter(database)
-  return { database, writer, stores: storesOver(database, writer, { keepTraces, now, number }) }
+  return { database, writer, stores: storesOver(database, writer, { ...options, ...continued }) }
 }
 
 const storesOver = (
   database: Database,
   writer: Pick<Writer, 'write'>,
-  { keepTraces, now, number }: DataOptions & { number?: number | undefined },
+  { keep, now, number, dropped }: DataOptions & Continued,
 ): OpenStores => {
   let numbered: Records | undefined
-  const traces = once(() => traceStore(database, writer, keepTraces))
-  const keyValues = once(() => keptStore(database, writer, now))
+  const traces = once(() =>
+    traceStore(database, writer, { keep: keep.traces, bytes: keep.traceBytes, dropped: dropped.traces }),
+  )
+  const keyValues = once(() =>
+    keptStore(database, writer, { now, bytes: keep.answerBytes, dropped: dropped.keyValues }),
+  )
   const records = once(() => {
     numbered = recordStore(database, number)
     return numbered
@@ -108,8 +135,8 @@ const storesOver = (
   }
 }
 
-const countsOf = ({ traces }: Stores): DataCounts => ({ traces: traces.count(), tracesDropped: traces.dropped() })
-const NO_COUNTS: DataCounts = { traces: 0, tracesDropped: 0 }
+const countsOf = ({ traces, keyValues }: Stores): DataCounts => ({ traces: traces.size(), keyValues: keyValues.size() })
+const nothing = (limit = Number.POSITIVE_INFINITY): StoreSize => ({ entries: 0, bytes: 0, limit, dropped: 0 })
 /** Bytes of a database beyond which it stays open: what it costs is what it holds. */
 const LARGEST_ASLEEP = 2 * 2 ** 20
 
@@ -117,10 +144,12 @@ const LARGEST_ASLEEP = 2 * 2 ** 20
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
   let awake = begun
   let asleep: { bytes: Uint8Array; counts: DataCounts; number: number | undefined } | undefined
+  const dropped = nothingDropped()
+  const none = { traces: nothing(options.keep.traceBytes), keyValues: nothing(options.keep.answerBytes) }
   const use = (): OpenData => {
     if (awake) return awake
     const bytes = asleep ? Buffer.from(Bun.zstdDecompressSync(asleep.bytes)) : empty()
-    awake = opened(openClone(bytes), options, asleep?.number)
+    awake = opened(openClone(bytes), options, { dropped, number: asleep?.number })
     asleep = undefined
     options.opened?.()
     return awake
@@ -136,14 +165,14 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       if (!snapshot) return memoryData(empty, options)
       const database = openClone(empty())
       database.transaction(() => restore(database, snapshot))()
-      return memoryData(empty, options, opened(database, options))
+      return memoryData(empty, options, opened(database, options, { dropped: nothingDropped() }))
     },
     uses: new Map(),
     calls: awake?.stores.traces.lastSeq() ?? 0,
     get awake() {
       return awake !== undefined
     },
-    counts: () => (awake ? countsOf(awake.stores) : (asleep?.counts ?? NO_COUNTS)),
+    counts: () => (awake ? countsOf(awake.stores) : (asleep?.counts ?? none)),
     sleep() {
       if (!awake?.writer.idle || byteSize(awake.database) > LARGEST_ASLEEP) return
       const { database, writer, stores } = awake
@@ -173,7 +202,8 @@ export function fileData(
     let over = false
     // What began before everything was replaced leaves nothing behind, not even in the same transaction.
     const write: Writer['write'] = (run) => (over ? Promise.resolve() : writer.write(() => (over ? undefined : run())))
-    const { traces, keyValues, records, contents } = storesOver(database, { write }, options)
+    const own = storesOver(database, { write }, { ...options, dropped: nothingDropped() })
+    const { traces, keyValues, records, contents } = own
     const stores = { traces, keyValues, records, contents }
     return {
       ...stores,

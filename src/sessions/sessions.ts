@@ -4,7 +4,7 @@ import { openClone, openFile, template } from '../db/open.ts'
 import { type Clock, everySoOften, realClock } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
 import { limitAwake, type SessionEntry } from './awake.ts'
-import { fileData, memoryData, resetError, type SessionData } from './data.ts'
+import { type DataLimits, fileData, memoryData, resetError, type SessionData } from './data.ts'
 import type { Session } from './session.ts'
 import { createSlot, type OwnedSlot } from './slot.ts'
 
@@ -63,8 +63,8 @@ export interface SessionsOptions {
   clock: Clock['kind']
   /** Why no session may have a virtual clock; undefined when each may. */
   noVirtualClock?: string | undefined
-  /** Most traces of a session; the oldest go first. All are kept when left out. */
-  keepTraces?: number | undefined
+  /** How much of each session is kept. */
+  keep?: DataLimits | undefined
   /** Most sessions. */
   most?: number | undefined
   /** Milliseconds of real time after which a session is dropped that nobody uses, never the default one; none is when left out. */
@@ -75,7 +75,7 @@ export interface SessionsOptions {
 
 /** The sessions over a database; throws `DatabaseError` when the file cannot be used. */
 export function createSessions(options: SessionsOptions): Sessions {
-  const { db, keepTraces, noVirtualClock, most = 1_000, ttl, realNow = realClock.now } = options
+  const { db, keep = {}, noVirtualClock, most = 1_000, ttl, realNow = realClock.now } = options
   const sessions = new Map<string, SessionEntry>()
   // Not counted: nobody has used them.
   const peeked = new Map<string, SessionEntry>()
@@ -88,9 +88,9 @@ export function createSessions(options: SessionsOptions): Sessions {
   const dataOf =
     (name: string) =>
     (now: () => number): SessionData => {
-      if (name !== DEFAULT_SESSION) return memoryData(empty, { keepTraces, now, opened: awake.opened })
+      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, opened: awake.opened })
       const database = db === ':memory:' ? { database: openClone(empty()), release: () => {} } : openFile(db)
-      return fileData(database, { keepTraces, now })
+      return fileData(database, { keep, now })
     }
   const slotOf = (name: string, { seed = options.seed, clock = options.clock }: SessionSettings = {}): OwnedSlot => {
     checkName(name)

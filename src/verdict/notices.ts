@@ -25,7 +25,9 @@ export function noticesOf({
         ]
       : []),
     ...(dropped > 0
-      ? [`the traces of ${dropped} calls are gone, and nothing is known of them: --keep-traces keeps more`]
+      ? [
+          `the traces of ${dropped} calls are gone, and nothing is known of them: --keep-traces and --keep-trace-bytes keep more`,
+        ]
       : []),
     ...unknown.map(
       ({ method, path, count }) => `${method} ${path} is not a path of this server, and was called ${times(count)}`,
