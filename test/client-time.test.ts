@@ -32,6 +32,7 @@ function withPauses(scenario = ['outage']) {
       const { traces } = app.understudy.sessions.find(session)
       now = [...traces.since(0)].reduce((latest, { heard }) => Math.max(latest, heard?.left ?? 0), 0) + ms
     },
+    clock: () => app.understudy.sessions.find('default').clock,
     elapse(ms: number) {
       now += ms
     },
@@ -57,6 +58,14 @@ test.each(pauses)('a pause of %d ms counts as %d', async (ms, counted) => {
   pause(ms)
   await call()
   expect(await starts()).toEqual([0, counted])
+})
+
+test('what a client has waited is nothing that the clock has jumped', async () => {
+  const { call, clock, pause } = withPauses()
+  await call()
+  pause(10_000)
+  await call()
+  expect(clock()).toMatchObject({ kind: 'virtual', jumped: 0 })
 })
 
 test('nothing counts before the first call and while a call is under way', async () => {

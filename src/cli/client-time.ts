@@ -48,7 +48,7 @@ const isCall = ({ url }: Request) => url.includes('/v2/')
 async function follow(session: Session, now: number): Promise<void> {
   if (session.clock.kind !== 'virtual' || session.clock.frozen) return
   const pause = pauseOf(session, now)
-  if (pause >= SHORTEST_PAUSE_MS) await session.clock.advance(pause)
+  if (pause >= SHORTEST_PAUSE_MS) await session.clock.follow(pause)
 }
 
 /** Milliseconds since the last answer had gone out; 0 while a call is under way. */

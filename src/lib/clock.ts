@@ -23,13 +23,15 @@ export interface VirtualClock extends Clock {
   readonly frozen: boolean
   /** How many waits have not ended. */
   readonly waiting: number
-  /** Milliseconds that have passed by jumps since it began. */
+  /** Milliseconds that have passed by jumps since it began, without those that it was told to follow. */
   readonly jumped: number
   freeze(): void
   /** Lets it jump from wait to wait again. */
   resume(): void
   /** Lets so many milliseconds pass, with every wait that ends in them; resolves when they have passed. */
   advance(ms: number): Promise<void>
+  /** Lets the milliseconds pass that somebody outside has really waited. */
+  follow(ms: number): Promise<void>
   /** Changes the time (ms since the epoch) without letting any pass: waits keep what is left of them. */
   set(now: number): void
   /** Nobody uses it any more: what waits on it now or later rejects with the reason. */
@@ -163,6 +165,7 @@ function whenIdle(idle: () => void, isAwaited: () => boolean) {
 export function virtualClock(start = VIRTUAL_START): VirtualClock {
   let now = start
   let jumped = 0
+  let followed = 0
   // Waits that are due later are left alone: the instant up to which a frozen clock may go.
   let horizon = NEVER
   const waits = createWaits()
@@ -183,6 +186,10 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     watch()
     return slept
   }
+  const advance = (ms: number) => {
+    if (horizon < NEVER) horizon = Math.max(horizon, now + ms)
+    return sleep(ms)
+  }
   return {
     kind: 'virtual',
     now: () => Math.min(LAST_INSTANT, Math.floor(now)),
@@ -195,7 +202,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       return waits.size()
     },
     get jumped() {
-      return jumped
+      return Math.max(0, jumped - followed)
     },
     freeze() {
       horizon = now
@@ -204,9 +211,10 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       horizon = NEVER
       watch()
     },
-    advance(ms) {
-      if (horizon < NEVER) horizon = Math.max(horizon, now + ms)
-      return sleep(ms)
+    advance,
+    follow(ms) {
+      followed += ms
+      return advance(ms)
     },
     set(to) {
       waits.shift(to - now)

@@ -148,6 +148,7 @@ function activityOf(client: AbortSignal, { ending, running, over }: Activities):
   const controller = new AbortController()
   running.add(controller)
   const end = () => {
+    client.removeEventListener('abort', leave)
     if (running.delete(controller)) over()
   }
   const leave = () => {
