@@ -374,3 +374,19 @@ describe('a verdict says loudly', () => {
     })
   })
 })
+
+test('who reads the beginning of an answer and leaves has repeated nothing, though the questions are equal', async () => {
+  const client = clientOf('leaves-early')
+  const openai = new OpenAI({ baseURL: `${base}/v2/router`, apiKey: 'session:leaves-early', maxRetries: 0 })
+  for (let count = 0; count < 3; count++) {
+    const stream = await openai.chat.completions.create({
+      model: 'openai/gpt-4o',
+      stream: true,
+      messages: [{ role: 'user', content: 'Tell me a long story' }],
+    })
+    for await (const _ of stream) break
+  }
+  const { paths, findings } = (await client.control('GET', 'verify?wait=5s')) as Verification
+  expect(paths['client retry']).toBe(0)
+  expect(findings).toEqual([])
+})

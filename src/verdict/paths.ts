@@ -6,6 +6,10 @@ import type { AttemptEvidence } from './expectations.ts'
 import type { Pairing } from './pairing.ts'
 
 const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'answered'
+/** Whether the second call repeats the first because that failed: who leaves an answer, and says that the next call is a first try, does not. */
+const repeats = ({ first, again }: Pairing['pairs'][number]): boolean =>
+  failed(first) && !(first.outcome === 'cancelled' && again.mark.retry === 0)
+
 /** How often each way was taken. */
 export function pathsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidence[], { pairs }: Pairing): Paths {
   const attempts = (wanted: (attempt: AttemptRecord) => boolean) =>
@@ -19,6 +23,6 @@ export function pathsOf(traces: readonly TraceRecord[], tried: readonly AttemptE
     timeout: attempts(({ outcome }) => outcome === 'timed out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
     'stream recovery': recovered + pairs.filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
-    'client retry': pairs.filter(({ first }) => failed(first)).length,
+    'client retry': pairs.filter(repeats).length,
   }
 }
