@@ -1,9 +1,9 @@
 // Calls of paths that there are not: counted by session and path, with the path that was probably meant.
-
 import { type ApiError, envelope } from '../contract/error.ts'
 import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
 import type { StrayPath } from '../contract/verification.ts'
 import type { StrayCalls } from '../control/types.ts'
+import { emptySteps } from '../gateway/recording.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { likelyPath } from '../lib/likely-path.ts'
@@ -85,13 +85,7 @@ export function traceStray(
     duration_ms: 0,
     fixture: null,
     synthesized: false,
-    plan: [],
-    scenario: null,
-    faults: [],
-    attempts: [],
-    cache: null,
-    guardrails: [],
-    retrievals: [],
+    ...emptySteps(),
     retry_after_ms: null,
     usage: null,
     cost: null,

@@ -1,5 +1,5 @@
 // Traces in SQLite: written once, listed newest first.
-import { and, asc, count, desc, eq, gt, max, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, max } from 'drizzle-orm'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { ClientNote } from '../contract/finding.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
@@ -9,6 +9,7 @@ import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
 import { traces } from './schema.ts'
 import { conditionsOf, SESSION_NAME, type TraceFilter } from './trace-filter.ts'
+import { traceInserter } from './trace-insert.ts'
 import type { Writer } from './writer.ts'
 
 /** What is stored beside a trace, as JSON texts. */
@@ -140,7 +141,7 @@ function writesTo({
   limits,
 }: TraceTarget): Pick<TraceStore, 'record' | 'dropped' | 'size'> {
   const { keep, bytes: limit, dropped } = limits
-  const insert = inserter(connection, database)
+  const insert = traceInserter(connection, database)
   const budget = rowBudget(connection, { table: 'traces', bytes: BYTES, limit, dropped })
   const drop = connection.prepare(`DELETE FROM traces WHERE seq <= ? RETURNING ${BYTES}`).pluck()
   const dropUpTo = (last: number) => {
@@ -175,32 +176,6 @@ function writesTo({
     dropped: (after) => (after === undefined ? dropped.count : Math.max(0, dropped.last - after)),
     size: budget.size,
   }
-}
-
-/** Inserts rows. Done for every call, so by the driver itself: filling in placeholders by name takes longer than SQLite does. */
-function inserter(connection: Database, database: BetterSQLite3Database): (row: Record<string, unknown>) => void {
-  const place = sql.placeholder
-  const columns = database
-    .insert(traces)
-    .values({
-      seq: place('seq'),
-      id: place('id'),
-      started: place('started'),
-      model: place('model'),
-      status: place('status'),
-      thread: place('thread'),
-      record: place('record'),
-      request: place('request'),
-      rendered: place('rendered'),
-      answer: place('answer'),
-      arrived: place('arrived'),
-      left: place('left'),
-      client: place('client'),
-    })
-    .toSQL()
-  const names = columns.params.map((param) => (param as { value: { name: string } }).value.name)
-  const insert = connection.prepare(columns.sql)
-  return (row) => void insert.run(names.map((name) => row[name]))
 }
 
 /** Everything that only looks. */

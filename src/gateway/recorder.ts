@@ -5,7 +5,7 @@ import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { recordAttempt } from './attempt-record.ts'
 import type { Call } from './call.ts'
-import type { TraceRecorder } from './recording.ts'
+import { emptySteps, type TraceRecorder } from './recording.ts'
 
 /** Begins the trace of a call: it gets its number and its id. */
 export function startTrace(call: Call, observers: Observers): TraceRecorder {
@@ -15,15 +15,7 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
   const started = clock.now()
   const id = ulidOf(session.seed, started, `${session.name}:trace`, seq)
   const elapsed = () => clock.now() - started
-  const steps: TraceRecorder['steps'] = {
-    plan: [],
-    scenario: null,
-    faults: [],
-    attempts: [],
-    cache: null,
-    guardrails: [],
-    retrievals: [],
-  }
+  const steps = emptySteps()
   const about = { session: session.name, trace: id }
   if (observers.active) {
     const parent = call.inner?.parent ?? null

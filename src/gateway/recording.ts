@@ -63,6 +63,23 @@ export interface AnswerRecord {
   effects(value: unknown): AnswerEffects
 }
 
+/** What happened in a call, as its trace says it. */
+export type TraceSteps = Pick<
+  TraceRecord,
+  'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'
+>
+
+/** The steps of a call in which nothing has happened. */
+export const emptySteps = (): TraceSteps => ({
+  plan: [],
+  scenario: null,
+  faults: [],
+  attempts: [],
+  cache: null,
+  guardrails: [],
+  retrievals: [],
+})
+
 /** A call being recorded. */
 export interface TraceRecorder {
   readonly call: Call
@@ -76,7 +93,7 @@ export interface TraceRecorder {
   /** Where it is stored: what the call began with, whatever becomes of the session. */
   readonly stores: Pick<Session, 'traces' | 'keyValues'>
   readonly observers: Observers
-  readonly steps: Pick<TraceRecord, 'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'>
+  readonly steps: TraceSteps
   /** What the body says, once it is parsed. */
   request?: { metadata?: TraceRecord['metadata'] }
   settings?: Settings
