@@ -33,7 +33,7 @@ export interface Session {
   /** The number of the next call: 1, 2, ... */
   nextCall(): number
   /** How many times the sequence of the fixture at a place has been used before; counts this use. */
-  uses(place: string): number
+  uses(location: string): number
   /** Begins a call or other work, which ends with this generation or when its client goes. */
   begin(client: AbortSignal): Activity
   /** The same for every generation. */

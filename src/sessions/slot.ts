@@ -39,51 +39,29 @@ export function checkClock(kind: Clock['kind'], noVirtualClock: string | undefin
 
 const clockOf = (kind: Clock['kind']) => (kind === 'virtual' ? virtualClock() : realClock)
 
+/** What a generation is made of. */
 interface Generation {
   clock: Session['clock']
   data: SessionData
 }
 
+/** What all generations of a session have in common. */
+interface Lineage {
+  name: string
+  seed: number
+  slot: SessionSlot
+  /** Calls and other work under way. */
+  active: number
+}
+
 /** A session of a name, with its first generation. */
 export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, renewed }: SlotOptions): OwnedSlot {
   checkClock(ownClock, noVirtualClock)
-  let active = 0
-  const now = () => generation.clock.now()
-  const begin = ({ clock, data }: Generation): Session & { end(reason: ApiError): void } => {
-    const ending = new AbortController()
-    const running = new Set<AbortController>()
-    return {
-      name,
-      seed,
-      clock,
-      ...storesOf(data),
-      ended: ending.signal,
-      secret: clock.kind === 'virtual' ? `${seed}:${name}` : processSecret(),
-      get calls() {
-        return data.calls
-      },
-      nextCall: () => ++data.calls,
-      uses(place) {
-        const before = data.uses.get(place) ?? 0
-        data.uses.set(place, before + 1)
-        return before
-      },
-      begin(client) {
-        active++
-        return activityOf(client, { ending, running, over: () => active-- })
-      },
-      slot,
-      end(reason) {
-        ending.abort(reason)
-        for (const one of running) one.abort(reason)
-      },
-    }
-  }
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
     const { clock } = generation
     generation = { ...generation, ...change }
-    current = begin(generation)
+    current = beginGeneration(generation, lineage)
     before.end(reason)
     if (clock !== generation.clock && clock.kind === 'virtual') clock.end(reason)
     renewed(current)
@@ -95,7 +73,7 @@ export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, 
     },
     ownClock,
     get active() {
-      return active
+      return lineage.active
     },
     get awake() {
       return generation.data.awake
@@ -110,10 +88,8 @@ export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, 
       return next({ data, clock: clockOf(generation.clock.kind) }, resetError())
     },
     async replace(snapshot) {
-      return next(
-        { data: await generation.data.replaced(snapshot) },
-        resetError('the data of the session was replaced'),
-      )
+      const data = await generation.data.replaced(snapshot)
+      return next({ data }, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
     forget: (reason) => current.end(reason),
@@ -122,9 +98,49 @@ export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, 
       generation.data.close()
     },
   }
-  let generation: Generation = { clock: clockOf(ownClock), data: data(() => now()) }
-  let current = begin(generation)
+  const lineage: Lineage = { name, seed, slot, active: 0 }
+  let generation: Generation = { clock: clockOf(ownClock), data: data(() => generation.clock.now()) }
+  let current = beginGeneration(generation, lineage)
   return slot
+}
+
+/** A generation, and how it ends. */
+interface EndingSession extends Session {
+  /** Aborts whatever runs in it. */
+  end(reason: ApiError): void
+}
+
+function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingSession {
+  const { name, seed, slot } = lineage
+  const ending = new AbortController()
+  const running = new Set<AbortController>()
+  const over = () => lineage.active--
+  return {
+    name,
+    seed,
+    clock,
+    ...storesOf(data),
+    ended: ending.signal,
+    secret: clock.kind === 'virtual' ? `${seed}:${name}` : processSecret(),
+    get calls() {
+      return data.calls
+    },
+    nextCall: () => ++data.calls,
+    uses(location) {
+      const before = data.uses.get(location) ?? 0
+      data.uses.set(location, before + 1)
+      return before
+    },
+    begin(client) {
+      lineage.active++
+      return activityOf(client, { ending, running, over })
+    },
+    slot,
+    end(reason) {
+      ending.abort(reason)
+      for (const one of running) one.abort(reason)
+    },
+  }
 }
 
 const storesOf = ({ traces, keyValues, records, contents, transact, snapshot, counts }: SessionData) => ({
