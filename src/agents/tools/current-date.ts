@@ -1,0 +1,17 @@
+// The date and time, by the session's clock.
+import type { ToolKind } from './define.ts'
+
+export const currentDate: ToolKind = {
+  types: ['current_date'],
+  definitions: () => [
+    {
+      name: 'current_date',
+      description: 'Tells the current date and time (UTC).',
+      parameters: { type: 'object', properties: {}, required: [] },
+    },
+  ],
+  async run(_, { session }) {
+    const now = new Date(session.clock.now()).toISOString()
+    return { result: { date: now.slice(0, 10), time: now.slice(11, 19), iso: now, timezone: 'UTC' } }
+  },
+}
