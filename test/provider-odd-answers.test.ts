@@ -4,7 +4,8 @@ import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import type { Answer } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
 import { HELLO } from './support/forward.ts'
-import { dataIn, oddProvider } from './support/odd-provider.ts'
+import { dataIn, ODD_MODEL, oddProvider } from './support/odd-provider.ts'
+import { fileOf, formOf, speak } from './support/translations.ts'
 
 const odd = oddProvider()
 afterEach(() => expect(odd.reported.splice(0)).toEqual([]))
@@ -112,6 +113,8 @@ describe('a stream of chat chunks', () => {
       { tool_calls: calls },
     ],
     ['tool_calls: null', [chunk({ delta: { content: 'Hi', tool_calls: null } }), STOP], { content: 'Hi' }],
+    ['error: null', [chunk({ delta: { content: 'Hi' } }, { error: null, message: 'fine' }), STOP], { content: 'Hi' }],
+    ['error: {}', [chunk({ delta: { content: 'Hi' } }, { error: {} }), STOP], { content: 'Hi' }],
     ['a call that is null', [said('Hi'), call(null as unknown as object), STOP], { content: 'Hi' }],
     [
       'a custom call',
@@ -284,6 +287,7 @@ describe('a whole answer', () => {
       { prompt: 'x' },
       { data: [{ url: 'https://x.test/1.png', seed: 3 }], timings: {} },
     ],
+    ['error: {} beside an answer', CHAT, HELLO, whole({ message: HI }, { error: {} })],
     ['a vector in a new form', '/v2/router/embeddings', { input: 'x' }, { data: [{ embedding: [1, 2], index: null }] }],
   ]
   test.each(rows)('with %s passes byte for byte, is traced and can be cached', async (name, path, body, sent) => {
@@ -349,6 +353,72 @@ describe('a whole answer', () => {
     expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('is not a valid')])
     expect(await traced(answer)).toMatchObject({ outcome: 'unreadable', attempts: [{ outcome: 'unreadable' }] })
   })
+})
+
+// What is nested deeper than a stack is high can be read, but neither shown in a trace nor written to a snapshot.
+describe('what is nested without an end', () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const nested = (text: string) => text.replace('"Hi"', `"Hi","more":${deep}`)
+  test.each<[string, () => Promise<Answer>]>([
+    ['an answer', () => odd.whole(CHAT, HELLO, nested(JSON.stringify(whole({ message: HI }))))],
+    ['a chunk', () => odd.stream(CHAT, HELLO, [nested(said('Hi')), STOP, DONE])],
+    ['an error', () => odd.whole(CHAT, HELLO, `{"error":${deep.replace('[]', '[{"a":1}]')}}`)],
+  ])('as %s is no answer', async (_, call) => {
+    const answer = await call()
+    const { code, message } = errorOf(answer.text, 502)
+    expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('nested more than 500 levels')])
+    expect(await traced(answer)).toMatchObject({ outcome: 'unreadable', answer: null })
+  })
+})
+
+test('an error outside of `error` is told in its own words', async () => {
+  const quota = { code: 429, message: 'used up', status: 'RESOURCE_EXHAUSTED' }
+  const listed = await odd.whole(CHAT, HELLO, JSON.stringify([{ error: quota }]))
+  expect(errorOf(listed.text, 429)).toMatchObject({ code: 'RESOURCE_EXHAUSTED', message: 'used up (odd)' })
+  const plain = await odd.whole(CHAT, HELLO, '{"detail":"come back later"}')
+  expect(errorOf(plain.text, 502).message).toBe('come back later (odd)')
+})
+
+describe('a stream whose client did not ask for counts', () => {
+  const counts = (choices: unknown) => JSON.stringify({ ...frame, choices, usage })
+  test.each([
+    ['choices: []', []],
+    ['choices: null', null],
+    ['no choices', undefined],
+  ])('gets none in a chunk with %s', async (_, choices) => {
+    const answer = await odd.stream(CHAT, HELLO, [said('Hi'), STOP, counts(choices), DONE])
+    expect(dataIn(answer.text)).toEqual([said('Hi'), STOP, DONE])
+    expect((await traced(answer)).usage).toEqual(usage)
+  })
+
+  test('gets none whatever the case of the content type', async () => {
+    const body = [said('Hi'), STOP, counts([]), DONE].map((data) => `data: ${data}\n\n`).join('')
+    const answer = await odd.typed(CHAT, { ...HELLO, stream: true }, { text: body, type: 'Text/Event-Stream' })
+    expect(dataIn(answer.text)).toEqual([said('Hi'), STOP, DONE])
+  })
+})
+
+describe('a body that cannot be unpacked', () => {
+  test.each(['gzip', 'br'])('as %s is a broken connection, told without an address', async (encoding) => {
+    const sent = { text: 'x'.repeat(99), type: 'application/json', headers: { 'content-encoding': encoding } }
+    const answer = await odd.typed(CHAT, HELLO, sent)
+    const { code, message } = errorOf(answer.text, 502)
+    expect(code).toBe('provider_disconnected')
+    expect(message).toBe('the connection to the provider broke: what came cannot be unpacked')
+  })
+})
+
+test('a page in the place of a transcript is no answer', async () => {
+  const form = formOf({ model: ODD_MODEL, response_format: 'text', file: fileOf(await speak('wav'), 'a.wav') })
+  const page = { text: '<html>Bad gateway</html>', type: 'text/html' }
+  const answer = await odd.typed('/v2/router/audio/translations', form, page)
+  expect(errorOf(answer.text, 502).code).toBe('provider_unreadable')
+})
+
+test('a stream of pictures without a picture is not complete', async () => {
+  const data = ['image_generation.partial_image', 'image_generation.completed'].map((type) => JSON.stringify({ type }))
+  const answer = await odd.stream('/v2/router/images/generations', { prompt: 'x' }, data)
+  expect(errorOf(answer.text, 502).code).toBe('provider_disconnected')
 })
 
 describe('a stream of completions', () => {

@@ -2,6 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import { formatPath, quote } from '../contract/validation.ts'
 import { realClock } from '../lib/clock.ts'
+import { nestingProblem } from '../lib/nesting.ts'
 import { within } from '../lib/patience.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import { describeFields, type FormOf, readFields } from './form.ts'
@@ -69,23 +70,13 @@ export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
   })
   try {
     const value: unknown = JSON.parse(text)
-    if (deeperThan(DEEPEST, value)) return refuse(`the body is nested more than ${DEEPEST} levels deep`)
+    const nested = nestingProblem(value)
+    if (nested) return refuse(`the body ${nested}`)
     const refused = mayHoldHalf(text) ? halfCharacter(value) : undefined
     return refused ? { text: kept(), refused } : { text, value }
   } catch (error) {
     return refuse(`the body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
   }
-}
-
-/** Levels of arrays and objects in a body: far more than anybody needs, far fewer than exhaust the stack. */
-const DEEPEST = 500
-function deeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  if (Array.isArray(value)) return value.some((inner) => deeperThan(levels - 1, inner))
-  // A body may have many objects: a list of the values of each would take most of the time.
-  for (const key in value) if (deeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true
-  return false
 }
 
 /** A form, its fields as text or as `File`; 415 when its content type is another. */

@@ -2,7 +2,10 @@
 import type { Operation, StreamRules } from '../contract/operation.ts'
 import { type BytesBody, ConnectionFailure, type Reply, Unreadable } from '../contract/reply.ts'
 import { quote } from '../contract/validation.ts'
+import { nestingProblem } from '../lib/nesting.ts'
+import { networkReason } from '../lib/network-error.ts'
 import { DONE_EVENT, EventTooLong, type SseBlock, type SseReader, type StreamEvent, sseReader } from '../lib/sse.ts'
+import { parsedJson } from '../lib/values.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
 import { attributed } from '../providers/request-id.ts'
 import { Refusal, TimedOut } from './outcome.ts'
@@ -54,9 +57,10 @@ function readWhole(text: string, { contentType }: BytesBody, reply: Reply, opera
     throw new Unreadable(`the provider answered with content-type ${quote(contentType)} instead of application/json`)
   }
   const value = parsed(text, 'the answer')
-  const failed = isObject(value) && value.error ? errorIn(value) : undefined
-  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
   const wrong = operation.wrongWith(value)
+  // Not every provider has its error under `error`.
+  const failed = wrong || (isObject(value) && value.error) ? errorIn(value) : undefined
+  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`the provider's answer is not a valid ${operation.answerName}: ${wrong}`)
   return { kind: 'whole', value, text }
 }
@@ -66,7 +70,7 @@ async function readStream(body: BytesBody, reply: Reply, reading: ReadOptions): 
   if (!operation.events) throw new Unreadable(`${operation.name} has no streams`)
   if (!EVENT_STREAM.test(body.contentType)) {
     const text = await textOf(body, reading)
-    const failed = errorIn(orUndefined(text))
+    const failed = errorIn(parsedJson(text))
     if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
     throw new Unreadable(
       text.trim() === ''
@@ -128,7 +132,7 @@ function readEvent(
   if (!isObject(data)) throw new Unreadable(`a chunk of the provider is ${quote(data)}, not an object`)
   const wrong = rules.wrongWith(data)
   // Not every provider has its error under `error`.
-  const suspect = data.error === undefined && !wrong ? undefined : data
+  const suspect = data.error == null && !wrong ? undefined : data
   const holder = rules.failureIn ? rules.failureIn(data) : suspect
   const failed = holder === undefined ? undefined : errorIn(holder)
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
@@ -140,19 +144,19 @@ type Fields = Record<string, unknown>
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** A JSON text; throws `Unreadable`. */
 function parsed(text: string, what: string): unknown {
+  const value = jsonOf(text, what)
+  const nested = nestingProblem(value)
+  if (nested) throw new Unreadable(`${what} of the provider ${nested}`)
+  return value
+}
+
+function jsonOf(text: string, what: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
     throw new Unreadable(`${what} of the provider is not valid JSON: ${(error as Error).message}`)
-  }
-}
-
-function orUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 
@@ -185,5 +189,5 @@ const isBug = (error: unknown): boolean =>
 function broken(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof ConnectionFailure || error instanceof Unreadable || isBug(error)) return error
-  return new ConnectionFailure(`the connection to the provider broke: ${(error as Error).message}`)
+  return new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
 }

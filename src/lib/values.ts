@@ -1,4 +1,5 @@
 // Values of unknown origin, each read as what it should be or not at all.
+import { nestingProblem } from './nesting.ts'
 
 export type JsonObject = Record<string, unknown>
 
@@ -6,10 +7,11 @@ export type JsonObject = Record<string, unknown>
 export const asObject = (value: unknown): JsonObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
 
-/** What a text says as JSON; undefined when it is none. */
+/** What a text says as JSON; undefined when it is none, or nested too deep to be written again. */
 export function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return nestingProblem(value) ? undefined : value
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 // What a provider says in the body of an error; each family has its own shape.
+import { parsedJson } from '../lib/values.ts'
 
 /** The words of a provider's error. */
 export interface ProviderError {
@@ -21,13 +22,7 @@ const SHOWN = 500
 
 /** Reads an error body that is JSON or text: OpenAI and its like, Anthropic, Google, Azure, Bedrock, Mistral, Cohere. */
 export function readErrorBody(text: string): ProviderError {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    value = undefined
-  }
-  const found = errorIn(value)
+  const found = errorIn(parsedJson(text))
   if (found) return found
   const plain = text
     .replace(/<[^>]*>/g, ' ')
@@ -48,7 +43,10 @@ export function errorIn(value: unknown): ProviderError | undefined {
     textOf(outer.detail) ??
     textOf(outer.message) ??
     textOf(outer.Message)
-  if (message === undefined) return isObject(outer.error) ? { message: JSON.stringify(outer.error) } : undefined
+  if (message === undefined) {
+    const { error } = outer
+    return isObject(error) && Object.keys(error).length > 0 ? { message: JSON.stringify(error) } : undefined
+  }
   const code = textOf(inner.code) ?? textOf(inner.status) ?? textOf(inner.type)
   const status = [inner.status_code, inner.code, inner.status].map(Number).find((one) => one >= 400 && one <= 599)
   const param = textOf(inner.param)

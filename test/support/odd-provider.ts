@@ -6,11 +6,18 @@ import { at, startProvider } from './forward.ts'
 /** The model that is answered by the provider of these tests. */
 export const ODD_MODEL = 'odd/model'
 
+/** What a provider sends. */
+interface Odd {
+  text: string
+  type: string
+  headers?: Record<string, string>
+}
+
 /** An application over a provider that answers with `send`'s last text; close it when the tests are over. */
 export function oddProvider(kind = 'openai-compatible') {
-  const next = { text: '', contentType: '' }
+  const next: Odd = { text: '', type: '' }
   const provider = startProvider(
-    () => new Response(next.text, { headers: next.contentType ? { 'content-type': next.contentType } : {} }),
+    () => new Response(next.text, { headers: { ...(next.type && { 'content-type': next.type }), ...next.headers } }),
   )
   const section = { value: { odd: at(provider.url, { kind }) }, placeOf: () => '' }
   const reported: unknown[] = []
@@ -18,7 +25,7 @@ export function oddProvider(kind = 'openai-compatible') {
     { clock: 'real', forwarding: readForwarding({ section, backend: 'fixture', environment: {} }) },
     (error) => reported.push(error),
   )
-  const answering = (text: string, contentType: string) => Object.assign(next, { text, contentType })
+  const answering = (odd: Odd) => Object.assign(next, { headers: {}, ...odd })
   const post = (path: string, body: object) =>
     body instanceof FormData ? app.fetch(path, { method: 'POST', body }) : app.post(path, { model: ODD_MODEL, ...body })
   return {
@@ -27,13 +34,18 @@ export function oddProvider(kind = 'openai-compatible') {
     reported,
     /** The answer to a call whose provider sends this text as JSON. */
     whole(path: string, body: object, text: string) {
-      answering(text, 'application/json')
+      answering({ text, type: 'application/json' })
       return post(path, body)
     },
     /** The answer to a streamed call whose provider sends these texts, each as the data of an event. */
     stream(path: string, body: object, data: readonly string[]) {
-      answering(data.map((text) => `data: ${text}\n\n`).join(''), 'text/event-stream')
+      answering({ text: data.map((text) => `data: ${text}\n\n`).join(''), type: 'text/event-stream' })
       return post(path, { ...body, stream: true })
+    },
+    /** The answer to a call whose provider sends just this. */
+    typed(path: string, body: object, odd: Odd) {
+      answering(odd)
+      return post(path, body)
     },
     async close() {
       provider.stop()

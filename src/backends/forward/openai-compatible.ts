@@ -20,14 +20,14 @@ export async function answerCompatible(upstream: Upstream, call: BackendCall, tr
     provider: upstream.name,
     body: { kind: 'bytes', contentType, bytes: response.body ?? new Uint8Array() },
   }
-  if (countsForUs && response.body && contentType.startsWith('text/event-stream')) {
+  if (countsForUs && response.body && /^text\/event-stream\b/i.test(contentType)) {
     const found = (usage: Record<string, unknown>) => {
       reply.usage = usage
     }
     reply.body = { kind: 'bytes', contentType, bytes: response.body.pipeThrough(withoutUsage(found)) }
   }
-  // Subtitles and plain text: this API gives them as one JSON string.
-  if (call.operation.body === 'multipart' && !contentType.includes('json')) {
+  // Subtitles and plain text: this API gives them as one JSON string. A page is what a machine on the way says.
+  if (call.operation.body === 'multipart' && !/json|html/i.test(contentType)) {
     reply.body = { kind: 'value', value: await connected(upstream, signal, () => response.text()) }
     delete reply.headers['content-type']
   }

@@ -1,5 +1,6 @@
 // The way to a provider and back: what is common to every wire format. Keys never leave this folder in another direction.
 import { ConnectionFailure, type Reply } from '../../contract/reply.ts'
+import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
 
@@ -26,17 +27,9 @@ export async function connected<T>(
     return await work()
   } catch (error) {
     signal.throwIfAborted()
-    const { code, message } = error as { code?: string; message: string }
-    const why = (code && REASONS[code]) || message
-    throw new ConnectionFailure(withoutKey(`no connection to ${name} at ${new URL(baseUrl).origin}: ${why}`, key))
+    const why = `no connection to ${name} at ${new URL(baseUrl).origin}: ${networkReason(error)}`
+    throw new ConnectionFailure(withoutKey(why, key))
   }
-}
-
-const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'it was refused',
-  ECONNRESET: 'it was closed before the answer was complete',
-  ENOTFOUND: 'there is no host of that name',
-  InvalidHTTPResponse: 'its answer is not HTTP',
 }
 
 const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|content-type)$/

@@ -1,6 +1,6 @@
 // Takes the usage out of a stream whose client did not ask for it. Everything else passes as the bytes that came.
 import { type SseBlock, sseReader } from '../../lib/sse.ts'
-import { asObject, type JsonObject } from '../../lib/values.ts'
+import { asList, asObject, type JsonObject } from '../../lib/values.ts'
 import { USAGE_HINT, usageIn } from './usage.ts'
 
 const BLANK = new TextEncoder().encode('\n\n')
@@ -17,7 +17,7 @@ export function withoutUsage(found: (usage: JsonObject) => void): TransformStrea
     const data = event?.data.includes(USAGE_HINT) ? objectIn(event.data) : undefined
     const usage = usageIn(data)
     if (usage) found(usage)
-    return !(usage && Array.isArray(data?.choices) && data.choices.length === 0)
+    return !(usage && asList(data?.choices).length === 0)
   }
   const pass = (blocks: readonly SseBlock[]) =>
     encoder.encode(

@@ -8,9 +8,11 @@ const typeOf = (data: unknown) => String((data as { type?: unknown }).type)
 /** What a stream of pictures must be like. */
 export const imageEvents: StreamRules = {
   wrongWith: (data) => (typeof data.type === 'string' ? undefined : "it has no 'type'"),
-  hasContent: (data) => data.b64_json !== undefined,
-  complete: (events) => events.some(({ data }) => typeOf(data).endsWith('.completed')),
+  hasContent: (data) => typeof data.b64_json === 'string',
+  complete: (events) => events.some(({ data }) => typeOf(data).endsWith('.completed')) && events.some(hasPicture),
 }
+
+const hasPicture = ({ data }: StreamEvent) => typeof (data as { b64_json?: unknown }).b64_json === 'string'
 
 const eventOf = (data: ImageEvent): StreamEvent => ({ event: data.type, data, tokens: 1 })
 const NO_USAGE: ImageUsage = {
@@ -34,7 +36,7 @@ export function imageStream(result: ImageResult, partial: readonly string[]): St
 
 /** The answer that a client has put together: the last picture that came. */
 export function assembleImages(events: readonly StreamEvent[]): object {
-  const last = events.findLast(({ data }) => typeof (data as { b64_json?: unknown }).b64_json === 'string')
+  const last = events.findLast(hasPicture)
   if (!last) return {}
   const {
     type: _,

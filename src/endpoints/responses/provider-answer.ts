@@ -22,7 +22,7 @@ export const responseEvents: StreamRules = {
   complete: (events) => events.some(({ data }) => /^response\.(completed|incomplete)$/.test(typeOf(data))),
   failureIn(data) {
     if (data.type === 'response.failed') return data.response
-    return data.type === 'error' || data.error !== undefined ? data : undefined
+    return data.type === 'error' || data.error != null ? data : undefined
   },
   failed,
 }

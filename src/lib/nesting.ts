@@ -1,0 +1,17 @@
+// How deep a value may be nested, whoever sent it: what is nested deeper than a stack is high can be read, but not written.
+
+/** Levels of arrays and objects: far more than anybody needs, far fewer than exhaust the stack. */
+const DEEPEST = 500
+
+/** What is wrong with a value that is nested too deep, in words that follow its name; undefined when nothing is. */
+export const nestingProblem = (value: unknown): string | undefined =>
+  deeperThan(DEEPEST, value) ? `is nested more than ${DEEPEST} levels deep` : undefined
+
+function deeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((inner) => deeperThan(levels - 1, inner))
+  // A body may have many objects: a list of the values of each would take most of the time.
+  for (const key in value) if (deeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true
+  return false
+}
