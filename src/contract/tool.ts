@@ -1,4 +1,4 @@
-// Tools: functions that models may call, kept in the workspace.
+// Tools, kept in the workspace: what models may call, and what a call of each means.
 import { z } from 'zod'
 import { common, Key, Path, prefixedForm, Uuid } from './workspace.ts'
 
@@ -15,34 +15,123 @@ const Parameters = z
     required: z.array(z.string()).default([]),
   })
   .describe('JSON Schema of the arguments.')
-const ToolFunction = z.object({
-  name: FunctionName,
-  description: z.string().optional(),
-  strict: z.boolean().optional(),
-  parameters: Parameters.optional(),
+const ToolFunction = z
+  .object({
+    name: FunctionName,
+    description: z.string().optional(),
+    strict: z.boolean().optional(),
+    parameters: Parameters.optional(),
+  })
+  .describe('A function of the client, who runs it and sends the result.')
+const JsonSchemaTool = z
+  .object({ name: FunctionName, description: z.string(), schema: Parameters, strict: z.boolean().optional() })
+  .describe('The form that a model has to bring something into.')
+
+const Header = z.union([z.string(), z.object({ value: z.string(), encrypted: z.boolean().default(false) })])
+const Headers = z.record(z.string(), Header)
+const Argument = z.object({
+  type: z.enum(['string', 'number', 'boolean']),
+  description: z.string(),
+  send_to_model: z.boolean().default(true).describe('Whether the model gives it, or its default value is sent.'),
+  default_value: z.union([z.string(), z.number(), z.boolean()]).optional(),
 })
+const HttpTool = z
+  .object({
+    blueprint: z.object({
+      url: z.string().min(1),
+      method: z.enum(['GET', 'POST', 'PUT', 'DELETE']),
+      headers: Headers.optional(),
+      body: z.unknown().optional(),
+    }),
+    arguments: z.record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), Argument).optional(),
+  })
+  .describe('A call of a server. It is never made: fixtures answer, or a made-up result.')
+const McpTool = z
+  .object({
+    server_url: z.string().min(1),
+    connection_type: z.enum(['http', 'sse']),
+    headers: Headers.optional(),
+    tools: z
+      .array(
+        z.object({
+          id: z.string().min(1).optional(),
+          name: z.string().min(1),
+          description: z.string().optional(),
+          schema: Parameters.prefault({}),
+        }),
+      )
+      .default([])
+      .describe('What the server offers: it is not asked, so whoever makes the tool says so.'),
+  })
+  .describe('A server of the Model Context Protocol. It is never called: fixtures answer, or a made-up result.')
+const CodeTool = z
+  .object({ language: z.literal('python'), code: z.string(), parameters: Parameters.optional() })
+  .describe('Code, which is never run: fixtures answer, or a made-up result.')
+
+/** The types of tools, each with the field that says what is of its own. */
+const FIELD_OF = {
+  function: 'function',
+  json_schema: 'json_schema',
+  http: 'http',
+  mcp: 'mcp',
+  code: 'code_tool',
+} as const
+export type ToolType = keyof typeof FIELD_OF
+export const TOOL_TYPES = Object.keys(FIELD_OF) as ToolType[]
+const type = z.enum(TOOL_TYPES)
+
+const own = { function: ToolFunction, json_schema: JsonSchemaTool, http: HttpTool, mcp: McpTool, code_tool: CodeTool }
+const ownOptional = z.object(own).partial().shape
 const fields = {
   path: Path,
   key: Key.describe('Unique in the workspace.'),
   display_name: z.string().optional().describe('Shown instead of the key.'),
   description: z.string(),
-  type: z.literal('function', { error: "must be 'function': the other types of tool are not emulated" }),
-  function: ToolFunction,
+  status: z.enum(['live', 'draft', 'pending', 'published']),
 }
-/** What makes a tool. */
-export const ToolBody = z.object({
+
+/** Finds what is missing in a tool, or does not belong to its type. */
+export function checkToolType(tool: { type: ToolType }, context: z.RefinementCtx): void {
+  const field = FIELD_OF[tool.type]
+  for (const name of Object.values(FIELD_OF)) {
+    const isThere = (tool as Record<string, unknown>)[name] !== undefined
+    if (isThere === (name === field)) continue
+    const message = isThere
+      ? `is not for tools of type '${tool.type}', which have '${field}'`
+      : `is required when 'type' is '${tool.type}'`
+    context.addIssue({ code: 'custom', path: [name], message })
+  }
+}
+
+/** What makes a tool, less the check of its type. */
+export const ToolShape = z.object({
   ...fields,
   path: fields.path.default('Default'),
   description: fields.description.default(''),
-  type: fields.type.default('function'),
+  status: fields.status.default('live'),
+  type: type.default('function'),
+  ...ownOptional,
 })
-/** What changes one. */
-export const ToolPatch = z.object(fields).partial()
+/** What makes a tool. */
+export const ToolBody = ToolShape.superRefine(checkToolType)
+/** What changes one; what belongs to its type is changed as a whole. */
+export const ToolPatch = z.object({ ...fields, type, ...ownOptional }).partial()
 /** A tool as it is answered. */
 export const Tool = z.object({
   _id: toolId.schema,
   ...fields,
-  status: z.literal('live'),
+  type,
+  ...ownOptional,
   project_id: Uuid,
   ...common,
 })
+
+/** A tool that has been changed, without what belonged to another type that it had. */
+export function ofOneType(tool: Record<string, unknown>, named: object): Record<string, unknown> {
+  const field = FIELD_OF[tool.type as ToolType]
+  const others = Object.values(FIELD_OF).filter((name) => name !== field && !(name in named))
+  return Object.fromEntries(Object.entries(tool).filter(([name]) => !(others as string[]).includes(name)))
+}
+
+/** The parts of stored tools that say what a call of one means. */
+export type ToolParts = { [Name in keyof typeof own]?: z.infer<(typeof own)[Name]> }

@@ -9,7 +9,7 @@ import { ChunkingOptions, KnowledgeBody } from '../contract/knowledge.ts'
 import { ProjectBody } from '../contract/project.ts'
 import { ReviewSetBody } from '../contract/review-set.ts'
 import { FileError, parseSource } from '../contract/source.ts'
-import { ToolBody, ToolPatch } from '../contract/tool.ts'
+import { checkToolType, ToolPatch, ToolShape } from '../contract/tool.ts'
 import { formatPath, type Problem, problemsOf, safeParse } from '../contract/validation.ts'
 import { readAsset } from '../lib/assets.ts'
 
@@ -27,7 +27,11 @@ export const SeedSchema = z.strictObject({
   projects: z.array(ProjectBody.strict()).default([]),
   contacts: z.array(ContactBody.strict()).default([]),
   tools: z
-    .array(z.object({ ...ToolBody.shape, changes: z.array(ToolPatch.strict()).default([]) }).strict())
+    .array(
+      ToolShape.extend({ changes: z.array(ToolPatch.strict()).default([]) })
+        .strict()
+        .superRefine(checkToolType),
+    )
     .default([])
     .describe('Tools by key; each of `changes` makes a version.'),
   evaluators: z

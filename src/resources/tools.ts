@@ -1,5 +1,6 @@
 // Tools, with a version for each change.
-import { Tool, ToolBody, ToolPatch, toolId } from '../contract/tool.ts'
+import { ofOneType, Tool, ToolBody, type ToolParts, ToolPatch, toolId } from '../contract/tool.ts'
+import { fingerprint } from '../lib/ids.ts'
 import { defineResource } from './define.ts'
 import { projectOf } from './projects.ts'
 import { versionsOf } from './versions.ts'
@@ -14,6 +15,16 @@ const lookUp = {
   },
 }
 
+const weather = {
+  key: 'weather',
+  description: 'The weather of a city.',
+  type: 'http',
+  http: {
+    blueprint: { url: 'https://weather.example/{{city}}', method: 'GET' },
+    arguments: { city: { type: 'string', description: 'Name of the city.' } },
+  },
+}
+
 export const tools = defineResource({
   kind: 'tool',
   noun: 'tool',
@@ -24,14 +35,26 @@ export const tools = defineResource({
   id: toolId,
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['list'],
-  examples: { create: { order: lookUp }, update: { described: { description: 'Finds an order.' } } },
+  examples: { create: { order: lookUp, weather }, update: { described: { description: 'Finds an order.' } } },
+  descriptions: {
+    create:
+      'Makes a tool. `function` belongs to the client, who runs it; `http`, `code` and `mcp` are kept and offered to agents, and answered by fixtures or by a made-up result: nothing is called or run.',
+  },
   create: ToolBody,
   update: ToolPatch,
   record: Tool,
   key: 'key',
   pageSize: null,
   versioned: true,
-  fill: (input, work) => ({ ...input, status: 'live', project_id: projectOf(work, String(input.path)) }),
+  fill: (input, work) => ({ ...input, ...withIds(input), project_id: projectOf(work, String(input.path)) }),
+  merge: (before, patch) => ofOneType({ ...before, ...patch }, patch),
 })
+
+/** The tools of an MCP server, each by an id. */
+function withIds({ key, mcp }: { key?: unknown } & ToolParts): ToolParts {
+  if (!mcp) return {}
+  const tools = mcp.tools.map((tool) => ({ ...tool, id: tool.id ?? fingerprint(`${key}:${tool.name}`) }))
+  return { mcp: { ...mcp, tools } }
+}
 
 export const toolVersions = versionsOf(tools, { shown: ['get'] })

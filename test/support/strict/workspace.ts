@@ -144,7 +144,16 @@ const reviewSet = {
   updated: date,
 }
 
-const tool = z.looseObject({
+const parameters = z.looseObject({
+  type: z.literal('object'),
+  properties: z.record(z.string(), z.unknown()),
+  required: z.array(z.string()),
+})
+const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
+const headers = z
+  .record(z.string(), z.union([z.string(), z.looseObject({ value: z.string(), encrypted: z.boolean() })]))
+  .optional()
+const toolBase = {
   _id: z.string(),
   path: z.string(),
   key: z.string(),
@@ -157,20 +166,68 @@ const tool = z.looseObject({
   created_by_id: z.string().optional(),
   updated_by_id: z.string().optional(),
   status: z.enum(['live', 'draft', 'pending', 'published']).optional(),
-  type: z.literal('function'),
-  function: z.looseObject({
-    name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/),
-    description: z.string().optional(),
-    strict: z.boolean().optional(),
-    parameters: z
-      .looseObject({
-        type: z.literal('object'),
-        properties: z.record(z.string(), z.unknown()),
-        required: z.array(z.string()),
-      })
-      .optional(),
+}
+const tool = z.discriminatedUnion('type', [
+  z.looseObject({
+    ...toolBase,
+    type: z.literal('function'),
+    function: z.looseObject({
+      name: toolName,
+      description: z.string().optional(),
+      strict: z.boolean().optional(),
+      parameters: parameters.optional(),
+    }),
   }),
-})
+  z.looseObject({
+    ...toolBase,
+    type: z.literal('json_schema'),
+    json_schema: z.looseObject({
+      name: z.string(),
+      description: z.string(),
+      schema: parameters,
+      strict: z.boolean().optional(),
+    }),
+  }),
+  z.looseObject({
+    ...toolBase,
+    type: z.literal('http'),
+    http: z.looseObject({
+      blueprint: z.looseObject({ url: z.string(), method: z.enum(['GET', 'POST', 'PUT', 'DELETE']), headers }),
+      arguments: z
+        .record(
+          z.string(),
+          z.looseObject({
+            type: z.enum(['string', 'number', 'boolean']),
+            description: z.string(),
+            send_to_model: z.boolean().optional(),
+          }),
+        )
+        .optional(),
+    }),
+  }),
+  z.looseObject({
+    ...toolBase,
+    type: z.literal('mcp'),
+    mcp: z.looseObject({
+      server_url: z.string(),
+      connection_type: z.enum(['http', 'sse']),
+      headers,
+      tools: z.array(
+        z.looseObject({
+          id: z.string().optional(),
+          name: z.string(),
+          description: z.string().optional(),
+          schema: z.looseObject({ type: z.literal('object') }),
+        }),
+      ),
+    }),
+  }),
+  z.looseObject({
+    ...toolBase,
+    type: z.literal('code'),
+    code_tool: z.looseObject({ language: z.literal('python'), code: z.string(), parameters: parameters.optional() }),
+  }),
+])
 
 const contact = z.looseObject({
   _id: z.string(),
