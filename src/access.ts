@@ -85,7 +85,9 @@ const PREFIX = /^\/s\/([^/]+)(?=\/)/
 export function withoutPrefix(request: Request): Request {
   const pathStart = request.url.indexOf('/', 8)
   if (!request.url.startsWith('/s/', pathStart)) return request
-  const url = new URL(request.url)
+  // Without a `Host` header there is a bare path, which is refused (`checkHost`).
+  const url = URL.parse(request.url)
+  if (!url) return request
   const name = PREFIX.exec(url.pathname)?.[1]
   if (!name) return request
   url.pathname = url.pathname.replace(PREFIX, '')

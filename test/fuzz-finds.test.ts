@@ -42,6 +42,13 @@ const ROWS: [found: string, requests: FuzzRequest[]][] = [
       { method: 'GET', path: '/_understudy/verify', headers },
     ],
   ],
+  [
+    'an authorization that is no token was thrown at the server, where nobody renders errors',
+    ['Bearer a b', 'Basic eDp5', 'fuzz'].map((authorization) => ({
+      ...post('/v2/router/chat/completions', {}),
+      headers: { ...headers, authorization },
+    })),
+  ],
   ['a length that is no number was a bug', [post('/v2/feedback', { property: { length: { toString: 'u' } } })]],
 ]
 

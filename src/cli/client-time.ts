@@ -25,18 +25,17 @@ export function withClientTime({ app, ...rest }: Understudy, real: () => number 
     app: {
       async fetch(incoming, hold) {
         const request = withoutPrefix(incoming)
-        const name = sessionName(request, tokenOf(request))
+        const name = isCall(request) ? nameOf(request) : undefined
+        if (name === undefined) return app.fetch(request, hold)
         const now = real()
         const before = seen.get(name)
-        if (before !== undefined && now - before >= SHORTEST_PAUSE_MS && isCall(request)) {
+        if (before !== undefined && now - before >= SHORTEST_PAUSE_MS) {
           const session = rest.sessions.list().find((one) => one.name === name)
           // Without a scenario there is no recovery to meet, and answers stay the same however slow a client is.
           if (session && rest.runs.current(session)) await follow(session, now)
         }
-        if (isCall(request)) {
-          if (seen.size >= MOST_SEEN) seen.clear()
-          seen.set(name, now)
-        }
+        if (seen.size >= MOST_SEEN) seen.clear()
+        seen.set(name, now)
         return app.fetch(request, hold)
       },
     },
@@ -44,6 +43,15 @@ export function withClientTime({ app, ...rest }: Understudy, real: () => number 
 }
 
 const isCall = ({ url }: Request) => url.includes('/v2/')
+
+/** The session of a call; undefined when its token is none, which is for the application to say. */
+function nameOf(request: Request): string | undefined {
+  try {
+    return sessionName(request, tokenOf(request))
+  } catch {
+    return undefined
+  }
+}
 
 async function follow(session: Session, now: number): Promise<void> {
   if (session.clock.kind !== 'virtual' || session.clock.frozen) return

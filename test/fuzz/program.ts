@@ -1,4 +1,6 @@
 // The program in this process, new for every find that is played again.
+import { withClientTime } from '../../src/cli/client-time.ts'
+import { withRequestLog } from '../../src/cli/request-log.ts'
 import { createTestApp } from '../support/app.ts'
 import { wrongWith } from './checks.ts'
 import { type Surface, surfaceOf } from './document.ts'
@@ -15,7 +17,9 @@ const late = async () => Bun.sleep(LATE_MS)
 export async function newProgram() {
   const reported: unknown[] = []
   const app = createTestApp({}, (error) => reported.push(error))
-  const to: To = { target: (request) => app.understudy.app.fetch(request), base: BASE, late }
+  // As `serve` has it.
+  const served = withRequestLog(withClientTime(app.understudy), { print: () => {}, verbose: true, width: undefined })
+  const to: To = { target: (request) => served.app.fetch(request), base: BASE, late }
   const surface = async (): Promise<Surface> => surfaceOf((await app.fetch('/swagger/json')).text)
   return { app, to, surface, reported }
 }
