@@ -3,7 +3,7 @@ import { ApiError } from './contract/error.ts'
 import type { Caller } from './contract/record.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
 import { uuidOf } from './lib/ids.ts'
-import { DEFAULT_SESSION } from './sessions/sessions.ts'
+import { DEFAULT_SESSION } from './sessions/session.ts'
 
 /** What the rules are configured with. */
 export interface AccessOptions {

@@ -5,7 +5,7 @@ import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
 import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
-import { DEFAULT_SESSION } from '../sessions/sessions.ts'
+import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { TraceError } from './errors.ts'
 import { followLive } from './follow-live.ts'
 

@@ -4,7 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import { FILE_KIND, type StoredFile } from '../contract/images.ts'
 import type { Route } from '../contract/route.ts'
 import { imageFile } from '../lib/media/image-files.ts'
-import { DEFAULT_SESSION } from '../sessions/sessions.ts'
+import { DEFAULT_SESSION } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'
 
 export const fileRoute = ({ sessions }: ControlDeps): Route => ({

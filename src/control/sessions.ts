@@ -1,14 +1,12 @@
 // /_understudy/sessions: sessions made on purpose, with settings, a scenario and fixtures of their own.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
-import { LAST_INSTANT } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
+import { ClockKind, clockOf, clockRoute, SessionClock } from './session-clock.ts'
 import type { ControlDeps } from './types.ts'
 
-const ClockKind = z.enum(['real', 'virtual'])
 const NewSession = z.strictObject({
   name: z.string().describe("1 to 64 letters, digits, '.', '_' or '-'."),
   seed: z.int().min(0).optional().describe("Seed of its ids and chance; the program's when left out."),
@@ -20,38 +18,14 @@ const NewSession = z.strictObject({
     .describe('Fixtures as files hold them, with `match.operation`; they are tried before all others.'),
 })
 
-const Clock = z.object({
-  kind: ClockKind,
-  now: z.iso.datetime(),
-  frozen: z.boolean().describe('Whether a virtual clock stands still until it is moved.'),
-  waiting: z.int().min(0).describe('Waits of a virtual clock that have not ended.'),
-})
 const Info = z.object({
   name: z.string(),
   seed: z.int(),
-  clock: Clock,
+  clock: SessionClock,
   scenario: z.string().nullable(),
   fixtures: z.array(z.string()).describe('Names of its own fixtures.'),
   calls: z.int().min(0).describe('Calls that have begun.'),
 })
-
-const CHANGES = ['advance', 'freeze', 'resume', 'set'] as const
-const ClockChange = z
-  .strictObject({
-    advance: Duration.optional().describe('Lets so much time pass, such as `10m`, with every wait that ends in it.'),
-    freeze: z.literal(true).optional().describe('Stops it: no wait ends until it is advanced.'),
-    resume: z.literal(true).optional().describe('Lets it go from wait to wait again.'),
-    set: z.iso
-      .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2025-01-01T00:00:00Z' })
-      .refine((text) => Date.parse(text) >= 0 && Date.parse(text) <= LAST_INSTANT, {
-        error: 'must be a time from 1970 to 9999',
-      })
-      .optional()
-      .describe('Changes its time; waits keep what is left of them.'),
-  })
-  .refine((change) => CHANGES.filter((name) => change[name] !== undefined).length === 1, {
-    error: `must have exactly one of ${CHANGES.map((name) => `'${name}'`).join(', ')}`,
-  })
 
 const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that are meant.') })
 const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
@@ -113,12 +87,12 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
         return { sessions: [name] }
       },
     },
-    ...changingRoutes(deps, info),
+    ...resetRoutes(deps, info),
+    clockRoute(deps),
   ]
 }
 
-/** Reset and clock. */
-function changingRoutes(
+function resetRoutes(
   { sessions, sessionOf, runs, observers }: ControlDeps,
   info: (session: Session) => z.infer<typeof Info>,
 ): Route[] {
@@ -159,37 +133,7 @@ function changingRoutes(
         return { sessions: chosen.map(({ name }) => name) }
       },
     }),
-    asRoute({
-      method: 'post',
-      path: `${path}/:name/clock`,
-      tag,
-      summary: 'Move the clock of a session',
-      description: 'Advances, freezes, resumes or sets a virtual clock; a real one cannot be moved.',
-      body: ClockChange,
-      response: Clock,
-      errors: [400, 404],
-      async handle({ params: { name = '' }, body: { advance, freeze, resume, set } }) {
-        const session = sessions.find(name)
-        const { clock } = session
-        if (clock.kind === 'real') {
-          const message = `the clock of session ${JSON.stringify(name)} is real and goes by itself: make the session with "clock": "virtual", or play a scenario that has that`
-          throw new ApiError(400, 'clock_is_real', message)
-        }
-        if (advance !== undefined) await clock.advance(advance)
-        if (freeze) clock.freeze()
-        if (resume) clock.resume()
-        if (set !== undefined) clock.set(Date.parse(set))
-        observers.notify({ type: 'session-changed', session: name, change: 'clock' })
-        return clockOf(session)
-      },
-    }),
   ]
-}
-
-function clockOf({ clock }: Session): z.infer<typeof Clock> {
-  const now = new Date(clock.now()).toISOString()
-  if (clock.kind === 'real') return { kind: 'real', now, frozen: false, waiting: 0 }
-  return { kind: 'virtual', now, frozen: clock.frozen, waiting: clock.waiting }
 }
 
 /** Makes a session whole, or not at all: what may be wrong is looked at first. */

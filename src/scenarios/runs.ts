@@ -33,13 +33,16 @@ export interface ScenarioRuns {
   find(name: string): ScenarioSource
 }
 
-interface Playing {
+/** A scenario in play, and where it comes from. */
+interface SourcedRun {
   source: ScenarioSource
   run: ScenarioRun
 }
-interface Played {
-  current?: Playing
-  named: Map<string, Playing>
+/** The scenarios of one generation of a session. */
+interface GenerationRuns {
+  current?: SourcedRun
+  /** Those that single calls have named. */
+  named: Map<string, SourcedRun>
 }
 
 const beginIn = (session: Session, scenario: Scenario): ScenarioRun =>
@@ -51,80 +54,89 @@ const beginIn = (session: Session, scenario: Scenario): ScenarioRun =>
  */
 export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
   refuseEqualNames(given)
-  const played = new WeakMap<Session, Played>()
-  // What was chosen for a session through all its generations; null for none.
-  const chosen = new WeakMap<Session['slot'], ScenarioSource | null>()
-  const sourceOf = ({ slot }: Session): ScenarioSource | undefined => {
-    const source = chosen.get(slot)
-    return source === undefined ? given[0] : (source ?? undefined)
-  }
-  const of = (session: Session): Played => {
-    let found = played.get(session)
-    if (!found) {
-      const source = sourceOf(session)
-      found = { named: new Map(), ...(source && { current: { source, run: beginIn(session, source.scenario) } }) }
-      played.set(session, found)
-    }
-    return found
-  }
+  const find = (name: string) => sourceNamed(name, given)
+  const { sourceOf, known, of, choose } = generationRuns(given[0])
   const current = (session: Session): ScenarioRun | undefined => of(session).current?.run
-  const enter = (session: Session): Session => {
-    const source = sourceOf(session)
-    if (!source) return session
-    source.refresh()
-    const { scenario } = source
-    if (played.get(session)?.current?.run.scenario === scenario) return session
-    const kind = scenario.clock ?? session.slot.ownClock
-    if (kind !== session.clock.kind) return session.slot.renew(kind)
-    const playing = of(session).current
-    if (playing && playing.run.scenario !== scenario) playing.run = beginIn(session, scenario)
-    return session
-  }
   const named = (session: Session, name: string): ScenarioRun => {
-    const playing = of(session).named.get(name)
-    playing?.source.refresh()
-    if (playing && playing.source.scenario === playing.run.scenario) return playing.run
-    const source = playing?.source ?? find(name)
+    const before = of(session).named.get(name)
+    before?.source.refresh()
+    if (before && before.source.scenario === before.run.scenario) return before.run
+    const source = before?.source ?? find(name)
     const run = beginIn(session, source.scenario)
     of(session).named.set(name, { source, run })
     return run
   }
-  const find = (name: string) => sourceNamed(name, given)
-  /** What single calls have named goes on. */
-  const change = ({ slot }: Session, source: ScenarioSource | null): Session => {
-    const { named: byName } = of(slot.current)
-    const next = slot.renew(source?.scenario.clock)
-    chosen.set(slot, source)
-    played.delete(next)
-    for (const [name, playing] of byName) of(next).named.set(name, playing)
-    return next
-  }
   return {
-    enter,
+    enter(session) {
+      const source = sourceOf(session)
+      if (!source) return session
+      source.refresh()
+      const { scenario } = source
+      if (known(session)?.current?.run.scenario === scenario) return session
+      const kind = scenario.clock ?? session.slot.ownClock
+      if (kind !== session.clock.kind) return session.slot.renew(kind)
+      const before = of(session).current
+      if (before && before.run.scenario !== scenario) before.run = beginIn(session, scenario)
+      return session
+    },
     current,
     problem: (session) => of(session).current?.source.problem,
     start(session, source) {
-      const next = change(session, source)
+      const next = choose(session, source)
       return current(next) ?? beginIn(next, source.scenario)
     },
-    stop: (session) => void change(session, null),
-    played(session) {
-      const run = current(session)
-      return [...(run ? [run] : []), ...[...of(session).named.values()].map((playing) => playing.run)]
-    },
+    stop: (session) => void choose(session, null),
+    played: (session) => runsOf(of(session)).map(({ run }) => run),
     sizes(sessions) {
-      const known = sessions.flatMap((session) => played.get(session) ?? [])
-      const all = known.flatMap(({ current: chosen, named }) => [...(chosen ? [chosen] : []), ...named.values()])
+      const runs = sessions.flatMap((session) => known(session) ?? []).flatMap(runsOf)
       return {
-        counters: addSizes(all.map(({ run }) => run.counterSize())),
-        reads: addSizes(all.map(({ run }) => run.reads.size())),
+        counters: addSizes(runs.map(({ run }) => run.counterSize())),
+        reads: addSizes(runs.map(({ run }) => run.reads.size())),
       }
     },
-    ofCall: (session, name) => {
+    ofCall(session, name) {
       const run = current(session)
       return name === null || run?.name === name ? run : named(session, name)
     },
     find,
+  }
+}
+
+const runsOf = ({ current, named }: GenerationRuns): SourcedRun[] => [...(current ? [current] : []), ...named.values()]
+
+/** The scenarios of each generation; `first` is what a session begins with. */
+function generationRuns(first: ScenarioSource | undefined) {
+  const runs = new WeakMap<Session, GenerationRuns>()
+  // What was chosen for a session through all its generations; null for none.
+  const chosen = new WeakMap<Session['slot'], ScenarioSource | null>()
+  const sourceOf = ({ slot }: Session): ScenarioSource | undefined => {
+    const source = chosen.get(slot)
+    return source === undefined ? first : (source ?? undefined)
+  }
+  /** Begins the session's scenario when that has not begun. */
+  const of = (session: Session): GenerationRuns => {
+    let found = runs.get(session)
+    if (!found) {
+      const source = sourceOf(session)
+      found = { named: new Map(), ...(source && { current: { source, run: beginIn(session, source.scenario) } }) }
+      runs.set(session, found)
+    }
+    return found
+  }
+  return {
+    sourceOf,
+    of,
+    /** Those that have begun. */
+    known: (session: Session) => runs.get(session),
+    /** Chooses another scenario or none, in a new generation; what single calls have named goes on. */
+    choose({ slot }: Session, source: ScenarioSource | null): Session {
+      const { named } = of(slot.current)
+      const next = slot.renew(source?.scenario.clock)
+      chosen.set(slot, source)
+      runs.delete(next)
+      for (const [name, run] of named) of(next).named.set(name, run)
+      return next
+    },
   }
 }
 

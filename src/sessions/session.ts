@@ -7,6 +7,9 @@ import type { TraceStore } from '../db/trace-store.ts'
 import type { Clock, RealClock, VirtualClock } from '../lib/clock.ts'
 import type { DataCounts } from './data.ts'
 
+/** The session of whoever names none. */
+export const DEFAULT_SESSION = 'default'
+
 /** What a call takes when it begins and keeps to its end. */
 export interface Session {
   readonly name: string

@@ -1,11 +1,13 @@
 // All sessions of a process. They share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
 import { openClone, openFile, template } from '../db/open.ts'
-import { type Clock, everySoOften, realClock } from '../lib/clock.ts'
+import { type Clock, realClock } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
 import { limitAwake, type SessionEntry } from './awake.ts'
 import { type DataLimits, fileData, memoryData, resetError, type SessionData } from './data.ts'
-import type { Session } from './session.ts'
+import { watchIdle } from './idle.ts'
+import { createPeeked } from './peeked.ts'
+import { DEFAULT_SESSION, type Session } from './session.ts'
 import { createSlot, type OwnedSlot } from './slot.ts'
 
 export type { Session } from './session.ts'
@@ -48,14 +50,7 @@ export interface Sessions {
   close(): void
 }
 
-export const DEFAULT_SESSION = 'default'
 const NAME = /^[A-Za-z0-9._-]{1,64}$/
-/** Idle sessions sleep after so long, in ms: long enough that no test in its course pays for waking them. */
-const AWAKE_MS = 5_000
-const SWEEP_MS = 2_000
-/** Sessions that were only looked at: beyond so many, the first goes. */
-const MOST_PEEKED = 32
-
 export interface SessionsOptions {
   /** File of the default session's database, or `:memory:`. */
   db: string
@@ -75,112 +70,90 @@ export interface SessionsOptions {
 
 /** The sessions over a database; throws `DatabaseError` when the file cannot be used. */
 export function createSessions(options: SessionsOptions): Sessions {
-  const { db, keep = {}, noVirtualClock, most = 1_000, ttl, realNow = realClock.now } = options
+  const { most = 1_000, ttl, realNow = realClock.now } = options
   const sessions = new Map<string, SessionEntry>()
-  // Not counted: nobody has used them.
-  const peeked = new Map<string, SessionEntry>()
-  let dropped = 0
   const listeners: SessionListener[] = []
-  const empty = once(template)
-  const all = () => [...sessions.values(), ...peeked.values()]
+  const all = () => [...sessions.values(), ...peeked.entries()]
   const awake = limitAwake(all)
-
-  const dataOf =
-    (name: string) =>
-    (now: () => number): SessionData => {
-      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, opened: awake.opened })
-      const database = db === ':memory:' ? { database: openClone(empty()), release: () => {} } : openFile(db)
-      return fileData(database, { keep, now })
-    }
-  const slotOf = (name: string, { seed = options.seed, clock = options.clock }: SessionSettings = {}): OwnedSlot => {
-    checkName(name)
-    const renewed = (session: Session) => {
+  const slotOf = slotMaker(options, {
+    opened: awake.opened,
+    renewed(session) {
       for (const listener of listeners) listener.renewed?.(session)
-    }
-    return createSlot({ name, seed, clock, data: dataOf(name), noVirtualClock, renewed })
-  }
+    },
+  })
+  const peeked = createPeeked(slotOf, realNow)
   const create = (name: string, settings?: SessionSettings): Session => {
-    const slot = (settings === undefined ? peeked.get(name)?.slot : undefined) ?? slotOf(name, settings)
+    const slot = (settings === undefined ? peeked.slot(name) : undefined) ?? slotOf(name, settings)
     if (sessions.size >= most) throw tooMany(most)
-    peeked.delete(name)
+    peeked.remove(name)
     sessions.set(name, { slot, used: realNow() })
     return slot.current
   }
-  const entry = (name: string): SessionEntry => {
-    const found = sessions.get(name)
-    if (found) return found
-    throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
-      param: 'session',
-    })
+  const use = (entry: SessionEntry): Session => {
+    entry.used = realNow()
+    return entry.slot.current
   }
   const remove = (name: string, why: string): void => {
-    entry(name).slot.forget(resetError(why))
+    entryOf(sessions, name).slot.forget(resetError(why))
     sessions.delete(name)
     for (const listener of listeners) listener.removed?.(name)
   }
-  const sweep = () => {
-    const now = realNow()
-    for (const [name, one] of sessions) {
-      if (name === DEFAULT_SESSION) continue
-      if (one.slot.active > 0) one.used = now
-      if (ttl !== undefined && now - one.used >= ttl) {
-        dropped++
-        remove(name, 'the session was dropped')
-      } else if (now - one.used >= AWAKE_MS) one.slot.sleep()
-    }
-    for (const { slot, used } of peeked.values()) if (slot.active === 0 && now - used >= AWAKE_MS) slot.sleep()
-  }
-  const firstPeek = (name: string): SessionEntry => {
-    const made = { slot: slotOf(name), used: realNow() }
-    if (peeked.size >= MOST_PEEKED) {
-      const idle = [...peeked].find(([, { slot }]) => slot.active === 0)
-      // Whoever still reads it opens it again.
-      idle?.[1].slot.sleep()
-      if (idle) peeked.delete(idle[0])
-    }
-    peeked.set(name, made)
-    return made
-  }
   create(DEFAULT_SESSION)
-  const stop = everySoOften(SWEEP_MS, sweep)
+  const idle = watchIdle({ sessions, peeked, realNow, ttl, remove })
   return {
     get(name) {
       const found = sessions.get(name)
-      if (!found) return create(name)
-      found.used = realNow()
-      return found.slot.current
+      return found ? use(found) : create(name)
     },
-    peek(name) {
-      const found = sessions.get(name) ?? peeked.get(name) ?? firstPeek(name)
-      found.used = realNow()
-      return found.slot.current
-    },
-    find(name) {
-      const found = entry(name)
-      found.used = realNow()
-      return found.slot.current
-    },
+    peek: (name) => use(sessions.get(name) ?? peeked.entry(name)),
+    find: (name) => use(entryOf(sessions, name)),
     create(name, settings) {
-      if (!sessions.has(name)) return create(name, settings)
-      const message = `there is a session named ${JSON.stringify(name)} already: reset or delete it, or take another name`
-      throw new ApiError(409, 'session_exists', message, { param: 'name' })
+      if (sessions.has(name)) throw alreadyThere(name)
+      return create(name, settings)
     },
     delete(name) {
-      entry(name)
-      if (name === DEFAULT_SESSION) {
-        throw new ApiError(400, 'default_session', 'the default session cannot be deleted; it can be reset')
-      }
+      entryOf(sessions, name)
+      if (name === DEFAULT_SESSION) throw undeletable()
       remove(name, 'the session was deleted')
     },
     list: () => [...sessions.values()].map(({ slot }) => slot.current),
     watch: (listener) => void listeners.push(listener),
-    dropped: () => dropped,
-    sweep,
+    dropped: idle.dropped,
+    sweep: idle.sweep,
     close() {
-      stop()
+      idle.stop()
       awake.stop()
       for (const { slot } of all()) slot.close()
     },
+  }
+}
+
+/** 404 for a name that no session has. */
+function entryOf(sessions: ReadonlyMap<string, SessionEntry>, name: string): SessionEntry {
+  const found = sessions.get(name)
+  if (found) return found
+  throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
+    param: 'session',
+  })
+}
+
+/** Makes a session of a name, which may be otherwise than the others. */
+function slotMaker(
+  options: SessionsOptions,
+  { opened, renewed }: { opened(): void; renewed(session: Session): void },
+): (name: string, settings?: SessionSettings) => OwnedSlot {
+  const { db, keep = {}, noVirtualClock } = options
+  const empty = once(template)
+  const dataOf =
+    (name: string) =>
+    (now: () => number): SessionData => {
+      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, opened })
+      const database = db === ':memory:' ? { database: openClone(empty()), release: () => {} } : openFile(db)
+      return fileData(database, { keep, now })
+    }
+  return (name, { seed = options.seed, clock = options.clock } = {}) => {
+    checkName(name)
+    return createSlot({ name, seed, clock, data: dataOf(name), noVirtualClock, renewed })
   }
 }
 
@@ -196,3 +169,13 @@ const tooMany = (most: number) =>
     'session_limit',
     `there are ${most} sessions already, as many as --max-sessions allows: delete one (DELETE /_understudy/sessions/<name>), use one of them, or let idle ones be dropped with --session-ttl`,
   )
+
+const alreadyThere = (name: string) =>
+  new ApiError(
+    409,
+    'session_exists',
+    `there is a session named ${JSON.stringify(name)} already: reset or delete it, or take another name`,
+    { param: 'name' },
+  )
+
+const undeletable = () => new ApiError(400, 'default_session', 'the default session cannot be deleted; it can be reset')

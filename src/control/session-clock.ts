@@ -1,0 +1,71 @@
+// /_understudy/sessions/<name>/clock: a virtual clock is moved by hand.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import { ApiError } from '../contract/error.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { LAST_INSTANT } from '../lib/clock.ts'
+import type { Session } from '../sessions/session.ts'
+import type { ControlDeps } from './types.ts'
+
+export const ClockKind = z.enum(['real', 'virtual'])
+
+/** The clock of a session. */
+export const SessionClock = z.object({
+  kind: ClockKind,
+  now: z.iso.datetime(),
+  frozen: z.boolean().describe('Whether a virtual clock stands still until it is moved.'),
+  waiting: z.int().min(0).describe('Waits of a virtual clock that have not ended.'),
+})
+
+const CHANGES = ['advance', 'freeze', 'resume', 'set'] as const
+const ClockChange = z
+  .strictObject({
+    advance: Duration.optional().describe('Lets so much time pass, such as `10m`, with every wait that ends in it.'),
+    freeze: z.literal(true).optional().describe('Stops it: no wait ends until it is advanced.'),
+    resume: z.literal(true).optional().describe('Lets it go from wait to wait again.'),
+    set: z.iso
+      .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2025-01-01T00:00:00Z' })
+      .refine((text) => Date.parse(text) >= 0 && Date.parse(text) <= LAST_INSTANT, {
+        error: 'must be a time from 1970 to 9999',
+      })
+      .optional()
+      .describe('Changes its time; waits keep what is left of them.'),
+  })
+  .refine((change) => CHANGES.filter((name) => change[name] !== undefined).length === 1, {
+    error: `must have exactly one of ${CHANGES.map((name) => `'${name}'`).join(', ')}`,
+  })
+
+/** The clock of a session, as it is answered. */
+export function clockOf({ clock }: Session): z.infer<typeof SessionClock> {
+  const now = new Date(clock.now()).toISOString()
+  if (clock.kind === 'real') return { kind: 'real', now, frozen: false, waiting: 0 }
+  return { kind: 'virtual', now, frozen: clock.frozen, waiting: clock.waiting }
+}
+
+/** Moves the clock of a session. */
+export function clockRoute({ sessions, observers }: ControlDeps): Route {
+  return asRoute({
+    method: 'post',
+    path: '/_understudy/sessions/:name/clock',
+    tag: 'Emulator',
+    summary: 'Move the clock of a session',
+    description: 'Advances, freezes, resumes or sets a virtual clock; a real one cannot be moved.',
+    body: ClockChange,
+    response: SessionClock,
+    errors: [400, 404],
+    async handle({ params: { name = '' }, body: { advance, freeze, resume, set } }) {
+      const session = sessions.find(name)
+      const { clock } = session
+      if (clock.kind === 'real') {
+        const message = `the clock of session ${JSON.stringify(name)} is real and goes by itself: make the session with "clock": "virtual", or play a scenario that has that`
+        throw new ApiError(400, 'clock_is_real', message)
+      }
+      if (advance !== undefined) await clock.advance(advance)
+      if (freeze) clock.freeze()
+      if (resume) clock.resume()
+      if (set !== undefined) clock.set(Date.parse(set))
+      observers.notify({ type: 'session-changed', session: name, change: 'clock' })
+      return clockOf(session)
+    },
+  })
+}
