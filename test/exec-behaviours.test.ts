@@ -1,6 +1,8 @@
 // What exec finds in a program without being told to look: each misbehaviour is found, its innocent look-alikes are not.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { junit } from '../src/cli/junit.ts'
 import { runLines } from '../src/cli/report.ts'
+import type { SuiteRun } from '../src/cli/suite-run.ts'
 import { play, program } from './support/exec.ts'
 
 // Each test starts a program, on a machine that may be busy.
@@ -22,7 +24,9 @@ const DOWN = scenario('', 'type: http-error, status: 503')
 const RESTARTING = scenario('calls: 1-3', 'type: http-error, status: 503')
 const MISTAKEN = scenario('', 'type: http-error, status: 400')
 const CUT = scenario('calls: 1', 'type: cut-stream, after_chunks: 2', 'stream: true')
-const WELL = scenario('calls: "1000"', 'type: http-error, status: 503')
+/** A day on which nothing happens, and is not meant to. */
+const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accept: [not-tried]
+`
 
 describe('is found', () => {
   const rows: [string, string[], string, string][] = [
@@ -102,5 +106,41 @@ rules:
   test('whose time never came is said loudly', async () => {
     const { run } = await play(program('plain', 'one'), outage(60_000))
     expect(runLines(run).join('\n')).toMatch(/rule +outage: never fired, its time never came: /)
+  })
+})
+
+describe('a day on which nothing went wrong', () => {
+  const late = scenario('after: 60s', 'type: http-error, status: 503')
+  const other = scenario('', 'type: http-error, status: 503', 'provider: cohere')
+  const kinds = ({ findings }: SuiteRun) =>
+    findings.map(({ kind, accepted }) => `${kind}${accepted ? ' accepted' : ''}`)
+
+  test.each([
+    ['because its time never came', late],
+    ['because no call was like its match', other],
+  ])('%s has not been rehearsed', async (_, yaml) => {
+    const { code, run } = await play(program('plain', 'one'), yaml)
+    expect({ code, ok: run.ok }).toEqual({ code: 3, ok: false })
+    expect(kinds(run)).toEqual(['not-tried'])
+    const said = runLines(run)
+    expect(said[0]).toBe('Understudy: day: NOT TRIED')
+    expect(said.join('\n')).toContain('error         not-tried: no fault of the scenario has acted')
+    expect(said.join('\n').includes('waits between calls')).toBe(yaml === late)
+    // The cases of a machine say why, too.
+    expect(junit([run])).toMatch(/<failure message="no fault of the scenario has acted/)
+    expect(junit([run])).toMatch(/<system-out>the fault of the rule &quot;trouble&quot; never fired: /)
+  })
+
+  test('may be meant', async () => {
+    const { code, run } = await play(program('plain', 'one'), `${late}accept: [not-tried]\n`)
+    expect({ code, found: kinds(run) }).toEqual({ code: 0, found: ['not-tried accepted'] })
+  })
+
+  test('needs a fault that acts in one of its sessions only', async () => {
+    const { code, run } = await play(
+      program('openai', 'sessions', '2'),
+      scenario('', 'type: delay, for: 1ms', 'session: worker-1'),
+    )
+    expect({ code, found: run.findings }).toEqual({ code: 0, found: [] })
   })
 })

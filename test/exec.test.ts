@@ -178,6 +178,16 @@ describe('rehearse', () => {
     expect((await rehearse('unmet.yaml')).code).toBe(3)
   })
 
+  test('ends with 3 when none of its faults has acted', async () => {
+    put(
+      'idle.yaml',
+      'name: idle\nrules:\n  - { name: later, when: { calls: 1000 }, fault: { type: delay, for: 1s } }\n',
+    )
+    const { code, stdout } = await rehearse('idle.yaml')
+    expect(code).toBe(3)
+    expect(stdout).toContain('error         not-tried: no fault of the scenario has acted')
+  })
+
   test('many calls get an overview first', async () => {
     const { stdout } = await rehearse('outage', '--calls', '24')
     expect(stdout).toMatch(/^24 calls in [\d.]+ s: 24 answered\n {2}openai\S+ +\d+ {2}\d+ answered\n/)

@@ -43,7 +43,7 @@ export function execCommand(): Command {
   return command
     .addHelpText(
       'after',
-      '\nThe exit code is that of the command; 3 when only its verdict is bad: an error was found, or an expectation is not met.',
+      '\nThe exit code is that of the command; 3 when only its verdict is bad: an error was found, an expectation is not met, or no fault has acted.',
     )
     .action(exec)
 }

@@ -11,7 +11,7 @@ interface Case {
   /** Milliseconds. */
   took: number
   failure?: string | undefined
-  /** What is said of a case that is no failure. */
+  /** What else is said of it. */
   output?: string | undefined
 }
 
@@ -41,7 +41,8 @@ function casesOf(run: SuiteRun): Case[] {
 }
 
 function sessionCases(report: Verification, { name: suite, strict, times }: SuiteRun): Case[] {
-  const { session, expectations } = report
+  const { session, expectations, notices } = report
+  const output = notices.length === 0 ? undefined : notices.join('; ')
   const findings = report.findings
   const own = `${suite}.${session}`
   const took = spanOf([...(times.get(session)?.values() ?? [])])
@@ -50,7 +51,7 @@ function sessionCases(report: Verification, { name: suite, strict, times }: Suit
     ...expectations.filter(({ met }) => !met).map(({ expected }) => `not met: ${expected}`),
   ]
   return [
-    { suite, name: `session ${session}`, took, failure: broken.length === 0 ? undefined : broken.join('; ') },
+    { suite, name: `session ${session}`, took, failure: broken.length === 0 ? undefined : broken.join('; '), output },
     ...findings.map((finding) => {
       const spans = finding.traces.flatMap((id) => times.get(session)?.get(id) ?? [])
       return caseOf(finding, { suite: own, took: spanOf(spans), strict })
@@ -89,8 +90,11 @@ const seconds = (ms: number) => (ms / 1000).toFixed(3)
 
 function caseXml({ suite, name, took, failure, output }: Case): string {
   const start = `    <testcase${attributesOf({ classname: suite, name, time: seconds(took) })}`
-  if (failure !== undefined) return `${start}><failure${attributesOf({ message: failure })}/></testcase>`
-  return output === undefined ? `${start}/>` : `${start}><system-out>${xml(output)}</system-out></testcase>`
+  const parts = [
+    ...(failure === undefined ? [] : [`<failure${attributesOf({ message: failure })}/>`]),
+    ...(output === undefined ? [] : [`<system-out>${xml(output)}</system-out>`]),
+  ]
+  return parts.length === 0 ? `${start}/>` : `${start}>${parts.join('')}</testcase>`
 }
 
 const attributesOf = (values: Record<string, string | number>) =>

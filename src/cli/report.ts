@@ -23,7 +23,8 @@ export function runLines(run: SuiteRun): string[] {
   const several = sessions.length > 1
   const share = several && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} broke` : ''
   const failed = timedOut ? `the command was ended after ${lengthOf(took)}` : `the command failed with ${code}`
-  const verdict = `${code !== 0 ? failed : ok ? 'as expected' : 'NOT as expected'}${share}`
+  const judged = ok ? 'as expected' : wasTried(run) ? 'NOT as expected' : 'NOT TRIED'
+  const verdict = `${code !== 0 ? failed : judged}${share}`
   const [only] = sessions
   return [
     `Understudy: ${name}: ${verdict}${stopped ? ' (stopped early)' : ''}`,
@@ -38,6 +39,9 @@ export function runLines(run: SuiteRun): string[] {
     ...(db === null ? [] : [line('kept', `understudy trace --db ${db} list`)]),
   ]
 }
+/** Whether there is more to say against a run than that nothing of the scenario came to pass. */
+const wasTried = ({ findings, sessions }: SuiteRun) =>
+  sessions.some((one) => !one.ok) || findings.every(({ kind }) => kind !== 'not-tried')
 const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
 
 /** The report on one session, as lines. */

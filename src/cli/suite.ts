@@ -12,6 +12,7 @@ import type { Scenario } from '../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../scenarios/load.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { failsVerdict } from '../verdict/findings.ts'
+import { notTried } from '../verdict/not-tried.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
 import { listen, report, serverUrl } from './listen.ts'
@@ -159,12 +160,13 @@ interface RunParts extends Awaited<ReturnType<typeof judge>> {
 }
 
 function asRun({ verdicts, times, clocks, none, url, round, end, took, strict, db }: RunParts): SuiteRun {
-  const findings = none ? [noCall(url, round)] : []
+  const { scenario } = round
+  const findings = none ? [noCall(url, round)] : scenario ? notTried(scenario, verdicts) : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => !one.ok)
   return {
     name: round.name,
-    scenario: round.scenario?.name ?? null,
+    scenario: scenario?.name ?? null,
     code: end.code,
     timed_out: end.timedOut,
     stopped: end.stopped !== undefined,
@@ -173,7 +175,7 @@ function asRun({ verdicts, times, clocks, none, url, round, end, took, strict, d
     strict,
     ok: broken.length === 0 && !findings.some((finding) => failsVerdict(finding, strict)),
     findings,
-    idle_rules: (round.scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
+    idle_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
     url,
     db: db ?? null,

@@ -43,7 +43,10 @@ const politely = (luck: Luck) => (repeat: number, before: Fate) =>
   (before.wait ?? 0) + luck.between(300, 600) * 2 ** repeat
 
 /** How each kind is planted; what it returns goes with the day. */
-export const plants: Record<Exclude<FindingKind, 'wrong-address'>, (world: World, luck: Luck) => Partial<Day>> = {
+export const plants: Record<
+  Exclude<FindingKind, 'wrong-address' | 'not-tried'>,
+  (world: World, luck: Luck) => Partial<Day>
+> = {
   'early-retry'(world, luck) {
     const wait = luck.one(500, 1000, 2000, 20_000)
     const fates = [...many(luck.whole(1, 4), { outcome: 'refused', status: luck.one(429, 503), wait }), OK]
