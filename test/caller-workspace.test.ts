@@ -57,6 +57,38 @@ describe('a knowledge base', () => {
   })
 })
 
+describe('what is kept of earlier calls', () => {
+  const RESPONSES = '/v2/router/responses'
+  const respond = (token: string, more: object) =>
+    app.post(RESPONSES, { model: 'openai/gpt-4o', input: 'Go on.', ...more }, as(token))
+
+  test('is no answer from the cache of another workspace', async () => {
+    const cache = { cache: { type: 'exact_match', ttl: 60 } }
+    const found: (string | null)[] = []
+    for (const token of ['a', 'b', 'a', 'b']) found.push((await chat(token, cache)).headers.get('x-understudy-cache'))
+    expect(found).toEqual(['miss', 'miss', 'hit', 'hit'])
+  })
+
+  test('is no response that another workspace continues', async () => {
+    const first = (await respond('a', { instructions: 'A secret.' })).json() as { id: string; output: { id: string }[] }
+    const previous_response_id = first.id
+    expect((await respond('a', { previous_response_id })).status).toBe(200)
+    const answer = await respond('b', { previous_response_id })
+    expect(errorOf(answer.text, 404).code).toBe('response_not_found')
+  })
+
+  test('is no item that another workspace refers to', async () => {
+    const first = (await respond('a', {})).json() as { output: { id: string }[] }
+    const input = [
+      { type: 'item_reference', id: first.output[0]?.id },
+      { role: 'user', content: 'Go on.' },
+    ]
+    const tokens = async (token: string) =>
+      ((await respond(token, { input })).json() as { usage: { input_tokens: number } }).usage.input_tokens
+    expect(await tokens('a')).toBeGreaterThan(await tokens('b'))
+  })
+})
+
 describe('an evaluator', () => {
   const evaluator = (token: string, values: string[]) =>
     workspaceOf(app, as(token)).ok('POST', '/v2/evaluators', {

@@ -47,6 +47,8 @@ export interface AnswerContext {
   secret: string
   /** What calls of the session keep for later ones. */
   keyValues: KeyValueStore
+  /** Id of the workspace that the call works in: what is kept for later calls is found from there alone. */
+  workspace(): string
   /** The address of a path of this server as the caller reaches it, with the session in it. */
   publicUrl(path: string): string
 }

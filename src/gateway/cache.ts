@@ -33,15 +33,16 @@ export interface CachedAnswer {
   at: number
 }
 
-/** The key under which a call is stored: SHA-256 of operation, model or balanced set, and the rendered request. */
+/** The key under which a call is stored: SHA-256 of workspace, operation, model or balanced set, and the rendered request. */
 export function keyOf({
   operation,
   request,
   settings,
-}: Pick<CallContext, 'operation' | 'request' | 'settings'>): string {
+  answerContext,
+}: Pick<CallContext, 'operation' | 'request' | 'settings' | 'answerContext'>): string {
   const asked = Object.fromEntries(Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)))
   const model = settings.balance ?? operation.model(request)
-  const text = canonicalize([operation.name, model, asked])
+  const text = canonicalize([answerContext.workspace(), operation.name, model, asked])
   return new Bun.CryptoHasher('sha256').update(text ?? '').digest('hex')
 }
 

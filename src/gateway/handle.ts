@@ -170,12 +170,13 @@ function cached(callContext: CallContext, key: string): AttemptAnswer | undefine
   return { kind: 'answered', model, content, from: { headers: {}, usage, fixture: null, synthesized: false } }
 }
 
-function makingOf({ session, url }: Call, { id, started }: { id: string; started: number }): AnswerContext {
+function makingOf({ session, url, caller }: Call, { id, started }: { id: string; started: number }): AnswerContext {
   return {
     id,
     now: started,
     secret: session.secret,
     keyValues: session.keyValues,
+    workspace: () => caller().workspace,
     publicUrl: (path) => `${new URL(url).origin}${session.name === DEFAULT_SESSION ? '' : `/s/${session.name}`}${path}`,
   }
 }

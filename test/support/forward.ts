@@ -68,6 +68,7 @@ export function attempt(
       now: VIRTUAL_START,
       secret: '',
       keyValues: kept,
+      workspace: () => '',
       publicUrl: (path) => path,
     },
     clock: virtualClock(),

@@ -2,7 +2,7 @@
 // and in it, so that a call is as quick at the end of a long chain as at its start.
 import { checkSchemaField } from '../../answers/schema-sample.ts'
 import { ApiError } from '../../contract/error.ts'
-import type { KeyValueEntry, KeyValueStore } from '../../contract/key-value.ts'
+import type { KeyValueEntry } from '../../contract/key-value.ts'
 import type { AnswerContext } from '../../contract/operation.ts'
 import type { InputItem, ResponsesRequest } from '../../contract/responses.ts'
 import type { OutputItem } from '../../contract/responses-answer.ts'
@@ -76,32 +76,33 @@ export const RESPONSES_SCHEMA_PARAM = 'text.format.schema'
  * The request with the conversation it continues, 404 when that is not stored; 400 when its schema is malformed
  * or its model does not take the effort. References to unknown items stay, and stand for nothing here.
  */
-export async function resolve(
-  request: ResponsesRequest,
-  { keyValues: kept, now }: AnswerContext,
-): Promise<ResponsesRequest> {
+export async function resolve(request: ResponsesRequest, answerContext: AnswerContext): Promise<ResponsesRequest> {
   checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
   const format = request.text?.format
   if (format?.type === 'json_schema') await checkSchemaField(format.schema, RESPONSES_SCHEMA_PARAM)
   const follow = (reference: InputItem): InputItem => {
     if (reference.type !== 'item_reference') return reference
     const { id } = reference
-    const stored = storedResponse(kept, responseId(ITEM_ID.exec(id)?.[1] ?? ''), now)
+    const stored = storedResponse(responseId(ITEM_ID.exec(id)?.[1] ?? ''), answerContext)
     return stored?.items.find((item) => 'id' in item && item.id === id) ?? reference
   }
   const input = typeof request.input === 'string' ? request.input : request.input.map(follow)
-  const resolved: Resolved = { ...request, input, [EARLIER]: earlierSummary(request.previous_response_id, kept, now) }
-  return resolved
+  const earlier = earlierSummary(request.previous_response_id, answerContext)
+  return { ...request, input, [EARLIER]: earlier } as Resolved
 }
 
-const storedResponse = (kept: KeyValueStore, id: string, now: number) =>
-  kept.get(KIND, id, now) as StoredResponse | undefined
+type Keeping = Pick<AnswerContext, 'keyValues' | 'workspace' | 'now'>
 
-function earlierSummary(previous: string | null | undefined, kept: KeyValueStore, now: number): Summary {
+// Ids are no secret: a session that begins anew gives the same ones.
+const keptId = (id: string, { workspace }: Pick<Keeping, 'workspace'>) => `${workspace()}/${id}`
+const storedResponse = (id: string, keeping: Keeping) =>
+  keeping.keyValues.get(KIND, keptId(id, keeping), keeping.now) as StoredResponse | undefined
+
+function earlierSummary(previous: string | null | undefined, keeping: Keeping): Summary {
   if (previous == null) return BEGINNING
-  const stored = storedResponse(kept, previous, now)
+  const stored = storedResponse(previous, keeping)
   if (stored) return stored.summary
-  const why = 'responses are kept per session, and those made with store: false are not kept'
+  const why = 'responses are kept per session and workspace, and those made with store: false are not kept'
   throw new ApiError(404, 'response_not_found', `there is no stored response ${JSON.stringify(previous)}; ${why}`, {
     param: 'previous_response_id',
   })
@@ -114,7 +115,7 @@ const RESPONSE_LIFE = 30 * 24 * 60 * 60 * 1000
 export function keep(
   request: ResponsesRequest,
   answer: object,
-  { now }: Pick<AnswerContext, 'now'>,
+  keeping: Pick<Keeping, 'workspace' | 'now'>,
 ): readonly KeyValueEntry[] {
   const { id, status, output } = normalizeResponse(answer)
   if (!id || request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
@@ -124,7 +125,7 @@ export function keep(
     items: [...ownItems(request), ...said],
     summary: continued(summaryOf(request), said),
   }
-  return [{ kind: KIND, id, value, expires: now + RESPONSE_LIFE }]
+  return [{ kind: KIND, id: keptId(id, keeping), value, expires: keeping.now + RESPONSE_LIFE }]
 }
 
 /** An item as a step of the conversation, without parts and items that only its provider knows how to read. */
