@@ -1,5 +1,5 @@
 // understudy exec: runs a command, such as a test suite, against a server of its own, and says what really happened.
-import { accessSync, constants, writeFileSync } from 'node:fs'
+import { accessSync, constants, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
@@ -91,6 +91,7 @@ function durationOf(text: string): number {
 function refuseUnwritable(file: string): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK)
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')
   } catch (error) {
     throw new FileError(`--junit ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
   }

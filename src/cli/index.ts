@@ -67,8 +67,16 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     console.error(`understudy: ${error.message}`)
     process.exit(1)
   }
+  if (isOfSystem(error)) {
+    console.error(`understudy: ${error.message}`)
+    process.exit(1)
+  }
   throw error
 }
+
+/** Trouble with files and connections, which the system has put into words. */
+const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'syscall' in error && 'code' in error
 
 const commandsOf = (program: Command) => `${program.commands.map((one) => one.name()).join(', ')}, help`
 

@@ -1,5 +1,5 @@
 // understudy snapshot, reset and seed: the state of a running server's session as a whole.
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { parseSeed } from '../resources/seed-file.ts'
@@ -23,10 +23,7 @@ export function snapshotCommand(): Command {
   }
   sub('save', 'write the session to a file').action(async (file: string, flags: ServerFlags) => {
     const text = `${JSON.stringify(await callServer(flags, 'GET', SNAPSHOT), null, 1)}\n`
-    // Renamed into place, so that nobody ever reads half of it.
-    const draft = `${file}.${process.pid}`
-    writeFileSync(draft, text)
-    renameSync(draft, file)
+    writeWhole(file, text)
     console.log(`saved ${file}`)
   })
   sub('load', 'put a file in the place of the session').action(async (file: string, flags: ServerFlags) => {
@@ -82,11 +79,28 @@ function readText(file: string): string {
   }
 }
 
-function readSnapshot(file: string): Snapshot {
+/** Renamed into place, so that nobody ever reads half of it. */
+function writeWhole(file: string, text: string): void {
+  const draft = `${file}.${process.pid}`
   try {
-    return JSON.parse(readText(file))
+    writeFileSync(draft, text)
+    renameSync(draft, file)
   } catch (error) {
-    if (error instanceof ServerError) throw error
+    rmSync(draft, { force: true })
+    throw new ServerError(`${file} cannot be written: ${(error as Error).message}`)
+  }
+}
+
+function readSnapshot(file: string): Snapshot {
+  const text = readText(file)
+  let value: Partial<Snapshot> | null
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
     throw new ServerError(`${file} is not a snapshot: ${(error as Error).message}`)
   }
+  const { understudy_snapshot: version, tables } = value ?? {}
+  if (typeof version !== 'number' || typeof tables !== 'object' || tables === null)
+    throw new ServerError(`${file} is not a snapshot: it must be a file that understudy snapshot save has written`)
+  return { ...value, understudy_snapshot: version, tables }
 }

@@ -103,7 +103,15 @@ export function readSeed(path: string): SeedFile {
     const place = join(dirname(path), name)
     return existsSync(place) ? readFileSync(place) : undefined
   }
-  return parseSeed(readFileSync(path, 'utf8'), path, beside)
+  return parseSeed(textOf(path), path, beside)
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new FileError(`seed file ${path} cannot be read: ${(error as Error).message}`)
+  }
 }
 
 const SHIPPED = 'fixtures/workspace.yaml'
