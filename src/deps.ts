@@ -1,6 +1,5 @@
 // The composition root: from the configuration to everything that answers calls.
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { callerOf } from './access.ts'
 import type { App } from './app/types.ts'
@@ -23,6 +22,7 @@ import { once } from './lib/once.ts'
 import { createObservers } from './observers/list.ts'
 import { providerNames } from './providers/names.ts'
 import type { SeedFile } from './resources/seed-file.ts'
+import { watchSeeds } from './resources/seed-watch.ts'
 import type { Scenario } from './scenarios/engine.ts'
 import type { ScenarioSource } from './scenarios/load.ts'
 import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
@@ -59,7 +59,6 @@ const network = {
   transport: lazy<typeof import('./backends/forward/transport.ts')>(() => require('./backends/forward/transport.ts')),
   spending: lazy<typeof import('./backends/forward/spending.ts')>(() => require('./backends/forward/spending.ts')),
 }
-const seedFiles = lazy<typeof import('./resources/seed-file.ts')>(() => require('./resources/seed-file.ts'))
 const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
 const loader = lazy<typeof import('./backends/fixture/load.ts')>(() => require('./backends/fixture/load.ts'))
 const watcher = lazy<typeof import('./backends/fixture/watch.ts')>(() => require('./backends/fixture/watch.ts'))
@@ -108,8 +107,10 @@ export function createUnderstudy(
     answerBytes: config.keep_answer_bytes,
   }
   const sessions = createSessions({ db, seed, clock, keep, noVirtualClock, most, ttl, realNow: instead.realNow })
-  const seeds = seedsOf(config)
-  const seeder = once(() => workspace.seeds().createSeeder(seeds, callerOf(undefined, config)))
+  const seeds = seedsOf(config, report)
+  const seeder = once(() =>
+    workspace.seeds().createSeeder({ read: seeds, caller: callerOf(undefined, config), report }),
+  )
   const prepare = (session: Session) => session.clock.work(seeder().prepare(session))
   const knowledge: KnowledgeDirectory = {
     search: (call, query) => workspace.search().knowledgeOf(prepare).search(call, query),
@@ -174,10 +175,7 @@ function spendingOf({ max_calls: calls, max_cost: cost }: Config): Spending {
 }
 
 /** What fills new sessions. The user's files are read at once, so that a mistake in them ends the start; ours when needed. */
-function seedsOf({ fixtures, seed_file }: Config): () => readonly SeedFile[] {
-  const beside = fixtures.map((path) => join(path, 'workspace.yaml')).filter((path) => existsSync(path))
-  const named = seed_file.length > 0 ? seed_file : beside
-  if (named.length === 0) return () => [seedFiles().shippedSeed()]
-  const seeds = named.filter((path) => path !== 'none').map((path) => seedFiles().readSeed(path))
-  return () => seeds
+function seedsOf({ fixtures, seed_file: named }: Config, report: (error: unknown) => void): () => readonly SeedFile[] {
+  const maybe = fixtures.map((path) => join(path, 'workspace.yaml'))
+  return watchSeeds({ named, maybe }, report)
 }

@@ -68,5 +68,5 @@ test.each(rows)('%s', async (_, args, place, finished) => {
 test('what ships with the program passes', async () => {
   const finished = await run(['check'], { cwd: join(import.meta.dir, '..') })
   expect(finished).toMatchObject({ code: 0, stderr: '' })
-  expect(finished.stdout).toMatch(/^\d+ fixtures, \d+ scenarios?, 0 warnings\n$/)
+  expect(finished.stdout).toMatch(/^\d+ fixtures, 1 seed, \d+ scenarios?, 0 warnings\n$/)
 })

@@ -44,7 +44,7 @@ test('a snapshot', async () => {
   const server = await startServer(['--db', ':memory:'], { cwd })
   const env = { UNDERSTUDY_URL: server.url }
   try {
-    const none = 'is not a snapshot: it must be a file that understudy snapshot save has written\n'
+    const none = 'is not a snapshot: it must have understudy_snapshot and tables, as snapshot save writes them\n'
     for (const [command, file, said] of [
       ['diff', 'no-snapshot.json', `no-snapshot.json ${none}`],
       ['load', 'no-snapshot.json', `no-snapshot.json ${none}`],

@@ -1,30 +1,37 @@
-// understudy check: what serve says of fixture and scenario files, for CI.
+// understudy check: what serve says of fixtures, scenarios and seeds, for CI.
 import { existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { Command } from 'commander'
 import { type FixtureFile, loadFixtures, readPath } from '../backends/fixture/load.ts'
 import { type Config, readConfig } from '../config.ts'
 import { FileError } from '../contract/source.ts'
 import { allOperations } from '../endpoints/index.ts'
 import { providerNames } from '../providers/names.ts'
+import { prepareSeed } from '../resources/seed.ts'
+import { readSeed } from '../resources/seed-file.ts'
 import { idleRules, isScenario, parseScenario } from '../scenarios/load.ts'
 import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
 import { count } from './report.ts'
 
+/** Name of the file that fills the workspace, beside fixtures. */
+const SEED_NAME = 'workspace.yaml'
 const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
 
 export function checkCommand(): Command {
   return new Command('check')
-    .description('check fixture and scenario files as serve would, and end')
+    .description('check the files of fixtures, scenarios and seeds (workspace.yaml) as serve would, and end')
     .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDERS.join(' and ')}, those that are here)`)
     .option('--config <FILE>', 'settings file, whose providers are known (default: understudy.yaml, when there is one)')
-    .action((given: string[], options: { config?: string }) => {
+    .action(async (given: string[], options: { config?: string }) => {
       const paths = given.length > 0 ? given : DEFAULT_FOLDERS.filter((folder) => existsSync(folder))
       if (paths.length === 0) {
         throw new FileError(
           `there is no folder ${DEFAULT_FOLDERS.join(' or ')} here: name the files or folders to check`,
         )
       }
-      const { counts, warnings } = check(paths.flatMap(readPath), namesIn(readConfig(options)))
+      const seeds = paths.flatMap(seedsIn)
+      const files = paths.filter((path) => !seeds.includes(path)).flatMap(readPath)
+      const { counts, warnings } = await check({ files, seeds }, namesIn(readConfig(options)))
       for (const warning of warnings) console.error(`understudy: warning: ${warning}`)
       console.log([...counts, count(warnings.length, 'warning')].join(', '))
     })
@@ -35,8 +42,33 @@ const namesIn = ({ forwarding }: Config): KnownNames => ({
   operations: allOperations().map(({ name }) => name),
 })
 
+/** The seed of the workspace that a path is, or that a folder has beside its fixtures. */
+function seedsIn(path: string): string[] {
+  if (basename(path) === SEED_NAME) return [path]
+  const beside = join(path, SEED_NAME)
+  return existsSync(beside) ? [beside] : []
+}
+
+/** What is wrong with a seed, or with a document that it names. */
+async function seedProblems(path: string): Promise<string[]> {
+  const problems: string[] = []
+  const onUnreadable = (file: string, { message }: Error) => void problems.push(`${path}: document ${file}: ${message}`)
+  try {
+    await prepareSeed(readSeed(path), { onUnreadable })
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    problems.push(error.message)
+  }
+  return problems
+}
+
+interface CheckedFiles {
+  files: readonly FixtureFile[]
+  seeds: readonly string[]
+}
+
 /** What is in the files; throws `FileError` with the problems of all of them. */
-function check(files: readonly FixtureFile[], names: KnownNames) {
+async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
   const problems: string[] = []
   const collect = <T>(read: () => T): T[] => {
     try {
@@ -59,11 +91,13 @@ function check(files: readonly FixtureFile[], names: KnownNames) {
       return scenario
     }),
   )
+  for (const path of seeds) problems.push(...(await seedProblems(path)))
   if (problems.length > 0) throw new FileError(problems.join('\n'))
   const fixtures = loaded.flatMap((one) => one.fixtures)
   return {
     counts: [
-      ...(fixtureFiles.length > 0 || scenarios.length === 0 ? [count(fixtures.length, 'fixture')] : []),
+      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length === 0 ? [count(fixtures.length, 'fixture')] : []),
+      ...(seeds.length > 0 ? [count(seeds.length, 'seed')] : []),
       ...(scenarios.length > 0 ? [count(scenarios.length, 'scenario')] : []),
     ],
     warnings: [

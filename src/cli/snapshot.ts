@@ -101,6 +101,8 @@ function readSnapshot(file: string): Snapshot {
   }
   const { understudy_snapshot: version, tables } = value ?? {}
   if (typeof version !== 'number' || typeof tables !== 'object' || tables === null)
-    throw new ServerError(`${file} is not a snapshot: it must be a file that understudy snapshot save has written`)
+    throw new ServerError(
+      `${file} is not a snapshot: it must have understudy_snapshot and tables, as snapshot save writes them`,
+    )
   return { ...value, understudy_snapshot: version, tables }
 }

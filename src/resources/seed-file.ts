@@ -96,11 +96,16 @@ function dropped(written: unknown, read: unknown, path: readonly PropertyKey[] =
   })
 }
 
-/** Reads a seed file of the user. */
-export function readSeed(path: string): SeedFile {
+/**
+ * Reads a seed file of the user.
+ * @param onFile hears of it and of each of its documents
+ */
+export function readSeed(path: string, onFile: (path: string) => void = () => {}): SeedFile {
+  onFile(path)
   if (!existsSync(path)) throw new FileError(`seed file ${path}: there is no such file`)
   const beside = (name: string) => {
     const place = join(dirname(path), name)
+    onFile(place)
     return existsSync(place) ? readFileSync(place) : undefined
   }
   return parseSeed(textOf(path), path, beside)

@@ -2,7 +2,9 @@
 import { basename } from 'node:path'
 import { ChunkingOptions } from '../contract/knowledge.ts'
 import type { Caller, Fields } from '../contract/record.ts'
+import { FileError } from '../contract/source.ts'
 import { canonicalJson } from '../lib/canonical.ts'
+import { UnreadableDocument } from '../lib/text-of.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chunksOfFile, type NewChunk, storeChunks } from './chunk.ts'
 import { contacts } from './contacts.ts'
@@ -34,17 +36,31 @@ export interface SeedProgress {
   total: number
 }
 
-/** Reads and cuts the documents of a seed, and counts them in `progress`; throws `UnreadableDocument`. */
+/** How a seed is prepared. */
+export interface PrepareOptions {
+  /** Where its documents are counted. */
+  progress?: SeedProgress
+  /** Hears of each document that cannot be read, which is then left out. */
+  onUnreadable?: (file: string, error: UnreadableDocument) => void
+}
+
+/** Reads and cuts the documents of a seed; throws `UnreadableDocument` unless somebody hears of it. */
 export async function prepareSeed(
   { seed, documents }: SeedFile,
-  progress: SeedProgress = { done: 0, total: 0 },
+  { progress = { done: 0, total: 0 }, onUnreadable }: PrepareOptions = {},
 ): Promise<PreparedSeed> {
   const prepared: PreparedSeed['documents'] = new Map()
   const named = seed.knowledge.flatMap((base) => base.documents)
   progress.total = named.length + 1
   for (const { file, chunking_options } of named) {
     const bytes = documents.get(file) ?? new Uint8Array()
-    prepared.set(file, { bytes, chunks: await chunksOfFile(bytes, namesOf(file), chunking_options ?? OPTIONS) })
+    try {
+      prepared.set(file, { bytes, chunks: await chunksOfFile(bytes, namesOf(file), chunking_options ?? OPTIONS) })
+    } catch (error) {
+      if (!(error instanceof UnreadableDocument)) throw error
+      if (!onUnreadable) throw new UnreadableDocument(`${file}: ${error.message}`)
+      onUnreadable(file, error)
+    }
     progress.done++
     // Other calls, and who asks how far this is, have their turn.
     await new Promise((resolve) => setImmediate(resolve))
@@ -127,14 +143,33 @@ export interface Seeder {
   prepare(session: Session): Promise<void>
 }
 
-/** A seeder of these files, read when the first session asks; `caller` is who makes the records. */
-export function createSeeder(read: () => readonly SeedFile[], caller: Caller): Seeder {
+/** Where a seeder has its seeds from. */
+export interface SeederOptions {
+  /** The files in force, asked for with each new session; another list when they have changed. */
+  read(): readonly SeedFile[]
+  /** Who makes the records. */
+  caller: Caller
+  /** Hears of each document that cannot be read. */
+  report(problem: FileError): void
+}
+
+/** A seeder of these files. */
+export function createSeeder({ read, caller, report }: SeederOptions): Seeder {
+  const onUnreadable = (file: string, { message }: UnreadableDocument) =>
+    report(new FileError(`document ${file} of the seed: ${message}; the knowledge base goes without it`))
+  let files: readonly SeedFile[] | undefined
   let prepared: Promise<PreparedSeed[]> | undefined
+  const inForce = (): Promise<PreparedSeed[]> => {
+    const found = read()
+    if (prepared && found === files) return prepared
+    files = found
+    prepared = Promise.all(found.map((file) => prepareSeed(file, { onUnreadable })))
+    return prepared
+  }
   return {
     async prepare(session) {
       if (!session.records.isNew()) return
-      prepared ??= Promise.all(read().map((file) => prepareSeed(file)))
-      const seeds = await prepared
+      const seeds = await inForce()
       if (seeds.length === 0) return
       await session.transact(() => {
         if (!session.records.isNew()) return

@@ -102,7 +102,7 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
       const progress = { done: 0, total: 0 }
       underWay.set(session, progress)
       try {
-        const prepared = await session.clock.work(prepareSeed(parseSeed(yaml, name, bytesOf), progress))
+        const prepared = await session.clock.work(prepareSeed(parseSeed(yaml, name, bytesOf), { progress }))
         await session.transact(() => applySeed(workOf(session, caller), prepared))
       } catch (error) {
         if (!(error instanceof FileError || error instanceof UnreadableDocument)) throw error
