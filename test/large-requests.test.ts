@@ -60,7 +60,7 @@ describe('embeddings of many texts', () => {
   test('keep their order, however long each text is', async () => {
     const mixed = ['short', 'long '.repeat(9_000), '', ...texts, 'last']
     const how = { dimensions: 32, encoding: 'float' } as const
-    const items = await embedApart(mixed, how)
+    const items = await embedApart(mixed, { ...how, signal: new AbortController().signal })
     expect(items.map(({ embedding }) => embedding)).toEqual(
       mixed.map((text) => encodeVector(answerVector(text, how.dimensions), how.encoding)),
     )

@@ -53,6 +53,14 @@ export interface AnswerContext {
   publicUrl(path: string): string
 }
 
+/** What the answer of one attempt is made with. */
+export interface AttemptContext extends AnswerContext {
+  /** `<provider>/<model>` that answers. */
+  model: string
+  /** Aborted when nobody waits for the answer any more. */
+  signal: AbortSignal
+}
+
 /** An answer in both of its forms; each is made only when asked for. */
 export interface RenderedAnswer {
   body(): unknown
@@ -127,11 +135,7 @@ export interface Operation<Request = unknown, Script = unknown> {
   resolve?(request: Request, answerContext: AnswerContext): Request | Promise<Request>
   /** The answer when no fixture matches: a function of the request and the options alone. */
   synthesize(request: Request, options: SynthesisOptions): Script | Promise<Script>
-  compose(
-    request: Request,
-    script: Script,
-    answerContext: AnswerContext & { model: string },
-  ): RenderedAnswer | Promise<RenderedAnswer>
+  compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object
   /** Why a value is not an answer of this operation, undefined when it is one. */

@@ -17,11 +17,20 @@ export const formatPath = (path: readonly PropertyKey[]): string =>
     return text === '' ? String(step) : `${text}.${String(step)}`
   }, '')
 
+/** Characters of a quoted value. */
+const QUOTED = 80
+
 /** A value as it is quoted in an error: JSON, cut when long. */
 export function quote(value: unknown): string {
   if (value === undefined) return 'nothing'
-  const text = JSON.stringify(value) ?? String(value)
-  return text.length > 80 ? `${cutWhole(text, 77)}...` : text
+  const text = JSON.stringify(value, beginningOf) ?? String(value)
+  return text.length > QUOTED ? `${cutWhole(text, QUOTED - 3)}...` : text
+}
+
+/** No more of a value than can be quoted: to write down all of a large one takes long. */
+function beginningOf(_: string, value: unknown): unknown {
+  const cut = (typeof value === 'string' || Array.isArray(value)) && value.length > QUOTED
+  return cut ? value.slice(0, QUOTED) : value
 }
 
 const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>

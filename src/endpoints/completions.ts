@@ -1,7 +1,7 @@
 // POST /v2/router/completions (the specification, "Create a legacy completion").
 import { cutText, joinPieces, type TextAnswer, usageOf } from '../answers/text-answer.ts'
 import { Completion, CompletionRequest, CompletionScript } from '../contract/completions.ts'
-import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import {
   assembleCompletion,
   type CompletionChoice,
@@ -82,11 +82,7 @@ function synthesize(request: CompletionRequest): CompletionScript {
 
 const DEFAULT_MAX_TOKENS = 16
 
-function compose(
-  request: CompletionRequest,
-  script: CompletionScript,
-  answerContext: AnswerContext & { model: string },
-): RenderedAnswer {
+function compose(request: CompletionRequest, script: CompletionScript, answerContext: AttemptContext): RenderedAnswer {
   const prompts = readTexts(request)
   const n = request.n ?? 1
   const answers = answersOf(request, script, prompts.length)

@@ -2,7 +2,7 @@
 import { embedApart, isLongWork, type VectorItem } from '../answers/embed-apart.ts'
 import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/embeddings.ts'
 import { ApiError } from '../contract/error.ts'
-import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { answerVector, encodeVector, shorten } from '../lib/embedding.ts'
 import { asList, asObject, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
@@ -57,7 +57,7 @@ const readTexts = ({ input, model }: EmbeddingsRequest): CountedText[] => inputT
 function compose(
   request: EmbeddingsRequest,
   script: EmbeddingScript,
-  { model }: AnswerContext & { model: string },
+  { model, signal }: AttemptContext,
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const length = lengthOf(model, request.dimensions ?? undefined)
   const texts = readTexts(request)
@@ -69,7 +69,7 @@ function compose(
   const own = texts.map(({ text }) => text)
   const rest = { model, usage }
   if (vectors.length === 0 && isLongWork(own)) {
-    return embedApart(own, { dimensions: length, encoding }).then((items) => ({
+    return embedApart(own, { dimensions: length, encoding, signal }).then((items) => ({
       ...answer(rest, () => items.map(({ embedding }) => embedding)),
       text: textOf(rest, items),
     }))

@@ -12,7 +12,7 @@ import {
   type ImageUsage,
   type StoredFile,
 } from '../contract/images.ts'
-import type { AnswerContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import type { AnswerContext, AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { quote } from '../contract/validation.ts'
 import { settingsOf } from '../gateway/settings.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
@@ -96,7 +96,7 @@ function checkModel(request: ImageRequest, model: string): void {
 async function compose(
   request: ImageRequest,
   script: ImageScript,
-  answerContext: AnswerContext & { model: string },
+  answerContext: AttemptContext,
 ): Promise<RenderedAnswer> {
   const { model } = answerContext
   // A fallback may be drawing, which does not take everything that the first model does.

@@ -16,5 +16,23 @@ export async function inSlices<Item>(items: Iterable<Item>, run: (item: Item) =>
   }
 }
 
+/** What is found first for one of the items, looked for in slices; throws the signal's reason when that is aborted. */
+export async function firstInSlices<Item, Found>(
+  items: Iterable<Item>,
+  find: (item: Item) => Found | undefined,
+  signal?: AbortSignal,
+): Promise<Found | undefined> {
+  let until = performance.now() + SLICE_MS
+  for (const item of items) {
+    const found = find(item)
+    if (found !== undefined) return found
+    if (performance.now() < until) continue
+    await nextTurn()
+    signal?.throwIfAborted()
+    until = performance.now() + SLICE_MS
+  }
+  return undefined
+}
+
 /** Whether a request is so large that each step over it is a slice of its own. */
 export const isLarge = ({ length }: { length: number }): boolean => length > LARGE

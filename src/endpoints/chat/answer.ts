@@ -4,7 +4,7 @@ import { cutText, joinPieces, type TextAnswer, usageOf } from '../../answers/tex
 import type { AnswerToolCall, ChatCompletion } from '../../contract/chat.ts'
 import type { ChatRequest } from '../../contract/chat-request.ts'
 import { offerOf } from '../../contract/chat-tools.ts'
-import type { AnswerContext, RenderedAnswer } from '../../contract/operation.ts'
+import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { runJob } from '../../lib/worker/pool.ts'
@@ -19,7 +19,7 @@ const AUDIO_LIFETIME_S = 3600
 export function composeChat(
   request: ChatRequest,
   script: TextScript,
-  answerContext: AnswerContext & { model: string },
+  answerContext: AttemptContext,
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const { audio, modalities } = request
   const answer = answerOf(request, script)
@@ -71,7 +71,7 @@ interface Answered {
 function composed(
   request: ChatRequest,
   script: TextScript,
-  answerContext: AnswerContext & { model: string },
+  answerContext: AttemptContext,
   { answer, sound, seconds = 0 }: Answered,
 ): RenderedAnswer {
   const count = request.n ?? 1

@@ -1,7 +1,7 @@
 // Reads a chat request: what fixtures match on, what it counts, and what the synthesizer is asked for.
 import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answers/input-tokens.ts'
 import type { AnswerRequest } from '../../answers/synthesize.ts'
-import { countCached } from '../../answers/text-answer.ts'
+import { countCached, countsAreTrue } from '../../answers/text-answer.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import { callsOf, offerOf } from '../../contract/chat-tools.ts'
 import type { Attachment, FillText, Prompt } from '../../contract/operation.ts'
@@ -46,6 +46,7 @@ export function chatPrompt(request: ChatRequest): Prompt {
 /** Names of the tools whose results have come since the last user message. */
 function finishedTools(messages: readonly Message[]): string[] {
   const round = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+  if (round.length === 0) return []
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message) : []))
   return round.flatMap((message) => {
     if (message.role === 'function') return [message.name]
@@ -149,15 +150,24 @@ function partTokens(part: UserPart): number {
 function messageTokens(message: Message): number {
   let tokens = PER_MESSAGE + countCached(message.role) + countCached(chatContentText(message.content))
   if (message.name) tokens += PER_NAME + countCached(message.name)
-  if (message.role === 'assistant') {
+  if (message.role === 'assistant' && (message.tool_calls || message.function_call)) {
     for (const { name, text } of callsOf(message)) tokens += countCached(`${name}${text}`)
   }
+  if (message.role !== 'user' || typeof message.content === 'string') return tokens
   return userParts([message]).reduce((total, part) => total + partTokens(part), tokens)
 }
 
+/** What the messages of a request come to: asked for at several steps of a call, and they may be many. */
+const totals = new WeakMap<readonly Message[], number>()
+
 /** Tokens of some messages. */
-export const messagesTokens = (messages: readonly Message[]): number =>
-  messages.reduce((total, message) => total + messageTokens(message), 0)
+export function messagesTokens(messages: readonly Message[]): number {
+  const known = totals.get(messages)
+  if (known !== undefined) return known
+  const total = messages.reduce((sum, message) => sum + messageTokens(message), 0)
+  if (countsAreTrue()) totals.set(messages, total)
+  return total
+}
 
 /** Tokens of the whole input. */
 export function chatPromptTokens({ messages, tools, functions }: ChatRequest): number {

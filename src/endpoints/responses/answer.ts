@@ -1,6 +1,6 @@
 // Makes a model response of a script, in both of its forms.
 import { cutText, type TextAnswer, usageOf } from '../../answers/text-answer.ts'
-import type { AnswerContext, RenderedAnswer } from '../../contract/operation.ts'
+import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse, ResponseUsage } from '../../contract/responses-answer.ts'
 import { calledTools } from '../../contract/responses-tools.ts'
@@ -15,7 +15,7 @@ import { responsesPromptTokens } from './reading.ts'
 export function composeResponse(
   request: ResponsesRequest,
   script: TextScript,
-  answerContext: AnswerContext & { model: string },
+  answerContext: AttemptContext,
 ): RenderedAnswer {
   const { reasoning, thinking } = request
   const mute = reasoning?.effort === 'none' || thinking?.type === 'disabled'

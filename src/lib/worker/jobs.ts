@@ -2,25 +2,25 @@
 import type { EncodedVectors, VectorEncoding } from '../embedding.ts'
 import type { ImageSpec } from '../media/image.ts'
 import type { SpeechOptions } from '../media/speech.ts'
+import { type PackedTexts, unpackTexts } from './packed-texts.ts'
 
 /** What came of a sample: the value, or what is wrong with the schema, and where. */
 export type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
 
-interface EmbeddingJob {
-  texts: readonly string[]
+interface EmbeddingJob extends PackedTexts {
   dimensions: number
   encoding: VectorEncoding
 }
 
-/** The jobs by name; input and result are copied between the threads. */
+/** The jobs by name; their inputs are copied between the threads, but for the texts in them: those are shared. */
 export const jobs = {
   /** Numbers of tokens of some texts. */
-  async countTokens(texts: readonly string[]): Promise<Uint32Array> {
+  async countTokens(texts: PackedTexts): Promise<Uint32Array> {
     const { countTokens } = await import('../tokens.ts')
-    return Uint32Array.from(texts, countTokens)
+    return Uint32Array.from(unpackTexts(texts), countTokens)
   },
   /** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
-  async splitTokens(text: string): Promise<{ ends: Uint32Array; tokens: Uint32Array }> {
+  async splitTokens({ text }: { text: string }): Promise<{ ends: Uint32Array; tokens: Uint32Array }> {
     const { splitTokens } = await import('../tokens.ts')
     const pieces = splitTokens(text)
     let end = 0
@@ -30,9 +30,9 @@ export const jobs = {
     }
   },
   /** The vectors of some texts, as an answer has them. */
-  async embedTexts({ texts, ...how }: EmbeddingJob): Promise<EncodedVectors> {
+  async embedTexts({ dimensions, encoding, ...texts }: EmbeddingJob): Promise<EncodedVectors> {
     const { encodeTexts } = await import('../embedding.ts')
-    return encodeTexts(texts, how)
+    return encodeTexts(unpackTexts(texts), { dimensions, encoding })
   },
   async drawImage(spec: ImageSpec): Promise<Uint8Array> {
     const { renderImage } = await import('../media/image.ts')

@@ -3,10 +3,9 @@ import { availableParallelism } from 'node:os'
 import { isCompiled } from '../assets.ts'
 import type { Jobs } from './jobs.ts'
 
-/** What a worker is told to do. */
+/** What a worker is told to do: a name, and the fields of the job's input beside it. A flat message is the fastest. */
 export interface JobRequest {
-  name: keyof Jobs
-  input: unknown
+  job: keyof Jobs
 }
 /** How a job ended. */
 export type JobOutcome = { value: unknown } | { error: string }
@@ -18,7 +17,9 @@ export class JobTimeout extends Error {}
 const MOST_WORKERS = Math.min(4, Math.max(2, availableParallelism()))
 const IDLE_MS = 60_000
 
-interface WaitingJob extends JobRequest {
+interface WaitingJob {
+  name: keyof Jobs
+  input: object
   limit: number
   resolve(value: unknown): void
   reject(error: Error): void
@@ -106,7 +107,7 @@ function next(slot: WorkerSlot): void {
   }
   slot.worker.ref()
   if (Number.isFinite(job.limit)) slot.timer = setTimeout(expire, job.limit, slot)
-  slot.worker.postMessage({ name: job.name, input: job.input } satisfies JobRequest)
+  slot.worker.postMessage({ ...job.input, job: job.name } satisfies JobRequest)
 }
 
 function expire(slot: WorkerSlot): void {

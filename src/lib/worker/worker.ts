@@ -4,8 +4,8 @@ import type { JobOutcome, JobRequest } from './pool.ts'
 
 declare const self: Worker
 
-self.onmessage = async ({ data: { name, input } }: MessageEvent<JobRequest>) => {
-  const run = jobs[name] as (input: unknown) => Promise<unknown>
+self.onmessage = async ({ data: { job, ...input } }: MessageEvent<JobRequest>) => {
+  const run = jobs[job] as (input: unknown) => Promise<unknown>
   const outcome: JobOutcome = await run(input).then(
     (value) => ({ value }),
     (error: unknown) => ({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),

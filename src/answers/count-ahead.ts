@@ -1,0 +1,67 @@
+// Long texts are counted and split in workers, part by part, before somebody asks: other calls and other jobs come in between,
+// and when the client has gone, the rest is left undone.
+import { inSlices } from '../lib/slices.ts'
+import { splitAtWords } from '../lib/token-parts.ts'
+import { batchesOf, runBatches } from '../lib/worker/batches.ts'
+import { packTexts } from '../lib/worker/packed-texts.ts'
+import { runJob } from '../lib/worker/pool.ts'
+import { knowsPieces, rememberCount, rememberPieces, type TextPiece, textsToCount } from './text-answer.ts'
+
+/** Texts of this many characters together are counted and split here, which takes some milliseconds. */
+const COUNTED_HERE = 50_000
+/** Characters that a worker counts in some hundredths of a second. */
+const PART = 200_000
+
+/** Whether a value has so much text in it that what goes over all of it takes long. */
+export const isLong = (value: object): boolean => textLength(value) > COUNTED_HERE
+
+/** Counts ahead what something counts: it is done once for nothing, to know the texts. */
+export async function countAhead(counting: () => void, signal: AbortSignal): Promise<void> {
+  const texts = textsToCount(counting)
+  const parts = texts.flatMap((text, owner) => splitAtWords(text, PART).map((part) => ({ owner, part })))
+  const batches = batchesOf(parts, { size: ({ part }) => part.length, most: PART })
+  const sums = new Uint32Array(texts.length)
+  await runBatches(batches, signal, async (batch) => {
+    const numbers = await runJob('countTokens', packTexts(batch.map(({ part }) => part)))
+    for (const [index, { owner }] of batch.entries()) sums[owner] = (sums[owner] ?? 0) + (numbers[index] ?? 0)
+  })
+  await inSlices(texts.entries(), ([index, text]) => rememberCount(text, sums[index] ?? 0))
+}
+
+const isRead = (text: string): boolean => !text.startsWith('data:')
+
+/** The length of all texts in a value together, but for data in base64, which nobody reads; no further than it matters. */
+function textLength(value: unknown): number {
+  if (typeof value === 'string') return isRead(value) ? value.length : 0
+  if (typeof value !== 'object' || value === null) return 0
+  let total = 0
+  // The values of an array are there already: to list them takes long.
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+    total += textLength(inner)
+    if (total > COUNTED_HERE) break
+  }
+  return total
+}
+
+/** Splits long texts ahead; undefined when there is none. */
+export function splitAhead(texts: readonly string[], signal: AbortSignal): Promise<void> | undefined {
+  const long = texts.filter((text) => text.length > COUNTED_HERE && !knowsPieces(text))
+  if (long.length === 0) return undefined
+  return Promise.all(long.map((text) => splitLong(text, signal))).then(() => {})
+}
+
+async function splitLong(text: string, signal: AbortSignal): Promise<void> {
+  const parts = splitAtWords(text, PART)
+  const split = await runBatches(parts, signal, (part) => runJob('splitTokens', { text: part }))
+  const pieces: TextPiece[] = []
+  await inSlices(parts.entries(), ([index, part]) => {
+    const { ends, tokens } = split[index] ?? { ends: [], tokens: [] }
+    let begin = 0
+    for (let piece = 0; piece < ends.length; piece++) {
+      const end = ends[piece] ?? begin
+      pieces.push({ text: part.slice(begin, end), tokens: tokens[piece] ?? 0 })
+      begin = end
+    }
+  })
+  rememberPieces(text, pieces)
+}
