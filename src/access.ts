@@ -1,6 +1,7 @@
 // Who may call, and as which session: the rules that every path shares.
 import { ApiError } from './contract/error.ts'
 import type { Caller } from './contract/record.ts'
+import { quote } from './contract/validation.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
 import { uuidOf } from './lib/ids.ts'
 import { DEFAULT_SESSION } from './sessions/session.ts'
@@ -24,7 +25,7 @@ export function checkHost(request: Request, host: string | undefined): void {
   throw new ApiError(
     403,
     'host_not_allowed',
-    `host ${JSON.stringify(name)} is not allowed; call by a loopback name${host ? ` or ${host}` : ''}`,
+    `host ${quote(name)} is not allowed; call by a loopback name${host ? ` or ${host}` : ''}`,
   )
 }
 

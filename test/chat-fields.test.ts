@@ -205,6 +205,13 @@ describe('accepted', () => {
     ['capitals in the host', body, { host: 'LOCALHOST:4010' }],
     ['capitals in the scheme', body, { authorization: 'bearer any' }],
   ]
+  test('a seed of 64 bits, as programs draw them', async () => {
+    const seeded = (seed: string) => JSON.stringify(body).replace('{', `{"seed":${seed},`)
+    for (const seed of ['9223372036854775807', '-9223372036854775808', '9007199254740993', '-0'])
+      expect((await app.post(CHAT, seeded(seed))).status).toBe(200)
+    for (const seed of ['1.5', '1e400', '1e30']) expect((await app.post(CHAT, seeded(seed))).status).toBe(400)
+  })
+
   test.each(rows)('%s', async (_, request, headers) => {
     const answer = await app.post(CHAT, request, headers)
     expect(answer.text).toContain('"object":"chat.completion"')

@@ -87,6 +87,32 @@ describe('refusals', () => {
       ['1000 bytes', '--max-body'],
     ],
     [
+      'a large body whose length is said twice',
+      small,
+      CHAT,
+      {
+        method: 'POST',
+        body: huge,
+        headers: { ...auth, ...json, 'content-length': `${huge.length}, ${huge.length}` },
+      },
+      413,
+      'request_too_large',
+      [],
+    ],
+    [
+      'a compressed body',
+      app,
+      CHAT,
+      {
+        method: 'POST',
+        body: Bun.gzipSync(JSON.stringify(body)),
+        headers: { ...auth, ...json, 'content-encoding': 'gzip' },
+      },
+      415,
+      'unsupported_encoding',
+      ['"gzip"', 'as it is'],
+    ],
+    [
       'a large body of unknown length',
       small,
       CHAT,
@@ -181,6 +207,20 @@ describe('refusals', () => {
     const error = errorOf(answer.text, status)
     expect(error.code).toBe(code)
     for (const part of said) expect(error.message).toContain(part)
+  })
+
+  test('a long text of a client is cut in the message', async () => {
+    const long = 'x'.repeat(15_000)
+    const all: [string, Record<string, string>][] = [
+      [`/v2/${long}`, auth],
+      [CHAT, { ...auth, host: long }],
+      [CHAT, { ...auth, 'x-understudy-session': long }],
+      [`/s/${long}${CHAT}`, auth],
+    ]
+    for (const [path, headers] of all) {
+      const { status, text } = await send(app, path, { method: 'POST', headers, body: '{}' })
+      expect(errorOf(text, status).message.length).toBeLessThan(400)
+    }
   })
 
   test('the type of an error is the one OpenAI clients know', async () => {

@@ -44,6 +44,9 @@ test('what a scanner tries does not fill the terminal', async () => {
   const { ask, lines } = logged()
   for (let index = 0; index < 80; index++) await ask(`/wp-admin/${index}`)
   expect(lines.length).toBeLessThanOrEqual(50)
+  const long = logged()
+  await long.ask(`/${'x'.repeat(15_000)}`)
+  expect(long.lines.join('').length).toBeLessThan(1_000)
 })
 
 test('verbose prints a line for each request but those of the control API', async () => {

@@ -14,7 +14,7 @@ import { createEventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { createStrayLog, traceStray } from './stray.ts'
+import { createStrayLog, LONGEST_PATH, traceStray } from './stray.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
 
 /** The routes as an application of their own. */
@@ -78,7 +78,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
     const { method } = request
     const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
     const hint = likely === null ? '' : `: did you mean ${likely}?`
-    const error = new ApiError(404, 'unknown_path', `there is no path ${path}${hint}; all of them are at /swagger`)
+    const error = new ApiError(404, 'unknown_path', `there is no path ${cut(path)}${hint}; all of them are at /swagger`)
     // Whoever only looks, such as a browser for an icon, leaves nothing behind.
     if (first && method !== 'GET' && method !== 'HEAD') traceStray(sessionOf(request), { method, path, error })
     return render(error)
@@ -106,6 +106,9 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
     isPublic: (pathname) => publicPaths.some((path) => path.test(pathname)),
   }
 }
+
+/** A path as it is named in an error. */
+const cut = (path: string) => (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}...` : path)
 
 const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const

@@ -12,7 +12,8 @@ import type { Session } from '../sessions/sessions.ts'
 /** What a client may be told of: nobody else needs to know of more. */
 const MOST_SESSIONS = 1000
 const MOST_PATHS = 50
-const LONGEST_PATH = 200
+/** How much of a path is kept and named. */
+export const LONGEST_PATH = 200
 /** A client that never learns fills no database. */
 const MOST_TRACED = 100
 

@@ -7,6 +7,8 @@ import { traceLine } from './trace-line.ts'
 
 /** Most unknown paths that are printed: nobody reads what a scanner tries. */
 const MOST_PATHS = 50
+/** Characters of an unknown path that are printed. */
+const LONGEST_NAME = 200
 /** The control API is asked again and again by pages and tests. */
 const CONTROL = '/_understudy/'
 
@@ -38,7 +40,7 @@ export function withRequestLog({ app, ...rest }: Understudy, { print, verbose, w
     const { error } = (await response.json()) as { error?: { code?: string; message?: string } }
     if (error?.code !== 'unknown_path' || printed.has(key)) return
     printed.add(key)
-    print(`understudy: ${paint('yellow', key)}: ${error.message}`)
+    print(`understudy: ${paint('yellow', key.slice(0, LONGEST_NAME))}: ${error.message}`)
   }
   if (verbose) {
     rest.observers.add((observation) => {

@@ -7,6 +7,7 @@ import {
   Identity,
   Metadata,
   ModelId,
+  ModelSeed,
   PromptServiceOptions,
   ReasoningEffort,
   Routing,
@@ -190,7 +191,7 @@ export const ChatRequest = z
     response_format: ResponseFormat.nullish().describe('Plain text, any JSON object, or JSON of a schema.'),
     reasoning_effort: ReasoningEffort.nullish(),
     verbosity: z.string().nullish().describe('Lower levels give shorter answers.'),
-    seed: z.int().nullish().describe('The same seed and request give the same answer where the model can.'),
+    seed: ModelSeed.nullish().describe('The same seed and request give the same answer where the model can.'),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()

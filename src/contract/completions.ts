@@ -6,6 +6,7 @@ import {
   Identity,
   Metadata,
   ModelId,
+  ModelSeed,
   PromptServiceOptions,
   Routing,
   TemplateEngine,
@@ -29,7 +30,7 @@ export const CompletionRequest = z
     frequency_penalty: penalty,
     presence_penalty: penalty,
     max_tokens: z.int().min(0).nullish().describe('Most tokens generated for each choice; 16 when left out.'),
-    seed: z.int().nullish(),
+    seed: ModelSeed.nullish(),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()

@@ -9,6 +9,15 @@ export const ModelId = z
   .describe('The model, as `<provider>/<model>`.')
   .meta({ examples: ['openai/gpt-4o'] })
 
+const SEED_BITS = 63
+/** Programs take all of 64 bits, of which a number here keeps the first 53. */
+export const ModelSeed = z
+  .number()
+  .min(-(2 ** SEED_BITS))
+  .max(2 ** SEED_BITS)
+  .refine(Number.isInteger, 'must be an integer')
+  .meta({ type: 'integer' })
+
 export const Fallbacks = z
   .array(z.looseObject({ model: ModelId }))
   .describe('Models tried in order when the primary one fails.')

@@ -42,7 +42,7 @@ export const ERRORS: Record<number, ErrorKind> = {
     message: 'the body did not arrive in time (--client-timeout)',
   },
   409: {
-    description: 'It would clash with what is there.',
+    description: 'It would clash with what is there, or the session was reset meanwhile.',
     code: 'key_taken',
     message: '\'key\' must be unique: there is a tool with key "example" already',
     param: 'key',

@@ -137,8 +137,8 @@ const ANSWER_HEADERS = { ...COMMON, ...headersOf(ROUTER_HEADERS) }
 
 /** Statuses that a route may answer with because of what every route of its kind checks, and those that it names itself. */
 function errorsOf({ public: open, body, method, errors = [] }: Route): number[] {
-  // The session's name may be none, and one session more too many.
-  const session = open ? [] : method === 'get' ? [400, 401] : [400, 401, 429]
+  // The session's name may be none, one session more too many, and a reset may end what is under way.
+  const session = open ? [] : method === 'get' ? [400, 401] : [400, 401, 409, 429]
   const sent = body ? [400, 408, 413, 415] : []
   return [...new Set([403, ...session, ...sent, ...errors])].sort()
 }

@@ -17,12 +17,17 @@ export interface BodyLimits {
 /** Slower than any connection that is of use: with it a body of any size has an end. */
 const BYTES_PER_MS = 100
 
-/** The body of a request; 413 when it is larger than `maxBody` bytes, 408 when it does not come to its end in time. */
+/** The body of a request; 415 when it is compressed, 413 when it is larger than `maxBody` bytes, 408 when it does not come to its end in time. */
 export async function readBody(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
+  const encoding = request.headers.get('content-encoding')
+  if (encoding !== null && !/^(?:identity)?$/i.test(encoding)) {
+    const message = `content-encoding ${quote(encoding)} is not supported; send the body as it is`
+    throw new ApiError(415, 'unsupported_encoding', message)
+  }
   const tooLarge = () => new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
-  const declared = request.headers.get('content-length')
-  if (declared !== null) {
-    const length = Number(declared)
+  // Said twice, it is no number.
+  const length = Number.parseInt(request.headers.get('content-length') ?? '', 10)
+  if (!Number.isNaN(length)) {
     if (length > maxBody) throw tooLarge()
     return within(request.bytes().catch(broken), clientTimeout + length / BYTES_PER_MS, late)
   }

@@ -1,5 +1,6 @@
 // All sessions of a process. They share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
+import { quote } from '../contract/validation.ts'
 import { openClone, openFile, template } from '../db/open.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
@@ -159,7 +160,7 @@ function slotMaker(
 
 function checkName(name: string): void {
   if (NAME.test(name)) return
-  const message = `session name ${JSON.stringify(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`
+  const message = `session name ${quote(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`
   throw new ApiError(400, 'invalid_session', message, { param: 'name' })
 }
 
