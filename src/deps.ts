@@ -6,6 +6,7 @@ import type { App } from './app/types.ts'
 import { createApp } from './app.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
 import { fixedFixtures } from './backends/fixture/files.ts'
+import { fixturesInForce } from './backends/fixture/in-force.ts'
 import { shippedFixtures } from './backends/fixture/shipped.ts'
 import type { Spending } from './backends/forward/spending.ts'
 import { describeForwarding, virtualClockProblem } from './config/providers.ts'
@@ -13,7 +14,7 @@ import { type Config, ConfigError } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import type { Observers } from './contract/observation.ts'
 import type { Operation } from './contract/operation.ts'
-import { allOperations } from './endpoints/index.ts'
+import { allOperations, fixtureSubjects } from './endpoints/index.ts'
 import { askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
 import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
@@ -86,9 +87,10 @@ export function createUnderstudy(
 ): Understudy {
   const paths = config.fixtures
   const files =
-    paths.length > 0 ? watcher().watchFixtures(paths, { operations: allOperations(), report }) : fixedFixtures([])
-  const shipped = shippedFixtures(() => loader().embeddedFixtures(allOperations()))
-  const fixtureAnswers = fixtureBackend({ files, shipped }, config.on_miss, { tools: config.tools })
+    paths.length > 0 ? watcher().watchFixtures(paths, { subjects: fixtureSubjects(), report }) : fixedFixtures([])
+  const shipped = shippedFixtures(() => loader().embeddedFixtures(fixtureSubjects()))
+  const inForce = fixturesInForce({ files, shipped })
+  const fixtureAnswers = fixtureBackend(inForce, config.on_miss, { tools: config.tools })
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const spending = mode === 'forward' ? spendingOf(config) : undefined
@@ -135,13 +137,13 @@ export function createUnderstudy(
     clientTimeout,
     strict: config.strict,
     fixtures: {
-      parse: (values) => fixtureReader().givenFixtures(values, allOperations()),
-      give: fixtureAnswers.give,
-      given: fixtureAnswers.given,
-      inForce: fixtureAnswers.inForce,
+      parse: (values) => fixtureReader().givenFixtures(values, fixtureSubjects()),
+      give: inForce.give,
+      given: inForce.given,
+      inForce: inForce.inForce,
       files,
     },
-    about: { version: VERSION, mode, db, fixtures: () => fixtureAnswers.count, spending },
+    about: { version: VERSION, mode, db, fixtures: () => inForce.count, spending },
     report,
   })
   return {
@@ -149,7 +151,7 @@ export function createUnderstudy(
     sessions,
     runs,
     observers,
-    fixtures: fixtureAnswers.count,
+    fixtures: inForce.count,
     warnings: [...files.warnings, ...idle],
     mode,
     about: describeForwarding(forwarding, config),

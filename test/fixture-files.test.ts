@@ -1,11 +1,11 @@
 // What is wrong with fixture files, each mistake with its place and what would be valid; and fixtures that can never answer.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { allOperations } from '../src/endpoints/index.ts'
+import { fixtureSubjects } from '../src/endpoints/index.ts'
 import { createTestApp } from './support/app.ts'
 import { folderWith } from './support/fixtures.ts'
 import { run } from './support/server.ts'
 
-const operations = allOperations()
+const subjects = fixtureSubjects()
 
 const reply = 'reply: { content: x }'
 /** A file, and every line that is said of it: where, and its beginning. */
@@ -159,7 +159,7 @@ describe('mistakes', () => {
     }
   })
   test('a folder that is no operation', () => {
-    const valid = operations.map(({ name }) => name).join(', ')
+    const valid = subjects.map(({ name }) => name).join(', ')
     expect(lines.find((line) => line.includes('stray.yaml'))).toEndWith(
       `stray.yaml:1:1: the fixture is in the folder "chats", which is not an operation; valid: ${valid}; or give match.operation`,
     )

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
-import { allOperations } from '../endpoints/index.ts'
+import { fixtureSubjects } from '../endpoints/index.ts'
 import { withoutSignature } from './mach-o.ts'
 import { tokenTables } from './token-table.ts'
 
@@ -17,7 +17,7 @@ const here = `${process.platform}-${process.arch}`
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {
   ...tokenTables(),
-  [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(allOperations())),
+  [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects())),
 }
 /** Swagger UI's own files; everything the page loads comes from the executable. */
 const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']

@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import { type FixtureFile, loadFixtures, readPath } from '../backends/fixture/load.ts'
 import { type Config, readConfig } from '../config.ts'
 import { FileError } from '../contract/source.ts'
-import { allOperations } from '../endpoints/index.ts'
+import { allOperations, fixtureSubjects } from '../endpoints/index.ts'
 import { providerNames } from '../providers/names.ts'
 import { prepareSeed } from '../resources/seed.ts'
 import { readSeed } from '../resources/seed-file.ts'
@@ -82,7 +82,7 @@ async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
   const { scenario: scenarioFiles = [], fixture: fixtureFiles = [] } = Object.groupBy(files, (file) =>
     isScenario(file.path, file.text) ? 'scenario' : 'fixture',
   )
-  const loaded = collect(() => loadFixtures(fixtureFiles, allOperations()))
+  const loaded = collect(() => loadFixtures(fixtureFiles, fixtureSubjects()))
   for (const file of fixtureFiles) problems.push(...fixtureNameProblems(file, names))
   const scenarios = scenarioFiles.flatMap((file) =>
     collect(() => {

@@ -2,7 +2,7 @@
 import { Argument, Command } from 'commander'
 import { z } from 'zod'
 import { fixtureSchema } from '../backends/fixture/read-fixture.ts'
-import { allOperations } from '../endpoints/index.ts'
+import { fixtureSubjects } from '../endpoints/index.ts'
 import { SeedSchema } from '../resources/seed-file.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 
@@ -19,10 +19,10 @@ export function schemaCommand(): Command {
     .action((kind: string) => console.log(JSON.stringify(schemas[kind]?.(), null, 2)))
 }
 
-/** A fixture file is one fixture or a list; which replies it may have depends on the operation. */
+/** A fixture file is one fixture or a list; which replies it may have depends on what it answers. */
 function fixtureFileSchema(): object {
-  const scripts = new Set(allOperations().map((operation) => operation.script))
-  const one = z.union([...scripts].map(fixtureSchema))
+  const bySchema = new Map(fixtureSubjects().map((subject) => [subject.script, subject]))
+  const one = z.union([...bySchema.values()].map(fixtureSchema))
   return {
     title: 'Understudy fixture file, version 1',
     ...z.toJSONSchema(z.union([one, z.array(one)]), { io: 'input', unrepresentable: 'any' }),

@@ -1,5 +1,7 @@
 // The registry of router operations: one line each. An operation is loaded with its schemas when it is first used.
+import type { FixtureSubject } from '../contract/fixture-subject.ts'
 import type { Operation } from '../contract/operation.ts'
+import { toolCalls } from '../contract/tool-fixture.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 
@@ -24,3 +26,6 @@ export const endpoints: readonly Endpoint[] = [
 
 /** All operations, loaded. */
 export const allOperations = once((): readonly Operation[] => endpoints.map(({ operation }) => operation()))
+
+/** Everything that fixtures answer. */
+export const fixtureSubjects = once((): readonly FixtureSubject[] => [...allOperations(), toolCalls])

@@ -3,6 +3,7 @@ import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { fixtureBackend } from '../../src/backends/fixture/backend.ts'
 import { fixedFixtures } from '../../src/backends/fixture/files.ts'
+import { fixturesInForce } from '../../src/backends/fixture/in-force.ts'
 import type { Backend } from '../../src/contract/backend.ts'
 import { ApiError } from '../../src/contract/error.ts'
 import type { Operation } from '../../src/contract/operation.ts'
@@ -90,7 +91,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
 
 /** A `fetch` whose streams break off after some events, with an error that the provider is overloaded. */
 export function breakingFetch(app: TestApp, after: number): typeof globalThis.fetch {
-  const whole = fixtureBackend({ files: fixedFixtures([]), shipped: [] }, 'synthesize')
+  const whole = fixtureBackend(fixturesInForce({ files: fixedFixtures([]), shipped: [] }), 'synthesize')
   async function* broken(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>) {
     let left = after
     for await (const event of events) {
