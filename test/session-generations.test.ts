@@ -85,6 +85,20 @@ test('a stream that has begun ends with the error, and without an end mark', asy
   expect(await tracesOf('default', scripted)).toEqual([])
 })
 
+test('a stream that a fault slows down before the client ends with the error too', async () => {
+  const rules = [{ name: 'slows', at: 'gateway', fault: { type: 'slow-stream', tokens_per_second: 1 } }]
+  expect(
+    (await app.post(SESSIONS, { name: 'slowed', clock: 'virtual', scenario: { name: 'slow', rules } })).status,
+  ).toBe(200)
+  await clock('slowed', { freeze: true })
+  const running = say('slowed', { stream: true })
+  await untilWaiting('slowed')
+  await app.post(`${SESSIONS}/slowed/reset`, {})
+  const events = eventsOf((await running).text)
+  expect(events.at(-1)).toMatchObject({ error: { code: 'session_reset' } })
+  expect(events).not.toContain('[DONE]')
+})
+
 test('a call that hangs for ever is ended by it, down to the provider', async () => {
   const scripted = createScripted({ [A]: [hangs] })
   const answer = scripted.ask({})

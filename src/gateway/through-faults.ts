@@ -1,6 +1,6 @@
 // Answers a call through the faults that its client hears: on the real bytes, and on the real connection.
 import type { Connection } from '../contract/connection.ts'
-import { ApiError, bugError, envelope } from '../contract/error.ts'
+import { ApiError, envelope } from '../contract/error.ts'
 import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { isStream, streamOf } from '../faults/wire.ts'
@@ -33,18 +33,18 @@ export async function respondThroughFaults(
   }
 }
 
-const BUG = envelope(bugError())
-
 /** The reply, whose call ends with the last of it. */
 async function withEnd(reply: Reply, { end, signal }: { end: CallEnd; signal: AbortSignal }): Promise<Reply> {
   const { status, headers, body } = reply
   const over = (failure?: Failure) => end.end({ status, headers, failure })
   if (body.kind === 'events') {
-    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, bug: { data: BUG } }) } }
+    const tell = (error: ApiError) => ({ data: envelope(error) })
+    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, tell }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
-    const bug = isStream(reply) ? new TextEncoder().encode(encodeEvent({ data: BUG })) : undefined
-    return { ...reply, body: { ...body, bytes: streamOf(toEnd(body.bytes, { over, signal, bug })) } }
+    const tell = (error: ApiError) => new TextEncoder().encode(encodeEvent({ data: envelope(error) }))
+    const bytes = streamOf(toEnd(body.bytes, { over, signal, ...(isStream(reply) && { tell }) }))
+    return { ...reply, body: { ...body, bytes } }
   }
   const problem = await over()
   if (problem) throw problem
@@ -54,21 +54,23 @@ async function withEnd(reply: Reply, { end, signal }: { end: CallEnd; signal: Ab
 interface StreamEnd<Item> {
   over(failure?: Failure): Promise<unknown>
   signal: AbortSignal
-  /** What tells of a bug in a stream that has begun. */
-  bug: Item | undefined
+  /** What tells, in a stream that has begun, of an error that is ours. */
+  tell?(error: ApiError): Item
 }
 
 async function* toEnd<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
-  { over, signal, bug }: StreamEnd<Item>,
+  { over, signal, tell }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined
   try {
     yield* items
   } catch (error) {
     failure = failureOf(error, signal)
-    if (failure.kind !== 'bug' || bug === undefined) throw error
-    yield bug
+    // A bug, or a session that ended the call; anything else is what the faults are for.
+    const isOurs = failure.kind === 'bug' || signal.reason instanceof ApiError
+    if (!isOurs || !tell) throw error
+    yield tell(errorOf(failure))
   } finally {
     await over(failure)
   }
