@@ -29,10 +29,14 @@ export function checkHost(request: Request, host: string | undefined): void {
   )
 }
 
+const SCHEME = 'Bearer '
+const WORD = /^\S+$/
 /** The token of a request, undefined when it has none; 401 when what it has instead is no token. */
 export function tokenOf(request: Request): string | undefined {
   const header = request.headers.get('authorization')
   if (header === null) return undefined
+  const word = header.slice(SCHEME.length)
+  if (header.startsWith(SCHEME) && WORD.test(word)) return word
   const [, token, more] = /^Bearer(?:\s+(\S+)\s*(.*))?$/is.exec(header) ?? []
   if (token !== undefined && more === '') return token
   if (/^(?:Bearer)?\s*$/i.test(header)) return undefined

@@ -50,16 +50,16 @@ export function withRequestLog({ app, ...rest }: Understudy, { print, verbose, w
   return {
     ...rest,
     app: {
-      async fetch(request, hold) {
-        const response = await app.fetch(request, hold)
-        if (response.status === 404) unknown(request, response.clone()).catch(() => {})
-        if (verbose && !response.headers.has(TRACE_HEADER)) {
-          const pathname = pathOf(request)
-          if (!pathname.startsWith(CONTROL))
-            print(untracedLine(`${request.method} ${pathname}`, response.status, paint))
-        }
-        return response
-      },
+      fetch: (request, hold) =>
+        app.fetch(request, hold).then((response) => {
+          if (response.status === 404) unknown(request, response.clone()).catch(() => {})
+          if (verbose && !response.headers.has(TRACE_HEADER)) {
+            const pathname = pathOf(request)
+            if (!pathname.startsWith(CONTROL))
+              print(untracedLine(`${request.method} ${pathname}`, response.status, paint))
+          }
+          return response
+        }),
     },
   }
 }

@@ -23,6 +23,8 @@ export interface DroppedRows {
 export interface RowBudget {
   /** Counts a row that was written, and drops the oldest while there is no room; the newest always stays. */
   add(bytes: number): void
+  /** Whether it asks for what rows took that are removed: far from the limit nobody needs it, and SQLite takes its time to say it. */
+  readonly close: boolean
   /** Counts rows that were removed, by what each took. */
   remove(rows: readonly number[]): void
   /** To be called when a write is made again: the first try was counted, and then undone. */
@@ -65,13 +67,14 @@ export function rowBudget(connection: Database, { table, bytes, limit, dropped }
     ),
     drop: connection.prepare(`DELETE FROM ${table} WHERE rowid <= ?`),
   }))
-  // Nothing is counted before it must be: until then the whole database stands for its table.
+  // Never too low. Nothing is counted before it must be: until then the whole database stands for its table.
   let sum: number | undefined
+  // Whether the sum is what there is, as it must be close to the limit: else each write there would count anew.
   let exact = false
 
   const recount = (): number => {
-    exact = true
     sum = Number(statements().total.get())
+    exact = sum > limit / 2
     return sum
   }
   const makeRoom = () => {
@@ -92,6 +95,9 @@ export function rowBudget(connection: Database, { table, bytes, limit, dropped }
     add(added) {
       sum = (sum ?? byteSize(connection)) + added
       if (sum > limit) makeRoom()
+    },
+    get close() {
+      return exact
     },
     remove(rows) {
       if (exact) sum = rows.reduce((left, taken) => left - taken, sum ?? 0)

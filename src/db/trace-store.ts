@@ -143,11 +143,14 @@ function writesTo({
   const { keep, bytes: limit, dropped } = limits
   const insert = traceInserter(connection, database)
   const budget = rowBudget(connection, { table: 'traces', bytes: BYTES, limit, dropped })
-  const drop = connection.prepare(`DELETE FROM traces WHERE seq <= ? RETURNING ${BYTES}`).pluck()
+  const remove = connection.prepare('DELETE FROM traces WHERE seq <= ?')
+  const removeCounted = connection.prepare(`${remove.source} RETURNING ${BYTES}`).pluck()
   const dropUpTo = (last: number) => {
-    const gone = drop.all(last) as number[]
-    budget.remove(gone)
-    dropped.count += gone.length
+    if (budget.close) {
+      const gone = removeCounted.all(last) as number[]
+      budget.remove(gone)
+      dropped.count += gone.length
+    } else dropped.count += remove.run(last).changes
     dropped.last = Math.max(dropped.last, last)
   }
   return {

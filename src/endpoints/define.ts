@@ -37,9 +37,10 @@ interface Asked {
 export async function serveOperation(
   operation: Operation,
   { request, session: sessionOf, caller, hold }: Asked,
-  { gateway, namespace, ...limits }: EndpointDeps,
+  deps: EndpointDeps,
 ): Promise<Response> {
-  const bytes = await readBody(request, limits)
+  const { gateway, namespace } = deps
+  const bytes = await readBody(request, deps)
   if (isLarge(bytes)) await nextTurn()
   const type = request.headers.get('content-type')
   const isForm = operation.body === 'multipart'

@@ -125,7 +125,10 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   }
   if (large) await nextTurn()
   const cacheKey = settings.cacheTtl === undefined ? undefined : keyOf(callContext)
-  const guards = await guardsOf(settings, { ...call, trace: recording.id }, gateway.guardrails)
+  const guards =
+    settings.guardrails.length === 0
+      ? []
+      : await guardsOf(settings, { ...call, trace: recording.id }, gateway.guardrails)
   return { callContext, targets, cacheKey, guards }
 }
 

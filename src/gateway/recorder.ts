@@ -5,7 +5,7 @@ import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { recordAttempt } from './attempt-record.ts'
 import type { Call } from './call.ts'
-import { emptySteps, type TraceRecorder } from './recording.ts'
+import { emptySteps, type TraceRecorder, type TraceSteps } from './recording.ts'
 
 /** Begins the trace of a call: it gets its number and its id. */
 export function startTrace(call: Call, observers: Observers): TraceRecorder {
@@ -56,22 +56,27 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
 /** Headers by which a client finds the trace, and sees what happened so far. */
 export function headersOf({ id, call, steps, answer: record }: TraceRecorder): Record<string, string> {
   const { attempts, cache, plan, scenario } = steps
-  const faults = [...new Set([...steps.faults, ...attempts.flatMap((attempt) => attempt.faults)])]
   const answer = record?.answer
-  const model = answer?.model ?? attempts.at(-1)?.target ?? plan[0]
-  return {
+  const last = attempts.at(-1)
+  const headers: Record<string, string> = {
     [REQUEST_ID]: id,
     [TRACE_ID]: id,
     'x-understudy-session': call.session.name,
     'x-understudy-attempts': String(attempts.length),
-    'x-understudy-fallback': String(attempts.at(-1)?.position ?? 0),
+    'x-understudy-fallback': String(last?.position ?? 0),
     'x-understudy-cache': cache?.status ?? 'off',
-    'x-understudy-faults': faults.join(', '),
-    ...(model && { 'x-understudy-model': model }),
-    ...(scenario && { 'x-understudy-scenario': scenario }),
-    ...(answer?.attempt && {
-      'x-understudy-fixture': answer.from.fixture ?? (answer.from.synthesized ? 'synthesized' : ''),
-    }),
-    ...(cache?.age_ms != null && { age: String(Math.floor(cache.age_ms / 1000)) }),
+    'x-understudy-faults': faultsOf(steps).join(', '),
   }
+  const model = answer?.model ?? last?.target ?? plan[0]
+  if (model) headers['x-understudy-model'] = model
+  if (scenario) headers['x-understudy-scenario'] = scenario
+  if (answer?.attempt)
+    headers['x-understudy-fixture'] = answer.from.fixture ?? (answer.from.synthesized ? 'synthesized' : '')
+  if (cache?.age_ms != null) headers.age = String(Math.floor(cache.age_ms / 1000))
+  return headers
 }
+
+/** The rules of the scenario that have acted, each once. */
+const faultsOf = ({ faults, attempts }: TraceSteps): string[] => [
+  ...new Set([...faults, ...attempts.flatMap((attempt) => attempt.faults)]),
+]

@@ -19,12 +19,12 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
     const { value, text = JSON.stringify(value) } = content
     const body = { kind: 'value' as const, value, text }
     recording.answer = { answer, content: body, complete: true, effects }
-    return { ...from, headers: { ...headersOf(recording), ...from.headers }, status: 200, body }
+    return { ...from, headers: Object.assign(headersOf(recording), from.headers), status: 200, body }
   }
   const sent: StreamEvent[] = []
   const record: AnswerRecord = { answer, content: { kind: 'events', events: sent }, complete: false, effects }
   recording.answer = record
-  const headers = { ...headersOf(recording), ...from.headers }
+  const headers = Object.assign(headersOf(recording), from.headers)
   const events = replyEvents(content.events, record, { ...replyContext, sent, headers })
   return { ...from, headers, status: 200, body: { kind: 'events', events, marked: true } }
 }

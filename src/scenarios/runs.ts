@@ -15,6 +15,8 @@ const files = lazy<typeof import('./load.ts')>(() => require('./load.ts'))
 export interface ScenarioRuns {
   /** The generation of a session that a call begins in, after what became of its scenario file and of the clock that this wants. */
   enter(session: Session): Session
+  /** Whether any session has had a scenario since the start. */
+  readonly begun: boolean
   /** The scenario of a session, undefined when none was chosen. */
   current(session: Session): ScenarioRun | undefined
   /** Why the scenario of a session is not as its file says now. */
@@ -56,6 +58,7 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
   refuseEqualNames(given)
   const find = (name: string) => sourceNamed(name, given)
   const { sourceOf, known, of, choose } = generationRuns(given[0])
+  let begun = given.length > 0
   const current = (session: Session): ScenarioRun | undefined => of(session).current?.run
   const named = (session: Session, name: string): ScenarioRun => {
     const before = of(session).named.get(name)
@@ -79,9 +82,13 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
       if (before && before.run.scenario !== scenario) before.run = beginIn(session, scenario)
       return session
     },
+    get begun() {
+      return begun
+    },
     current,
     problem: (session) => of(session).current?.source.problem,
     start(session, source) {
+      begun = true
       const next = choose(session, source)
       return current(next) ?? beginIn(next, source.scenario)
     },
