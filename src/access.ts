@@ -44,19 +44,21 @@ export function tokenOf(request: Request): string | undefined {
   throw unauthorized(`the header 'Authorization' is not a bearer token: send ${EXAMPLE}`)
 }
 
-/** 401 unless the token, less what it says of the session, is one of those configured. */
-export function checkToken(token: string | undefined, { token: allowed, tokens }: AccessOptions): void {
-  if (allowed.length === 0) return
+/** 401 unless the token of a request, less what it says of the session, is one of those configured; gives the token. */
+export function checkToken(request: Request, { token: allowed, tokens }: AccessOptions): string | undefined {
+  const token = tokenOf(request)
+  if (allowed.length === 0) return token
   const name = token?.replace(/#.*$/s, '')
-  if (name !== undefined && (allowed.includes(name) || Object.hasOwn(tokens, name))) return
+  if (name !== undefined && (allowed.includes(name) || Object.hasOwn(tokens, name))) return token
   throw unauthorized(
     token === undefined ? `send a token: ${EXAMPLE}` : 'this token is not one of those allowed (--token)',
   )
 }
 
-/** 401 when an API call has no token at all. */
-export function requireToken(token: string | undefined): void {
-  if (!token) throw unauthorized(`send a token: ${EXAMPLE} (any token works unless --token is set)`)
+/** The same for an API call, which must have one even where any will do. */
+export function requireToken(request: Request, access: AccessOptions): void {
+  if (!checkToken(request, access))
+    throw unauthorized(`send a token: ${EXAMPLE} (any token works unless --token is set)`)
 }
 
 const EXAMPLE = "'Authorization: Bearer <token>'"

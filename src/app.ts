@@ -49,16 +49,11 @@ export function createApp(deps: AppDeps): App {
     }
     elysia.post(path, serve, { parse: 'none' })
   }
-  const admit = (request: Request, pathname: string): void => {
-    if (!pathname.startsWith('/v2/') && beside().isPublic(pathname)) return
-    const token = tokenOf(request)
-    checkToken(token, access)
-    if (pathname.startsWith('/v2/')) requireToken(token)
-  }
   const answer = (request: Request): Response | Promise<Response> => {
     const { pathname } = new URL(request.url)
     try {
-      admit(request, pathname)
+      if (pathname.startsWith('/v2/')) requireToken(request, access)
+      else if (!beside().isPublic(pathname)) checkToken(request, access)
     } catch (error) {
       return render(error)
     }

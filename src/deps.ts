@@ -15,7 +15,7 @@ import type { Backend } from './contract/backend.ts'
 import type { Observers } from './contract/observation.ts'
 import type { Operation } from './contract/operation.ts'
 import { allOperations, fixtureSubjects } from './endpoints/index.ts'
-import { askThrough } from './gateway/ask.ts'
+import { type AskModel, askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
 import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
 import { lazy } from './lib/lazy.ts'
@@ -27,7 +27,7 @@ import { watchSeeds } from './resources/seed-watch.ts'
 import type { Scenario } from './scenarios/engine.ts'
 import type { ScenarioSource } from './scenarios/load.ts'
 import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
-import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
+import { createSessions, type Session, type Sessions, type SessionsOptions } from './sessions/sessions.ts'
 import { VERSION } from './version.ts'
 
 /** A running program, less its listener. */
@@ -85,47 +85,28 @@ export function createUnderstudy(
   report: (error: unknown) => void,
   instead: Replacements = {},
 ): Understudy {
-  const paths = config.fixtures
-  const files =
-    paths.length > 0 ? watcher().watchFixtures(paths, { subjects: fixtureSubjects(), report }) : fixedFixtures([])
-  const shipped = shippedFixtures(() => loader().embeddedFixtures(fixtureSubjects()))
-  const inForce = fixturesInForce({ files, shipped })
-  const fixtureAnswers = fixtureBackend(inForce, config.on_miss, { tools: config.tools })
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
+  const { files, inForce } = fixturesOf(config, report)
+  const answers = fixtureBackend(inForce, config.on_miss, { tools: config.tools })
   const spending = mode === 'forward' ? spendingOf(config) : undefined
-  const backend = instead.backend ?? (spending ? forwarded(config, fixtureAnswers, spending) : fixtureAnswers)
-  const named = () => config.scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
-  const given = instead.scenarios ?? named()
+  const backend = instead.backend ?? (spending ? forwarded(config, answers, spending) : answers)
+  const given = instead.scenarios ?? namedScenarios(config, report)
   const runs = createRuns(given)
   const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
-  const clock = given[0]?.scenario.clock ?? config.clock
-  const noVirtualClock = virtualClockProblem(forwarding)
-  if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
-  const { db, seed, max_sessions: most, session_ttl: ttl } = config
-  const keep = {
-    traces: config.keep_traces,
-    traceBytes: config.keep_trace_bytes,
-    answerBytes: config.keep_answer_bytes,
-  }
-  const sessions = createSessions({ db, seed, clock, keep, noVirtualClock, most, ttl, realNow: instead.realNow })
-  const seeds = seedsOf(config, report)
-  const seeder = once(() =>
-    workspace.seeds().createSeeder({ read: seeds, caller: callerOf(undefined, config), report }),
-  )
-  const prepare = (session: Session) => session.clock.work(seeder().prepare(session))
-  const knowledge: KnowledgeDirectory = {
-    search: (call, query) => workspace.search().knowledgeOf(prepare).search(call, query),
-  }
+  const sessions = createSessions({ ...sessionSettings(config, given[0]?.scenario), realNow: instead.realNow })
   const observers = createObservers(report)
-  const providers = providerNames(forwarding.named)
   const ask = askThrough((inner) => gateway.call(inner), chat)
-  const guarding = once(() => workspace.guardrails().guardrailsOf({ namespace: config.namespace, prepare, ask }))
-  const guardrails: GuardrailDirectory = { ids: () => guarding().ids(), find: (...named) => guarding().find(...named) }
-  const people: People = { meet: (identity, call) => workspace.people().peopleOf(prepare).meet(identity, call) }
-  const clientTimeout = config.client_timeout
-  const parts = { backend, guardrails, knowledge, runs, people, clientTimeout, report, observers, providers }
-  const gateway: Gateway = createGateway(parts)
+  const { prepare, ...directories } = workspaceOf(config, ask, report)
+  const gateway: Gateway = createGateway({
+    backend,
+    runs,
+    ...directories,
+    clientTimeout: config.client_timeout,
+    report,
+    observers,
+    providers: providerNames(forwarding.named),
+  })
   const app = createApp({
     prepare,
     sessions,
@@ -134,7 +115,7 @@ export function createUnderstudy(
     namespace: config.namespace,
     access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
     maxBody: config.max_body,
-    clientTimeout,
+    clientTimeout: config.client_timeout,
     strict: config.strict,
     fixtures: {
       parse: (values) => fixtureReader().givenFixtures(values, fixtureSubjects()),
@@ -143,7 +124,7 @@ export function createUnderstudy(
       inForce: inForce.inForce,
       files,
     },
-    about: { version: VERSION, mode, db, fixtures: () => inForce.count, spending },
+    about: { version: VERSION, mode, db: config.db, fixtures: () => inForce.count, spending },
     report,
   })
   return {
@@ -159,15 +140,62 @@ export function createUnderstudy(
   }
 }
 
+/** The files of fixtures, and what is in force of them and of the shipped ones. */
+function fixturesOf({ fixtures: paths }: Config, report: (error: unknown) => void) {
+  const files =
+    paths.length > 0 ? watcher().watchFixtures(paths, { subjects: fixtureSubjects(), report }) : fixedFixtures([])
+  const shipped = shippedFixtures(() => loader().embeddedFixtures(fixtureSubjects()))
+  return { files, inForce: fixturesInForce({ files, shipped }) }
+}
+
+const namedScenarios = ({ scenario }: Config, report: (error: unknown) => void): ScenarioSource[] =>
+  scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
+
+/** What sessions are made with; `first` is the scenario that each begins with. */
+function sessionSettings(config: Config, first: Scenario | undefined): SessionsOptions {
+  const clock = first?.clock ?? config.clock
+  const noVirtualClock = virtualClockProblem(config.forwarding)
+  if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
+  return {
+    db: config.db,
+    seed: config.seed,
+    clock,
+    keep: {
+      traces: config.keep_traces,
+      traceBytes: config.keep_trace_bytes,
+      answerBytes: config.keep_answer_bytes,
+    },
+    noVirtualClock,
+    most: config.max_sessions,
+    ttl: config.session_ttl,
+  }
+}
+
+/** What calls find in the workspace of their session, which is filled before it is first looked at. */
+function workspaceOf(config: Config, ask: AskModel, report: (error: unknown) => void) {
+  const seeds = seedsOf(config, report)
+  const seeder = once(() =>
+    workspace.seeds().createSeeder({ read: seeds, caller: callerOf(undefined, config), report }),
+  )
+  const prepare = (session: Session) => session.clock.work(seeder().prepare(session))
+  const checks = once(() => workspace.guardrails().guardrailsOf({ namespace: config.namespace, prepare, ask }))
+  const guardrails: GuardrailDirectory = { ids: () => checks().ids(), find: (...asked) => checks().find(...asked) }
+  const knowledge: KnowledgeDirectory = {
+    search: (call, query) => workspace.search().knowledgeOf(prepare).search(call, query),
+  }
+  const people: People = { meet: (identity, call) => workspace.people().peopleOf(prepare).meet(identity, call) }
+  return { prepare, guardrails, knowledge, people }
+}
+
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
-function forwarded({ forwarding }: Config, fixtureAnswers: Backend, spending: Spending): Backend {
+function forwarded({ forwarding }: Config, answers: Backend, spending: Spending): Backend {
   const { forwardBackend } = network.backend()
   const { network: transport } = network.transport()
   const providers = forwardBackend(forwarding.upstreams, transport, spending)
   return {
     answer(call) {
       const provider = call.model.slice(0, call.model.indexOf('/'))
-      return (forwarding.forwards(provider) ? providers : fixtureAnswers).answer(call)
+      return (forwarding.forwards(provider) ? providers : answers).answer(call)
     },
   }
 }

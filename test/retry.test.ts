@@ -1,6 +1,6 @@
 // Retry: which failures are tried again, how often, and after which waits.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { VIRTUAL_START } from '../src/lib/clock.ts'
+import { VIRTUAL_START } from '../src/lib/virtual-clock.ts'
 import { errorOf } from './support/errors.ts'
 import {
   A,

@@ -1,7 +1,7 @@
 // Timeout: `call_timeout` bounds every attempt: a whole answer, the wait for a stream's first content, and each silence after it.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { virtualClock } from '../src/lib/clock.ts'
 import { startDeadline } from '../src/lib/deadline.ts'
+import { virtualClock } from '../src/lib/virtual-clock.ts'
 import { errorOf } from './support/errors.ts'
 import {
   A,

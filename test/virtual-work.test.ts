@@ -1,7 +1,7 @@
 // Virtual time passes in waits alone: while something real is done it stands still, and no timeout is passed unnoticed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../src/contract/trace.ts'
-import { VIRTUAL_START, virtualClock } from '../src/lib/clock.ts'
+import { VIRTUAL_START, virtualClock } from '../src/lib/virtual-clock.ts'
 import { createTestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'

@@ -5,17 +5,19 @@ import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { controlRoutes } from '../control/index.ts'
+import type { ControlDeps } from '../control/types.ts'
 import { docPaths, mountDocs } from '../docs/swagger.ts'
 import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
-import { createEventQueue } from '../resources/events.ts'
+import { createEventQueue, type EventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { createStrayLog, LONGEST_PATH, traceStray } from './stray.ts'
+import { createStrayLog, type StrayLog } from './stray.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
+import { answerUnrouted, pathRegex } from './unrouted.ts'
 
 /** The routes as an application of their own. */
 export interface Routes extends App {
@@ -25,77 +27,25 @@ export interface Routes extends App {
 
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
-  // A request keeps to the generation of its session that it begins in.
-  const begun = new WeakMap<Request, Session>()
-  const sessionOf = (request: Request, looks = READS.has(request.method)): Session => {
-    const session = begun.get(request) ?? find(request, looks)
-    begun.set(request, session)
-    return session
-  }
-  const { access, sessions, strict } = deps
-  const callOf = async (request: Request) => {
-    const session = sessionOf(request)
-    await deps.prepare(session)
-    return { session, caller: callerOf(tokenOf(request), access) }
-  }
-  const queue = createEventQueue(eventHandlers, deps.report)
-  // Those that an earlier process left.
-  for (const session of sessions.list()) queue.wake(session)
-  const { guardrails, observers, runs } = deps.gateway
-  sessions.watch({
-    renewed: queue.wake,
-    removed(name) {
-      deps.fixtures.give(name, [])
-      observers.notify({ type: 'session-changed', session: name, change: 'deleted' })
-    },
-  })
-  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
-  const strays = createStrayLog(() => [...endpoints.map(({ path }) => path), ...routes.map(({ path }) => path)])
-  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
-  const operations = () => allOperations().map(({ name }) => name)
-  const routes = [
-    ...controlRoutes({ ...deps, sessionOf, sessionNameOf, observers, runs, strays, operations, events: queue.counts }),
-    ...resourceRoutes({ callOf, wake: queue.wake, strict, sessionOf, observers, guardrails, ask: deps.ask }).map(
-      faulty,
-    ),
-  ]
+  const sessionOf = sessionPerRequest(find)
+  const queue = startEvents(deps)
+  const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path))
+  const routes = allRoutes(deps, { sessionOf, strays, queue })
   const publicPaths = [...routes.filter((route) => route.public).map(({ path }) => path), ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
-  // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
-  const isUnrouted = (error: unknown, code: unknown) => code === 'NOT_FOUND' && !(error instanceof ApiError)
+  const known = () => [...endpoints.map(({ path }) => ({ path, method: 'POST' })), ...elysia.routes]
   elysia.onError(({ error, code, request }) => {
+    // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
+    if (code !== 'NOT_FOUND' || error instanceof ApiError) return render(error)
     try {
-      return isUnrouted(error, code) ? unrouted(request) : render(error)
-    } catch (mistake) {
-      return render(mistake)
+      return answerUnrouted(request, { known, strays, sessionOf })
+    } catch (refusal) {
+      return render(refusal)
     }
   })
   for (const route of routes) mountRoute(elysia, route, deps)
   const documented = { operations: allOperations, routes, version: deps.about.version }
   mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
-
-  const strayed = (request: Request, path: string): Response => {
-    const { method } = request
-    const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
-    const hint = likely === null ? '' : `: did you mean ${likely}?`
-    const error = new ApiError(404, 'unknown_path', `there is no path ${cut(path)}${hint}; all of them are at /swagger`)
-    // Whoever only looks, such as a browser for an icon, leaves nothing behind.
-    if (first && method !== 'GET' && method !== 'HEAD') traceStray(sessionOf(request), { method, path, error })
-    return render(error)
-  }
-  // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
-  const unrouted = (request: Request): Response => {
-    const { pathname } = new URL(request.url)
-    const known = [...endpoints.map(({ path }) => ({ path, method: 'POST' })), ...elysia.routes]
-    const methods = known.filter((route) => pathRegex(route.path).test(pathname)).map((route) => route.method)
-    if (methods.length === 0) return strayed(request, pathname)
-    // The router answers HEAD wherever it answers GET.
-    const allowed = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
-    const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }
-    if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers })
-    const message = `${pathname} takes ${allowed.join(', ')}, not ${request.method}`
-    return render(new ApiError(405, 'method_not_allowed', message, { headers }))
-  }
   return {
     async fetch(request) {
       const response = await elysia.fetch(request)
@@ -107,20 +57,60 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
   }
 }
 
-/** A path as it is named in an error. */
-const cut = (path: string) => (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}...` : path)
+/** The control API, and the workspace through the faults of scenarios. */
+function allRoutes(
+  deps: AppDeps,
+  { sessionOf, strays, queue }: { strays: StrayLog; queue: EventQueue } & Pick<ControlDeps, 'sessionOf'>,
+): Route[] {
+  const { access, ask, gateway, sessions, strict } = deps
+  const { guardrails, observers, runs } = gateway
+  const control = controlRoutes({
+    ...deps,
+    sessionOf,
+    sessionNameOf: (request) => sessionName(request, tokenOf(request)),
+    observers,
+    runs,
+    strays,
+    operations: () => allOperations().map(({ name }) => name),
+    events: queue.counts,
+  })
+  const callOf = async (request: Request) => {
+    const session = sessionOf(request)
+    await deps.prepare(session)
+    return { session, caller: callerOf(tokenOf(request), access) }
+  }
+  const workspace = resourceRoutes({ callOf, wake: queue.wake, strict, sessionOf, observers, guardrails, ask })
+  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
+  return [...control, ...workspace.map(faulty)]
+}
+
+/** A request keeps to the generation of its session that it begins in. */
+function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessionOf'] {
+  const begun = new WeakMap<Request, Session>()
+  return (request, looks = READS.has(request.method)) => {
+    const session = begun.get(request) ?? find(request, looks)
+    begun.set(request, session)
+    return session
+  }
+}
+
+/** The queue of the events of all sessions. */
+function startEvents({ sessions, fixtures, gateway, report }: AppDeps): EventQueue {
+  const queue = createEventQueue(eventHandlers, report)
+  // Those that an earlier process left.
+  for (const session of sessions.list()) queue.wake(session)
+  sessions.watch({
+    renewed: queue.wake,
+    removed(name) {
+      fixtures.give(name, [])
+      gateway.observers.notify({ type: 'session-changed', session: name, change: 'deleted' })
+    },
+  })
+  return queue
+}
 
 const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
-
-/** `/a/:id` as a pattern for whole paths. */
-const pathRegex = (path: string) =>
-  new RegExp(
-    `^${path
-      .split(/:[^/]+/)
-      .map(RegExp.escape)
-      .join('[^/]+')}$`,
-  )
 
 function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
   const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {

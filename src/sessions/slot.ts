@@ -1,7 +1,8 @@
 // Makes the generations of a session, one after another.
 import { ApiError } from '../contract/error.ts'
-import { type Clock, realClock, virtualClock } from '../lib/clock.ts'
+import { type Clock, realClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
+import { virtualClock } from '../lib/virtual-clock.ts'
 import { resetError, type SessionData } from './data.ts'
 import type { Activity, Session, SessionSlot } from './session.ts'
 

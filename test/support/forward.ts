@@ -7,8 +7,8 @@ import type { BackendCall } from '../../src/contract/backend.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import type { Reply } from '../../src/contract/reply.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
-import { VIRTUAL_START, virtualClock } from '../../src/lib/clock.ts'
 import type { StreamEvent } from '../../src/lib/sse.ts'
+import { VIRTUAL_START, virtualClock } from '../../src/lib/virtual-clock.ts'
 
 const operations = allOperations()
 

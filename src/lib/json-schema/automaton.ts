@@ -1,6 +1,6 @@
 // Regular expressions as automata: one that accepts just the texts that satisfy several patterns at once.
-import { type AST, RegExpParser, visitRegExpAST } from '@eslint-community/regexpp'
 import { type Concatenation, DFA, type Element, JS, NFA, type NoParent, TooManyNodesError } from 'refa'
+import { withoutBackReferences } from './back-references.ts'
 
 /** Most states of one automaton; a pattern that needs more is given up. */
 const MOST_STATES = 20_000
@@ -178,39 +178,6 @@ function lookedAhead(way: Parts, after: NFA): NFA {
   return texts
 }
 
-/**
- * A back reference read as its group once more, and what must not follow left out when it refers back: too wide, but what
- * comes out is tried with the real expression.
- */
-function withoutReferences(source: string): string {
-  const pattern = new RegExpParser().parsePattern(source, undefined, undefined, { unicode: true })
-  const found: { start: number; end: number; instead: string }[] = []
-  visitRegExpAST(pattern, {
-    onBackreferenceEnter(reference) {
-      const group = [reference.resolved].flat()[0]
-      const body = group?.raw.replace(/^\((?:\?<[^>]*>)?/, '(?:') ?? '(?:)'
-      const refused = negationAround(reference)
-      found.push(refused ? { ...refused, instead: '(?:)' } : { ...reference, instead: body })
-    },
-  })
-  let from = Number.POSITIVE_INFINITY
-  let text = source
-  for (const { start, end, instead } of found.sort((a, b) => b.start - a.start || b.end - a.end)) {
-    if (end > from) continue
-    text = text.slice(0, start) + instead + text.slice(end)
-    from = start
-  }
-  return text
-}
-
-function negationAround(node: AST.Node): { start: number; end: number } | undefined {
-  let found: { start: number; end: number } | undefined
-  for (let at: AST.Node | null = node; at; at = at.parent) {
-    if (at.type === 'Assertion' && 'negate' in at && at.kind !== 'word' && at.negate) found = at
-  }
-  return found
-}
-
 /** The parts with fewer turns of their bounded repetitions, for a pattern whose automaton would be too large. */
 const narrowed = (parts: Parts): Part[] =>
   parts.map((part) => {
@@ -223,7 +190,7 @@ const narrowed = (parts: Parts): Part[] =>
 
 /** The automaton of the texts in which a pattern is found. */
 function automatonOf(source: string, narrow: boolean): NFA {
-  const readable = withoutReferences(source)
+  const readable = withoutBackReferences(source)
   const { expression } = JS.Parser.fromLiteral({ source: readable, flags: 'u' }).parse({ maxNodes: MOST_STATES })
   return either(
     expression.alternatives.map(({ elements }) =>

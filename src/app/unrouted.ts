@@ -1,0 +1,57 @@
+// What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
+import { sessionName, tokenOf } from '../access.ts'
+import { ApiError } from '../contract/error.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { LONGEST_PATH, type StrayLog, traceStray } from './stray.ts'
+
+/** A path that is answered, parameters as `:name`, and one of its methods. */
+export interface KnownPath {
+  path: string
+  method: string
+}
+
+/** Whom an unrouted request concerns. */
+export interface UnroutedContext {
+  known(): readonly KnownPath[]
+  strays: StrayLog
+  sessionOf(request: Request): Session
+}
+
+/** `/a/:id` as a pattern for whole paths. */
+export const pathRegex = (path: string) =>
+  new RegExp(
+    `^${path
+      .split(/:[^/]+/)
+      .map(RegExp.escape)
+      .join('[^/]+')}$`,
+  )
+
+/** Answers OPTIONS; throws 405 for another method than those of the path, and 404 for a path that there is not. */
+export function answerUnrouted(request: Request, context: UnroutedContext): Response {
+  const { method } = request
+  const { pathname } = new URL(request.url)
+  const methods = context
+    .known()
+    .filter(({ path }) => pathRegex(path).test(pathname))
+    .map((route) => route.method)
+  if (methods.length === 0) throw unknownPath(request, pathname, context)
+  // The router answers HEAD wherever it answers GET.
+  const allowed = [...new Set(methods.flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one])))]
+  const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }
+  if (method === 'OPTIONS') return new Response(null, { status: 204, headers })
+  const message = `${pathname} takes ${allowed.join(', ')}, not ${method}`
+  throw new ApiError(405, 'method_not_allowed', message, { headers })
+}
+
+function unknownPath(request: Request, path: string, { strays, sessionOf }: UnroutedContext): ApiError {
+  const { method } = request
+  const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
+  const hint = likely === null ? '' : `: did you mean ${likely}?`
+  const error = new ApiError(404, 'unknown_path', `there is no path ${cut(path)}${hint}; all of them are at /swagger`)
+  // Whoever only looks, such as a browser for an icon, leaves nothing behind.
+  if (first && method !== 'GET' && method !== 'HEAD') traceStray(sessionOf(request), { method, path, error })
+  return error
+}
+
+/** A path as it is named in an error. */
+const cut = (path: string) => (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}...` : path)
