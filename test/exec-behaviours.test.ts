@@ -24,6 +24,9 @@ const DOWN = scenario('', 'type: http-error, status: 503')
 const RESTARTING = scenario('calls: 1-3', 'type: http-error, status: 503')
 const MISTAKEN = scenario('', 'type: http-error, status: 400')
 const CUT = scenario('calls: 1', 'type: cut-stream, after_chunks: 2', 'stream: true')
+/** The first calls take long, by the clock on the wall. */
+const SLOW = scenario('calls: 1-2', 'type: delay, for: 2s').replace('virtual', 'real')
+const STUCK = scenario('', 'type: delay, for: 10s').replace('virtual', 'real')
 /** A day on which nothing happens, and is not meant to. */
 const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accept: [not-tried]
 `
@@ -36,6 +39,8 @@ describe('is found', () => {
     ['who takes half a stream for the whole', program('plain', 'swallower'), CUT, 'swallowed'],
     ['who repeats what must not be repeated', program('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
     ['who tries again on every floor', program('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
+    ['who hangs up on every try', program('openai', 'timing out', '2'), STUCK, 'gave-up'],
+    ['who leaves a call open that it asks again for', program('openai', 'leaving open', '4'), SLOW, 'not-cancelled'],
     ['who has the wrong address', program('plain', 'stranger'), WELL, 'wrong-address'],
   ]
   test.each(rows)('%s', async (_, command, yaml, kind) => {
@@ -43,6 +48,14 @@ describe('is found', () => {
     expect(findings.day).toContain(kind)
     expect(code).toBe(3)
     expect(runLines(run).join('\n')).toContain(`  error         ${kind}: `)
+  })
+
+  test('with a warning, who hangs up on equal calls that may be different requests', async () => {
+    const { code, run, findings } = await play(program('plain', 'hanging up'), STUCK)
+    expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
+    expect(runLines(run).join('\n')).toMatch(
+      /warning +gave-up: at least one request never got an answer: 3 equal calls failed, and the client hung up each time, after \d+ ms at most/,
+    )
   })
 
   test('and may be accepted by the scenario', async () => {
@@ -71,6 +84,9 @@ describe('is innocent', () => {
     ['who has read enough of a stream', program('plain', 'reading enough'), WELL],
     ['the openai package with six equal prompts at once', program('openai', 'equal', '6'), CROWDED],
     ['the openai package with twelve', program('openai', 'equal', '12'), CROWDED],
+    ['the openai package that times out, and is patient in the end', program('openai', 'timing out', '3'), SLOW],
+    ['who hedges', program('openai', 'hedging'), SLOW],
+    ['whose user stops it twice', program('openai', 'stopping'), STUCK],
     ['the AI SDK with six', program('ai-sdk', 'equal', '6'), CROWDED],
     ['the AI SDK with twelve', program('ai-sdk', 'equal', '12'), CROWDED],
     ['the AI SDK, whole', program('ai-sdk', 'chat'), WELL],

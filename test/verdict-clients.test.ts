@@ -41,6 +41,14 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
+  test('no more requests are said to be without an answer than there are', () => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const found = judge(guiltyDay('gave-up', seed)).filter(({ kind }) => kind === 'gave-up')
+      return found.every(({ count }) => count === 1) && found.length === 1 ? [] : [{ seed, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
   test('wrong-address', () => {
     const missed = seedsUpTo(GUILTY).filter((seed) => {
       const { calls, accept, end } = innocentDay(seed)

@@ -128,7 +128,24 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     scenario: refuse({ status: 503 }, 1),
     act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
     finds: ['gave-up error'],
-    says: /never got an answer: tried once, the last one ended with status 503/,
+    says: /^a request never got an answer: tried once \(status 503\)$/,
+  },
+  {
+    name: 'six of one prompt at once, of which nobody can say how often each was tried',
+    scenario: refuse({ status: 503 }),
+    act: ({ chat }) => atOnce(6, chat),
+    finds: ['gave-up error'],
+    says: /^at least (one request|\d requests) never got an answer: 6 equal calls failed \(last: status 503\)$/,
+  },
+  {
+    name: 'three of one prompt at once, of an SDK that says how often it has tried',
+    scenario: refuse({ status: 503 }),
+    act: ({ sdk, message }) => {
+      const openai = sdk(1)
+      return atOnce(3, () => quietly(openai.chat.completions.create(message() as never)))
+    },
+    finds: ['gave-up error'],
+    says: /^3 requests never got an answer: tried 2 times each \(last: status 503\)$/,
   },
   {
     name: 'one that says nothing of a cut stream and ends well',
@@ -192,7 +209,7 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
       await first
     },
     finds: ['not-cancelled error'],
-    says: /repeated once while the one before went on; that was never cancelled and ran \d+ ms longer/,
+    says: /repeated once while the try before was still under way, which was never cancelled and ran \d+ ms longer/,
   },
   {
     name: 'one with a wrong base URL',
@@ -260,6 +277,11 @@ const innocent: Row[] = [
   {
     name: 'a program that turns to another model by itself',
     scenario: refuse({ status: 503 }, 1),
+    act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
+  },
+  {
+    name: 'a program that turns to another model at once, though the first would have it wait',
+    scenario: refuse(LIMIT, 1),
     act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
   },
   {

@@ -23,6 +23,8 @@ export interface ClientCall {
   arrived: number | null
   left: number | null
   stream: boolean
+  /** Whether a part of a stream had come before its end. */
+  begun: boolean
   outcome: OutcomeKind
   status: number
   code: string | null
@@ -55,6 +57,7 @@ function clientCallOf({ trace, request, question, heard, client, seq }: TraceEvi
     arrived: heard?.arrived ?? null,
     left: heard?.left ?? null,
     stream: trace.stream,
+    begun: trace.stream && trace.attempts.some(({ first_content_ms: first }) => first !== null),
     outcome: trace.outcome,
     status: trace.status,
     code: trace.error?.code ?? null,
@@ -103,13 +106,17 @@ export function pauseBetween(first: ClientCall, again: ClientCall): number {
   return first.left === null || again.arrived === null ? passed : Math.max(passed, again.arrived - first.left)
 }
 
-/** Whether a wait is over when another call comes; a call that asks for none is always over. */
+/** Whether a wait is over when another call comes; a call that asks for none is always over, and none binds who asks another model. */
 export const keptWait = (first: ClientCall, again: ClientCall): boolean =>
-  first.wait === null || pauseBetween(first, again) >= first.wait - ROUNDING_MS
+  first.wait === null || !sameRequest(first, again) || pauseBetween(first, again) >= first.wait - ROUNDING_MS
 
 /** Whether two calls ask for exactly the same. */
 export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>
   one.request === other.request && one.operation === other.operation
+
+/** How long a client had waited when the call ended: on its own clock, where that is known. */
+export const lengthOfCall = ({ began, ended, arrived, left }: ClientCall): number =>
+  arrived === null || left === null ? ended - began : left - arrived
 
 /** How long a call went on after another had come. */
 export const goesOn = (first: ClientCall, again: ClientCall): number => -Math.min(0, lapBetween(first, again))

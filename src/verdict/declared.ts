@@ -2,8 +2,8 @@
 import { type ClientCall, goesOn, keptWait, natureOf, sameRequest } from './client-call.ts'
 import { costsOf, type Matcher, type PairingOptions, type PairTest } from './matcher.ts'
 
-/** An answer that ends so soon after its repetition came was being cancelled, as far as anybody can tell. */
-const CANCEL_GRACE_MS = 1000
+/** An answer that ends so soon after its repetition came may have been about to be cancelled. */
+const CANCEL_GRACE_MS = 250
 
 /** Calls that say themselves that they repeat another. */
 export function pairDeclared(group: readonly ClientCall[], { match }: Matcher, { costOf }: PairingOptions): void {

@@ -4,7 +4,7 @@ import { keptKeys, repeats } from './declared.ts'
 import { type Matcher, matcherOf, type PairingOptions, type PairTest } from './matcher.ts'
 
 /** Larger groups are left as they were paired at first: to try all ways would take too long. */
-const MOST_TO_REARRANGE = 300
+export const MOST_TO_REARRANGE = 300
 
 /** Gives calls that nothing repeats, and that cost something, the repetition of another that has a second one to take or costs less. */
 export function rearranged(group: readonly ClientCall[], matcher: Matcher, costOf: PairingOptions['costOf']): Matcher {

@@ -4,7 +4,7 @@ import type { StrayPath, Verification } from '../contract/verification.ts'
 import type { TraceEvidence } from '../db/trace-store.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
-import { clientCalls, pauseBetween } from './client-call.ts'
+import { clientCalls, pauseBetween, sameRequest } from './client-call.ts'
 import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
 import type { ClientEnd } from './kinds/define.ts'
@@ -117,7 +117,7 @@ function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Ver
   }))
   return {
     told: traces.filter(({ retry_after_ms }) => retry_after_ms !== null).length,
-    kept: pairs.filter(({ first }) => first.wait !== null).length - broken.length,
+    kept: pairs.filter(({ first, again }) => first.wait !== null && sameRequest(first, again)).length - broken.length,
     broken,
   }
 }

@@ -21,6 +21,42 @@ const behaviours: Record<string, (number: number) => Promise<unknown>> = {
     const client = new OpenAI({ maxRetries: 5 })
     await Promise.all(upTo(number).map(() => ask(client, 'weather')))
   },
+  /** Ends its calls itself after a moment, and repeats them so many times. */
+  async 'timing out'(number) {
+    await ask(new OpenAI({ timeout: 300, maxRetries: number }), 'weather').catch(() => {})
+  },
+  /** The same, but what it has given up goes on: its fetch takes no notice of the signal. */
+  async 'leaving open'(number) {
+    const stubborn = (url: string | URL | Request, { signal, ...init }: RequestInit = {}) => {
+      const abort = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+      return Promise.race([fetch(url, init), abort])
+    }
+    await ask(new OpenAI({ timeout: 300, maxRetries: number, fetch: stubborn }), 'weather')
+    await Bun.sleep(2000)
+  },
+  /** A second try while the first is slow; the first answer ends the other. */
+  async hedging() {
+    const client = new OpenAI({ maxRetries: 0 })
+    const over = new AbortController()
+    const one = async (ms: number) => {
+      await Bun.sleep(ms)
+      return client.chat.completions.create(
+        { model: MODEL, messages: [{ role: 'user', content: 'weather' }] },
+        { signal: over.signal },
+      )
+    }
+    await Promise.any([one(0), one(500)])
+    over.abort()
+  },
+  /** A person stops it before it begins, and asks once more. */
+  async stopping() {
+    const client = new OpenAI({ maxRetries: 2 })
+    for (const ms of [300, 900]) {
+      await client.chat.completions
+        .create({ model: MODEL, messages: [{ role: 'user', content: 'weather' }] }, { signal: AbortSignal.timeout(ms) })
+        .catch(() => {})
+    }
+  },
   /** Half of its sessions take no failure seriously. */
   async mixed(number) {
     const one = async (index: number) => {

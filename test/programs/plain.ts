@@ -3,15 +3,25 @@ import { API_KEY, BASE_URL, pass, say, upTo } from './surroundings.ts'
 
 const [how = '', code = '0', file = ''] = process.argv.slice(2)
 
-const post = (content: string, more: object = {}, { base = BASE_URL, headers = {} } = {}): Promise<Response> =>
+interface Options {
+  base?: string
+  headers?: Record<string, string>
+  signal?: AbortSignal | undefined
+}
+const post = (
+  content: string,
+  more: object = {},
+  { base = BASE_URL, headers = {}, signal }: Options = {},
+): Promise<Response> =>
   fetch(`${base}/chat/completions`, {
     method: 'POST',
+    ...(signal && { signal }),
     headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content }], ...more }),
   })
 /** Calls and reads the answer to its end. */
-const call = async (content: string, more: object = {}, headers: Record<string, string> = {}): Promise<Response> => {
-  const response = await post(content, more, { headers })
+const call = async (content: string, more: object = {}, headers = {}, signal?: AbortSignal): Promise<Response> => {
+  const response = await post(content, more, { headers, signal })
   await response.arrayBuffer()
   return response
 }
@@ -71,6 +81,9 @@ const behaviours: Record<string, () => Promise<unknown>> = {
   },
   async stranger() {
     for (const _ of upTo(3)) await post('weather', {}, { base: `${BASE_URL.replace(/\/v2\/router$/, '')}/v1` })
+  },
+  async 'hanging up'() {
+    for (const _ of upTo(3)) await call('weather', {}, {}, AbortSignal.timeout(300)).catch(() => {})
   },
   async nobody() {},
   // Well.

@@ -42,6 +42,26 @@ const declaring = (luck: Luck): Manner => ({ ...mannerOf(luck), marks: luck.one(
 const politely = (luck: Luck) => (repeat: number, before: Fate) =>
   (before.wait ?? 0) + luck.between(300, 600) * 2 ** repeat
 
+/** A timeout ends each call before anything comes, and then nobody asks again. */
+function hangUp(world: World, luck: Luck): Partial<Day> {
+  const manner = mannerOf(luck)
+  const client = createClient(world, manner, luck)
+  const key = client.newKey()
+  const tries = declares(manner) ? luck.whole(2, 5) : luck.whole(3, 6)
+  const patience = luck.between(300, 5000)
+  const attempt = (repeat: number): void => {
+    if (repeat === tries) return
+    const asked = { request: 'guilty', question: 'guilty', repeat, key }
+    const call = client.call(asked, { ...OK, lasts: 60_000 }, () => {})
+    world.after(patience * luck.between(1, 1.03), () => {
+      call.cancel()
+      world.after(luck.between(0, 500) * 2 ** repeat, () => attempt(repeat + 1))
+    })
+  }
+  world.after(luck.between(0, 3000), () => attempt(0))
+  return {}
+}
+
 /** How each kind is planted; what it returns goes with the day. */
 export const plants: Record<
   Exclude<FindingKind, 'wrong-address' | 'not-tried'>,
@@ -80,6 +100,7 @@ export const plants: Record<
       { outcome: 'timed out', status: 504 },
       { outcome: 'disconnected', status: 0 },
     )
+    if (luck.chance(0.3)) return hangUp(world, luck)
     loop(world, luck, { manner: mannerOf(luck), fates: many(luck.whole(1, 4), fate), pause: politely(luck) })
     return {}
   },
@@ -112,13 +133,14 @@ export const plants: Record<
     const client = createClient(world, declaring(luck), luck)
     const key = client.newKey()
     const lasts = luck.between(3000, 20_000)
-    const patience = luck.between(100, 1500)
-    const call = (repeat: number, fate: Fate) =>
+    const patience = luck.between(100, 1000)
+    const repeats = luck.whole(1, 3)
+    const attempt = (repeat: number): void => {
+      const fate = repeat < repeats ? { ...OK, lasts: lasts + patience * repeats } : OK
       client.call({ request: 'guilty', question: 'guilty', repeat, key }, fate, () => {})
-    world.after(luck.between(0, 2000), () => {
-      call(0, { ...OK, lasts })
-      world.after(patience, () => call(1, OK))
-    })
+      if (repeat < repeats) world.after(patience, () => attempt(repeat + 1))
+    }
+    world.after(luck.between(0, 2000), () => attempt(0))
     return {}
   },
 }

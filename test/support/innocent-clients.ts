@@ -1,4 +1,5 @@
 // Well-behaved clients of every sort: back-off, jitter, concurrency, equal bodies, marks of an SDK or none.
+import { addHabit } from './innocent-habits.ts'
 import {
   createClient,
   createWorld,
@@ -125,7 +126,7 @@ function addClient(
 }
 
 /** A day of one to three well-behaved clients, which may ask for the same. */
-export function innocentDay(seed: number): Day {
+export function innocentDay(seed: number): Day & { habits: string[] } {
   const luck = luckOf(seed)
   const world = createWorld(luck)
   const mayGiveUp = luck.chance(0.25)
@@ -135,7 +136,11 @@ export function innocentDay(seed: number): Day {
   for (let index = 0; index < clients; index++) {
     addClient(world, luck, { bodies: shared ? 'hello' : `hello ${index}`, mayGiveUp, reports })
   }
+  const habits = Array.from({ length: luck.one(0, 1, 1, 2) }, (_, index) =>
+    addHabit(world, luck, shared ? 'hello' : `habit ${index}`),
+  )
   return {
+    habits,
     calls: world.run(),
     accept: mayGiveUp ? ['gave-up'] : [],
     end: reports ? 'badly' : luck.one('well', undefined),

@@ -32,6 +32,8 @@ export interface Fate {
   attempts?: number
   /** How long it takes. */
   lasts?: number
+  /** When the first part of a stream comes. */
+  begins?: number
 }
 export const OK: Fate = { outcome: 'answered', status: 200 }
 
@@ -47,6 +49,11 @@ export interface Sent {
 interface Event {
   at: number
   run(): void
+}
+
+/** A call under way. */
+export interface InFlight {
+  cancel(): void
 }
 
 /** A server that numbers calls as they come; time goes on when nothing else can. */
@@ -70,7 +77,7 @@ export function createWorld(luck: Luck) {
     now: () => now,
     newConnection: () => `c${++connections}`,
     /** Sends a call; the client is told how it ended. Its own end of it can come first. */
-    send(sent: Sent, fate: Fate, done: (fate: Fate) => void): { cancel(): void } {
+    send(sent: Sent, fate: Fate, done: (fate: Fate) => void): InFlight {
       let over = false
       let gone = false
       let call: ClientCall | undefined
@@ -84,12 +91,15 @@ export function createWorld(luck: Luck) {
           status: how.status,
           code: how.code ?? null,
           wait: how.wait ?? null,
-          stream: how.stream ?? false,
+          stream: fate.stream ?? false,
+          begun: fate.stream === true && now - call.began >= (fate.begins ?? 0),
           attempts: how.attempts ?? 1,
         })
         if (!gone) after(lag(), () => gone || done(how))
       }
       after(lag(), () => {
+        // Whoever leaves before the server hears of it was never there.
+        if (gone) return
         const { retry, key, connection, ...asked } = sent
         call = {
           ...asked,
@@ -102,6 +112,7 @@ export function createWorld(luck: Luck) {
           arrived: null,
           left: null,
           stream: false,
+          begun: false,
           outcome: 'cancelled',
           status: 499,
           code: null,

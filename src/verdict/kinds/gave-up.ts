@@ -1,29 +1,74 @@
 // gave-up: a request that never got an answer, though it might have been asked again.
 import { groupBy } from '../../lib/group-by.ts'
-import { brokeOff, type ClientCall, natureOf } from '../client-call.ts'
-import { type Behaviour, endOf, type FindingDefinition, times } from './define.ts'
+import { brokeOff, type ClientCall, lengthOfCall, natureOf } from '../client-call.ts'
+import { hungUpOn } from '../hung-up.ts'
+import { MOST_TO_REARRANGE } from '../rearrange.ts'
+import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 export const gaveUp: FindingDefinition = {
   kind: 'gave-up',
-  find: (behaviour) =>
-    groupBy(unanswered(behaviour), (chain) => keyOf(chain.at(-1))).map((chains) => {
-      const lasts = chains.flatMap((chain) => chain.slice(-1))
-      const tries = Math.max(...chains.map(({ length }) => length))
-      const [last] = lasts
-      // Equal streams that break may as well be requests of their own, of a client that says what became of them.
-      const perhaps = behaviour.end !== 'well' && lasts.every(brokeOff)
-      return {
-        severity: perhaps ? 'warning' : 'error',
-        message: `${chains.length === 1 ? 'a request' : `${chains.length} requests`} never got an answer: tried ${times(tries)}${chains.length === 1 ? '' : ' at most'}, the last one ended with ${last ? endOf(last) : ''}`,
-        calls: chains.flat(),
-        count: chains.length,
-        figures: { requests: chains.length, tries },
-      }
-    }),
+  find: (behaviour) => [...failedIn(behaviour), ...hungUpIn(behaviour)],
 }
+
+type Chain = readonly ClientCall[]
+
+const failedIn = (behaviour: Behaviour): FindingDraft[] =>
+  groupBy(unanswered(behaviour), (chain) => keyOf(chain.at(-1))).map((chains) => {
+    const lasts = chains.flatMap((chain) => chain.slice(-1))
+    const [last] = lasts
+    // Equal streams that break may as well be requests of their own, of a client that says what became of them.
+    const perhaps = behaviour.end !== 'well' && lasts.every(brokeOff)
+    const tries = Math.max(...chains.map(({ length }) => length))
+    const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''})`
+    return draft(chains, behaviour, { severity: perhaps ? 'warning' : 'error', end })
+  })
 
 /** What goes wrong in the same way is one finding. */
 const keyOf = (last: ClientCall | undefined): string => (last ? `${last.operation} ${endOf(last)}` : '')
+
+const hungUpIn = (behaviour: Behaviour): FindingDraft[] =>
+  groupBy(hungUpOn(behaviour.pairing), ({ chain: [first], declared }) => `${first?.operation} ${declared}`).map(
+    (found) => {
+      const chains = found.map(({ chain }) => chain)
+      const longest = Math.round(Math.max(...chains.flat().map(lengthOfCall)))
+      return draft(chains, behaviour, {
+        // Equal calls that say nothing of each other may be many, each of which somebody has stopped.
+        severity: found.every(({ declared }) => declared) ? 'error' : 'warning',
+        end: `, and the client hung up each time, after ${longest} ms at most`,
+      })
+    },
+  )
+
+/** Says of requests without an answer what is true however their calls are paired. */
+function draft(
+  chains: readonly Chain[],
+  { pairing }: Behaviour,
+  { severity, end }: { severity: FindingDraft['severity']; end: string },
+): FindingDraft {
+  const questions = new Set(chains.map(([first]) => first?.question))
+  const equal = pairing.chains.filter(([first]) => questions.has(first?.question)).flat()
+  const failed = equal.filter(({ outcome }) => outcome !== 'answered').length
+  const tries = chains.map(({ length }) => length)
+  const requests = chains.length
+  const isSure =
+    isDeclared(chains, pairing) &&
+    (failed === chains.flat().length || equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
+  const message = isSure
+    ? `${requests === 1 ? 'a request' : `${requests} requests`} never got an answer: tried ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
+    : `${equal.length > MOST_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never got an answer: ${failed} equal calls failed${end}`
+  const figures: FindingDraft['figures'] = isSure ? { requests, tries: Math.max(...tries) } : { requests, failed }
+  return { severity, message, calls: chains.flat(), count: requests, figures }
+}
+
+function isDeclared(chains: readonly Chain[], { pairs }: Behaviour['pairing']): boolean {
+  const declared = new Set(pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  return chains.every(([, ...more]) => more.every((call) => declared.has(call)))
+}
+
+function rangeOf(counts: readonly number[]): string {
+  const [least, most] = [Math.min(...counts), Math.max(...counts)]
+  return least === most ? times(least) : `${least} to ${times(most)}`
+}
 
 const unanswered = ({ pairing, end }: Behaviour) =>
   pairing.chains.filter((chain) => {
@@ -34,5 +79,5 @@ const unanswered = ({ pairing, end }: Behaviour) =>
   })
 
 /** A stream that broke off and was never asked for again, which is another finding. */
-export const isSwallowed = ([first, ...more]: readonly ClientCall[]): boolean =>
+export const isSwallowed = ([first, ...more]: Chain): boolean =>
   first !== undefined && more.length === 0 && brokeOff(first)
