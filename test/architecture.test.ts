@@ -171,3 +171,61 @@ test('no two exported names are equal', () => {
   ).toEqual(['x a b'])
   expect(doubledExports(program.map((file) => [file, codeOf(file)]))).toEqual([])
 })
+
+describe('what is read in one go', () => {
+  const MOST_FILE_LINES = 250
+  const MOST_FUNCTION_LINES = 60
+
+  test(`a file has at most ${MOST_FILE_LINES} lines`, () => {
+    const lengths = program.map((file) => ({ file, length: lines(file).join('\n').trimEnd().split('\n').length }))
+    const long = lengths.filter(({ length }) => length > MOST_FILE_LINES)
+    expect(long.map(({ file, length }) => `src/${file}: ${length} lines`)).toEqual([])
+  })
+
+  test(`a function has at most ${MOST_FUNCTION_LINES} lines`, () => {
+    const example = [
+      'export function f(',
+      '  a: A,',
+      '): B {',
+      '  if (a) {',
+      '    g(() => {',
+      '      h()',
+      '    })',
+      '  }',
+      '}',
+    ]
+    expect([...functionsOf(example)]).toEqual([
+      { line: 1, length: 9 },
+      { line: 5, length: 3 },
+    ])
+    const long = program.flatMap((file) =>
+      [...functionsOf(lines(file))]
+        .filter(({ length }) => length > MOST_FUNCTION_LINES)
+        .map(({ line, length }) => `src/${file}:${line}: ${length} lines`),
+    )
+    expect(long).toEqual([])
+  })
+})
+
+const indentOf = (line: string) => line.search(/\S/)
+const CLOSES = /^\s*[)}\]]/
+const COMMENT = /^\s*(?:\/\/|\/?\*)/
+const CONTROL = /^\s*(?:if|else|for|while|switch|do|try)\b/
+const FUNCTION = /=>(?: [({[]+)?$|\bfunction\b|\)(?:: .+)? \{$/
+
+/** The functions of more than one line. The formatter sees to it that each ends on the indentation that it begins on. */
+function* functionsOf(code: readonly string[]): Generator<{ line: number; length: number }> {
+  for (const [first, line] of code.entries()) {
+    const indent = indentOf(line)
+    if (indent < 0 || CLOSES.test(line) || COMMENT.test(line) || CONTROL.test(line)) continue
+    let last = first
+    let isFunction = FUNCTION.test(line)
+    for (const [index, next] of code.slice(first + 1).entries()) {
+      const closes = indentOf(next) === indent && CLOSES.test(next)
+      if (next !== '' && indentOf(next) <= indent && !closes) break
+      if (next !== '') last = first + 1 + index
+      if (closes) isFunction ||= FUNCTION.test(next)
+    }
+    if (isFunction && last > first) yield { line: first + 1, length: last - first + 1 }
+  }
+}
