@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { asTemplate, fill } from '../src/answers/template.ts'
 import { allOperations } from '../src/endpoints/index.ts'
-import { createTestApp } from './support/app.ts'
+import { createTestApp, eventsOf } from './support/app.ts'
 import { fileOf, formOf, speak } from './support/translations.ts'
 
 const app = createTestApp()
@@ -21,6 +21,11 @@ let sessions = 0
 
 /** The answer of a session whose one fixture has this reply. */
 async function answerTo(operation: string, body: Json, reply: unknown): Promise<unknown> {
+  const { text, stream } = await textTo(operation, body, reply)
+  return stream ? eventsOf(text) : JSON.parse(text)
+}
+
+async function textTo(operation: string, body: Json, reply: unknown): Promise<{ text: string; stream: boolean }> {
   const name = `inverse-${++sessions}`
   const made = await app.post('/_understudy/sessions', { name, fixtures: [{ match: { operation }, reply }] })
   expect({ status: made.status, text: made.text }).toEqual({ status: 200, text: expect.any(String) })
@@ -33,7 +38,7 @@ async function answerTo(operation: string, body: Json, reply: unknown): Promise<
   expect(answer.headers.get('x-understudy-fixture')).not.toBe('synthesized')
   const removed = await app.fetch(`/_understudy/sessions/${name}`, { method: 'DELETE' })
   expect(removed.status).toBeLessThan(300)
-  return JSON.parse(answer.text)
+  return { text: answer.text, stream: body.stream === true }
 }
 
 /** An answer without what belongs to one call: names and times. */
@@ -64,11 +69,11 @@ const reply = fc.record(
     content: text,
     refusal: some,
     reasoning: some,
-    tool_calls: fc.array(call, { minLength: 1, maxLength: 3 }),
+    tool_calls: fc.array(call, { maxLength: 3 }),
     finish_reason: fc.constantFrom('stop', 'length', 'content_filter'),
     usage,
   },
-  { requiredKeys: ['content'] },
+  { requiredKeys: ['tool_calls'] },
 )
 // Calls that have an id have it in every choice.
 const named = reply.map(({ tool_calls: calls, ...one }) => ({
@@ -95,6 +100,7 @@ const audio = { model: 'openai/whisper-1' }
 const image = { model: 'openai/gpt-image-1', prompt: 'x', size: '1024x1024' }
 const ROWS: [string, string, Json, fc.Arbitrary<unknown>][] = [
   ['a chat completion', 'chat.completions', chat, reply],
+  ['a chat completion that is cut', 'chat.completions', { ...chat, max_tokens: 4 }, reply],
   ['a chat completion with custom tools', 'chat.completions', { ...chat, tools }, reply],
   ['a chat completion of several choices', 'chat.completions', { ...chat, n: 3 }, named],
   ['a model response', 'responses', response, reply],
@@ -159,6 +165,23 @@ describe('an answer made again of its script', () => {
       { numRuns: 8 },
     ),
   )
+})
+
+describe('a stream made again of its script', () => {
+  test.each(ROWS.filter(([, name, { n }]) => operationOf(name).events && !n))('%s', (_, name, body, scripts) => {
+    const operation = operationOf(name)
+    const usage = name === 'responses' ? {} : { stream_options: { include_usage: true } }
+    const streamed = { ...body, ...usage, stream: true }
+    return fc.assert(
+      fc.asyncProperty(scripts, async (script) => {
+        const first = (await answerTo(name, streamed, asTemplate(script))) as unknown[]
+        const chunks = first.filter((data) => data !== '[DONE]').map((data) => ({ data }))
+        const inverse = operation.scriptOf(operation.assemble(chunks))
+        expect(content(await answerTo(name, streamed, asTemplate(inverse)))).toEqual(content(first))
+      }),
+      { numRuns: 4 },
+    )
+  })
 })
 
 test('drawn pictures come again, with their revised prompt', async () => {

@@ -23,13 +23,13 @@ export function textScriptOf(answer: TextAnswerFields): TextScript {
   )
   const reason = FinishReason.safeParse(finish).data
   const natural = calls.length > 0 ? ['tool_calls', 'function_call'] : ['stop']
-  // A script has to say something, be it nothing at all.
-  const silent = content === undefined && refusal === undefined && calls.length === 0
+  // A script has to say something, be it that nothing is called: an answer that was cut while it thought has no text at all.
+  const silent = content === undefined && refusal === undefined
   return {
     ...(reasoning && { reasoning }),
-    ...((content !== undefined || silent) && { content: content ?? '' }),
+    ...(content !== undefined && { content }),
     ...(refusal !== undefined && { refusal }),
-    ...(calls.length > 0 && { tool_calls: calls }),
+    ...((calls.length > 0 || silent) && { tool_calls: calls }),
     ...(reason && !natural.includes(reason) && { finish_reason: reason }),
     ...usageScriptOf(answer),
   }
