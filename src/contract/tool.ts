@@ -27,6 +27,8 @@ const JsonSchemaTool = z
   .object({ name: FunctionName, description: z.string(), schema: Parameters, strict: z.boolean().optional() })
   .describe('The form that a model has to bring something into.')
 
+const output_schema = z.looseObject({}).optional().describe('JSON Schema of a made-up result. Beyond the API.')
+
 const Header = z.union([z.string(), z.object({ value: z.string(), encrypted: z.boolean().default(false) })])
 const Headers = z.record(z.string(), Header)
 const Argument = z.object({
@@ -44,6 +46,7 @@ const HttpTool = z
       body: z.unknown().optional(),
     }),
     arguments: z.record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), Argument).optional(),
+    output_schema,
   })
   .describe('A call of a server. It is never made: fixtures answer, or a made-up result.')
 const McpTool = z
@@ -58,6 +61,7 @@ const McpTool = z
           name: z.string().min(1),
           description: z.string().optional(),
           schema: Parameters.prefault({}),
+          output_schema,
         }),
       )
       .default([])
@@ -65,7 +69,7 @@ const McpTool = z
   })
   .describe('A server of the Model Context Protocol. It is never called: fixtures answer, or a made-up result.')
 const CodeTool = z
-  .object({ language: z.literal('python'), code: z.string(), parameters: Parameters.optional() })
+  .object({ language: z.literal('python'), code: z.string(), parameters: Parameters.optional(), output_schema })
   .describe('Code, which is never run: fixtures answer, or a made-up result.')
 
 /** The types of tools, each with the field that says what is of its own. */

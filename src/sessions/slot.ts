@@ -121,6 +121,8 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
     seed,
     clock,
     ...storesOf(data),
+    // A virtual clock does not jump over a commit.
+    transact: (run) => clock.work(data.transact(run)),
     ended: ending.signal,
     secret: clock.kind === 'virtual' ? `${seed}:${name}` : processSecret(),
     get calls() {
@@ -144,12 +146,11 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
   }
 }
 
-const storesOf = ({ traces, keyValues, records, contents, transact, snapshot, counts }: SessionData) => ({
+const storesOf = ({ traces, keyValues, records, contents, snapshot, counts }: SessionData) => ({
   traces,
   keyValues,
   records,
   contents,
-  transact,
   snapshot,
   counts,
 })

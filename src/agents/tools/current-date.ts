@@ -1,5 +1,6 @@
 // The date and time, by the session's clock.
 import type { ToolKind } from './define.ts'
+import { argumentsSchema } from './schema.ts'
 
 export const currentDate: ToolKind = {
   types: ['current_date'],
@@ -7,7 +8,7 @@ export const currentDate: ToolKind = {
     {
       name: 'current_date',
       description: 'Tells the current date and time (UTC).',
-      parameters: { type: 'object', properties: {}, required: [] },
+      parameters: argumentsSchema({}),
     },
   ],
   async run(_, { session }) {

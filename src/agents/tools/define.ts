@@ -1,4 +1,5 @@
 // A kind of tool that agents have. One file a kind; the loop runs it without asking which it is.
+import type { AgentBody } from '../../contract/agent.ts'
 import type { Caller, Fields } from '../../contract/record.ts'
 import type { KnowledgeDirectory } from '../../gateway/types.ts'
 import type { Session } from '../../sessions/sessions.ts'
@@ -20,6 +21,8 @@ export interface ToolEntry {
   /** The one of an MCP server's tools that is meant, by id or name. */
   tool_id?: string
   requires_approval: boolean
+  /** Seconds that a call may take; two minutes when left out. */
+  timeout?: number | undefined
   /** The tool of the workspace, as it is stored; null for tools that are built in. */
   record: Fields | null
 }
@@ -33,7 +36,7 @@ export interface AgentManifest {
   instructions: string
   /** Keys or ids. */
   memory_stores: readonly string[]
-  knowledge_bases: readonly { knowledge_id: string }[]
+  knowledge_bases: AgentBody['knowledge_bases']
   team_of_agents: readonly { key: string; role?: string | undefined }[]
   tools: readonly ToolEntry[]
 }
@@ -50,7 +53,10 @@ export interface ToolCall {
 }
 
 /** What a call of a tool came to: what the model is told, or why it failed; or the sub-task that has to go on first. */
-export type ToolResult = { result: unknown } | { error: string } | { pending: { task: string } }
+export type ToolResult =
+  | { result: unknown; fixture?: string }
+  | { error: string; fixture?: string }
+  | { pending: { task: string } }
 
 /** What stands in for tools that would leave this machine. */
 export interface ToolFixtures {
@@ -79,7 +85,7 @@ export interface ToolContext {
 
 /** One kind of tool. */
 export interface ToolKind {
-  /** The words of `type` in `settings.tools` that mean it; one that ends with `:` means every word that begins so. */
+  /** The words of `type` in `settings.tools` that mean it; `*` stands for any characters. */
   readonly types: readonly string[]
   /** The functions that a model is offered for an entry. */
   definitions(entry: ToolEntry, agent: AgentManifest): readonly ToolDefinition[]

@@ -1,18 +1,17 @@
 // Functions of the client: the task waits for the result that it sends.
-import type { Fields } from '../../contract/record.ts'
 import type { ToolKind } from './define.ts'
-
-const ANY_ARGUMENTS = { type: 'object', properties: {}, required: [] }
+import { storedTool } from './record.ts'
+import { ANY_ARGUMENTS, functionName } from './schema.ts'
 
 export const functionTool: ToolKind = {
   types: ['function'],
-  definitions({ record }) {
-    const { name, description, parameters } = (record?.function ?? {}) as Fields
+  definitions(entry) {
+    const { key = entry.type, description = '', function: called } = storedTool(entry)
     return [
       {
-        name: String(name ?? record?.key ?? ''),
-        description: String(description ?? record?.description ?? ''),
-        parameters: (parameters ?? ANY_ARGUMENTS) as Record<string, unknown>,
+        name: called?.name ?? functionName(key),
+        description: called?.description ?? description,
+        parameters: called?.parameters ?? ANY_ARGUMENTS,
       },
     ]
   },

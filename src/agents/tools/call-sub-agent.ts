@@ -1,0 +1,26 @@
+// Has an agent of the team do something, as a task of its own.
+import type { ToolKind } from './define.ts'
+import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'
+
+export const callSubAgent: ToolKind = {
+  types: ['call_sub_agent'],
+  definitions: (_, { team_of_agents }) => [
+    {
+      name: 'call_sub_agent',
+      description: 'Hands a task to an agent of the team and gives its answer.',
+      parameters: argumentsSchema({
+        agent: oneOfTexts(
+          'Which one.',
+          team_of_agents.map(({ key }) => key),
+        ),
+        message: { ...textSchema('What it should do, with all that it needs to know.'), minLength: 1 },
+      }),
+    },
+  ],
+  async run(call, { agent, delegate }) {
+    const { agent: member, message } = call.arguments as { agent: string; message: string }
+    if (!agent.team_of_agents.some(({ key }) => key === member))
+      return { error: `there is no agent ${JSON.stringify(member)} in the team of this agent` }
+    return delegate(member, message, call)
+  },
+}

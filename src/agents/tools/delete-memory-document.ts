@@ -1,0 +1,35 @@
+// Forgets a document.
+import { memories, memoryDocuments, memoryStores } from '../../resources/memory-stores.ts'
+import { deleteRecord } from '../../resources/verbs.ts'
+import { workOf } from '../../resources/work.ts'
+import type { ToolKind } from './define.ts'
+import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
+import { argumentsSchema, textSchema } from './schema.ts'
+
+export const deleteMemoryDocument: ToolKind = {
+  types: ['delete_memory_document'],
+  definitions: (_, { memory_stores }) => [
+    {
+      name: 'delete_memory_document',
+      description: 'Forgets a document of a memory store.',
+      parameters: argumentsSchema({
+        memory_store: storeArgument(memory_stores),
+        document_id: textSchema('Id of the document, as a query gives it.'),
+      }),
+    },
+  ],
+  async run({ arguments: given }, context) {
+    const { memory_store, document_id } = given as { memory_store: string; document_id: string }
+    const place = memoryPlace(memory_store, context)
+    if (typeof place === 'string') return { error: place }
+    const { session, caller } = context
+    const found = await session.transact(() => {
+      if (!documentsIn(place, context).some(({ _id }) => _id === document_id)) return false
+      const params = { [memoryStores.param]: place.store._id, [memories.param]: place.entity }
+      deleteRecord(memoryDocuments, workOf(session, caller), { ...params, [memoryDocuments.param]: document_id })
+      return true
+    })
+    if (found) return { result: { document_id, deleted: true } }
+    return { error: `there is no document ${JSON.stringify(document_id)} in this memory` }
+  },
+}

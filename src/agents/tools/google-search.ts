@@ -1,0 +1,27 @@
+// A search of the web, which is never made.
+import type { ToolKind } from './define.ts'
+import { argumentsSchema, functionName, textSchema } from './schema.ts'
+import { standIn } from './stand-in.ts'
+
+const RESULTS = 3
+
+export const googleSearch: ToolKind = {
+  types: ['google_search'],
+  definitions: () => [
+    {
+      name: 'google_search',
+      description: 'Searches the web and gives titles, addresses and snippets.',
+      parameters: argumentsSchema({ query: textSchema('What to search for.') }),
+    },
+  ],
+  run: (call, context) =>
+    standIn(call, context, () => {
+      const query = String(call.arguments.query)
+      const results = Array.from({ length: RESULTS }, (_, index) => ({
+        title: `${query} (made-up result ${index + 1})`,
+        url: `https://example.com/${functionName(query).toLowerCase()}/${index + 1}`,
+        snippet: `Nobody searched for this: a made-up snippet about ${query}.`,
+      }))
+      return { query, results }
+    }),
+}

@@ -1,0 +1,31 @@
+// Calls of servers, which are never made.
+import type { ToolKind } from './define.ts'
+import { storedTool } from './record.ts'
+import { argumentsSchema, functionName } from './schema.ts'
+import { standInBySchema } from './stand-in.ts'
+
+export const httpTool: ToolKind = {
+  types: ['http'],
+  definitions(entry) {
+    const { key = entry.type, description = '', http } = storedTool(entry)
+    const asked = Object.entries(http?.arguments ?? {}).filter(([, { send_to_model }]) => send_to_model)
+    const optional = asked.filter(([, one]) => one.default_value !== undefined).map(([name]) => name)
+    const properties = Object.fromEntries(
+      asked.map(([name, one]) => [
+        name,
+        {
+          type: one.type,
+          description: one.description,
+          ...(one.default_value !== undefined && { default: one.default_value }),
+        },
+      ]),
+    )
+    return [{ name: functionName(key), description, parameters: argumentsSchema(properties, optional) }]
+  },
+  run(call, context) {
+    const { http } = storedTool(call.entry)
+    const { method, url } = http?.blueprint ?? {}
+    const make = () => ({ status: 200, request: { method, url }, arguments: call.arguments })
+    return standInBySchema(call, context, { schema: http?.output_schema, make })
+  },
+}

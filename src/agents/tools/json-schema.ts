@@ -1,0 +1,19 @@
+// A form that a model brings something into: what it gives is the result.
+import type { ToolKind } from './define.ts'
+import { storedTool } from './record.ts'
+import { ANY_ARGUMENTS, functionName } from './schema.ts'
+
+export const jsonSchemaTool: ToolKind = {
+  types: ['json_schema'],
+  definitions(entry) {
+    const { key = entry.type, description = '', json_schema } = storedTool(entry)
+    return [
+      {
+        name: json_schema?.name ?? functionName(key),
+        description: json_schema?.description ?? description,
+        parameters: json_schema?.schema ?? ANY_ARGUMENTS,
+      },
+    ]
+  },
+  run: async (call, context) => (await context.fixtures.answer(call, context)) ?? { result: call.arguments },
+}

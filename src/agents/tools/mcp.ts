@@ -1,0 +1,23 @@
+// Tools of servers of the Model Context Protocol, which are never called.
+import type { ToolEntry, ToolKind } from './define.ts'
+import { storedTool } from './record.ts'
+import { ANY_ARGUMENTS, functionName } from './schema.ts'
+import { standInBySchema } from './stand-in.ts'
+
+/** The one of the server's tools that is meant; undefined when whoever made the tool did not say what there are. */
+const serverTool = (entry: ToolEntry) =>
+  storedTool(entry).mcp?.tools.find(({ id, name }) => id === entry.tool_id || name === entry.tool_id)
+
+export const mcpTool: ToolKind = {
+  types: ['mcp'],
+  definitions(entry) {
+    const found = serverTool(entry)
+    const description = found?.description ?? storedTool(entry).description ?? ''
+    const name = functionName(found?.name ?? entry.tool_id ?? entry.type)
+    return [{ name, description, parameters: found?.schema ?? ANY_ARGUMENTS }]
+  },
+  run(call, context) {
+    const make = () => ({ content: [{ type: 'text', text: `${call.name} gave nothing.` }], arguments: call.arguments })
+    return standInBySchema(call, context, { schema: serverTool(call.entry)?.output_schema, make })
+  },
+}

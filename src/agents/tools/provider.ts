@@ -1,0 +1,23 @@
+// Tools that a provider runs itself, such as `openai:web_search`: here they are functions that fixtures answer.
+import type { ToolKind } from './define.ts'
+import { argumentsSchema, functionName, textSchema } from './schema.ts'
+import { standIn } from './stand-in.ts'
+
+/** What each is asked by, the rest by `input`. */
+const ASKED_BY: readonly [RegExp, string, string][] = [
+  [/search/, 'query', 'What to search for.'],
+  [/code|shell/, 'code', 'What to run.'],
+  [/image/, 'prompt', 'What to draw.'],
+  [/fetch|url/, 'url', 'Address of the page.'],
+]
+
+export const providerTool: ToolKind = {
+  types: ['*:*'],
+  definitions({ type }) {
+    const [provider, tool = ''] = type.split(':')
+    const [, name, description] = ASKED_BY.find(([words]) => words.test(tool)) ?? [/./, 'input', 'What it works on.']
+    const parameters = argumentsSchema({ [name]: textSchema(description) })
+    return [{ name: functionName(`${provider}_${tool}`), description: `The tool ${tool} of ${provider}.`, parameters }]
+  },
+  run: (call, context) => standIn(call, context, () => ({ tool: call.entry.type, arguments: call.arguments })),
+}

@@ -1,0 +1,38 @@
+// Asks one of the agent's knowledge bases.
+import { ApiError } from '../../contract/error.ts'
+import type { ToolKind } from './define.ts'
+import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'
+
+export const queryKnowledgeBase: ToolKind = {
+  types: ['query_knowledge_base'],
+  definitions: (_, { knowledge_bases }) => [
+    {
+      name: 'query_knowledge_base',
+      description: 'Finds the passages of a knowledge base that fit a question.',
+      parameters: argumentsSchema(
+        {
+          knowledge_base: oneOfTexts(
+            'Which one.',
+            knowledge_bases.map(({ knowledge_id }) => knowledge_id),
+          ),
+          query: { ...textSchema('What is looked for.'), minLength: 1 },
+          top_k: { type: 'integer', minimum: 1, maximum: 100, description: 'Most passages.' },
+        },
+        ['top_k'],
+      ),
+    },
+  ],
+  async run({ arguments: given }, { session, caller, agent, knowledge }) {
+    const { knowledge_base: name, query, top_k } = given as { knowledge_base: string; query: string; top_k?: number }
+    const base = agent.knowledge_bases.find(({ knowledge_id }) => knowledge_id === name)
+    if (!base) return { error: `this agent has no knowledge base ${JSON.stringify(name)}` }
+    try {
+      const asked = { ...base, ...(top_k !== undefined && { top_k }), query, param: 'knowledge_base' }
+      const matches = await knowledge.search({ session, caller: () => caller }, asked)
+      return { result: { matches: matches.map(({ id, score, text: passage }) => ({ id, score, text: passage })) } }
+    } catch (error) {
+      if (error instanceof ApiError) return { error: error.message }
+      throw error
+    }
+  },
+}

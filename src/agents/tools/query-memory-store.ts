@@ -1,0 +1,46 @@
+// Finds what is remembered of whom a task is about.
+import { embed } from '../../lib/embedding.ts'
+import type { ToolKind } from './define.ts'
+import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
+import { argumentsSchema, textSchema } from './schema.ts'
+
+const DIMENSIONS = 256
+const TOP_K = 5
+
+export const queryMemoryStore: ToolKind = {
+  types: ['query_memory_store'],
+  definitions: (_, { memory_stores }) => [
+    {
+      name: 'query_memory_store',
+      description: 'Finds what is remembered, nearest to a question first.',
+      parameters: argumentsSchema(
+        {
+          memory_store: storeArgument(memory_stores),
+          query: { ...textSchema('What is looked for.'), minLength: 1 },
+          top_k: { type: 'integer', minimum: 1, maximum: 100, description: `Most documents, ${TOP_K} when left out.` },
+        },
+        ['top_k'],
+      ),
+    },
+  ],
+  async run({ arguments: given }, context) {
+    const { memory_store, query, top_k = TOP_K } = given as { memory_store: string; query: string; top_k?: number }
+    const place = memoryPlace(memory_store, context)
+    if (typeof place === 'string') return { error: place }
+    const wanted = embed(query, DIMENSIONS)
+    const documents = documentsIn(place, context)
+      .map(({ _id, text: remembered, metadata, created }) => ({
+        document_id: _id,
+        text: remembered,
+        ...(metadata !== undefined && { metadata }),
+        created,
+        score: Number(cosine(wanted, embed(String(remembered), DIMENSIONS)).toFixed(4)),
+      }))
+      .sort((a, b) => b.score - a.score)
+      .slice(0, top_k)
+    return { result: { documents } }
+  },
+}
+
+/** Of unit vectors. */
+const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)

@@ -1,0 +1,22 @@
+// Which agents an agent may hand tasks to.
+import { agents } from '../../resources/agents.ts'
+import type { ToolKind } from './define.ts'
+import { argumentsSchema } from './schema.ts'
+
+export const retrieveAgents: ToolKind = {
+  types: ['retrieve_agents'],
+  definitions: () => [
+    {
+      name: 'retrieve_agents',
+      description: 'Lists the agents of the team, with what each is for.',
+      parameters: argumentsSchema({}),
+    },
+  ],
+  async run(_, { session, caller, agent }) {
+    const team = agent.team_of_agents.map(({ key, role }) => {
+      const found = session.records.named(agents.kind, caller.workspace, key)
+      return { agent: key, role: role ?? found?.role ?? '', description: found?.description ?? '' }
+    })
+    return { result: { agents: team } }
+  },
+}

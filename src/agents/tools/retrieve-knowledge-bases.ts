@@ -1,0 +1,23 @@
+// Which knowledge bases an agent may ask.
+import { knowledgeBases } from '../../resources/knowledge.ts'
+import type { ToolKind } from './define.ts'
+import { argumentsSchema } from './schema.ts'
+
+export const retrieveKnowledgeBases: ToolKind = {
+  types: ['retrieve_knowledge_bases'],
+  definitions: () => [
+    {
+      name: 'retrieve_knowledge_bases',
+      description: 'Lists the knowledge bases that can be asked, with what each is about.',
+      parameters: argumentsSchema({}),
+    },
+  ],
+  async run(_, { session, caller, agent }) {
+    const listed = agent.knowledge_bases.map(({ knowledge_id }) => {
+      const base = session.records.named(knowledgeBases.kind, caller.workspace, knowledge_id)
+      const { display_name, description = '' } = base ?? {}
+      return { knowledge_base: knowledge_id, ...(display_name !== undefined && { name: display_name }), description }
+    })
+    return { result: { knowledge_bases: listed } }
+  },
+}

@@ -1,0 +1,22 @@
+// Which memory stores an agent has.
+import { memoryStores } from '../../resources/memory-stores.ts'
+import type { ToolKind } from './define.ts'
+import { argumentsSchema } from './schema.ts'
+
+export const retrieveMemoryStores: ToolKind = {
+  types: ['retrieve_memory_stores'],
+  definitions: () => [
+    {
+      name: 'retrieve_memory_stores',
+      description: 'Lists the memory stores, with what each is for.',
+      parameters: argumentsSchema({}),
+    },
+  ],
+  async run(_, { session, caller, agent }) {
+    const stores = agent.memory_stores.map((name) => {
+      const store = session.records.named(memoryStores.kind, caller.workspace, name)
+      return { memory_store: name, description: store?.description ?? '' }
+    })
+    return { result: { memory_stores: stores } }
+  },
+}

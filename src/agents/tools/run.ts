@@ -1,0 +1,65 @@
+// Runs one call of a tool: its arguments are looked at first, and it has only so long.
+
+import { quote } from '../../contract/validation.ts'
+import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
+import { SchemaError, violations } from '../../lib/json-schema/index.ts'
+import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from './define.ts'
+
+/** Seconds that a call may take when its entry does not say. */
+const USUAL_TIMEOUT = 120
+/** Problems of the arguments that the model is told. */
+const MOST_PROBLEMS = 5
+
+/** A tool that can be run. */
+export interface RunnableTool {
+  kind: Pick<ToolKind, 'run'>
+  definition: ToolDefinition
+}
+
+class ToolTimeout extends Error {}
+
+/**
+ * What a call comes to. Arguments that do not fit and a time that is up are errors that the model reads.
+ * @throws the signal's reason when that is aborted, and what the tool throws.
+ */
+export async function runTool(
+  { kind, definition }: RunnableTool,
+  call: ToolCall,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const { clock } = context.session
+  const problem = await clock.work(mismatch(definition, call.arguments))
+  if (problem !== undefined) return { error: problem }
+  const { timeout = USUAL_TIMEOUT } = call.entry
+  const reason = () => new ToolTimeout(`the tool ${call.name} gave no result within its timeout of ${timeout} s`)
+  const deadline = startDeadline(clock, timeout * 1000, { outer: context.signal, reason })
+  const { signal } = deadline
+  try {
+    const run = kind.run?.(call, { ...context, signal }) ?? Promise.reject(new Error(`${call.name} cannot be run here`))
+    return await unlessAborted(signal, run)
+  } catch (error) {
+    if (signal.reason instanceof ToolTimeout) return { error: signal.reason.message }
+    throw error
+  } finally {
+    deadline.stop()
+  }
+}
+
+/** Why arguments are not those of a function, in words for a model; undefined when they are. */
+async function mismatch(
+  { name, parameters }: ToolDefinition,
+  given: Record<string, unknown>,
+): Promise<string | undefined> {
+  const { _raw: raw } = given
+  if (raw !== undefined && Object.keys(given).length === 1)
+    return `the arguments of ${name} must be a JSON object, got ${quote(raw)}`
+  try {
+    const problems = await violations(parameters, given)
+    if (problems.length === 0) return undefined
+    const told = problems.slice(0, MOST_PROBLEMS).join('; ')
+    return `the arguments of ${name} do not fit its schema: ${told}`
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    return `the schema of ${name} is not valid, so nothing can be called by it: ${error.message}`
+  }
+}

@@ -1,0 +1,20 @@
+// The text of a page of the web, which is never fetched.
+import type { ToolKind } from './define.ts'
+import { argumentsSchema, textSchema } from './schema.ts'
+import { standIn } from './stand-in.ts'
+
+export const webScraper: ToolKind = {
+  types: ['web_scraper'],
+  definitions: () => [
+    {
+      name: 'web_scraper',
+      description: 'Gives the text of a page of the web.',
+      parameters: argumentsSchema({ url: textSchema('Address of the page.') }),
+    },
+  ],
+  run: (call, context) =>
+    standIn(call, context, () => {
+      const url = String(call.arguments.url)
+      return { url, title: `Made-up page ${url}`, content: `Nobody fetched this page: a made-up text for ${url}.` }
+    }),
+}
