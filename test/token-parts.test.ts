@@ -1,13 +1,14 @@
 // A long text is counted and split part by part: its parts have together the tokens of the whole.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { countAhead, splitAhead } from '../src/answers/count-ahead.ts'
-import { countCached, pieces } from '../src/answers/text-answer.ts'
+import { countCached, pieces, splitPlan } from '../src/answers/text-answer.ts'
 import { splitAtWords } from '../src/lib/token-parts.ts'
 import { countTokens, encodeTokens, splitTokens } from '../src/lib/tokens.ts'
 import { packTexts, unpackTexts } from '../src/lib/worker/packed-texts.ts'
 import { endWorkers } from '../src/lib/worker/pool.ts'
-import { testApps } from './support/app.ts'
+import { type Answer, eventsOf, testApps } from './support/app.ts'
+import { emptyFolder } from './support/server.ts'
 
 const { appWith, close } = testApps()
 afterAll(async () => {
@@ -57,9 +58,64 @@ test('what is counted and split ahead is what is counted and split at once', asy
   const counted = [one, 'short', long('Bob')]
   await countAhead(() => counted.map(countCached), signal)
   expect(counted.map(countCached)).toEqual(counted.map(countTokens))
-  const whole = splitTokens(one)
-  await splitAhead([one], signal)
-  expect(pieces(one)).toEqual(whole)
+})
+
+const sumOf = (all: readonly { tokens: number }[]) => all.reduce((sum, { tokens }) => sum + tokens, 0)
+
+test('a very long text comes in pieces of several tokens, split ahead or not', async () => {
+  const text = long('Hal')
+  const { parts, each } = splitPlan(text)
+  await splitAhead([text], signal)
+  const found = pieces(text)
+  expect(found).toEqual(parts.flatMap((part) => splitTokens(part, each)))
+  expect(found.length).toBeLessThan(80_000)
+  expect(found.map((piece) => piece.text).join('')).toBe(text)
+  expect(sumOf(found)).toBe(countTokens(text))
+  expect(pieces('Ada went down to the sea')).toEqual(splitTokens('Ada went down to the sea'))
+})
+
+describe('a very long answer', () => {
+  const reply = long('Ida')
+  const folder = emptyFolder()
+  Bun.write(
+    `${folder.path}/chat.completions/long.json`,
+    JSON.stringify({ match: { user: 'Tell' }, reply: { content: reply } }),
+  )
+  afterAll(folder.remove)
+  const ask = (more: object) =>
+    appWith({ fixtures: [folder.path] }).post(CHAT, {
+      model: 'openai/some-model',
+      messages: [{ role: 'user', content: 'Tell' }],
+      ...more,
+    })
+  const textOf = (answer: Answer) => {
+    const { choices, usage } = answer.json() as {
+      choices: { message: { content: string }; finish_reason: string }[]
+      usage: { completion_tokens: number }
+    }
+    return { text: choices[0]?.message.content, finish: choices[0]?.finish_reason, tokens: usage.completion_tokens }
+  }
+
+  test('is whole', async () => {
+    expect(textOf(await ask({}))).toEqual({ text: reply, finish: 'stop', tokens: countTokens(reply) })
+  })
+  test('is streamed', async () => {
+    const answer = await ask({ stream: true })
+    const chunks = eventsOf(answer.text).slice(0, -1) as { choices: { delta: { content?: string } }[] }[]
+    expect(answer.status).toBe(200)
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(reply)
+  })
+  test.each([100_003, 7])('ends at exactly %d tokens', async (most) => {
+    const found = textOf(await ask({ max_completion_tokens: most }))
+    expect(found).toEqual({ text: expect.any(String), finish: 'length', tokens: most })
+    expect(reply.startsWith(found.text ?? 'nothing')).toBe(true)
+    expect(countTokens(found.text ?? '')).toBe(most)
+  })
+  test('ends before a stop sequence', async () => {
+    const stop = reply.slice(-40)
+    const found = textOf(await ask({ stop: ['nowhere', stop] }))
+    expect(found).toMatchObject({ text: reply.slice(0, reply.indexOf(stop)), finish: 'stop' })
+  })
 })
 
 test('a message of several long parts counts as one text', async () => {

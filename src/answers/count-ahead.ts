@@ -3,9 +3,18 @@
 import { inSlices } from '../lib/slices.ts'
 import { splitAtWords } from '../lib/token-parts.ts'
 import { batchesOf, runBatches } from '../lib/worker/batches.ts'
+import type { SplitText } from '../lib/worker/jobs.ts'
 import { packTexts } from '../lib/worker/packed-texts.ts'
 import { runJob } from '../lib/worker/pool.ts'
-import { knowsPieces, rememberCount, rememberPieces, type TextPiece, textsToCount } from './text-answer.ts'
+import {
+  isVeryLong,
+  knowsPieces,
+  rememberCount,
+  rememberPieces,
+  splitPlan,
+  type TextPiece,
+  textsToCount,
+} from './text-answer.ts'
 
 /** Texts of this many characters together are counted and split here, which takes some milliseconds. */
 const COUNTED_HERE = 50_000
@@ -45,23 +54,28 @@ function textLength(value: unknown): number {
 
 /** Splits long texts ahead; undefined when there is none. */
 export function splitAhead(texts: readonly string[], signal: AbortSignal): Promise<void> | undefined {
-  const long = texts.filter((text) => text.length > COUNTED_HERE && !knowsPieces(text))
+  const long = texts.filter((text) => isVeryLong(text) && !knowsPieces(text))
   if (long.length === 0) return undefined
   return Promise.all(long.map((text) => splitLong(text, signal))).then(() => {})
 }
 
+const NONE = new Uint32Array()
+
 async function splitLong(text: string, signal: AbortSignal): Promise<void> {
-  const parts = splitAtWords(text, PART)
-  const split = await runBatches(parts, signal, (part) => runJob('splitTokens', { text: part }))
-  const pieces: TextPiece[] = []
+  const { parts, each } = splitPlan(text)
+  const split = await runBatches(parts, signal, (part) => runJob('splitTokens', { text: part, each }))
+  const found: TextPiece[] = []
   await inSlices(parts.entries(), ([index, part]) => {
-    const { ends, tokens } = split[index] ?? { ends: [], tokens: [] }
-    let begin = 0
-    for (let piece = 0; piece < ends.length; piece++) {
-      const end = ends[piece] ?? begin
-      pieces.push({ text: part.slice(begin, end), tokens: tokens[piece] ?? 0 })
-      begin = end
-    }
+    for (const piece of piecesIn(part, split[index])) found.push(piece)
   })
-  rememberPieces(text, pieces)
+  rememberPieces(text, found)
+}
+
+function* piecesIn(text: string, { ends, tokens }: SplitText = { ends: NONE, tokens: NONE }): Generator<TextPiece> {
+  let begin = 0
+  for (let piece = 0; piece < ends.length; piece++) {
+    const end = ends[piece] ?? begin
+    yield { text: text.slice(begin, end), tokens: tokens[piece] ?? 0 }
+    begin = end
+  }
 }

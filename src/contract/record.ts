@@ -66,8 +66,8 @@ export interface Contents {
   putChunk(seq: number, chunk: { knowledge: string; text: string; vector: Float32Array }): void
   /** Scores from 0 to 1 of chunks that hold any of these words (letters and digits), by number. */
   byWords(knowledge: string, words: readonly string[], limit: number): Map<number, number>
-  /** Cosines of all chunks of a knowledge base with a unit vector, by number. */
-  byVector(knowledge: string, vector: Float32Array): Map<number, number>
+  /** Cosines of the next chunks of a knowledge base with a unit vector, by number, in their order. */
+  byVector(knowledge: string, vector: Float32Array, next: { after: number; limit: number }): [number, number][]
   /** A record by its number. */
   bySeq(seq: number): Fields | undefined
 }

@@ -1,17 +1,27 @@
 // What belongs to records but is no JSON: the bytes of files, and the chunks of knowledge bases by word and by vector.
-import { eq, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Contents } from '../contract/record.ts'
+import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 import { blobs, records, vectors } from './schema.ts'
 
 const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 /** A blob may begin at an odd address, so its numbers are copied. */
 const vectorOf = (bytes: Buffer) => new Float32Array(new Uint8Array(bytes).buffer)
-const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)
+function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0
+  for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0)
+  return sum
+}
 
 export function contentStore(connection: Database): Contents {
   const database = drizzle(connection)
+  // A document may have thousands of chunks.
+  const statements = once(() => ({
+    insertVector: connection.prepare('INSERT INTO vectors (seq, knowledge, vector) VALUES (?, ?, ?)'),
+    insertText: connection.prepare('INSERT INTO chunk_texts (rowid, text) VALUES (?, ?)'),
+  }))
   return {
     putFile(seq, bytes) {
       database
@@ -27,11 +37,9 @@ export function contentStore(connection: Database): Contents {
         .where(eq(records.id, id))
         .get()?.bytes,
     putChunk(seq, { knowledge, text, vector }) {
-      database
-        .insert(vectors)
-        .values({ seq, knowledge, vector: bytesOf(vector) })
-        .run()
-      database.run(sql`INSERT INTO chunk_texts (rowid, text) VALUES (${seq}, ${text})`)
+      const { insertVector, insertText } = statements()
+      insertVector.run(seq, knowledge, bytesOf(vector))
+      insertText.run(seq, text)
     },
     byWords(knowledge, words, limit) {
       const query = words.map((word) => `"${word}"`).join(' OR ')
@@ -44,9 +52,10 @@ export function contentStore(connection: Database): Contents {
       const best = found[0]?.rank ?? 0
       return new Map(found.map(({ seq, rank }) => [seq, best === 0 ? 1 : rank / best]))
     },
-    byVector(knowledge, vector) {
-      const rows = database.select().from(vectors).where(eq(vectors.knowledge, knowledge)).all()
-      return new Map(rows.map((row) => [row.seq, dot(vectorOf(row.vector), vector)]))
+    byVector(knowledge, vector, { after, limit }) {
+      const next = and(eq(vectors.knowledge, knowledge), gt(vectors.seq, after))
+      const rows = database.select().from(vectors).where(next).orderBy(asc(vectors.seq)).limit(limit).all()
+      return rows.map((row) => [row.seq, dot(vectorOf(row.vector), vector)])
     },
     bySeq: (seq) => {
       const row = database.select({ body: records.body }).from(records).where(eq(records.seq, seq)).get()

@@ -5,6 +5,7 @@ import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply
 import { nextTurn } from '../lib/bare-socket.ts'
 import { soundHeaders } from '../lib/header-text.ts'
 import { within } from '../lib/patience.ts'
+import { sliceEnd } from '../lib/slices.ts'
 import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
@@ -119,6 +120,7 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, client: Client
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
       let sent = false
+      let over = sliceEnd()
       try {
         for await (const piece of pieces) {
           sent = true
@@ -126,6 +128,10 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, client: Client
           const written: number | Promise<number> = controller.write(piece)
           if (typeof written !== 'number') await within(written, clientTimeout, unread)
           await controller.flush()
+          // A client that reads fast enough would have the loop for itself.
+          if (!over()) continue
+          await nextTurn()
+          over = sliceEnd()
         }
       } catch (error) {
         // What was flushed leaves in the next turn, and must not be lost with the connection.

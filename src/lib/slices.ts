@@ -5,6 +5,12 @@ const SLICE_MS = 10
 /** In bytes or characters. */
 const LARGE = 500_000
 
+/** Says whether the slice that begins now is over. */
+export function sliceEnd(): () => boolean {
+  const until = performance.now() + SLICE_MS
+  return () => performance.now() >= until
+}
+
 /** Does something with each item, and gives the event loop back between slices. */
 export async function inSlices<Item>(items: Iterable<Item>, run: (item: Item) => void): Promise<void> {
   let until = performance.now() + SLICE_MS

@@ -114,22 +114,26 @@ export function decodeTokens(ids: readonly number[], vocabulary: Vocabulary = 'o
 }
 
 /**
- * The text cut at token boundaries, with the number of tokens of each piece: tokens that share one character stay together,
- * so that every piece can be sent by itself.
+ * The text cut at token boundaries, with the number of tokens of each piece: at least `each`, and tokens that share one
+ * character stay together, so that every piece can be sent by itself.
  */
-export function splitTokens(text: string): { text: string; tokens: number }[] {
+export function splitTokens(text: string, each = 1): { text: string; tokens: number }[] {
   const tokens = tableOf('o200k')
   const decoder = textDecoder()
   const split: { text: string; tokens: number }[] = []
+  let begun = ''
   let waiting = 0
   for (const id of encodeTokens(text)) {
     const decoded = decoder.decode(bytesOf(tokens, id), { stream: true })
+    begun += decoded
     waiting++
-    if (decoded === '') continue
-    split.push({ text: decoded, tokens: waiting })
+    if (decoded === '' || waiting < each) continue
+    split.push({ text: begun, tokens: waiting })
+    begun = ''
     waiting = 0
   }
   const last = split.at(-1)
-  if (waiting > 0 && last) last.tokens += waiting
+  if (begun !== '') split.push({ text: begun, tokens: waiting })
+  else if (waiting > 0 && last) last.tokens += waiting
   return split
 }

@@ -4,7 +4,12 @@ import { ChunkingOptions } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
 import { chunkText, cleaned } from '../lib/chunking.ts'
 import { embed } from '../lib/embedding.ts'
+import { sliceEnd } from '../lib/slices.ts'
 import { textOf, UnreadableDocument } from '../lib/text-of.ts'
+import { batchesOf, runBatches } from '../lib/worker/batches.ts'
+import type { ChunkingJob } from '../lib/worker/jobs.ts'
+import { packTexts, unpackTexts } from '../lib/worker/packed-texts.ts'
+import { runJob } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Transaction } from './define.ts'
 import type { EventHandler } from './events.ts'
@@ -25,26 +30,100 @@ export interface NewChunk {
   vector: Float32Array
 }
 
-/** The chunks of a document, each text once; throws `UnreadableDocument`. */
-export async function chunksOfFile(bytes: Uint8Array, file: Fields, options: ChunkingOptions): Promise<NewChunk[]> {
+/** Bytes of a document that is read and cut here. */
+const CUT_HERE = 50_000
+/** Characters of chunks whose vectors are made in one go. */
+const BATCH = 40_000
+/** Chunks that are stored together with the note that they are complete; more are stored before, in slices. */
+const STORED_TOGETHER = 200
+
+const NEVER = new AbortController().signal
+
+/** A document, and how it is cut. */
+interface CutDocument {
+  bytes: Uint8Array
+  file: Fields
+  options: ChunkingOptions
+}
+
+/** The chunks of a document, each text once; throws `UnreadableDocument`, or the signal's reason when that is aborted. */
+export async function chunksOfFile({ bytes, file, options }: CutDocument, signal = NEVER): Promise<NewChunk[]> {
   const { chunking_configuration: how, chunking_cleanup_options: cleanUps } = options
-  const text = await textOf(bytes, String(file.file_name), String(file.content_type))
   const names = Object.keys(cleanUps).filter((name) => cleanUps[name])
   const lengths = how.type === 'advanced' ? { size: how.chunk_max_characters, overlap: how.chunk_overlap } : STANDARD
+  const about = { name: String(file.file_name), type: String(file.content_type) }
+  if (bytes.length > CUT_HERE) return chunksApart({ bytes, ...about, cleanUps: names, ...lengths }, signal)
+  const text = await textOf(bytes, about.name, about.type)
   const texts = new Set(await chunkText(cleaned(text, names), lengths))
   return [...texts].map((one) => ({ text: one, vector: embed(one, DIMENSIONS) }))
 }
 
-/** Stores the chunks of a datasource, which is then complete. */
-export function storeChunks(work: Transaction, datasource: Fields, made: readonly NewChunk[]): void {
+/** The same in workers. */
+async function chunksApart(job: ChunkingJob, signal: AbortSignal): Promise<NewChunk[]> {
+  const packed = await runJob('chunkDocument', job)
+  if (typeof packed === 'string') throw new UnreadableDocument(packed)
+  const batches = batchesOf([...new Set(unpackTexts(packed))], { size: ({ length }) => length, most: BATCH })
+  const made = await runBatches(batches, signal, async (texts) => {
+    const vectors = await runJob('vectorsOf', { ...packTexts(texts), dimensions: DIMENSIONS })
+    return texts.map((text, index) => ({
+      text,
+      vector: vectors.subarray(index * DIMENSIONS, (index + 1) * DIMENSIONS),
+    }))
+  })
+  return made.flat()
+}
+
+/** Stores the last chunks of a datasource, from the position `first` on; it is then complete. */
+export function storeChunks(work: Transaction, datasource: Fields, made: readonly NewChunk[], first = 0): void {
+  for (let position = first; position < made.length; position++) storeChunk(work, datasource, made, position)
+  settle(work, datasource, { status: 'completed', chunks_count: made.length })
+}
+
+function storeChunk(work: Transaction, datasource: Fields, made: readonly NewChunk[], position: number): void {
+  const chunk = made[position]
+  if (!chunk) return
   const { knowledge_id, _id: datasource_id } = datasource
+  const { text, vector } = chunk
   const knowledge = String(knowledge_id)
   const at = { knowledge_id: knowledge, datasource_id: String(datasource_id) }
-  for (const [position, { text, vector }] of made.entries()) {
-    const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
-    createRecord(chunks, work, { datasource_id, knowledge_id, position, text }, { params: at, beside })
+  const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
+  createRecord(chunks, work, { datasource_id, knowledge_id, position, text }, { params: at, beside })
+}
+
+/** Stores all but the last of many chunks, slice by slice: how many. */
+async function storeFirst(session: Session, work: () => Transaction, data: Fields, made: readonly NewChunk[]) {
+  let stored = 0
+  while (stored < made.length - STORED_TOGETHER) {
+    const from = stored
+    stored = await session.transact(() => {
+      const now = work()
+      const before = current(now, data)
+      // It was deleted: there is nothing to store.
+      if (!before) return made.length
+      const over = sliceEnd()
+      let next = from
+      while (next < made.length - STORED_TOGETHER && !over()) storeChunk(now, before, made, next++)
+      return next
+    })
   }
-  settle(work, datasource, { status: 'completed', chunks_count: made.length })
+  return stored
+}
+
+/** Removes what an earlier try has stored, slice by slice. */
+async function removeChunks(session: Session, work: () => Transaction, { datasource_id }: Fields): Promise<void> {
+  const list = (now: Transaction) =>
+    now.records.page({
+      ...{ kind: chunks.kind, workspace: now.caller.workspace, parent: String(datasource_id) },
+      ...{ limit: STORED_TOGETHER, after: undefined, before: undefined },
+    })
+  for (let left = true; left; ) {
+    left = await session.transact(() => {
+      const now = work()
+      const { data, hasMore } = list(now)
+      for (const { _id } of data) now.records.remove(String(_id))
+      return hasMore
+    })
+  }
 }
 
 const settle = (work: Transaction, before: Fields, change: Fields) =>
@@ -61,22 +140,26 @@ const process: EventHandler = async (data, session, work) => {
   })
   if (!found) return () => {}
   await session.clock.sleep(PROCESSING_MS, session.ended)
+  await session.clock.work(removeChunks(session, work, data))
   const result = await session.clock.work(cut(session, work(), found))
+  const unreadable = result instanceof UnreadableDocument
+  const stored = unreadable ? 0 : await session.clock.work(storeFirst(session, work, data, result))
   return (now) => {
     const before = current(now, data)
     if (!before) return
-    if (result instanceof UnreadableDocument) settle(now, before, { status: 'failed', error: result.message })
-    else storeChunks(now, before, result)
+    if (unreadable) settle(now, before, { status: 'failed', error: result.message })
+    else storeChunks(now, before, result, stored)
   }
 }
 
-async function cut({ contents }: Session, { records, caller }: Transaction, datasource: Fields) {
+async function cut({ contents, ended }: Session, { records, caller }: Transaction, datasource: Fields) {
   const id = String(datasource.file_id)
   const file = records.get(files.kind, caller.workspace, id)?.body
   const bytes = contents.file(id)
   if (!file || !bytes) return new UnreadableDocument('its file was deleted')
   try {
-    return await chunksOfFile(bytes, file, ChunkingOptions.parse(datasource.chunking_options ?? {}))
+    const options = ChunkingOptions.parse(datasource.chunking_options ?? {})
+    return await chunksOfFile({ bytes, file, options }, ended)
   } catch (error) {
     if (error instanceof UnreadableDocument) return error
     throw error

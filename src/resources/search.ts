@@ -2,10 +2,13 @@
 import { ApiError } from '../contract/error.ts'
 import type { FilterBy } from '../contract/filter.ts'
 import { SearchAnswer, SearchBody } from '../contract/knowledge.ts'
-import type { Fields } from '../contract/record.ts'
+import type { Contents, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import type { KnowledgeDirectory } from '../gateway/types.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { embed } from '../lib/embedding.ts'
+import { packTexts } from '../lib/worker/packed-texts.ts'
+import { runJob } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { DIMENSIONS } from './chunk.ts'
 import type { Transaction } from './define.ts'
@@ -29,17 +32,17 @@ const MOST_MATCHES = 1_000
 const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /** Chunks that fit, best first; equal ones in the order in which they were made. */
-export function searchChunks(
+export async function searchChunks(
   { contents, records }: Pick<Transaction, 'contents' | 'records'>,
   base: Fields,
   search: Search,
-): { score: number; chunk: Fields }[] {
+): Promise<{ score: number; chunk: Fields }[]> {
   const { query, search_type: type, top_k, threshold, filter_by: filter } = search
   const knowledge = String(base._id)
   const words = wordsOf(query)
   const byWords =
     type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MOST_MATCHES)
-  const byVector = type === 'keyword_search' ? new Map() : contents.byVector(knowledge, embed(query, DIMENSIONS))
+  const byVector = type === 'keyword_search' ? new Map() : await nearTo(await vectorOf(query), knowledge, contents)
   // Both halves of a hybrid search count the same.
   const share = type === 'hybrid_search' ? 0.5 : 1
   const scores = [...new Set([...byWords.keys(), ...byVector.keys()])].map((seq: number) => ({
@@ -56,6 +59,29 @@ export function searchChunks(
     )
     .take(top_k)
     .toArray()
+}
+
+/** Characters of a query whose vector is made here. */
+const EMBEDDED_HERE = 20_000
+
+async function vectorOf(query: string): Promise<Float32Array> {
+  if (query.length <= EMBEDDED_HERE) return embed(query, DIMENSIONS)
+  return runJob('vectorsOf', { ...packTexts([query]), dimensions: DIMENSIONS })
+}
+
+/** Chunks that are compared in one go. */
+const COMPARED = 1_000
+
+/** Cosines of all chunks of a knowledge base with a vector, by number. */
+async function nearTo(vector: Float32Array, knowledge: string, contents: Contents): Promise<Map<number, number>> {
+  const all = new Map<number, number>()
+  for (let after = 0; ; ) {
+    const some = contents.byVector(knowledge, vector, { after, limit: COMPARED })
+    for (const [seq, score] of some) all.set(seq, score)
+    if (some.length < COMPARED) return all
+    after = some.at(-1)?.[0] ?? 0
+    await nextTurn()
+  }
 }
 
 const filterable = (
@@ -77,7 +103,7 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
       const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this workspace`
       throw new ApiError(404, 'knowledge_not_found', message, { param })
     }
-    const found = searchChunks(session, base, { ...query, top_k, threshold })
+    const found = await searchChunks(session, base, { ...query, top_k, threshold })
     return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
   },
 })
@@ -98,7 +124,7 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
-      return { object: 'list', data: searchChunks(session, base, body) }
+      return { object: 'list', data: await searchChunks(session, base, body) }
     },
   })
 }

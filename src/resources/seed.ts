@@ -55,7 +55,8 @@ export async function prepareSeed(
   for (const { file, chunking_options } of named) {
     const bytes = documents.get(file) ?? new Uint8Array()
     try {
-      prepared.set(file, { bytes, chunks: await chunksOfFile(bytes, namesOf(file), chunking_options ?? OPTIONS) })
+      const chunks = await chunksOfFile({ bytes, file: namesOf(file), options: chunking_options ?? OPTIONS })
+      prepared.set(file, { bytes, chunks })
     } catch (error) {
       if (!(error instanceof UnreadableDocument)) throw error
       if (!onUnreadable) throw new UnreadableDocument(`${file}: ${error.message}`)

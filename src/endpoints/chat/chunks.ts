@@ -54,14 +54,13 @@ function stepsOf(parts: ChoiceParts): Step[] {
   for (const { text, tokens } of answer.reasoning) steps.push({ delta: { reasoning: text }, tokens })
   if (signature) steps.push({ delta: { reasoning_signature: signature } })
   const content = answer.content ?? []
-  steps.push(
-    ...(sound ? soundSteps(sound, content) : said('content', content)),
-    ...said('refusal', answer.refusal ?? []),
+  return steps.concat(
+    sound ? soundSteps(sound, content) : said('content', content),
+    said('refusal', answer.refusal ?? []),
+    answer.toolCalls.flatMap((_, index) => callSteps(parts, index)),
+    more ? [{ delta: more }] : [],
+    { delta: {}, finish: answer.finish },
   )
-  steps.push(...answer.toolCalls.flatMap((_, index) => callSteps(parts, index)))
-  if (more) steps.push({ delta: more })
-  steps.push({ delta: {}, finish: answer.finish })
-  return steps
 }
 
 /** One call: its name, then its text piece by piece. */

@@ -2,14 +2,31 @@
 import type { EncodedVectors, VectorEncoding } from '../embedding.ts'
 import type { ImageSpec } from '../media/image.ts'
 import type { SpeechOptions } from '../media/speech.ts'
-import { type PackedTexts, unpackTexts } from './packed-texts.ts'
+import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
 
 /** What came of a sample: the value, or what is wrong with the schema, and where. */
 export type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
 
+/** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
+export interface SplitText {
+  ends: Uint32Array
+  tokens: Uint32Array
+}
+
 interface EmbeddingJob extends PackedTexts {
   dimensions: number
   encoding: VectorEncoding
+}
+
+/** A document whose text is cut into chunks. */
+export interface ChunkingJob {
+  bytes: Uint8Array
+  name: string
+  type: string
+  /** Names of what is taken out before. */
+  cleanUps: readonly string[]
+  size: number
+  overlap: number
 }
 
 /** The jobs by name; their inputs are copied between the threads, but for the texts in them: those are shared. */
@@ -19,10 +36,9 @@ export const jobs = {
     const { countTokens } = await import('../tokens.ts')
     return Uint32Array.from(unpackTexts(texts), countTokens)
   },
-  /** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
-  async splitTokens({ text }: { text: string }): Promise<{ ends: Uint32Array; tokens: Uint32Array }> {
+  async splitTokens({ text, each }: { text: string; each: number }): Promise<SplitText> {
     const { splitTokens } = await import('../tokens.ts')
-    const pieces = splitTokens(text)
+    const pieces = splitTokens(text, each)
     let end = 0
     return {
       ends: Uint32Array.from(pieces, (piece) => (end += piece.text.length)),
@@ -33,6 +49,27 @@ export const jobs = {
   async embedTexts({ dimensions, encoding, ...texts }: EmbeddingJob): Promise<EncodedVectors> {
     const { encodeTexts } = await import('../embedding.ts')
     return encodeTexts(unpackTexts(texts), { dimensions, encoding })
+  },
+  /** The texts of a document's chunks, or why it cannot be read. */
+  async chunkDocument({ bytes, name, type, cleanUps, ...lengths }: ChunkingJob): Promise<PackedTexts | string> {
+    const [{ chunkText, cleaned }, { textOf, UnreadableDocument }] = await Promise.all([
+      import('../chunking.ts'),
+      import('../text-of.ts'),
+    ])
+    try {
+      return packTexts(await chunkText(cleaned(await textOf(bytes, name, type), cleanUps), lengths))
+    } catch (error) {
+      if (error instanceof UnreadableDocument) return error.message
+      throw error
+    }
+  },
+  /** The vectors of some texts as bare numbers, one behind the other. */
+  async vectorsOf({ dimensions, ...texts }: PackedTexts & { dimensions: number }): Promise<Float32Array> {
+    const { embed } = await import('../embedding.ts')
+    const all = unpackTexts(texts)
+    const vectors = new Float32Array(all.length * dimensions)
+    for (const [index, text] of all.entries()) vectors.set(embed(text, dimensions), index * dimensions)
+    return vectors
   },
   async drawImage(spec: ImageSpec): Promise<Uint8Array> {
     const { renderImage } = await import('../media/image.ts')
