@@ -83,8 +83,8 @@ export function callerOf(token: string | undefined, { tokens }: Pick<AccessOptio
 /** The name of the session that a request means: header, then token, else the default one. */
 export const sessionName = (request: Request, token: string | undefined): string =>
   request.headers.get('x-understudy-session') ??
-  /^session:(.+)$/.exec(token ?? '')?.[1] ??
-  /#(?:session:)?(.+)$/.exec(token ?? '')?.[1] ??
+  /^session:(.*)$/.exec(token ?? '')?.[1] ??
+  /#(?:session:)?(.*)$/.exec(token ?? '')?.[1] ??
   DEFAULT_SESSION
 
 const PREFIX = /^\/s\/([^/]+)(?=\/)/

@@ -61,6 +61,8 @@ const wrong: [string, Way][] = [
   ['a slash', { path: '/s/a%2Fb' }],
   ['65 letters', named('x'.repeat(65))],
   ['nothing', named('')],
+  ['nothing behind session:, as of a variable that is not set', { headers: bearer('session:') }],
+  ['nothing behind #', { headers: bearer('sk-whatever#') }],
   ['letters beyond ASCII', { path: '/s/gr%C3%BCn' }],
 ]
 test.each(wrong)('a name with %s is refused', async (_, way) => {
