@@ -8,6 +8,7 @@ import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
 import { ApiError, bugError, envelope } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
+import { AGENT_TASK } from './contract/task-record.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { endpoints } from './endpoints/index.ts'
 import { soundHeaders } from './lib/header-text.ts'
@@ -34,8 +35,9 @@ export function createApp(deps: AppDeps): App {
     return Response.json(envelope(bugError()), { status: 500 })
   }
   const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
-  // The events that an earlier process left are applied at once.
-  if (sessions.list().some(({ records }) => records.keyed(EVENT).length > 0)) beside()
+  // The events that an earlier process left are applied at once, and its tasks go on.
+  if (sessions.list().some(({ records }) => [EVENT, AGENT_TASK].some((kind) => records.keyed(kind).length > 0)))
+    beside()
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error }) => render(error))
   for (const { path, operation } of endpoints) {

@@ -1,9 +1,11 @@
 // Between the two languages of an agent: the messages of A2A, which clients read and write, and those of chat, which models do.
 import type { RequestMessage, TaskMessage, TaskPart } from '../contract/agent-task.ts'
 import type { FillText } from '../contract/operation.ts'
+import type { MessageRecord } from '../contract/task-record.ts'
 
 type ChatMessage = Record<string, unknown> & { role: string }
-type ToolCallPart = Extract<TaskPart, { kind: 'tool_call' }>
+/** A call of a tool. */
+export type ToolCallPart = Extract<TaskPart, { kind: 'tool_call' }>
 type ToolResultPart = Extract<TaskPart, { kind: 'tool_result' }>
 
 /** The calls of tools that a message asks for. */
@@ -19,9 +21,9 @@ export function openCalls(history: readonly TaskMessage[]): ToolCallPart[] {
   return history.flatMap(toolCallsOf).filter(({ tool_call_id }) => !answered.has(tool_call_id))
 }
 
-/** A history as the messages of a chat call; `fill` puts variables into what the user wrote. */
-export const chatMessagesOf = (history: readonly TaskMessage[], fill: FillText): ChatMessage[] =>
-  history.flatMap((message): ChatMessage[] => {
+/** A history as the messages of a chat call. */
+export const chatMessagesOf = (history: readonly MessageRecord[]): ChatMessage[] =>
+  history.flatMap(({ message, filled }): ChatMessage[] => {
     switch (message.role) {
       case 'tool':
         return toolResultsOf(message).map(({ tool_call_id, result }) => ({
@@ -34,9 +36,22 @@ export const chatMessagesOf = (history: readonly TaskMessage[], fill: FillText):
       case 'system':
         return [{ role: 'system', content: textOfMessage(message) }]
       default:
-        return [{ role: 'user', content: userContent(message, fill) }]
+        return [{ role: 'user', content: userContent(filled ?? message.parts) }]
     }
   })
+
+/** The parts with variables filled into their texts; undefined when that changes nothing. */
+export function filledParts(parts: readonly TaskPart[], fill: FillText): TaskPart[] | undefined {
+  let changed = false
+  const filled = parts.map((part, index): TaskPart => {
+    if (part.kind !== 'text') return part
+    const text = fill(part.text, `message.parts[${index}].text`)
+    if (text === part.text) return part
+    changed = true
+    return { ...part, text }
+  })
+  return changed ? filled : undefined
+}
 
 /** All text of a message. */
 export const textOfMessage = ({ parts }: Pick<TaskMessage, 'parts'>): string =>
@@ -53,23 +68,23 @@ function assistantMessage(message: TaskMessage): ChatMessage {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     ...(calls.length > 0 && {
-      tool_calls: calls.map(({ tool_call_id, tool_name, arguments: given, thought_signature }) => ({
-        id: tool_call_id,
+      tool_calls: calls.map((call) => ({
+        id: call.tool_call_id,
         type: 'function',
-        function: { name: tool_name, arguments: JSON.stringify(given) },
-        ...(thought_signature !== undefined && { thought_signature }),
+        function: { name: call.tool_name, arguments: rawArguments(call) ?? JSON.stringify(call.arguments) },
+        ...(call.thought_signature !== undefined && { thought_signature: call.thought_signature }),
       })),
     }),
   }
 }
 
-function userContent({ parts }: TaskMessage, fill: FillText): unknown {
+function userContent(parts: readonly TaskPart[]): unknown {
   const [only] = parts
-  if (parts.length === 1 && only?.kind === 'text') return fill(only.text, 'message.parts[0].text')
-  return parts.flatMap((part, index): unknown[] => {
+  if (parts.length === 1 && only?.kind === 'text') return only.text
+  return parts.flatMap((part): unknown[] => {
     switch (part.kind) {
       case 'text':
-        return [{ type: 'text', text: fill(part.text, `message.parts[${index}].text`) }]
+        return [{ type: 'text', text: part.text }]
       case 'error':
         return [{ type: 'text', text: `Error: ${part.error}` }]
       case 'data':
@@ -98,15 +113,22 @@ function filePart({
 export function toolCallPart(call: {
   id?: unknown
   function?: { name?: unknown; arguments?: unknown } | null
+  thought_signature?: unknown
 }): ToolCallPart {
-  const text = String(call.function?.arguments ?? '{}')
   return {
     kind: 'tool_call',
     tool_name: String(call.function?.name ?? ''),
     tool_call_id: String(call.id ?? ''),
-    arguments: argumentsOf(text),
+    arguments: argumentsOf(String(call.function?.arguments ?? '{}')),
+    ...(typeof call.thought_signature === 'string' && { thought_signature: call.thought_signature }),
   }
 }
+
+/** The text of arguments that are no JSON object; undefined of others. */
+export const rawArguments = ({ arguments: given }: ToolCallPart): string | undefined =>
+  Object.keys(given).length === 1 && typeof given[RAW] === 'string' ? given[RAW] : undefined
+
+const RAW = '_raw'
 
 function argumentsOf(text: string): Record<string, unknown> {
   try {
@@ -115,5 +137,17 @@ function argumentsOf(text: string): Record<string, unknown> {
   } catch {
     // What a model wrote wrongly is shown as it is.
   }
-  return { _raw: text }
+  return { [RAW]: text }
+}
+
+/** The calls with ids that no call of the history has: models count from one again, and a result names its call by the id. */
+export function withOwnIds(calls: readonly ToolCallPart[], history: readonly TaskMessage[]): ToolCallPart[] {
+  const known = new Set(history.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
+  return calls.map((call) => {
+    const wanted = call.tool_call_id === '' ? 'call' : call.tool_call_id
+    let id = wanted
+    for (let count = 2; known.has(id); count++) id = `${wanted}_${count}`
+    known.add(id)
+    return id === call.tool_call_id ? call : { ...call, tool_call_id: id }
+  })
 }

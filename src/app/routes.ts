@@ -1,8 +1,11 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { Elysia } from 'elysia'
 import { callerOf, sessionName, tokenOf } from '../access.ts'
+import { taskRoutes } from '../agents/routes.ts'
+import type { TaskService } from '../agents/tasks.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Route } from '../contract/route.ts'
+import { AGENT_TASK } from '../contract/task-record.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
@@ -11,6 +14,8 @@ import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
+import { lazy } from '../lib/lazy.ts'
+import { once } from '../lib/once.ts'
 import { createEventQueue, type EventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
@@ -28,9 +33,10 @@ export interface Routes extends App {
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
-  const queue = startEvents(deps)
+  const tasks = once(() => agents().createTaskService({ gateway: deps.gateway, ask: deps.ask, fixtures: NO_FIXTURES }))
+  const queue = startWork(deps, tasks)
   const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path))
-  const routes = allRoutes(deps, { sessionOf, strays, queue })
+  const routes = allRoutes(deps, { sessionOf, strays, queue, tasks })
   const publicPaths = [...routes.filter((route) => route.public).map(({ path }) => path), ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
   const known = () => [...endpoints.map(({ path }) => ({ path, method: 'POST' })), ...elysia.routes]
@@ -60,7 +66,12 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
 /** The control API, and the workspace through the faults of scenarios. */
 function allRoutes(
   deps: AppDeps,
-  { sessionOf, strays, queue }: { strays: StrayLog; queue: EventQueue } & Pick<ControlDeps, 'sessionOf'>,
+  {
+    sessionOf,
+    strays,
+    queue,
+    tasks,
+  }: { strays: StrayLog; queue: EventQueue; tasks(): TaskService } & Pick<ControlDeps, 'sessionOf'>,
 ): Route[] {
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
@@ -81,7 +92,7 @@ function allRoutes(
   }
   const workspace = resourceRoutes({ callOf, wake: queue.wake, strict, sessionOf, observers, guardrails, ask })
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
-  return [...control, ...workspace.map(faulty)]
+  return [...control, ...[...workspace, ...taskRoutes({ tasks, callOf })].map(faulty)]
 }
 
 /** A request keeps to the generation of its session that it begins in. */
@@ -94,13 +105,16 @@ function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessio
   }
 }
 
-/** The queue of the events of all sessions. */
-function startEvents({ sessions, fixtures, gateway, report }: AppDeps): EventQueue {
+/** The queue of the events of all sessions. What an earlier process or generation left goes on, tasks of agents too. */
+function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService): EventQueue {
   const queue = createEventQueue(eventHandlers, report)
-  // Those that an earlier process left.
-  for (const session of sessions.list()) queue.wake(session)
+  const wake = (session: Session) => {
+    queue.wake(session)
+    if (session.records.keyed(AGENT_TASK).length > 0) tasks().wake(session)
+  }
+  for (const session of sessions.list()) wake(session)
   sessions.watch({
-    renewed: queue.wake,
+    renewed: wake,
     removed(name) {
       fixtures.give(name, [])
       gateway.observers.notify({ type: 'session-changed', session: name, change: 'deleted' })
@@ -109,6 +123,8 @@ function startEvents({ sessions, fixtures, gateway, report }: AppDeps): EventQue
   return queue
 }
 
+const agents = lazy<typeof import('../agents/tasks.ts')>(() => require('../agents/tasks.ts'))
+const NO_FIXTURES = { answer: async () => undefined }
 const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 

@@ -68,6 +68,42 @@ export const RetrievalRecord = z.object({
 })
 export type RetrievalRecord = z.infer<typeof RetrievalRecord>
 
+/** One step of a task, as the journal has it. */
+export const TaskStep = z.object({
+  turn: z.int().min(1),
+  iteration: z.int().min(0),
+  kind: z.enum(['model', 'tool', 'wait', 'task']).describe('`task` is a sub-task, `wait` what the task waits for.'),
+  name: z.string().describe('The model, the tool, or the agent of the sub-task.'),
+  tool_call_id: z.string().nullable(),
+  started_at: z.iso.datetime(),
+  duration_ms: milliseconds,
+  outcome: z.enum(['answered', 'failed', 'waiting']),
+  error: z.string().nullable(),
+  trace: z.string().nullable().describe('The trace of a model call, or of the sub-task.'),
+  task: z.string().nullable().describe('The sub-task.'),
+  usage: z.looseObject({}).nullable().describe('Tokens of a model call.'),
+  cost: z.number().nullable().describe('What a model call would have cost in USD at list price.'),
+  evaluations: z
+    .array(Evaluation.extend({ id: z.string(), reason: z.string().nullable() }))
+    .optional()
+    .describe('What evaluators of the agent say of a model call.'),
+})
+export type TaskStep = z.infer<typeof TaskStep>
+
+/** What the trace of a turn shows of its task. */
+export const TaskTrace = z.object({
+  id: z.string(),
+  context_id: z.string(),
+  agent: z.string().describe('Its key.'),
+  turn: z.int().min(1),
+  state: z.string(),
+  finish_reason: z.string().nullable(),
+  parent: z.string().nullable().describe('The task that it works for.'),
+  iterations: z.int().min(0),
+  steps: z.array(TaskStep).describe('Of this turn.'),
+})
+export type TaskTrace = z.infer<typeof TaskTrace>
+
 /** The operation of a call that went to a path that there is not. */
 export const NO_OPERATION = 'none'
 
@@ -107,6 +143,7 @@ export const TraceRecord = z.object({
   identity: z.looseObject({}).nullable(),
   thread: z.looseObject({}).nullable(),
   error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }).nullable(),
+  task: TaskTrace.optional().describe('Only of a turn of an agent: its task.'),
 })
 export type TraceRecord = z.infer<typeof TraceRecord>
 

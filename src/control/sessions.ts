@@ -7,11 +7,15 @@ import { chosenScenario, ScenarioBody } from './scenario.ts'
 import { ClockKind, clockOf, clockRoute, SessionClock } from './session-clock.ts'
 import type { ControlDeps } from './types.ts'
 
+const Approvals = z
+  .enum(['ask', 'auto'])
+  .describe('Whether calls of tools that need approval wait for it, or have it at once.')
 const NewSession = z.strictObject({
   name: z.string().describe("1 to 64 letters, digits, '.', '_' or '-'."),
   seed: z.int().min(0).optional().describe("Seed of its ids and chance; the program's when left out."),
   clock: ClockKind.optional().describe("The scenario's, else the program's, when left out."),
   scenario: z.union([z.string(), ScenarioBody]).optional().describe('The name of a known scenario, or a whole one.'),
+  approvals: Approvals.default('ask'),
   fixtures: z
     .array(z.unknown())
     .default([])
@@ -23,6 +27,7 @@ const Info = z.object({
   seed: z.int(),
   clock: SessionClock,
   scenario: z.string().nullable(),
+  approvals: Approvals,
   fixtures: z.array(z.string()).describe('Names of its own fixtures.'),
   calls: z.int().min(0).describe('Calls that have begun.'),
 })
@@ -39,6 +44,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
     seed: session.seed,
     clock: clockOf(session),
     scenario: runs.current(session)?.name ?? null,
+    approvals: session.approvals,
     fixtures: fixtures.given(session.name).map(({ name }) => name),
     calls: session.calls,
   })
@@ -138,7 +144,7 @@ function resetRoutes(
 
 /** Makes a session whole, or not at all: what may be wrong is looked at first. */
 function createSession(
-  { name, seed, clock, scenario: given, fixtures: values }: z.infer<typeof NewSession>,
+  { name, seed, clock, approvals, scenario: given, fixtures: values }: z.infer<typeof NewSession>,
   { sessions, runs, fixtures, observers }: ControlDeps,
 ): Session {
   const own = fixtures.parse(values)
@@ -148,7 +154,7 @@ function createSession(
     const message = `'clock' ${JSON.stringify(clock)} is not that of the scenario, which is played on a ${wanted} clock: leave one of them out`
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
-  const session = sessions.create(name, { seed, clock: clock ?? wanted })
+  const session = sessions.create(name, { seed, clock: clock ?? wanted, approvals })
   fixtures.give(name, own)
   if (source) runs.start(session, source)
   observers.notify({ type: 'session-changed', session: name, change: 'created' })

@@ -4,6 +4,7 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { ClientNote } from '../contract/finding.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
+import { once } from '../lib/once.ts'
 import { questionOf } from '../lib/question.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
@@ -52,6 +53,8 @@ export interface Arrival {
 export interface TraceStore {
   /** Resolves when the trace is committed. */
   record(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): Promise<void>
+  /** Puts the last form of a trace in the place of an earlier one; nothing happens when that is gone. Belongs inside a transaction. */
+  replace(trace: TraceRecord, answer: string): void
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
   /** The same with the time at which each call came, 0 when it is not known: sessions have clocks of their own. */
   arrivals(filter: TraceFilter): Arrival[]
@@ -139,12 +142,13 @@ function writesTo({
   database,
   writer,
   limits,
-}: TraceTarget): Pick<TraceStore, 'record' | 'dropped' | 'size'> {
+}: TraceTarget): Pick<TraceStore, 'record' | 'replace' | 'dropped' | 'size'> {
   const { keep, bytes: limit, dropped } = limits
   const insert = traceInserter(connection, database)
   const budget = rowBudget(connection, { table: 'traces', bytes: BYTES, limit, dropped })
   const remove = connection.prepare('DELETE FROM traces WHERE seq <= ?')
   const removeCounted = connection.prepare(`${remove.source} RETURNING ${BYTES}`).pluck()
+  const bytesOf = once(() => connection.prepare(`SELECT ${BYTES} FROM traces WHERE id = ?`).pluck())
   const dropUpTo = (last: number) => {
     if (budget.close) {
       const gone = removeCounted.all(last) as number[]
@@ -176,13 +180,25 @@ function writesTo({
         budget.add(bytes)
       })
     },
+    replace(trace, answer) {
+      const taken = bytesOf().get(trace.id) as number | undefined
+      if (taken === undefined) return
+      const record = JSON.stringify(trace)
+      database
+        .update(traces)
+        .set({ record, answer, model: trace.model, status: trace.status })
+        .where(eq(traces.id, trace.id))
+        .run()
+      budget.remove([taken])
+      budget.add(bytesOf().get(trace.id) as number)
+    },
     dropped: (after) => (after === undefined ? dropped.count : Math.max(0, dropped.last - after)),
     size: budget.size,
   }
 }
 
 /** Everything that only looks. */
-function readsOf(database: BetterSQLite3Database): Omit<TraceStore, 'record' | 'dropped' | 'size'> {
+function readsOf(database: BetterSQLite3Database): Omit<TraceStore, 'record' | 'replace' | 'dropped' | 'size'> {
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   const arrivals = (filter: TraceFilter): Arrival[] =>
     database

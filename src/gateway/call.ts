@@ -23,8 +23,8 @@ export interface Call {
   signal: AbortSignal
   /** Finds the client's connection, for what cannot be said in HTTP. */
   hold?: ConnectionFinder | undefined
-  /** Of a call from inside: the trace of the call that made it, if one did. */
-  inner?: { parent: string | null }
+  /** Of a call from inside: the trace of the call that made it, if one did, and what tells it from all others. */
+  inner?: { parent: string | null; key?: string | undefined; agent?: AgentFacts | undefined }
   /** Parses and validates the body; throws `ApiError`. */
   parse(): unknown
   /** Told when it is over. */
@@ -37,12 +37,26 @@ export type CallOrigin = Pick<Call, 'session' | 'caller' | 'headers' | 'url' | '
   trace: string | null
 }
 
+/** The iteration of an agent's task that a call is. */
+export interface AgentFacts {
+  /** Key of the agent. */
+  agent: string
+  /** Id of the task. */
+  task: string
+  /** 1, 2, ... since the user spoke last. */
+  iteration: number
+}
+
 /** A call from inside. */
 export interface InnerCall {
   operation: Operation
   /** The body, as a client would send it. */
   request: object
   origin: CallOrigin
+  /** Tells the call from all others of its session: ids and chance are then functions of it, and not of the order of the calls. */
+  key?: string
+  /** Of a call that an agent makes. */
+  agent?: AgentFacts
 }
 
 /** Its answer; the call ends with the last of its events. */
@@ -53,9 +67,20 @@ export interface InnerAnswer {
 }
 
 /** The call as the gateway takes it: charged to the session of its origin, gone when that has gone. */
-export function innerCall({ operation, request, origin }: InnerCall): Call {
+export function innerCall({ operation, request, origin, key, agent }: InnerCall): Call {
   const { session, caller, headers, url, retained, signal, trace } = origin
   const text = JSON.stringify(request)
   const parse = () => parseRequest(operation.request, request)
-  return { operation, session, caller, text, retained, url, headers, signal, inner: { parent: trace }, parse }
+  return {
+    operation,
+    session,
+    caller,
+    text,
+    retained,
+    url,
+    headers,
+    signal,
+    inner: { parent: trace, key, agent },
+    parse,
+  }
 }

@@ -89,7 +89,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const playing = gateway.runs.ofCall(session, call.headers.get('x-understudy-scenario'))
   recording.playing(playing)
   const answerContext = makingOf(call, recording)
-  const luck = () => chance(session.seed, session.name, 'balance', recording.seq)
+  const luck = () => chance(session.seed, session.name, 'balance', call.inner?.key ?? recording.seq)
   const targets = planOf(operation.model(parsed), settings, luck)
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
@@ -116,7 +116,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
     playing,
     facts: {
       headers: call.headers,
-      key: playing?.keyOf(call.text) ?? '',
+      key: call.inner?.key ?? playing?.keyOf(call.text) ?? '',
       text: prompt.user,
       identity: settings.identity?.id,
       thread: settings.thread?.id,

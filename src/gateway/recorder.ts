@@ -3,9 +3,20 @@ import { REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
 import type { Observers } from '../contract/observation.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
+import type { Session } from '../sessions/sessions.ts'
 import { recordAttempt } from './attempt-record.ts'
 import type { Call } from './call.ts'
 import { emptySteps, type TraceRecorder, type TraceSteps } from './recording.ts'
+
+/** The id of the trace of a call: a function of its key, or of its number when it has none. */
+export function traceIdOf(
+  { seed, name, traces }: Pick<Session, 'name' | 'seed' | 'traces'>,
+  { started, seq, key }: { started: number; seq: number; key: string | undefined },
+): string {
+  const keyed = key === undefined ? undefined : ulidOf(seed, started, `${name}:trace:${key}`, 0)
+  // It is there already when a killed process made the same call at the same instant of a virtual clock.
+  return keyed === undefined || traces.has(keyed) ? ulidOf(seed, started, `${name}:trace`, seq) : keyed
+}
 
 /** Begins the trace of a call: it gets its number and its id. */
 export function startTrace(call: Call, observers: Observers): TraceRecorder {
@@ -13,7 +24,7 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
   const { clock, traces, keyValues } = session
   const seq = session.nextCall()
   const started = clock.now()
-  const id = ulidOf(session.seed, started, `${session.name}:trace`, seq)
+  const id = traceIdOf(session, { started, seq, key: call.inner?.key })
   const elapsed = () => clock.now() - started
   const steps = emptySteps()
   const about = { session: session.name, trace: id }

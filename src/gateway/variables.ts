@@ -23,7 +23,8 @@ function inputValues(inputs: Inputs | null | undefined): Record<string, unknown>
   return Object.fromEntries(inputs.map(({ key, value }) => [key, value]))
 }
 
-async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
+/** What puts values into texts by an engine. */
+export async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
   switch (engine) {
     case 'text':
       return (text) => fillText(text, values)

@@ -10,10 +10,15 @@ import type { DataCounts } from './data.ts'
 /** The session of whoever names none. */
 export const DEFAULT_SESSION = 'default'
 
+/** What becomes of a call of a tool that needs approval: it waits, or has it at once. */
+export type Approvals = 'ask' | 'auto'
+
 /** What a call takes when it begins and keeps to its end. */
 export interface Session {
   readonly name: string
   readonly seed: number
+  /** Whether calls of tools that need somebody's approval have it at once. */
+  readonly approvals: Approvals
   readonly clock: RealClock | VirtualClock
   readonly traces: TraceStore
   readonly keyValues: KeyValueStore

@@ -8,7 +8,7 @@ import { limitAwake, type SessionEntry } from './awake.ts'
 import { type DataLimits, fileData, memoryData, resetError, type SessionData } from './data.ts'
 import { watchIdle } from './idle.ts'
 import { createPeeked } from './peeked.ts'
-import { DEFAULT_SESSION, type Session } from './session.ts'
+import { type Approvals, DEFAULT_SESSION, type Session } from './session.ts'
 import { createSlot, type OwnedSlot } from './slot.ts'
 
 export type { Session } from './session.ts'
@@ -17,6 +17,7 @@ export type { Session } from './session.ts'
 export interface SessionSettings {
   seed?: number | undefined
   clock?: Clock['kind'] | undefined
+  approvals?: Approvals | undefined
 }
 
 /** Told of what becomes of sessions. */
@@ -152,9 +153,9 @@ function slotMaker(
       const database = db === ':memory:' ? { database: openClone(empty()), release: () => {} } : openFile(db)
       return fileData(database, { keep, now })
     }
-  return (name, { seed = options.seed, clock = options.clock } = {}) => {
+  return (name, { seed = options.seed, clock = options.clock, approvals = 'ask' } = {}) => {
     checkName(name)
-    return createSlot({ name, seed, clock, data: dataOf(name), noVirtualClock, renewed })
+    return createSlot({ name, seed, clock, approvals, data: dataOf(name), noVirtualClock, renewed })
   }
 }
 

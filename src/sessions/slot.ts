@@ -4,13 +4,14 @@ import { type Clock, realClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { virtualClock } from '../lib/virtual-clock.ts'
 import { resetError, type SessionData } from './data.ts'
-import type { Activity, Session, SessionSlot } from './session.ts'
+import type { Activity, Approvals, Session, SessionSlot } from './session.ts'
 
 /** What a session is made of. */
 export interface SlotOptions {
   name: string
   seed: number
   clock: Clock['kind']
+  approvals: Approvals
   /** Its data; `now` tells the time of its clock. */
   data(now: () => number): SessionData
   /** Why it may have no virtual clock. */
@@ -50,13 +51,15 @@ interface Generation {
 interface Lineage {
   name: string
   seed: number
+  approvals: Approvals
   slot: SessionSlot
   /** Calls and other work under way. */
   active: number
 }
 
 /** A session of a name, with its first generation. */
-export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, renewed }: SlotOptions): OwnedSlot {
+export function createSlot(options: SlotOptions): OwnedSlot {
+  const { name, seed, clock: ownClock, approvals, data, noVirtualClock, renewed } = options
   checkClock(ownClock, noVirtualClock)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
@@ -99,7 +102,7 @@ export function createSlot({ name, seed, clock: ownClock, data, noVirtualClock, 
       generation.data.close()
     },
   }
-  const lineage: Lineage = { name, seed, slot, active: 0 }
+  const lineage: Lineage = { name, seed, approvals, slot, active: 0 }
   let generation: Generation = { clock: clockOf(ownClock), data: data(() => generation.clock.now()) }
   let current = beginGeneration(generation, lineage)
   return slot
@@ -112,13 +115,14 @@ interface EndingSession extends Session {
 }
 
 function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingSession {
-  const { name, seed, slot } = lineage
+  const { name, seed, approvals, slot } = lineage
   const ending = new AbortController()
   const running = new Set<AbortController>()
   const over = () => lineage.active--
   return {
     name,
     seed,
+    approvals,
     clock,
     ...storesOf(data),
     // A virtual clock does not jump over a commit.

@@ -65,3 +65,65 @@ export const strictAgent = z.looseObject({
     .optional(),
   a2a: z.looseObject({ agent_url: z.string(), card_url: z.string().optional() }).optional(),
 })
+
+const textPart = z.strictObject({ kind: z.literal('text'), text: z.string() })
+const filePart = z.looseObject({
+  kind: z.literal('file'),
+  file: z.union([
+    z.strictObject({ bytes: z.string(), mimeType: z.string().optional(), name: z.string().optional() }),
+    z.strictObject({ uri: z.string(), mimeType: z.string().optional(), name: z.string().optional() }),
+  ]),
+})
+const toolResult = z.strictObject({
+  kind: z.literal('tool_result'),
+  tool_call_id: z.string(),
+  result: z.unknown().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+const toolCall = z.strictObject({
+  kind: z.literal('tool_call'),
+  tool_name: z.string(),
+  tool_call_id: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  thought_signature: z.string().optional(),
+})
+const part = z.discriminatedUnion('kind', [
+  textPart,
+  filePart,
+  toolResult,
+  toolCall,
+  z.strictObject({ kind: z.literal('error'), error: z.string(), code: z.string().optional() }),
+  z.strictObject({ kind: z.literal('data'), data: z.unknown() }),
+])
+const message = z.strictObject({
+  kind: z.literal('message'),
+  messageId: z.string(),
+  role: z.enum(['user', 'agent', 'tool', 'system']),
+  parts: z.array(part),
+  taskId: z.string().optional(),
+  contextId: z.string().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+
+/** A task as strict clients declare it. */
+export const strictTask = z.strictObject({
+  id: z.string(),
+  contextId: z.string(),
+  kind: z.literal('task'),
+  status: z.strictObject({
+    state: z.enum([
+      'submitted',
+      'working',
+      'input-required',
+      'completed',
+      'failed',
+      'auth-required',
+      'canceled',
+      'rejected',
+    ]),
+    timestamp: z.iso.datetime().optional(),
+    message: message.pick({ kind: true, messageId: true, role: true, parts: true }).optional(),
+  }),
+  messages: z.array(message).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})

@@ -1,0 +1,54 @@
+// The chat call that one iteration is: the agent's prompt and parameters, the history, the tools.
+import type { MessageRecord, TaskSayings } from '../contract/task-record.ts'
+import { chance } from '../lib/chance.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { AgentCheck, AgentTaskRecord, OfferedTool, TurnManifest } from './manifest.ts'
+import { chatMessagesOf } from './messages.ts'
+
+/** What a chat call is made of. */
+export interface RequestParts {
+  manifest: TurnManifest
+  says: TaskSayings
+  history: readonly MessageRecord[]
+  offered: ReadonlyMap<string, OfferedTool>
+  /** Ids of the guardrails that look at this one. */
+  guardrails: readonly { id: string; execute_on: 'input' | 'output' }[]
+}
+
+/** The body of the call. */
+export function chatRequestOf({ manifest, says, history, offered, guardrails }: RequestParts): object {
+  const { model, parameters, retry, fallbacks, system, key } = manifest
+  const tools = [...offered.values()].map(({ definition }) => ({ type: 'function', function: definition }))
+  return {
+    ...parameters,
+    model,
+    messages: [{ role: 'system', content: system }, ...chatMessagesOf(history)],
+    name: key,
+    stream: false,
+    ...(tools.length > 0 && { tools }),
+    ...(retry && { retry }),
+    ...(fallbacks.length > 0 && { fallbacks: fallbacks.map((fallback) => ({ model: fallback })) }),
+    ...(guardrails.length > 0 && { guardrails }),
+    ...(says.identity && { identity: says.identity }),
+    ...(says.thread && { thread: says.thread }),
+    ...(says.metadata && { metadata: chatMetadata(says.metadata) }),
+  }
+}
+
+/** What chat takes of a task's metadata: a few short texts. */
+const chatMetadata = (metadata: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(metadata)
+      .filter(([key, value]) => key.length <= 64 && typeof value === 'string' && value.length <= 512)
+      .slice(0, 16),
+  )
+
+/** The checks that look at one iteration: each by its share of them, as chance will have it. */
+export const sampled = (
+  checks: readonly AgentCheck[],
+  { session, task, iteration }: { session: Session; task: AgentTaskRecord; iteration: number },
+): AgentCheck[] =>
+  checks.filter(({ id, sample_rate }) => {
+    const luck = chance(session.seed, session.name, 'sample', task._id, task.turn.number, iteration, id)
+    return luck * 100 < sample_rate
+  })

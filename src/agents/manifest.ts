@@ -1,0 +1,97 @@
+// The agent as a turn of a task works with it: what it refers to looked up once, and kept with the task.
+import type { AgentBody, AgentTool } from '../contract/agent.ts'
+import type { Caller, Fields, Records } from '../contract/record.ts'
+import type { TaskRecord } from '../contract/task-record.ts'
+import { tools } from '../resources/tools.ts'
+import type { AgentManifest, ToolDefinition, ToolEntry, ToolKind } from './tools/define.ts'
+import { toolKinds } from './tools/index.ts'
+
+/** A check of some of the iterations. */
+export interface AgentCheck {
+  id: string
+  execute_on: 'input' | 'output'
+  /** Percent. */
+  sample_rate: number
+}
+interface TurnSettings {
+  max_iterations: number
+  max_execution_time: number
+  max_cost: number
+  tool_approval_required: 'all' | 'respect_tool' | 'none'
+  evaluators: readonly AgentCheck[]
+  guardrails: readonly AgentCheck[]
+}
+
+/** All that a turn needs to know of its agent. */
+export interface TurnManifest extends AgentManifest {
+  model: string
+  parameters: Record<string, unknown>
+  retry: Record<string, unknown> | undefined
+  fallbacks: readonly string[]
+  settings: TurnSettings
+  /** The system message, with variables filled in. */
+  system: string
+}
+/** A task with the agent that it works with. */
+export interface AgentTaskRecord extends TaskRecord {
+  manifest: TurnManifest
+}
+
+const modelIdOf = (model: AgentBody['model']) => (typeof model === 'string' ? model : model.id)
+
+/** What a turn works with, from an agent as it is stored; `system` is its system message. */
+export function manifestOf(
+  stored: Fields,
+  { records, caller }: { records: Records; caller: Caller },
+  system: string,
+): TurnManifest {
+  const agent = stored as unknown as AgentBody & { _id: string; tool_entries: readonly AgentTool[] }
+  const { _id, key, role, description, instructions, memory_stores, knowledge_bases, team_of_agents } = agent
+  const { tools: entries, ...rest } = agent.settings
+  const settings = rest as unknown as TurnSettings
+  const chosen = typeof agent.model === 'string' ? { id: agent.model } : agent.model
+  return {
+    ...{ _id, key, role, description, instructions, memory_stores, knowledge_bases, team_of_agents, settings, system },
+    model: chosen.id,
+    parameters: ('parameters' in chosen ? chosen.parameters : undefined) ?? {},
+    retry: 'retry' in chosen ? chosen.retry : undefined,
+    fallbacks: (agent.fallback_models ?? []).map(modelIdOf),
+    tools: entries.map(({ type, key: name, id, tool_id, requires_approval = false }, index): ToolEntry => {
+      const named = name ?? id
+      return {
+        type,
+        id: agent.tool_entries[index]?.id ?? '',
+        requires_approval,
+        ...(tool_id !== undefined && { tool_id }),
+        record: named === undefined ? null : (records.named(tools.kind, caller.workspace, named) ?? null),
+      }
+    }),
+  }
+}
+
+/** The system message of an agent before its variables are filled in. */
+export function systemTextOf(agent: Fields): string {
+  const { key, display_name, role, description, instructions, system_prompt } = agent as unknown as AgentBody
+  const usual = `You are ${display_name ?? key}, ${role}. ${description}`
+  return `${system_prompt ?? usual}\n\n${instructions}`
+}
+
+/** A function that the model is offered, and whose it is. */
+export interface OfferedTool {
+  kind: ToolKind
+  entry: ToolEntry
+  definition: ToolDefinition
+}
+
+const means = (type: string) => (word: string) => (word.endsWith(':') ? type.startsWith(word) : word === type)
+
+/** All functions of an agent by name; of two with one name the first counts. */
+export function offeredTools(agent: AgentManifest): Map<string, OfferedTool> {
+  const offered = new Map<string, OfferedTool>()
+  for (const entry of agent.tools) {
+    const kind = toolKinds.find(({ types }) => types.some(means(entry.type)))
+    for (const definition of kind?.definitions(entry, agent) ?? [])
+      if (kind && !offered.has(definition.name)) offered.set(definition.name, { kind, entry, definition })
+  }
+  return offered
+}

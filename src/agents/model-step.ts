@@ -1,0 +1,138 @@
+// The step in which the model is asked: one chat call through the gateway, with all that such a call meets.
+import type { TaskPart } from '../contract/agent-task.ts'
+import { TRACE_ID } from '../contract/answer-headers.ts'
+import { ApiError } from '../contract/error.ts'
+import type { EvaluatorFields } from '../contract/evaluator.ts'
+import type { Reply } from '../contract/reply.ts'
+import type { TaskStep } from '../contract/trace.ts'
+import { endpoints } from '../endpoints/index.ts'
+import { unlessAborted } from '../lib/deadline.ts'
+import { once } from '../lib/once.ts'
+import { evaluate } from '../resources/evaluate.ts'
+import { evaluators } from '../resources/evaluators.ts'
+import { chatRequestOf, sampled } from './chat-request.ts'
+import { toolCallPart, withOwnIds } from './messages.ts'
+import { stepOf, type Turn } from './turn.ts'
+
+/** The operation that iterations are calls of. */
+export const chatOperation = once(() => {
+  const chat = endpoints.find(({ path }) => path === '/v2/router/chat/completions')
+  if (!chat) throw new Error('there are no chat completions')
+  return chat.operation()
+})
+
+/** Asks the model and commits what it says; throws the gateway's `ApiError` when there is no answer, which the journal has then. */
+export async function askModel(turn: Turn): Promise<void> {
+  const { session, deps, signal, task } = turn
+  const { clock, traces } = session
+  const started = clock.now()
+  const iteration = task.turn.iterations + 1
+  const { settings, model } = task.manifest
+  const guardrails = sampled(settings.guardrails, { session, task, iteration })
+  const request = chatRequestOf({ ...task, ...turn, guardrails })
+  const key = `${task._id}:${task.turn.number}:${iteration}`
+  const about = { kind: 'model', name: model, iteration } as const
+  try {
+    const inner = {
+      operation: chatOperation(),
+      request,
+      origin: turn.origin(),
+      key,
+      agent: agentFacts(turn, iteration),
+    }
+    const { trace, reply } = await unlessAborted(signal, deps.gateway.call(inner))
+    const { usage = null, cost = null, model: answered } = traces.get(trace) ?? {}
+    const parts = partsOf(reply, turn)
+    const evaluations = await evaluationsOf(turn, iteration, parts)
+    await turn.commit(({ turn: use, totals }) => ({
+      task: {
+        turn: { ...use, iterations: iteration, cost: use.cost + (cost ?? 0) },
+        totals: { ...totals, iterations: totals.iterations + 1, cost: totals.cost + (cost ?? 0) },
+      },
+      messages: [{ role: 'agent', parts, trace }],
+      steps: [
+        stepOf(turn, started, {
+          ...about,
+          name: answered ?? model,
+          outcome: 'answered',
+          trace,
+          usage,
+          cost,
+          ...(evaluations.length > 0 && { evaluations }),
+        }),
+      ],
+    }))
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ApiError)) throw error
+    const step = stepOf(turn, started, {
+      ...about,
+      outcome: 'failed',
+      error: error.message,
+      trace: error.headers[TRACE_ID] ?? null,
+    })
+    await turn.commit(({ turn: use, totals }) => ({
+      task: {
+        turn: { ...use, iterations: iteration },
+        totals: { ...totals, iterations: totals.iterations + 1 },
+      },
+      steps: [step],
+    }))
+    throw error
+  }
+}
+
+/** What faults may know of the task behind a call. */
+export const agentFacts = ({ task }: Turn, iteration: number) => ({
+  agent: task.agent_key,
+  task: task._id,
+  iteration,
+})
+
+interface Choice {
+  message?: {
+    content?: string | null
+    refusal?: string | null
+    tool_calls?: readonly Parameters<typeof toolCallPart>[0][] | null
+  }
+}
+
+/** The parts of the agent's message that an answer is. */
+function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
+  const value = body.kind === 'value' ? (body.value as { choices?: readonly Choice[] }) : {}
+  const { content, refusal, tool_calls } = value.choices?.[0]?.message ?? {}
+  const asked = (tool_calls ?? []).map(toolCallPart)
+  const calls = withOwnIds(
+    asked,
+    history.map(({ message }) => message),
+  )
+  const text = content ?? refusal ?? ''
+  return [...(text === '' && calls.length > 0 ? [] : [{ kind: 'text' as const, text }]), ...calls]
+}
+
+/** What the evaluators say that look at this iteration. One that fails says so; it ends no task. */
+async function evaluationsOf(
+  turn: Turn,
+  iteration: number,
+  parts: readonly TaskPart[],
+): Promise<NonNullable<TaskStep['evaluations']>> {
+  const { session, task, deps, signal, history } = turn
+  const chosen = sampled(task.manifest.settings.evaluators, { session, task, iteration })
+  const textsOf = (all: readonly TaskPart[]) => all.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
+  const asked = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
+  return Promise.all(
+    chosen.map(async ({ id, execute_on }) => {
+      const found = session.records.named(evaluators.kind, task.workspace_id, id)
+      const texts = execute_on === 'input' ? asked : textsOf(parts)
+      const judged = { texts, input: asked.join('\n'), signal }
+      const nothing = { id, value: null, model: null, fixture: null, synthesized: false, traces: [] }
+      if (!found) return { ...nothing, reason: `there is no evaluator ${JSON.stringify(id)} any more` }
+      try {
+        const evaluator = found as unknown as EvaluatorFields
+        return { id, ...(await evaluate(evaluator, { origin: turn.origin(), ask: deps.ask, judged })) }
+      } catch (error) {
+        if (signal.aborted || !(error instanceof ApiError)) throw error
+        return { ...nothing, reason: error.message }
+      }
+    }),
+  )
+}

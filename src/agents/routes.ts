@@ -1,0 +1,169 @@
+// The paths of tasks: submit and continue, read, cancel, and decide about calls of tools.
+import { z } from 'zod'
+import { AgentTask, TaskBody } from '../contract/agent-task.ts'
+import { TRACE_ID } from '../contract/answer-headers.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { listOf, pageQuery } from '../contract/workspace.ts'
+import { agents } from '../resources/agents.ts'
+import { recordIn } from '../resources/define.ts'
+import type { TaskOwner } from './decisions.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+import { shownTask } from './show.ts'
+import { taskNotFound } from './store.ts'
+import type { TaskService } from './tasks.ts'
+
+/** What the routes of tasks work on. */
+export interface TaskRouteDeps {
+  /** The tasks; made when they are first asked for. */
+  tasks(): TaskService
+  /** The session that a request means, its workspace filled, and who asks. */
+  callOf(request: Request): Promise<TaskOwner>
+}
+
+const Task = AgentTask
+const about = { tag: 'Agents', response: Task }
+const PATH = '/v2/agents/:agent_key'
+const taskPath = `${PATH}/tasks/:task_id`
+
+export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
+  submitRoute(deps),
+  ...readingRoutes(deps),
+  cancelRoute(deps),
+  ...decisionRoutes(deps),
+]
+
+/** What a task is told of the call that submits it. */
+export const fromOf = ({ url, headers }: Request): AgentTaskRecord['from'] => ({
+  url,
+  scenario: headers.get('x-understudy-scenario'),
+})
+
+const question = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Where is my parcel?' }] }
+
+function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${PATH}/task`,
+    summary: 'Submit a task to an agent',
+    description:
+      'Answers at once, and works on; with `configuration.blocking` it waits for the end of the turn. `task_id` continues a task that is not active.',
+    contract: true,
+    operationId: 'submitAgentTask',
+    examples: {
+      question: { message: question },
+      waiting: { message: question, configuration: { blocking: true } },
+    },
+    body: TaskBody,
+    errors: [400, 404, 409, 413, 415],
+    async handle({ request, params: { agent_key = '' }, body }) {
+      const owner = await callOf(request)
+      const task = await tasks().submit({ ...owner, agent: agent_key, body, from: fromOf(request) })
+      const headers = { [TRACE_ID]: task.turn.trace, 'x-understudy-session': owner.session.name }
+      if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
+      const ended = await tasks().settled(owner, task._id, request.signal)
+      return Response.json(shownTask(ended.task, ended.history), { headers })
+    },
+  })
+}
+
+function readingRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
+  return [
+    asRoute({
+      ...about,
+      method: 'get',
+      path: `${PATH}/tasks`,
+      summary: 'List the tasks of an agent',
+      description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
+      operationId: 'listAgentTasks',
+      query: pageQuery(50),
+      response: listOf(Task),
+      errors: [400, 404],
+      async handle({ request, params: { agent_key = '' }, query }) {
+        const { data, hasMore } = tasks().list(await callOf(request), agent_key, query)
+        return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
+      },
+    }),
+    asRoute({
+      ...about,
+      method: 'get',
+      path: taskPath,
+      summary: 'Get a task',
+      description: 'The task with its messages.',
+      operationId: 'getAgentTask',
+      errors: [404],
+      async handle({ request, params }) {
+        const { task, history } = ownTask(await callOf(request), params, tasks())
+        return shownTask(task, history)
+      },
+    }),
+  ]
+}
+
+function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${taskPath}/cancel`,
+    summary: 'Cancel a task',
+    description: 'Ends a task with whatever it is doing, and its sub-tasks with it.',
+    operationId: 'cancelAgentTask',
+    errors: [404, 409],
+    async handle({ request, params }) {
+      const owner = await callOf(request)
+      const { task } = ownTask(owner, params, tasks())
+      const { task: ended, history } = await tasks().cancel(owner, task._id)
+      return shownTask(ended, history)
+    },
+  })
+}
+
+const Approval = z.strictObject({
+  tool_call_id: z.string().optional().describe('The call that is meant; all that wait when left out.'),
+})
+const Rejection = Approval.extend({ reason: z.string().optional().describe('What the model is told.') })
+
+function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
+  const decide = async (
+    request: Request,
+    { task_id: task = '' }: Record<string, string>,
+    decision: { decision: 'approve' | 'reject'; tool_call_id?: string | undefined; reason?: string | undefined },
+  ) => {
+    const owner = await callOf(request)
+    const decided = await tasks().decide(owner, { task, ...decision })
+    return shownTask(decided.task, decided.history)
+  }
+  const shared = { ...about, method: 'post', errors: [400, 404, 409, 413, 415] } as const
+  return [
+    asRoute({
+      ...shared,
+      path: '/_understudy/tasks/:task_id/approve',
+      summary: 'Approve calls of tools',
+      description: 'Lets a task make calls of tools that wait for approval; it works on at once.',
+      operationId: 'approveTaskCalls',
+      examples: { all: {} },
+      body: Approval,
+      handle: ({ request, params, body }) => decide(request, params, { decision: 'approve', ...body }),
+    }),
+    asRoute({
+      ...shared,
+      path: '/_understudy/tasks/:task_id/reject',
+      summary: 'Reject calls of tools',
+      description:
+        'Refuses calls of tools that wait for approval; the model is told so, and the task works on at once.',
+      operationId: 'rejectTaskCalls',
+      examples: { because: { reason: 'Too expensive.' } },
+      body: Rejection,
+      handle: ({ request, params, body }) => decide(request, params, { decision: 'reject', ...body }),
+    }),
+  ]
+}
+
+/** The task that a path names; 404 when it is not one of the agent's. */
+function ownTask(owner: TaskOwner, { agent_key = '', task_id = '' }: Record<string, string>, tasks: TaskService) {
+  const { session, caller } = owner
+  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent_key })
+  const found = tasks.get(owner, task_id)
+  if (found.task.agent_id !== agent._id) throw taskNotFound(task_id)
+  return found
+}

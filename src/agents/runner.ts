@@ -1,0 +1,106 @@
+// The loop of a task: one step after another, each committed before the next, until the turn ends or waits for its client.
+import { ApiError, bugError } from '../contract/error.ts'
+import { startDeadline } from '../lib/deadline.ts'
+import type { SessionSlot } from '../sessions/session.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+import { askModel } from './model-step.ts'
+import { nextStep } from './next-step.ts'
+import { runTools, standingOf } from './tool-step.ts'
+import { type Turn, type TurnDeps, turnOf } from './turn.ts'
+import { TaskGone, TurnEnded, timeUp } from './turn-end.ts'
+import { finishTurn } from './turn-finish.ts'
+
+/** Runs tasks. */
+export interface Runner {
+  /** Goes on with an active task, unless it is running; resolves when it runs no more. */
+  run(session: Session, task: AgentTaskRecord): Promise<void>
+  /** Ends a task that is running; resolves when that is committed, false when it is not running. */
+  end(session: Session, id: string, why: TurnEnded): Promise<boolean>
+}
+
+interface RunningTask {
+  controller: AbortController
+  over: Promise<void>
+}
+
+/** A runner; `ended` is told of each turn that ended. */
+export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runner {
+  const slots = new WeakMap<SessionSlot, Map<string, RunningTask>>()
+  const runningIn = (slot: SessionSlot) => {
+    const found = slots.get(slot) ?? new Map<string, RunningTask>()
+    slots.set(slot, found)
+    return found
+  }
+  return {
+    run(session, task) {
+      const running = runningIn(session.slot)
+      const known = running.get(task._id)
+      if (known) return known.over
+      const controller = new AbortController()
+      const over = work(session, task, { deps, controller, ended }).finally(() => {
+        if (running.get(task._id)?.controller === controller) running.delete(task._id)
+      })
+      running.set(task._id, { controller, over })
+      return over
+    },
+    async end(session, id, why) {
+      const found = runningIn(session.slot).get(id)
+      if (!found) return false
+      found.controller.abort(why)
+      await found.over
+      return true
+    },
+  }
+}
+
+interface Work {
+  deps: TurnDeps
+  controller: AbortController
+  ended: (turn: Turn) => void
+}
+
+async function work(session: Session, task: AgentTaskRecord, { deps, controller, ended }: Work): Promise<void> {
+  const activity = session.begin(controller.signal)
+  const seconds = task.manifest.settings.max_execution_time
+  const deadline = startDeadline(session.clock, Math.max(0, seconds * 1000 - task.turn.spent_ms), {
+    outer: activity.signal,
+    reason: () => timeUp(seconds),
+  })
+  const turn = turnOf(session, task, { deps, signal: deadline.signal })
+  try {
+    await steps(turn)
+    ended(turn)
+  } catch (error) {
+    // What ends with its session or its agent has nowhere to be written; the session's next generation goes on with it.
+    if (!session.ended.aborted && !(error instanceof TaskGone)) deps.gateway.report(error)
+  } finally {
+    deadline.stop()
+    activity.end()
+  }
+}
+
+/** Takes steps to the end of the turn, which is committed whatever it is. */
+async function steps(turn: Turn): Promise<void> {
+  const { session, signal, deps } = turn
+  try {
+    if (turn.task.state === 'submitted') await turn.commit(() => ({ task: { state: 'working' } }))
+    for (;;) {
+      signal.throwIfAborted()
+      const { turn: use, manifest } = turn.task
+      const history = turn.history.map(({ message }) => message)
+      const next = nextStep(history, { ...use, limits: manifest.settings }, (call) => standingOf(turn, call))
+      if (next.do === 'end') return await finishTurn(turn, next)
+      if (next.do === 'ask') await askModel(turn)
+      else await runTools(turn, next.calls)
+    }
+  } catch (error) {
+    if (session.ended.aborted || error instanceof TaskGone) throw error
+    const why = signal.aborted ? signal.reason : error
+    if (why instanceof TurnEnded) return finishTurn(turn, { state: why.state, reason: why.reason })
+    const known = why instanceof ApiError ? why : bugError()
+    if (known !== why) deps.gateway.report(why)
+    const { message, code, status } = known
+    await finishTurn(turn, { state: 'failed', reason: 'error', error: { message, code, status } })
+  }
+}

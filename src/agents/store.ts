@@ -1,0 +1,139 @@
+// Tasks in the records of a session: what is read of them, and how a step of one is written.
+import type { TaskMessage, TaskPart } from '../contract/agent-task.ts'
+import { ApiError } from '../contract/error.ts'
+import { AGENT_MESSAGE, AGENT_STEP, AGENT_TASK, type MessageRecord } from '../contract/task-record.ts'
+import type { TaskStep } from '../contract/trace.ts'
+import { quote } from '../contract/validation.ts'
+import { ulidOf } from '../lib/ids.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+
+/** Where tasks are: a session and a workspace of it. */
+export interface TaskPlace {
+  session: Session
+  workspace: string
+}
+
+/** A task with all its messages. */
+export interface WholeTask {
+  task: AgentTaskRecord
+  history: readonly MessageRecord[]
+}
+
+/** 404: no such task. */
+export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
+  new ApiError(404, 'task_not_found', `Task not found: there is no task with the id ${quote(id)} in this workspace`, {
+    param,
+  })
+
+/** A task by its id; undefined when there is none. */
+export const findTask = ({ session, workspace }: TaskPlace, id: string): AgentTaskRecord | undefined =>
+  session.records.get(AGENT_TASK, workspace, id)?.body as AgentTaskRecord | undefined
+
+/** A task by its id; 404 when there is none. */
+export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
+  const found = findTask(place, id)
+  if (!found) throw taskNotFound(id, param)
+  return found
+}
+
+const inTask =
+  (kind: string) =>
+  ({ session, workspace }: TaskPlace, id: string) =>
+    session.records.page({ kind, workspace, parent: id }).data.reverse()
+
+/** The messages of a task, oldest first. */
+export const messagesOf = inTask(AGENT_MESSAGE) as unknown as (place: TaskPlace, id: string) => MessageRecord[]
+/** The journal of a task, oldest first. */
+export const stepsOf = inTask(AGENT_STEP) as unknown as (place: TaskPlace, id: string) => TaskStep[]
+
+/** Every task of a session that is to go on, oldest first. */
+export const activeTasks = (session: Session): AgentTaskRecord[] =>
+  session.records.keyed(AGENT_TASK).map(({ body }) => body as unknown as AgentTaskRecord)
+
+/** A message that a step adds. */
+export interface NewMessage {
+  role: TaskMessage['role']
+  parts: TaskPart[]
+  messageId?: string | undefined
+  filled?: TaskPart[] | undefined
+  trace?: string | null
+}
+
+/** What a step writes: changes of the task, what it adds to the messages, and what the journal says of it. */
+export interface TaskChange {
+  task?: Partial<AgentTaskRecord>
+  messages?: readonly NewMessage[]
+  steps?: readonly TaskStep[]
+}
+
+const ACTIVE = new Set(['submitted', 'working'])
+
+/** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. Gives the messages that were added. */
+export function writeChange(
+  { session, workspace }: TaskPlace,
+  before: AgentTaskRecord,
+  { task: changes = {}, messages = [], steps = [] }: TaskChange,
+): { task: AgentTaskRecord; messages: MessageRecord[] } {
+  const { records } = session
+  const now = session.clock.now()
+  const counts = {
+    messages: before.counts.messages + messages.length,
+    steps: before.counts.steps + steps.length,
+  }
+  const task = { ...before, ...changes, counts, updated: new Date(now).toISOString() }
+  task.active = ACTIVE.has(task.state) ? task._id : null
+  const known = records.get(AGENT_TASK, workspace, task._id) !== undefined
+  if (known) records.update(task._id, { key: task.active, body: { ...task } })
+  else {
+    const place = { kind: AGENT_TASK, id: task._id, workspace, parent: task.agent_id }
+    records.insert({ seq: records.nextNumber(), ...place, key: task.active, body: { ...task } })
+  }
+  const added = messages.map((message, index) =>
+    recordOf(message, { session, task, number: before.counts.messages + index, now }),
+  )
+  const insert = (kind: string, id: string, body: object) =>
+    records.insert({
+      seq: records.nextNumber(),
+      kind,
+      id,
+      workspace,
+      parent: task._id,
+      key: null,
+      body: { ...body },
+    })
+  for (const message of added) insert(AGENT_MESSAGE, message._id, message)
+  for (const [index, step] of steps.entries())
+    insert(AGENT_STEP, `${task._id}:step:${before.counts.steps + index}`, step)
+  return { task, messages: added }
+}
+
+interface MessagePlace {
+  session: Session
+  task: AgentTaskRecord
+  /** From 0. */
+  number: number
+  now: number
+}
+
+function recordOf(
+  { role, parts, messageId, filled, trace = null }: NewMessage,
+  { session, task, number, now }: MessagePlace,
+): MessageRecord {
+  const own = () => ulidOf(session.seed, now, `${session.name}:agent_message:${task._id}`, number)
+  return {
+    _id: `${task._id}:message:${number}`,
+    message: {
+      kind: 'message',
+      messageId: messageId ?? own(),
+      role,
+      parts,
+      taskId: task._id,
+      contextId: task.context_id,
+    },
+    ...(filled && { filled }),
+    turn: task.turn.number,
+    iteration: task.turn.iterations,
+    trace,
+  }
+}

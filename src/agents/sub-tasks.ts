@@ -1,0 +1,126 @@
+// Tasks that work for tasks: what an agent hands to one of its team, and how the two wait for each other.
+import type { Session } from '../sessions/sessions.ts'
+import type { TaskChanger } from './change.ts'
+import type { TaskOwner } from './decisions.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+import { openCalls, textOfMessage } from './messages.ts'
+import type { Runner } from './runner.ts'
+import { findTask, messagesOf, type TaskPlace, type WholeTask } from './store.ts'
+import type { TaskCall } from './submission.ts'
+import type { ToolResult } from './tools/define.ts'
+import type { Turn, TurnDeps } from './turn.ts'
+import { canceled, limitText, TurnEnded } from './turn-end.ts'
+
+/** A team that calls itself in a circle comes to an end here. */
+export const DEEPEST = 5
+/** All tasks that work for one task, and for those. */
+export const MOST_SUB_TASKS = 50
+
+interface SubTaskDeps extends Runner {
+  submit(call: TaskCall): Promise<AgentTaskRecord>
+  settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask>
+}
+
+/** Hands work to another agent; the same call of a tool finds the task that it began before. */
+export const delegateWith =
+  ({ submit, settled, run, end }: SubTaskDeps): TurnDeps['delegate'] =>
+  async (turn, { agent, message, call }) => {
+    const { session, place, signal } = turn
+    const task = findTask(place, turn.task._id) ?? turn.task
+    const owner = { session, caller: task.caller }
+    const known = task.children[call.id]
+    if (known === undefined) {
+      const limit = limitOf(task, place)
+      if (limit !== undefined) return { error: limit }
+    }
+    const child =
+      known === undefined
+        ? await submit({
+            ...owner,
+            agent,
+            body: bodyOf(task, message),
+            from: task.from,
+            parent: { task, tool_call_id: call.id },
+          })
+        : findTask(place, known)
+    if (!child) return { error: `the task of the agent ${JSON.stringify(agent)} is gone` }
+    // It ends with the task that it works for.
+    const leave = () => void (signal.reason instanceof TurnEnded && end(session, child._id, canceled()))
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      if (child.active !== null) void run(session, child)
+      return resultOfTask(await settled(owner, child._id, signal))
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+const bodyOf = ({ says }: AgentTaskRecord, text: string): TaskCall['body'] => ({
+  message: { role: 'user', parts: [{ kind: 'text', text }] },
+  variables: says.variables,
+  ...(says.identity && { identity: says.identity }),
+  ...(says.thread && { thread: says.thread }),
+  ...(says.memory && { memory: says.memory }),
+  ...(says.metadata && { metadata: says.metadata }),
+})
+
+/** Why no further sub-task can be begun. */
+function limitOf({ depth, root }: AgentTaskRecord, place: TaskPlace): string | undefined {
+  if (depth >= DEEPEST)
+    return `tasks may work for each other ${DEEPEST} deep, and this one is that deep: a team that calls itself in a circle ends here`
+  const { descendants = 0 } = findTask(place, root) ?? {}
+  if (descendants < MOST_SUB_TASKS) return undefined
+  return `${MOST_SUB_TASKS} tasks have worked for the first of these already, as many as may`
+}
+
+/** What a sub-task comes to for the one that it works for. */
+function resultOfTask({ task, history }: WholeTask): ToolResult {
+  const { _id, agent_key, state, error, finish_reason, manifest } = task
+  const about = `the agent ${JSON.stringify(agent_key)} (task ${_id})`
+  const last = history.findLast(({ message }) => message.role === 'agent')?.message
+  switch (state) {
+    case 'completed':
+      return { result: { agent: agent_key, task_id: _id, answer: last ? textOfMessage(last) : '' } }
+    case 'failed':
+      return { error: `${about} failed: ${error?.message ?? 'it does not say why'}` }
+    case 'input-required': {
+      const limit = limitText(finish_reason, manifest.settings)
+      return limit === undefined ? { pending: { task: _id } } : { error: `${about} did not finish: ${limit}` }
+    }
+    default:
+      return { error: `${about} is ${state}` }
+  }
+}
+
+/** Whether a sub-task keeps the one that it works for waiting. */
+const keepsWaiting = (child: AgentTaskRecord | undefined): boolean =>
+  child !== undefined &&
+  (child.active !== null ||
+    (child.state === 'input-required' && limitText(child.finish_reason, child.manifest.settings) === undefined))
+
+/** After a turn: wakes the task that waited for it, or the task itself when what it waits for has come meanwhile. */
+export const resumeParents =
+  ({ change, start }: { change: TaskChanger; start(session: Session, task: AgentTaskRecord): void }) =>
+  ({ session, place, task }: Turn): void => {
+    const waked = task.state === 'input-required' && Object.keys(task.children).length > 0 ? [task._id] : []
+    if (task.parent && !keepsWaiting(task)) waked.push(task.parent.task)
+    for (const id of waked) {
+      if (!findTask(place, id)) continue
+      change(place, id, (current) =>
+        isDue(place, current) ? { task: { state: 'working', finish_reason: null } } : undefined,
+      )
+        .then((changed) => changed && start(session, changed))
+        // The session has ended, and its next generation looks itself.
+        .catch(() => {})
+    }
+  }
+
+/** Whether a task waits for a sub-task that has ended. */
+function isDue(place: TaskPlace, { _id, state, children }: AgentTaskRecord): boolean {
+  if (state !== 'input-required') return false
+  const open = openCalls(messagesOf(place, _id).map(({ message }) => message))
+  return open.some(({ tool_call_id }) => {
+    const child = children[tool_call_id]
+    return child !== undefined && !keepsWaiting(findTask(place, child))
+  })
+}

@@ -1,0 +1,101 @@
+// Tasks of agents for whoever serves them, over HTTP or A2A: submit, continue, read, wait, cancel, decide.
+import { AGENT_TASK } from '../contract/task-record.ts'
+import type { PageQuery } from '../contract/workspace.ts'
+import { agents } from '../resources/agents.ts'
+import { recordIn } from '../resources/define.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { changeTask, type TaskChanger } from './change.ts'
+import { cancelTask, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
+import { createTaskEvents, type TaskListener } from './events.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+import { createRunner, type Runner } from './runner.ts'
+import { activeTasks, messagesOf, type TaskPlace, taskNotFound, taskOf, type WholeTask } from './store.ts'
+import { delegateWith, resumeParents } from './sub-tasks.ts'
+import { submissionOf, type TaskCall } from './submission.ts'
+import type { TurnDeps } from './turn.ts'
+import { beginTurn } from './turn-begin.ts'
+
+/** The tasks of all sessions. */
+export interface TaskService {
+  /** Takes a call that submits or continues a task; resolves when that is committed, and works on. */
+  submit(call: TaskCall): Promise<AgentTaskRecord>
+  /** A task when it is no longer active; rejects with the signal's reason when that is aborted first. */
+  settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask>
+  /** A task; 404 when there is none. */
+  get(owner: TaskOwner, id: string): WholeTask
+  /** Tasks of an agent, newest first. */
+  list(owner: TaskOwner, agent: string, query: PageQuery): { data: AgentTaskRecord[]; hasMore: boolean }
+  /** Ends a task with what it is doing; one that has ended is refused with 409. */
+  cancel(owner: TaskOwner, id: string): Promise<WholeTask>
+  /** Decides about calls of tools that wait for approval, and goes on. */
+  decide(owner: TaskOwner, decision: ToolDecision): Promise<WholeTask>
+  /** Begins to listen to a task; the function that comes back ends it. */
+  subscribe(owner: TaskOwner, id: string, listener: TaskListener): () => void
+  /** Goes on with the tasks of a session that an earlier process or generation left. */
+  wake(session: Session): void
+}
+
+/** The service over the gateway. */
+export function createTaskService(deps: Omit<TurnDeps, 'events' | 'delegate'>): TaskService {
+  const events = createTaskEvents()
+  const changer: TaskChanger = changeTask(events)
+  const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
+  const delegate = delegateWith({
+    submit: (call) => service.submit(call),
+    settled: (...wanted) => service.settled(...wanted),
+    run: (session, task) => runner.run(session, task),
+    end: (session, id, why) => runner.end(session, id, why),
+  })
+  const runner: Runner = createRunner({ ...deps, events, delegate }, resumeParents({ change: changer, start }))
+  const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
+  const get = (owner: TaskOwner, id: string): WholeTask => {
+    const place = placeOf(owner)
+    return { task: taskOf(place, id), history: messagesOf(place, id) }
+  }
+  const service: TaskService = {
+    async submit(call) {
+      const { session, caller } = call
+      const submission = await submissionOf(call)
+      const task = await beginTurn(call, submission, events)
+      start(session, task)
+      for (const child of submission.abandoned)
+        await cancelTask({ session, caller }, child, { runner, change: changer })
+      return task
+    },
+    async settled(owner, id, signal) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const stop = events.subscribe(owner.session.slot, id, ({ task }) => task.active === null && resolve())
+      const leave = () => reject(signal?.reason)
+      signal?.addEventListener('abort', leave, { once: true })
+      try {
+        if (get(owner, id).task.active !== null) await promise
+        return get(owner, id)
+      } finally {
+        stop()
+        signal?.removeEventListener('abort', leave)
+      }
+    },
+    get,
+    list({ session, caller }, agent, { limit, starting_after: after, ending_before: before }) {
+      const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
+      const filter = { kind: AGENT_TASK, workspace: caller.workspace, parent: String(found._id) }
+      for (const [param, id] of Object.entries({ starting_after: after, ending_before: before }))
+        if (id !== undefined && !session.records.inList(filter, id)) throw taskNotFound(id, param)
+      const { data, hasMore } = session.records.page({ ...filter, limit, after, before })
+      return { data: data as unknown as AgentTaskRecord[], hasMore }
+    },
+    async cancel(owner, id) {
+      await cancelTask(owner, id, { runner, change: changer })
+      return get(owner, id)
+    },
+    async decide(owner, decision) {
+      start(owner.session, await decideCalls(owner, decision, changer))
+      return get(owner, decision.task)
+    },
+    subscribe: ({ session }, id, listener) => events.subscribe(session.slot, id, listener),
+    wake(session) {
+      for (const task of activeTasks(session)) start(session, task)
+    },
+  }
+  return service
+}

@@ -1,0 +1,134 @@
+// The step in which tools are run: all calls of one message at once, their results committed in the order of the calls.
+import { ApiError } from '../contract/error.ts'
+import type { TaskStep } from '../contract/trace.ts'
+import { unlessAborted } from '../lib/deadline.ts'
+import type { OfferedTool } from './manifest.ts'
+import { rawArguments, type ToolCallPart } from './messages.ts'
+import type { CallStanding } from './next-step.ts'
+import { findTask } from './store.ts'
+import type { ToolContext, ToolResult } from './tools/define.ts'
+import { stepOf, type Turn } from './turn.ts'
+
+/** What can be done with a call that has no result. */
+export function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPart): CallStanding {
+  const tool = offered.get(call.tool_name)
+  // The model is told that there is no such tool.
+  if (!tool) return 'run'
+  const asked = session.approvals !== 'auto' && needsApproval(task.manifest.settings.tool_approval_required, tool)
+  if (asked && !task.approved.includes(call.tool_call_id)) return 'approval'
+  if (!tool.kind.run) return 'client'
+  return waiting.has(call.tool_call_id) ? 'sub_task' : 'run'
+}
+
+const needsApproval = (required: 'all' | 'respect_tool' | 'none', { entry }: OfferedTool): boolean =>
+  required === 'all' || (required === 'respect_tool' && entry.requires_approval)
+
+/** Runs some calls and commits each result as soon as those before it are committed. */
+export async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Promise<void> {
+  const running = calls.map((call) => runOne(turn, call))
+  // Nobody listens to those that come after a failure.
+  for (const one of running) one.catch(() => {})
+  for (const [index, one] of running.entries()) {
+    const { result, step } = await one
+    const call = calls[index]
+    if (!call) continue
+    if ('pending' in result) turn.waiting.add(call.tool_call_id)
+    else await turn.commit((task) => resultChange(task, call, { result, step }))
+  }
+}
+
+interface ToolOutcome {
+  result: ToolResult
+  step: TaskStep
+}
+
+const resultChange = (
+  { totals }: Turn['task'],
+  { tool_call_id }: ToolCallPart,
+  { result, step }: { result: Exclude<ToolResult, { pending: unknown }>; step: TaskStep },
+) => ({
+  task: { totals: { ...totals, tool_calls: totals.tool_calls + 1 } },
+  messages: [
+    {
+      role: 'tool' as const,
+      parts: [{ kind: 'tool_result' as const, tool_call_id, result: 'error' in result ? result : result.result }],
+    },
+  ],
+  steps: [step],
+})
+
+async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
+  const { session, signal } = turn
+  const started = session.clock.now()
+  const { tool_name: name, tool_call_id } = part
+  turn.deps.events.notify(session.slot, { type: 'tool-started', task: turn.task, tool: name, tool_call_id })
+  const result = await unlessAborted(signal, resultOf(turn, part))
+  const failed = 'error' in result
+  const child = findTask(turn.place, turn.task._id)?.children[tool_call_id]
+  const subTask = child === undefined ? undefined : findTask(turn.place, child)
+  const step = stepOf(turn, started, {
+    kind: subTask ? 'task' : 'tool',
+    name: subTask?.agent_key ?? name,
+    tool_call_id,
+    outcome: failed ? 'failed' : 'answered',
+    error: failed ? result.error : null,
+    task: subTask?._id ?? null,
+    trace: subTask?.turn.trace ?? null,
+    cost: subTask?.totals.cost ?? null,
+  })
+  return { result, step }
+}
+
+/** What a call comes to; what is wrong with it is told to the model, who may do better. */
+async function resultOf(turn: Turn, part: ToolCallPart): Promise<ToolResult> {
+  const { offered, task, session, deps, signal } = turn
+  const tool = offered.get(part.tool_name)
+  if (!tool?.kind.run) return { error: noSuchTool(part.tool_name, offered) }
+  const wrong = await session.clock.work(wrongArguments(part, tool))
+  if (wrong !== undefined) return { error: wrong }
+  const call = {
+    name: part.tool_name,
+    id: part.tool_call_id,
+    arguments: part.arguments,
+    entry: tool.entry,
+  }
+  const context: ToolContext = {
+    session,
+    caller: task.caller,
+    task: { id: task._id, contextId: task.context_id },
+    agent: task.manifest,
+    memory: task.says.memory,
+    iteration: task.turn.iterations,
+    signal,
+    fixtures: deps.fixtures,
+    knowledge: deps.gateway.knowledge,
+    delegate: (agent, message, of) => deps.delegate(turn, { agent, message, call: of }),
+  }
+  try {
+    return await tool.kind.run(call, context)
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ApiError)) throw error
+    return { error: error.message }
+  }
+}
+
+const noSuchTool = (name: string, offered: ReadonlyMap<string, OfferedTool>) =>
+  `there is no tool ${JSON.stringify(name)}; there ${offered.size === 0 ? 'is none' : `are ${[...offered.keys()].join(', ')}`}`
+
+const MOST_PROBLEMS = 3
+
+async function wrongArguments(part: ToolCallPart, { definition }: OfferedTool): Promise<string | undefined> {
+  const raw = rawArguments(part)
+  if (raw !== undefined) return `the arguments are no JSON object: ${JSON.stringify(raw)}`
+  const { SchemaError, violations } = await import('../lib/json-schema/index.ts')
+  try {
+    const problems = await violations(definition.parameters, part.arguments)
+    return problems.length === 0
+      ? undefined
+      : `the arguments do not fit the schema of ${JSON.stringify(part.tool_name)}: ${problems.slice(0, MOST_PROBLEMS).join('; ')}`
+  } catch (error) {
+    // A schema that is none cannot be held against a model.
+    if (error instanceof SchemaError) return undefined
+    throw error
+  }
+}

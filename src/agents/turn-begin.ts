@@ -1,0 +1,132 @@
+// The beginning of a turn: the task that is new or goes on, with its message and its trace, committed together.
+import { ApiError } from '../contract/error.ts'
+import { ulidOf, uuidOf } from '../lib/ids.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { TaskEvents } from './events.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+import { openCalls, type ToolCallPart, toolResultsOf } from './messages.ts'
+import { findTask, type TaskChange, taskNotFound, writeChange } from './store.ts'
+import { checkInactive, type Submission, type TaskCall } from './submission.ts'
+import { stepOf } from './turn.ts'
+import { closing, noResult } from './turn-end.ts'
+import { newTraceOf, recordTurn } from './turn-trace.ts'
+
+/** Commits the beginning of a turn; gives the task, which is submitted. */
+export async function beginTurn(call: TaskCall, submission: Submission, events: TaskEvents): Promise<AgentTaskRecord> {
+  const { session, caller } = call
+  const place = { session, workspace: caller.workspace }
+  const base = submission.before?.task ?? newTask(call, submission)
+  const change = turnChange(call, submission, base)
+  const committed = session.transact(() => {
+    const current = findTask(place, base._id)
+    if (submission.before) checkUnchanged(current, base)
+    const written = writeChange(place, current ?? base, change)
+    if (call.parent) addChild(call.parent, base, session)
+    return written
+  })
+  // Both in one commit: an answer names a trace that is there.
+  const traced = recordTurn(session, { ...base, ...change.task }, JSON.stringify(call.body))
+  const [written] = await Promise.all([committed, traced])
+  events.notify(session.slot, { type: 'changed', ...written, steps: change.steps ?? [] })
+  return written.task
+}
+
+/** Another call may have continued the task in the meantime, or somebody may have removed it. */
+function checkUnchanged(current: AgentTaskRecord | undefined, before: AgentTaskRecord): asserts current {
+  if (!current) throw taskNotFound(before._id)
+  checkInactive(current)
+  if (current.counts.messages === before.counts.messages && current.turn.number === before.turn.number) return
+  const message = `the task ${before._id} was continued by another call: read it again`
+  throw new ApiError(409, 'task_changed', message, { param: 'task_id' })
+}
+
+function newTask({ session, caller, from, parent }: TaskCall, { agent, manifest, says }: Submission): AgentTaskRecord {
+  const now = session.clock.now()
+  const { seed, name, records } = session
+  // That of a sub-task is a function of the call that it answers, whatever else runs.
+  const _id = parent
+    ? ulidOf(seed, now, `${name}:agent_task:${parent.task._id}:${parent.tool_call_id}`, 0)
+    : ulidOf(seed, now, `${name}:agent_task`, records.nextNumber())
+  const at = new Date(now).toISOString()
+  return {
+    _id,
+    workspace_id: caller.workspace,
+    context_id: parent?.task.context_id ?? uuidOf(`${seed}:${name}:context:${_id}`),
+    agent_id: String(agent._id),
+    agent_key: String(agent.key),
+    state: 'submitted',
+    finish_reason: null,
+    error: null,
+    created: at,
+    updated: at,
+    caller,
+    from,
+    says,
+    manifest,
+    turn: { number: 0, started: now, iterations: 0, spent_ms: 0, cost: 0, trace: '', seq: 0 },
+    totals: { iterations: 0, tool_calls: 0, cost: 0, billed: 0 },
+    counts: { messages: 0, steps: 0 },
+    parent: parent ? { task: parent.task._id, tool_call_id: parent.tool_call_id, trace: parent.task.turn.trace } : null,
+    root: parent?.task.root ?? _id,
+    depth: parent ? parent.task.depth + 1 : 0,
+    descendants: 0,
+    children: {},
+    pending: [],
+    approved: [],
+    active: _id,
+  }
+}
+
+/** What the call changes of the task: its turn, its message, and what becomes of calls that nobody has answered. */
+function turnChange({ session, from, parent }: TaskCall, submission: Submission, task: AgentTaskRecord): TaskChange {
+  const { message, says, manifest, before } = submission
+  const started = session.clock.now()
+  const ofUser = message.role === 'user'
+  const open = openCalls((before?.history ?? []).map((one) => one.message))
+  const answered = new Set(toolResultsOf(message).map(({ tool_call_id }) => tool_call_id))
+  const used = ofUser ? { iterations: 0, spent_ms: 0, cost: 0 } : task.turn
+  const key = parent && `${parent.task._id}:${parent.tool_call_id}`
+  const turn = { ...used, number: task.turn.number + 1, started, ...newTraceOf(session, started, key) }
+  const stepFor = (call: ToolCallPart, error: string | null) => ({
+    ...stepOf({ task: { ...task, turn }, session }, Date.parse(task.updated), {
+      kind: 'tool',
+      name: call.tool_name,
+      tool_call_id: call.tool_call_id,
+      outcome: error === null ? 'answered' : 'failed',
+      error,
+    }),
+    iteration: task.turn.iterations,
+  })
+  const closed = ofUser ? open : []
+  const why = noResult('stop')
+  return {
+    task: {
+      state: 'submitted',
+      finish_reason: null,
+      error: null,
+      from,
+      says,
+      manifest,
+      turn,
+      totals: { ...task.totals, tool_calls: task.totals.tool_calls + answered.size },
+      pending: ofUser ? [] : task.pending.filter((id) => !answered.has(id)),
+    },
+    messages: [...closed.map((call) => closing(call, why)), message],
+    steps: [
+      ...open.filter((call) => answered.has(call.tool_call_id)).map((call) => stepFor(call, null)),
+      ...closed.map((call) => stepFor(call, why)),
+    ],
+  }
+}
+
+/** Notes a sub-task with the task that it works for, and counts it with the first of them. */
+function addChild({ task, tool_call_id }: NonNullable<TaskCall['parent']>, child: AgentTaskRecord, session: Session) {
+  const place = { session, workspace: task.workspace_id }
+  const parent = findTask(place, task._id)
+  if (!parent) return
+  const children = { ...parent.children, [tool_call_id]: child._id }
+  const own = parent.root === parent._id ? 1 : 0
+  writeChange(place, parent, { task: { children, descendants: parent.descendants + own } })
+  const root = own ? undefined : findTask(place, parent.root)
+  if (root) writeChange(place, root, { task: { descendants: root.descendants + 1 } })
+}

@@ -1,0 +1,61 @@
+// The end of a turn: its state, what becomes of calls without a result, the last form of its trace, all in one commit.
+import type { TaskState } from '../contract/agent-task.ts'
+import type { FinishReason } from '../contract/task-record.ts'
+import { agents } from '../resources/agents.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+import { openCalls, type ToolCallPart } from './messages.ts'
+import { shownTask } from './show.ts'
+import { stepsOf } from './store.ts'
+import { standingOf } from './tool-step.ts'
+import { stepOf, type Turn } from './turn.ts'
+import { closing, noResult } from './turn-end.ts'
+import { turnTrace } from './turn-trace.ts'
+
+/** How a turn ends. */
+export interface TurnOutcome {
+  state: TaskState
+  reason: FinishReason
+  error?: AgentTaskRecord['error']
+  /** The calls that are waited for; all others that are open are closed. */
+  open?: readonly ToolCallPart[]
+}
+
+/** Commits the end of a turn. */
+export async function finishTurn(turn: Turn, { state, reason, error = null, open = [] }: TurnOutcome): Promise<void> {
+  const { session, place, history } = turn
+  const now = session.clock.now()
+  const waited = new Set(open.map(({ tool_call_id }) => tool_call_id))
+  const unanswered = openCalls(history.map(({ message }) => message)).filter((call) => !waited.has(call.tool_call_id))
+  const about = ({ tool_name: name, tool_call_id }: ToolCallPart) => ({
+    name,
+    tool_call_id,
+    task: turn.task.children[tool_call_id] ?? null,
+  })
+  const waits = open.map((call) => stepOf(turn, now, { ...about(call), kind: 'wait', outcome: 'waiting' }))
+  const why = noResult(reason)
+  const closed = unanswered.map((call) =>
+    stepOf(turn, now, { ...about(call), kind: 'tool', outcome: 'failed', error: why }),
+  )
+  const pending = open.filter((call) => standingOf(turn, call) === 'approval').map(({ tool_call_id }) => tool_call_id)
+  await turn.finish(
+    ({ totals }) => ({
+      task: { state, finish_reason: reason, error, pending, totals: { ...totals, billed: totals.cost } },
+      messages: unanswered.map((call) => closing(call, why)),
+      steps: [...waits, ...closed],
+    }),
+    (task) => {
+      const own = stepsOf(place, task._id).filter((step) => step.turn === task.turn.number)
+      session.traces.replace(turnTrace(session, task, own), JSON.stringify(shownTask(task, history)))
+      charge(turn)
+    },
+  )
+}
+
+/** Adds to what the agent has cost in all. */
+function charge({ session, task: { totals, workspace_id, agent_id } }: Turn): void {
+  const cost = totals.cost - totals.billed
+  const found = cost > 0 ? session.records.get(agents.kind, workspace_id, agent_id)?.body : undefined
+  if (!found) return
+  const body = { ...found, total_cost: Number(found.total_cost ?? 0) + cost }
+  session.records.update(agent_id, { key: String(found.key), body })
+}

@@ -1,0 +1,83 @@
+// The trace of a turn: made before its call is answered, and put in its last form when the turn has ended.
+import { envelope } from '../contract/error.ts'
+import type { TaskStep, TraceRecord } from '../contract/trace.ts'
+import { traceIdOf } from '../gateway/recorder.ts'
+import { emptySteps } from '../gateway/recording.ts'
+import { realClock } from '../lib/clock.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+
+/** The operation of the call that submits a task. */
+export const TASK_OPERATION = 'agent.task'
+
+/** Number and id of the trace of a turn that begins now; that of a sub-task is a function of its key. */
+export function newTraceOf(session: Session, started: number, key: string | undefined) {
+  const seq = session.nextCall()
+  return { seq, trace: traceIdOf(session, { started, seq, key }) }
+}
+
+const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
+
+/** The tokens of all model calls together. */
+function usageOf(steps: readonly TaskStep[]): TraceRecord['usage'] {
+  const used = steps.flatMap(({ usage }) => (usage ? [usage as Record<string, unknown>] : []))
+  if (used.length === 0) return null
+  const sum = (name: string) => used.reduce((total, usage) => total + Number(usage[name] ?? 0), 0)
+  return Object.fromEntries(COUNTS.map((name) => [name, sum(name)]))
+}
+
+function costOfSteps(steps: readonly TaskStep[]): number | null {
+  const costs = steps.flatMap(({ cost }) => (cost === null ? [] : [cost]))
+  return costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0)
+}
+
+/** The trace of a turn as far as it has come; `steps` are its own. */
+export function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly TaskStep[]): TraceRecord {
+  const { turn, says, error, manifest } = task
+  const failure = error && { ...error, param: null }
+  return {
+    id: turn.trace,
+    session: session.name,
+    operation: TASK_OPERATION,
+    parent: task.parent?.trace ?? null,
+    inner: task.parent !== null,
+    name: task.agent_key,
+    model: manifest.model,
+    stream: false,
+    // The call was answered, whatever became of the task.
+    status: 200,
+    outcome: 'answered',
+    started_at: new Date(turn.started).toISOString(),
+    duration_ms: Math.max(0, session.clock.now() - turn.started),
+    fixture: null,
+    synthesized: false,
+    ...emptySteps(),
+    plan: [manifest.model, ...manifest.fallbacks],
+    retry_after_ms: null,
+    usage: usageOf(steps),
+    cost: costOfSteps(steps),
+    attachments: [],
+    metadata: (says.metadata ?? null) as TraceRecord['metadata'],
+    identity: says.identity ?? null,
+    thread: says.thread ?? null,
+    error: failure ? envelope(failure).error : null,
+    task: {
+      id: task._id,
+      context_id: task.context_id,
+      agent: task.agent_key,
+      turn: turn.number,
+      state: task.state,
+      finish_reason: task.finish_reason,
+      parent: task.parent?.task ?? null,
+      iterations: turn.iterations,
+      steps: [...steps],
+    },
+  }
+}
+
+/** Stores the first form of the trace; resolves when it is committed. */
+export function recordTurn(session: Session, task: AgentTaskRecord, request: string): Promise<void> {
+  const arrived = realClock.now()
+  const texts = { request, rendered: 'null', answer: 'null' }
+  return session.traces.record(task.turn.seq, turnTrace(session, task, []), { arrived, left: arrived, ...texts })
+}

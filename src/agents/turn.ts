@@ -1,0 +1,123 @@
+// A turn at work: what its steps share, and how each is committed before the next.
+import type { MessageRecord } from '../contract/task-record.ts'
+import type { TaskStep } from '../contract/trace.ts'
+import type { AskModel } from '../gateway/ask.ts'
+import type { CallOrigin } from '../gateway/call.ts'
+import type { Gateway } from '../gateway/types.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { TaskEvents } from './events.ts'
+import { type AgentTaskRecord, type OfferedTool, offeredTools } from './manifest.ts'
+import { findTask, messagesOf, type TaskChange, type TaskPlace, writeChange } from './store.ts'
+import type { ToolCall, ToolFixtures, ToolResult } from './tools/define.ts'
+import { TaskGone } from './turn-end.ts'
+
+/** What turns work with. */
+export interface TurnDeps {
+  gateway: Pick<Gateway, 'call' | 'knowledge' | 'report' | 'observers' | 'runs'>
+  ask: AskModel
+  events: TaskEvents
+  fixtures: ToolFixtures
+  /** Has another agent do something for a task, as a task of its own. */
+  delegate(turn: Turn, work: { agent: string; message: string; call: ToolCall }): Promise<ToolResult>
+}
+
+/** What a step changes of the task, as that is when it is committed. */
+export type TurnChange = (task: AgentTaskRecord) => TaskChange
+
+/** A turn at work. */
+export interface Turn {
+  readonly deps: TurnDeps
+  readonly session: Session
+  readonly place: TaskPlace
+  /** As it was committed last. */
+  task: AgentTaskRecord
+  readonly history: MessageRecord[]
+  readonly offered: ReadonlyMap<string, OfferedTool>
+  /** Calls whose sub-task waits for its client. */
+  readonly waiting: Set<string>
+  /** Aborted when the turn is ended. */
+  readonly signal: AbortSignal
+  /** Commits a step; the change is made of the task as it is then. Rejects with the signal's reason when the turn is over, and writes nothing. */
+  commit(change: TurnChange): Promise<void>
+  /** Commits the end of the turn, whatever its signal says; `also` is done in the same transaction. */
+  finish(change: TurnChange, also: (task: AgentTaskRecord) => void): Promise<void>
+  /** On whose behalf its calls are made. */
+  origin(): CallOrigin
+}
+
+/** A turn of a task that is to go on. */
+export function turnOf(
+  session: Session,
+  task: AgentTaskRecord,
+  { deps, signal }: { deps: TurnDeps; signal: AbortSignal },
+): Turn {
+  const place = { session, workspace: task.workspace_id }
+  const { clock } = session
+  const begun = clock.now()
+  const spent = task.turn.spent_ms
+  const write = async (change: TurnChange, before: () => void, also: (written: AgentTaskRecord) => void) => {
+    let steps: readonly TaskStep[] = []
+    const written = await session.transact(() => {
+      before()
+      const current = findTask(place, task._id)
+      if (!current) throw new TaskGone('the task is gone')
+      const made = change(current)
+      steps = made.steps ?? []
+      const use = { ...current.turn, ...made.task?.turn, spent_ms: spent + clock.now() - begun }
+      const stored = writeChange(place, current, { ...made, task: { ...made.task, turn: use } })
+      also(stored.task)
+      return stored
+    })
+    turn.task = written.task
+    turn.history.push(...written.messages)
+    deps.events.notify(session.slot, { type: 'changed', ...written, steps })
+  }
+  const turn: Turn = {
+    deps,
+    session,
+    place,
+    task,
+    history: messagesOf(place, task._id),
+    offered: offeredTools(task.manifest),
+    waiting: new Set(),
+    signal,
+    commit: (change) =>
+      write(
+        change,
+        () => signal.throwIfAborted(),
+        () => {},
+      ),
+    finish: (change, also) => write(change, () => {}, also),
+    origin: () => ({
+      session,
+      caller: () => turn.task.caller,
+      headers: new Headers(task.from.scenario === null ? {} : { 'x-understudy-scenario': task.from.scenario }),
+      url: task.from.url,
+      retained: true,
+      signal,
+      trace: turn.task.turn.trace,
+    }),
+  }
+  return turn
+}
+
+/** A step of the journal that has just ended. */
+export function stepOf(
+  { task, session }: Pick<Turn, 'task' | 'session'>,
+  started: number,
+  about: Pick<TaskStep, 'kind' | 'name' | 'outcome'> & Partial<TaskStep>,
+): TaskStep {
+  return {
+    turn: task.turn.number,
+    iteration: task.turn.iterations,
+    tool_call_id: null,
+    started_at: new Date(started).toISOString(),
+    duration_ms: session.clock.now() - started,
+    error: null,
+    trace: null,
+    task: null,
+    usage: null,
+    cost: null,
+    ...about,
+  }
+}
