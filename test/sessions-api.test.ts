@@ -37,6 +37,7 @@ describe('a session', () => {
       seed: 7,
       clock: { kind: 'virtual', now: '2025-01-01T00:00:00.000Z', frozen: false, waiting: 0 },
       scenario: 'own',
+      approvals: 'ask',
       fixtures: ['mine'],
       calls: 0,
     }

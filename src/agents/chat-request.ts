@@ -2,7 +2,7 @@
 import type { MessageRecord, TaskSayings } from '../contract/task-record.ts'
 import { chance } from '../lib/chance.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { AgentCheck, AgentTaskRecord, OfferedTool, TurnManifest } from './manifest.ts'
+import type { AgentCheck, AgentFunction, AgentTaskRecord, TurnManifest } from './manifest.ts'
 import { chatMessagesOf } from './messages.ts'
 
 /** What a chat call is made of. */
@@ -10,7 +10,7 @@ export interface RequestParts {
   manifest: TurnManifest
   says: TaskSayings
   history: readonly MessageRecord[]
-  offered: ReadonlyMap<string, OfferedTool>
+  offered: ReadonlyMap<string, AgentFunction>
   /** Ids of the guardrails that look at this one. */
   guardrails: readonly { id: string; execute_on: 'input' | 'output' }[]
 }

@@ -8,7 +8,7 @@ import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
 import type { Runner } from './runner.ts'
 import { messagesOf, type TaskPlace, taskOf } from './store.ts'
-import { stepOf } from './turn.ts'
+import { journalStep } from './turn.ts'
 import { canceled, closing, noResult } from './turn-end.ts'
 
 /** Whose tasks are meant. */
@@ -63,7 +63,7 @@ const notCancelable = ({ _id, state }: AgentTaskRecord) =>
   )
 
 const failedStep = (session: Session, task: AgentTaskRecord, call: ToolCallPart, error: string) =>
-  stepOf({ task, session }, session.clock.now(), {
+  journalStep({ task, session }, session.clock.now(), {
     kind: 'tool',
     name: call.tool_name,
     tool_call_id: call.tool_call_id,

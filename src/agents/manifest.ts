@@ -77,7 +77,7 @@ export function systemTextOf(agent: Fields): string {
 }
 
 /** A function that the model is offered, and whose it is. */
-export interface OfferedTool {
+export interface AgentFunction {
   kind: ToolKind
   entry: ToolEntry
   definition: ToolDefinition
@@ -86,8 +86,8 @@ export interface OfferedTool {
 const means = (type: string) => (word: string) => (word.endsWith(':') ? type.startsWith(word) : word === type)
 
 /** All functions of an agent by name; of two with one name the first counts. */
-export function offeredTools(agent: AgentManifest): Map<string, OfferedTool> {
-  const offered = new Map<string, OfferedTool>()
+export function offeredTools(agent: AgentManifest): Map<string, AgentFunction> {
+  const offered = new Map<string, AgentFunction>()
   for (const entry of agent.tools) {
     const kind = toolKinds.find(({ types }) => types.some(means(entry.type)))
     for (const definition of kind?.definitions(entry, agent) ?? [])

@@ -12,7 +12,7 @@ import { evaluate } from '../resources/evaluate.ts'
 import { evaluators } from '../resources/evaluators.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
 import { toolCallPart, withOwnIds } from './messages.ts'
-import { stepOf, type Turn } from './turn.ts'
+import { journalStep, type Turn } from './turn.ts'
 
 /** The operation that iterations are calls of. */
 export const chatOperation = once(() => {
@@ -51,7 +51,7 @@ export async function askModel(turn: Turn): Promise<void> {
       },
       messages: [{ role: 'agent', parts, trace }],
       steps: [
-        stepOf(turn, started, {
+        journalStep(turn, started, {
           ...about,
           name: answered ?? model,
           outcome: 'answered',
@@ -64,7 +64,7 @@ export async function askModel(turn: Turn): Promise<void> {
     }))
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error
-    const step = stepOf(turn, started, {
+    const step = journalStep(turn, started, {
       ...about,
       outcome: 'failed',
       error: error.message,

@@ -1,6 +1,6 @@
 // What a task does next: a function of what is committed alone, so that a task that was killed goes on as if nothing had been.
 import type { TaskMessage, TaskPart, TaskState } from '../contract/agent-task.ts'
-import type { FinishReason } from '../contract/task-record.ts'
+import type { TaskReason } from '../contract/task-record.ts'
 import { openCalls } from './messages.ts'
 
 type ToolCallPart = Extract<TaskPart, { kind: 'tool_call' }>
@@ -12,7 +12,7 @@ export type CallStanding = 'run' | 'client' | 'approval' | 'sub_task'
 export type NextStep =
   | { do: 'ask' }
   | { do: 'run'; calls: ToolCallPart[] }
-  | { do: 'end'; state: TaskState; reason: FinishReason; open: ToolCallPart[] }
+  | { do: 'end'; state: TaskState; reason: TaskReason; open: ToolCallPart[] }
 
 /** What bounds a turn, and how much of it is used. */
 export interface TurnUse {
@@ -23,7 +23,7 @@ export interface TurnUse {
 }
 
 /** What is waited for when nothing can be run, by what the calls need. */
-const WAITS: Record<Exclude<CallStanding, 'run'>, FinishReason> = {
+const WAITS: Record<Exclude<CallStanding, 'run'>, TaskReason> = {
   approval: 'approval',
   client: 'tool_calls',
   sub_task: 'sub_task',
@@ -47,7 +47,7 @@ export function nextStep(
 }
 
 /** The limit that a turn has come to. */
-function limitOf({ iterations, spent_ms, cost, limits }: TurnUse): FinishReason | undefined {
+function limitOf({ iterations, spent_ms, cost, limits }: TurnUse): TaskReason | undefined {
   if (iterations >= limits.max_iterations) return 'max_iterations'
   if (spent_ms >= limits.max_execution_time * 1000) return 'max_time'
   return limits.max_cost > 0 && cost >= limits.max_cost ? 'max_cost' : undefined

@@ -45,7 +45,7 @@ const inTask =
 /** The messages of a task, oldest first. */
 export const messagesOf = inTask(AGENT_MESSAGE) as unknown as (place: TaskPlace, id: string) => MessageRecord[]
 /** The journal of a task, oldest first. */
-export const stepsOf = inTask(AGENT_STEP) as unknown as (place: TaskPlace, id: string) => TaskStep[]
+export const journalOf = inTask(AGENT_STEP) as unknown as (place: TaskPlace, id: string) => TaskStep[]
 
 /** Every task of a session that is to go on, oldest first. */
 export const activeTasks = (session: Session): AgentTaskRecord[] =>

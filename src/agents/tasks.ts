@@ -6,7 +6,7 @@ import { recordIn } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { changeTask, type TaskChanger } from './change.ts'
 import { cancelTask, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
-import { createTaskEvents, type TaskListener } from './events.ts'
+import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { activeTasks, messagesOf, type TaskPlace, taskNotFound, taskOf, type WholeTask } from './store.ts'
@@ -62,19 +62,7 @@ export function createTaskService(deps: Omit<TurnDeps, 'events' | 'delegate'>): 
         await cancelTask({ session, caller }, child, { runner, change: changer })
       return task
     },
-    async settled(owner, id, signal) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const stop = events.subscribe(owner.session.slot, id, ({ task }) => task.active === null && resolve())
-      const leave = () => reject(signal?.reason)
-      signal?.addEventListener('abort', leave, { once: true })
-      try {
-        if (get(owner, id).task.active !== null) await promise
-        return get(owner, id)
-      } finally {
-        stop()
-        signal?.removeEventListener('abort', leave)
-      }
-    },
+    settled: (owner, id, signal) => untilSettled({ owner, id, signal }, { events, get }),
     get,
     list({ session, caller }, agent, { limit, starting_after: after, ending_before: before }) {
       const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
@@ -98,4 +86,28 @@ export function createTaskService(deps: Omit<TurnDeps, 'events' | 'delegate'>): 
     },
   }
   return service
+}
+
+interface Settling {
+  owner: TaskOwner
+  id: string
+  signal: AbortSignal | undefined
+}
+
+/** Whoever begins to wait listens before it looks, and so misses nothing. */
+async function untilSettled(
+  { owner, id, signal }: Settling,
+  { events, get }: { events: TaskEvents } & Pick<TaskService, 'get'>,
+): Promise<WholeTask> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const stop = events.subscribe(owner.session.slot, id, ({ task }) => task.active === null && resolve())
+  const leave = () => reject(signal?.reason)
+  signal?.addEventListener('abort', leave, { once: true })
+  try {
+    if (get(owner, id).task.active !== null) await promise
+    return get(owner, id)
+  } finally {
+    stop()
+    signal?.removeEventListener('abort', leave)
+  }
 }

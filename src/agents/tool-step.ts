@@ -2,12 +2,12 @@
 import { ApiError } from '../contract/error.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { unlessAborted } from '../lib/deadline.ts'
-import type { OfferedTool } from './manifest.ts'
+import type { AgentFunction } from './manifest.ts'
 import { rawArguments, type ToolCallPart } from './messages.ts'
 import type { CallStanding } from './next-step.ts'
 import { findTask } from './store.ts'
 import type { ToolContext, ToolResult } from './tools/define.ts'
-import { stepOf, type Turn } from './turn.ts'
+import { journalStep, type Turn } from './turn.ts'
 
 /** What can be done with a call that has no result. */
 export function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPart): CallStanding {
@@ -20,7 +20,7 @@ export function standingOf({ task, offered, waiting, session }: Turn, call: Tool
   return waiting.has(call.tool_call_id) ? 'sub_task' : 'run'
 }
 
-const needsApproval = (required: 'all' | 'respect_tool' | 'none', { entry }: OfferedTool): boolean =>
+const needsApproval = (required: 'all' | 'respect_tool' | 'none', { entry }: AgentFunction): boolean =>
   required === 'all' || (required === 'respect_tool' && entry.requires_approval)
 
 /** Runs some calls and commits each result as soon as those before it are committed. */
@@ -66,7 +66,7 @@ async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
   const failed = 'error' in result
   const child = findTask(turn.place, turn.task._id)?.children[tool_call_id]
   const subTask = child === undefined ? undefined : findTask(turn.place, child)
-  const step = stepOf(turn, started, {
+  const step = journalStep(turn, started, {
     kind: subTask ? 'task' : 'tool',
     name: subTask?.agent_key ?? name,
     tool_call_id,
@@ -112,12 +112,12 @@ async function resultOf(turn: Turn, part: ToolCallPart): Promise<ToolResult> {
   }
 }
 
-const noSuchTool = (name: string, offered: ReadonlyMap<string, OfferedTool>) =>
+const noSuchTool = (name: string, offered: ReadonlyMap<string, AgentFunction>) =>
   `there is no tool ${JSON.stringify(name)}; there ${offered.size === 0 ? 'is none' : `are ${[...offered.keys()].join(', ')}`}`
 
 const MOST_PROBLEMS = 3
 
-async function wrongArguments(part: ToolCallPart, { definition }: OfferedTool): Promise<string | undefined> {
+async function wrongArguments(part: ToolCallPart, { definition }: AgentFunction): Promise<string | undefined> {
   const raw = rawArguments(part)
   if (raw !== undefined) return `the arguments are no JSON object: ${JSON.stringify(raw)}`
   const { SchemaError, violations } = await import('../lib/json-schema/index.ts')

@@ -7,7 +7,7 @@ import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart, toolResultsOf } from './messages.ts'
 import { findTask, type TaskChange, taskNotFound, writeChange } from './store.ts'
 import { checkInactive, type Submission, type TaskCall } from './submission.ts'
-import { stepOf } from './turn.ts'
+import { journalStep } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
 import { newTraceOf, recordTurn } from './turn-trace.ts'
 
@@ -88,7 +88,7 @@ function turnChange({ session, from, parent }: TaskCall, submission: Submission,
   const key = parent && `${parent.task._id}:${parent.tool_call_id}`
   const turn = { ...used, number: task.turn.number + 1, started, ...newTraceOf(session, started, key) }
   const stepFor = (call: ToolCallPart, error: string | null) => ({
-    ...stepOf({ task: { ...task, turn }, session }, Date.parse(task.updated), {
+    ...journalStep({ task: { ...task, turn }, session }, Date.parse(task.updated), {
       kind: 'tool',
       name: call.tool_name,
       tool_call_id: call.tool_call_id,

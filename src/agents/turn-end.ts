@@ -1,14 +1,14 @@
 // What ends a turn from outside: it aborts whatever is under way.
 import type { TaskState } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
-import type { FinishReason } from '../contract/task-record.ts'
+import type { TaskReason } from '../contract/task-record.ts'
 
 /** A turn is ended while it works; the calls that it was making end with it. */
 export class TurnEnded extends ApiError {
   readonly state: TaskState
-  readonly reason: FinishReason
+  readonly reason: TaskReason
 
-  constructor(state: TaskState, reason: FinishReason, message: string) {
+  constructor(state: TaskState, reason: TaskReason, message: string) {
     super(409, reason === 'canceled' ? 'task_canceled' : 'turn_ended', message)
     this.state = state
     this.reason = reason
@@ -24,7 +24,7 @@ export class TaskGone extends Error {}
 
 /** What a task says of the limit that it has come to; undefined of other reasons. */
 export function limitText(
-  reason: FinishReason | null,
+  reason: TaskReason | null,
   {
     max_iterations,
     max_execution_time,
@@ -44,7 +44,7 @@ export function limitText(
 }
 
 /** What the model reads of a call whose result never came. */
-export const noResult = (reason: FinishReason): string =>
+export const noResult = (reason: TaskReason): string =>
   reason === 'canceled' ? 'the task was canceled before there was a result' : 'the turn ended before there was a result'
 
 /** The message that closes a call with an error. */

@@ -1,20 +1,20 @@
 // The end of a turn: its state, what becomes of calls without a result, the last form of its trace, all in one commit.
 import type { TaskState } from '../contract/agent-task.ts'
-import type { FinishReason } from '../contract/task-record.ts'
+import type { TaskReason } from '../contract/task-record.ts'
 import { agents } from '../resources/agents.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
 import { shownTask } from './show.ts'
-import { stepsOf } from './store.ts'
+import { journalOf } from './store.ts'
 import { standingOf } from './tool-step.ts'
-import { stepOf, type Turn } from './turn.ts'
+import { journalStep, type Turn } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
 import { turnTrace } from './turn-trace.ts'
 
 /** How a turn ends. */
 export interface TurnOutcome {
   state: TaskState
-  reason: FinishReason
+  reason: TaskReason
   error?: AgentTaskRecord['error']
   /** The calls that are waited for; all others that are open are closed. */
   open?: readonly ToolCallPart[]
@@ -31,10 +31,10 @@ export async function finishTurn(turn: Turn, { state, reason, error = null, open
     tool_call_id,
     task: turn.task.children[tool_call_id] ?? null,
   })
-  const waits = open.map((call) => stepOf(turn, now, { ...about(call), kind: 'wait', outcome: 'waiting' }))
+  const waits = open.map((call) => journalStep(turn, now, { ...about(call), kind: 'wait', outcome: 'waiting' }))
   const why = noResult(reason)
   const closed = unanswered.map((call) =>
-    stepOf(turn, now, { ...about(call), kind: 'tool', outcome: 'failed', error: why }),
+    journalStep(turn, now, { ...about(call), kind: 'tool', outcome: 'failed', error: why }),
   )
   const pending = open.filter((call) => standingOf(turn, call) === 'approval').map(({ tool_call_id }) => tool_call_id)
   await turn.finish(
@@ -44,7 +44,7 @@ export async function finishTurn(turn: Turn, { state, reason, error = null, open
       steps: [...waits, ...closed],
     }),
     (task) => {
-      const own = stepsOf(place, task._id).filter((step) => step.turn === task.turn.number)
+      const own = journalOf(place, task._id).filter((step) => step.turn === task.turn.number)
       session.traces.replace(turnTrace(session, task, own), JSON.stringify(shownTask(task, history)))
       charge(turn)
     },

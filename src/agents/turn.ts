@@ -6,7 +6,7 @@ import type { CallOrigin } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { TaskEvents } from './events.ts'
-import { type AgentTaskRecord, type OfferedTool, offeredTools } from './manifest.ts'
+import { type AgentFunction, type AgentTaskRecord, offeredTools } from './manifest.ts'
 import { findTask, messagesOf, type TaskChange, type TaskPlace, writeChange } from './store.ts'
 import type { ToolCall, ToolFixtures, ToolResult } from './tools/define.ts'
 import { TaskGone } from './turn-end.ts'
@@ -32,7 +32,7 @@ export interface Turn {
   /** As it was committed last. */
   task: AgentTaskRecord
   readonly history: MessageRecord[]
-  readonly offered: ReadonlyMap<string, OfferedTool>
+  readonly offered: ReadonlyMap<string, AgentFunction>
   /** Calls whose sub-task waits for its client. */
   readonly waiting: Set<string>
   /** Aborted when the turn is ended. */
@@ -102,7 +102,7 @@ export function turnOf(
 }
 
 /** A step of the journal that has just ended. */
-export function stepOf(
+export function journalStep(
   { task, session }: Pick<Turn, 'task' | 'session'>,
   started: number,
   about: Pick<TaskStep, 'kind' | 'name' | 'outcome'> & Partial<TaskStep>,

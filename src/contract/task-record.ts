@@ -10,7 +10,7 @@ export const AGENT_MESSAGE = 'agent_message'
 export const AGENT_STEP = 'agent_step'
 
 /** Why a turn ended or waits. */
-export type FinishReason =
+export type TaskReason =
   | 'stop'
   | 'tool_calls'
   | 'approval'
@@ -54,7 +54,7 @@ export interface TaskRecord {
   agent_id: string
   agent_key: string
   state: TaskState
-  finish_reason: FinishReason | null
+  finish_reason: TaskReason | null
   /** What made it fail. */
   error: { message: string; code: string; status: number } | null
   created: string
