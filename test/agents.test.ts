@@ -144,6 +144,12 @@ const REFUSED: [string, Json, number, string][] = [
   ['a tool that is not named', { settings: { tools: [{ type: 'function' }] } }, 400, 'settings.tools[0].key'],
   ['an unknown tool', { settings: { tools: [{ type: 'function', key: 'nowhere' }] } }, 404, 'settings.tools[0].key'],
   [
+    'a timeout beyond ten minutes',
+    { settings: { tools: [{ type: 'current_date', timeout: 601 }] } },
+    400,
+    'settings.tools[0].timeout',
+  ],
+  [
     'an unknown evaluator',
     { settings: { evaluators: [{ id: 'nowhere', execute_on: 'output' }] } },
     404,
@@ -158,6 +164,21 @@ const REFUSED: [string, Json, number, string][] = [
   ['an external agent without address', { type: 'a2a' }, 400, 'a2a'],
 ]
 describe('refused, naming where', () => {
+  test('a tool of another type, and a tool that a server has not', async () => {
+    await ok('POST', '/v2/tools', { key: 'plain', function: { name: 'plain' } })
+    const mcp = { server_url: 'https://files.example', connection_type: 'http', tools: [{ name: 'read' }] }
+    await ok('POST', '/v2/tools', { key: 'files', type: 'mcp', mcp })
+    const made = (tool: Json) => call('POST', '/v2/agents', agent({ settings: { tools: [tool] } }))
+    const other = await made({ type: 'http', key: 'plain' })
+    expect([other.status, (other.body.error as Json).param]).toEqual([400, 'settings.tools[0].type'])
+    expect(other.body.message).toContain('must be "function"')
+    const missing = await made({ type: 'mcp', key: 'files', tool_id: 'write' })
+    expect([missing.status, (missing.body.error as Json).param]).toEqual([400, 'settings.tools[0].tool_id'])
+    expect(missing.body.message).toContain('"read"')
+    const there = await made({ type: 'mcp', key: 'files', tool_id: 'read', timeout: 5 })
+    expect((there.body.settings as Json).tools).toMatchObject([{ tool_id: 'read', timeout: 5 }])
+  })
+
   test.each(REFUSED)('%s', async (_, fields, status, param) => {
     const answer = await call('POST', '/v2/agents', agent(fields))
     expect([answer.status, (answer.body.error as Json).param]).toEqual([status, param])

@@ -43,6 +43,9 @@ export const BUILT_IN_TOOLS = [
 /** The tools of the workspace that an agent may refer to. */
 export const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as const
 
+/** Seconds that a call of a tool may take when nobody says. */
+export const TOOL_TIMEOUT = 120
+const TIMEOUT = z.int().min(1).max(600).describe("Seconds that a call of it may take, on the session's clock.")
 const approval = { requires_approval: z.boolean().optional() }
 const AgentToolBody = z
   .looseObject({
@@ -50,6 +53,7 @@ const AgentToolBody = z
     key: z.string().min(1).optional(),
     id: z.string().min(1).optional(),
     tool_id: z.string().min(1).optional(),
+    timeout: TIMEOUT.optional(),
     ...approval,
   })
   .superRefine((tool, context) => {
@@ -178,7 +182,7 @@ export const AgentTool = z.object({
   description: z.string().optional(),
   requires_approval: z.boolean().default(false),
   tool_id: z.string().optional(),
-  timeout: z.int().min(1).max(600).default(120).describe('Seconds.'),
+  timeout: TIMEOUT.default(TOOL_TIMEOUT),
 })
 export type AgentTool = z.infer<typeof AgentTool>
 

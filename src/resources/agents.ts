@@ -1,7 +1,8 @@
 // Agents: stored as they were written, with what it refers to looked up, and answered in the form that the API gives them.
-import { Agent, AgentBody, AgentPatch, type AgentTool } from '../contract/agent.ts'
+import { Agent, AgentBody, AgentPatch, type AgentTool, TOOL_TIMEOUT } from '../contract/agent.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Fields } from '../contract/record.ts'
+import type { ToolParts } from '../contract/tool.ts'
 import { quote } from '../contract/validation.ts'
 import { ulidForm } from '../contract/workspace.ts'
 import { builtIns } from '../guardrails/index.ts'
@@ -56,6 +57,7 @@ export const agents: Resource = defineResource({
     const agent = input as AgentBody
     checkModels(agent)
     checkReferences(agent, work, before)
+    for (const [index, tool] of agent.settings.tools.entries()) checkTool(tool, work, `settings.tools[${index}]`)
     return {
       ...agent,
       project_id: projectOf(work, agent.path),
@@ -140,6 +142,25 @@ function checkReferences(agent: AgentBody, work: Transaction, before: Fields | u
   }
 }
 
+/** A tool that is referred to must be of the type that the agent says, and have the tool of a server that is meant. */
+function checkTool(
+  { type, key, id, tool_id }: AgentBody['settings']['tools'][number],
+  work: Transaction,
+  param: string,
+): void {
+  const name = key ?? id
+  if (name === undefined) return
+  const tool = find(tools, work, name) ?? {}
+  const refuse = (field: string, message: string) =>
+    new ApiError(400, 'invalid_value', `'${param}.${field}' ${message}`, { param: `${param}.${field}` })
+  if (tool.type !== type)
+    throw refuse('type', `must be ${quote(tool.type)}, as the tool ${quote(name)} is, got ${quote(type)}`)
+  const offered = (tool as ToolParts).mcp?.tools ?? []
+  if (offered.length === 0 || offered.some((one) => one.id === tool_id || one.name === tool_id)) return
+  const there = offered.map((one) => quote(one.name)).join(', ')
+  throw refuse('tool_id', `must be the id or name of a tool of ${quote(name)}: ${there}; got ${quote(tool_id)}`)
+}
+
 const find = (resource: Resource, { records, caller }: Transaction, name: string): Fields | undefined =>
   records.byKey(resource.kind, caller.workspace, '', name) ?? records.get(resource.kind, caller.workspace, name)?.body
 
@@ -171,7 +192,7 @@ function variablesIn({ instructions, system_prompt }: AgentBody): Record<string,
 
 /** An entry of `settings.tools` as it is answered: what the request named, looked up. */
 function entryOf(tool: AgentBody['settings']['tools'][number], agent: string, work: Transaction): AgentTool {
-  const { type, key, id, tool_id, requires_approval = false } = tool
+  const { type, key, id, tool_id, requires_approval = false, timeout = TOOL_TIMEOUT } = tool
   const found = key !== undefined || id !== undefined ? find(tools, work, String(key ?? id)) : undefined
   const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
   const [shownKey, name, description] = [found?.key ?? type, found?.display_name, found?.description].map(text)
@@ -183,7 +204,7 @@ function entryOf(tool: AgentBody['settings']['tools'][number], agent: string, wo
     ...(description !== undefined && { description }),
     requires_approval,
     ...(tool_id !== undefined && { tool_id }),
-    timeout: 120,
+    timeout,
   }
 }
 

@@ -1,12 +1,11 @@
 // Runs one call of a tool: its arguments are looked at first, and it has only so long.
 
+import { TOOL_TIMEOUT } from '../../contract/agent.ts'
 import { quote } from '../../contract/validation.ts'
 import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
 import { SchemaError, violations } from '../../lib/json-schema/index.ts'
 import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from './define.ts'
 
-/** Seconds that a call may take when its entry does not say. */
-const USUAL_TIMEOUT = 120
 /** Problems of the arguments that the model is told. */
 const MOST_PROBLEMS = 5
 
@@ -30,7 +29,7 @@ export async function runTool(
   const { clock } = context.session
   const problem = await clock.work(mismatch(definition, call.arguments))
   if (problem !== undefined) return { error: problem }
-  const { timeout = USUAL_TIMEOUT } = call.entry
+  const { timeout = TOOL_TIMEOUT } = call.entry
   const reason = () => new ToolTimeout(`the tool ${call.name} gave no result within its timeout of ${timeout} s`)
   const deadline = startDeadline(clock, timeout * 1000, { outer: context.signal, reason })
   const { signal } = deadline
