@@ -63,6 +63,42 @@ describe('while it waits', () => {
   })
 })
 
+describe('it looks at the session of its name, whatever becomes of that', () => {
+  const own = { headers: { authorization: 'Bearer session:mine', 'content-type': 'application/json' } }
+  const send = (path: string, body: unknown) =>
+    app.understudy.app.fetch(
+      new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(body), ...own }),
+    )
+  const changes: [string, () => unknown][] = [
+    ['made on purpose', () => send('/_understudy/sessions', { name: 'mine', seed: 7, clock: 'virtual' })],
+    ['used', () => {}],
+    [
+      'reset',
+      async () => [
+        await send(CHAT, { model: 'openai/gpt-4o', ...user('before') }),
+        await send('/_understudy/reset', {}),
+      ],
+    ],
+    ['given a scenario', () => send('/_understudy/sessions', { name: 'mine', scenario: 'outage' })],
+    [
+      'deleted',
+      async () => [
+        await send(CHAT, { model: 'openai/gpt-4o', ...user('before') }),
+        await app.understudy.app.fetch(
+          new Request('http://localhost/_understudy/sessions/mine', { method: 'DELETE', ...own }),
+        ),
+      ],
+    ],
+  ]
+  test.each(changes)('%s', async (_, change) => {
+    const report = reportOf(post('30s', [{ calls: 2 }], own))
+    while (!app.understudy.observers.active) await new Promise(setImmediate)
+    await change()
+    for (const content of ['one', 'two']) await send(CHAT, { model: 'openai/gpt-4o', ...user(content) })
+    expect(await report).toMatchObject({ session: 'mine', calls: 2, ok: true })
+  })
+})
+
 test('it stops with its client', async () => {
   const client = new AbortController()
   const report = reportOf(post('60s', [{ calls: 1 }], { signal: client.signal }))

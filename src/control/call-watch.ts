@@ -4,7 +4,7 @@ import type { TraceEvidence } from '../db/trace-store.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
-import type { Session } from '../sessions/sessions.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
 
 /** Calls by number. */
 export interface CallList {
@@ -19,14 +19,15 @@ interface CallWatch extends CallList {
 }
 
 /** Watches the calls of a session until it is stopped or the signal is aborted. */
-function watchCalls(session: Session, observers: Observers, signal: AbortSignal): CallWatch {
+function watchCalls(current: () => Session, observers: Observers, signal: AbortSignal): CallWatch {
+  const { name } = current()
   let calls: Map<number, TraceEvidence> | undefined
   let from = 0
   const fresh = new Set<number>()
   let changed = false
   let wake: (() => void) | undefined
   const leave = observers.add((observation) => {
-    if (observation.session !== session.name) return
+    if (observation.session !== name) return
     if (observation.type === 'trace-saved') fresh.add(observation.seq)
     // What was stored may be gone.
     else if (observation.type === 'session-changed') calls = undefined
@@ -36,6 +37,7 @@ function watchCalls(session: Session, observers: Observers, signal: AbortSignal)
   })
   return {
     since(seq) {
+      const session = current()
       if (!calls || from !== seq) {
         calls = new Map([...session.traces.since(seq)].map((call) => [call.seq, call]))
         from = seq
@@ -63,9 +65,32 @@ function watchCalls(session: Session, observers: Observers, signal: AbortSignal)
   }
 }
 
+/** The session of a name for somebody who is there: it neither sleeps nor is dropped, and may be reset or made anew meanwhile. */
+export function stayIn(
+  session: Session,
+  sessions: Pick<Sessions, 'peek'>,
+  signal: AbortSignal,
+): { current(): Session; end(): void } {
+  let last = session
+  let activity = session.begin(signal)
+  return {
+    current() {
+      const found = sessions.peek(session.name)
+      if (found !== last) {
+        activity.end()
+        last = found
+        activity = found.begin(signal)
+      }
+      return last
+    },
+    end: () => activity.end(),
+  }
+}
+
 /** What a look at the calls is repeated with. */
 export interface LookOptions<Report> {
-  session: Session
+  /** The generation in force: there may be another one at each look. */
+  session(): Session
   observers: Observers
   /** Aborted when nobody waits any more. */
   signal: AbortSignal
@@ -79,7 +104,7 @@ export async function lookUntilDone<Report>(
   look: (calls: CallList) => Report,
   { session, observers, signal, wait, isDone }: LookOptions<Report>,
 ): Promise<Report> {
-  if (wait === 0) return look(session.traces)
+  if (wait === 0) return look(session().traces)
   const watch = watchCalls(session, observers, signal)
   try {
     const end = monotonicMs() + wait

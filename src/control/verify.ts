@@ -6,7 +6,7 @@ import { Verification } from '../contract/verification.ts'
 import { Expectation } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { verify } from '../verdict/verify.ts'
-import { type CallList, lookUntilDone } from './call-watch.ts'
+import { type CallList, lookUntilDone, stayIn } from './call-watch.ts'
 import type { ControlDeps } from './types.ts'
 
 const LONGEST_WAIT_MS = 60_000
@@ -28,7 +28,7 @@ const VerifyBody = z.strictObject({
 
 type Query = z.infer<typeof VerifyQuery>
 
-export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observers }: ControlDeps): Route[] {
+export function verifyRoutes({ sessions, sessionOf, runs, fixtures, strict, strays, observers }: ControlDeps): Route[] {
   const look = (session: Session, calls: CallList, { ended, more }: Query & { more: readonly Expectation[] }) => {
     const run = runs.current(session)
     return verify({
@@ -46,13 +46,11 @@ export function verifyRoutes({ sessionOf, runs, fixtures, strict, strays, observ
     })
   }
   const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
-    const session = sessionOf(request, true)
-    // Whoever waits is there: the session does not sleep, and is not dropped.
-    const { end } = session.begin(request.signal)
+    const { current, end } = stayIn(sessionOf(request, true), sessions, request.signal)
     // Nothing more comes of a client that has ended.
     const isDone = ({ ok, pending }: Verification) => pending === 0 && (ok || query.ended !== undefined)
-    const options = { session, observers, signal: request.signal, wait: query.wait, isDone }
-    return lookUntilDone((calls) => look(session, calls, { ...query, more }), options).finally(end)
+    const options = { session: current, observers, signal: request.signal, wait: query.wait, isDone }
+    return lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
   }
   const shared = {
     path: '/_understudy/verify',
