@@ -21,7 +21,7 @@ const names: Row[] = [
     'a field of the prompt',
     'fixture',
     "reply:\n  content: '{{prompt.usr}}'\n",
-    '2:3: reply.content has {{prompt.usr}}, and there is no such name; valid: prompt.user, prompt.system, ',
+    "2:3: reply.content has {{prompt.usr}}, and there is no such name (did you mean 'prompt.user'?); valid: prompt.user, prompt.system, ",
   ],
   [
     'the provider of a model',

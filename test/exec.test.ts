@@ -239,7 +239,7 @@ describe('scenario files', () => {
     expect(fine).toEqual({
       code: 0,
       stdout: '2 scenarios, 1 warning\n',
-      stderr: 'understudy: warning: mixed.yaml: rules[0] "r" can never fire: its probability is 0\n',
+      stderr: 'understudy: warning: mixed.yaml:3:5: rules[0] "r" can never fire: its probability is 0\n',
     })
     put('broken.yaml', 'name: broken\nrules:\n  - name: r\n    fault: { type: delai }\n  - name: r\n')
     const broken = await run(['check', 'broken.yaml', 'wrong.yaml'], { cwd })

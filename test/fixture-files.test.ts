@@ -10,7 +10,7 @@ const subjects = fixtureSubjects()
 const reply = 'reply: { content: x }'
 /** A file, and every line that is said of it: where, and its beginning. */
 const mistakes: [string, string, string, [string, string][]][] = [
-  ['an empty file', 'empty.yaml', '', [['1:1', 'the fixture must be an object, got null']]],
+  ['an empty file', 'empty.yaml', '', [['1:1', 'the file is empty: write a fixture, or take it away']]],
   ['a text', 'text.yaml', 'hello', [['1:1', 'the fixture must be an object, got "hello"']]],
   ['no reply', 'no-reply.yaml', 'match: { user: hi }', [['1:1', "the fixture must have exactly one of 'reply' and"]]],
   [
@@ -23,15 +23,15 @@ const mistakes: [string, string, string, [string, string][]][] = [
     'an unknown key',
     'key.yaml',
     `# A comment.\nmatches: {}\n${reply}`,
-    [['2:1', 'matches is not known; valid: name, match, ']],
+    [['2:1', "matches is not known (did you mean 'match'?); valid: name, match, "]],
   ],
   [
     'unknown keys of match',
     'match.yaml',
     `match:\n  usr: hi\n  modle: openai/*\n${reply}`,
     [
-      ['2:3', 'match.usr is not known; valid: operation, model, user, system, '],
-      ['3:3', 'match.modle is not known; valid: operation, model, user, system, '],
+      ['2:3', "match.usr is not known (did you mean 'user'?); valid: operation, model, user, system, "],
+      ['3:3', "match.modle is not known (did you mean 'model'?); valid: operation, model, user, system, "],
     ],
   ],
   [
@@ -54,7 +54,7 @@ const mistakes: [string, string, string, [string, string][]][] = [
     'a text match that is a number',
     'number.yaml',
     `match: { user: 5 }\n${reply}`,
-    [['1:10', 'match.user must be a string, or must be an object, got 5']],
+    [['1:10', 'match.user must be a string, or an object, got 5']],
   ],
   [
     'a broken regex',
@@ -112,13 +112,16 @@ const mistakes: [string, string, string, [string, string][]][] = [
     'list.yaml',
     `- ${reply}\n- ${reply}\n  match: { user: { contain: hi } }`,
     [
-      ['3:20', '[1].match.user.contain is not known; valid: equals, contains, regex, ignore_case'],
+      [
+        '3:20',
+        "[1].match.user.contain is not known (did you mean 'contains'?); valid: equals, contains, regex, ignore_case",
+      ],
       ['3:12', '[1].match.user must have exactly one of'],
     ],
   ],
   ['JSON', 'json.json', '{\n  "reply": { "content": 5 }\n}', [['2:14', 'reply.content must be a string, got 5']]],
   ['broken JSON', 'broken.json', '{ "reply": ', [['1:12', 'Flow map must end with a }']]],
-  ['broken YAML', 'broken.yaml', `match: { user: "hi }\n${reply}`, [['2:22', 'Missing closing "quote']]],
+  ['broken YAML', 'broken.yaml', `match: { user: "hi }\n${reply}`, [['1:16', 'Missing closing "quote']]],
   ['a key twice', 'twice.yaml', `match: {}\nmatch: {}\n${reply}`, [['2:1', 'Map keys must be unique']]],
   ['an unknown tag', 'tag.yaml', 'reply: { content: !secret x }', [['1:19', 'Unresolved tag: !secret']]],
   ['an alias of nothing', 'alias.yaml', 'reply: *other', [['1:8', 'Unresolved alias']]],

@@ -88,7 +88,7 @@ describe('a session', () => {
       { name: 'x', fixtures: [fixture('a'), { match: { operation: 'chat.completions', modle: 'x' }, reply: {} }] },
       400,
       'fixtures[1].match.modle',
-      'is not known; valid: operation, model',
+      "is not known (did you mean 'model'?); valid: operation, model",
     ],
     ['of an unknown field', { name: 'x', tokens: 1 }, 400, 'tokens', 'is not known; valid: name, seed'],
     [

@@ -145,7 +145,7 @@ describe('expectations', () => {
   })
 
   const mistakes: [object, string][] = [
-    [{ provider: 'openai', attempt: 1 }, 'is not known; valid: provider, model'],
+    [{ provider: 'openai', attempt: 1 }, "is not known (did you mean 'attempts'?); valid: provider, model"],
     [{ attempts: 1, calls: 1 }, "cannot stand beside 'calls'"],
     [{ waits_kept: true, model: 'x' }, 'stands alone'],
     [{ outcome: 'fine' }, 'must be one of "answered"'],

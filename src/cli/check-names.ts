@@ -1,7 +1,7 @@
 // Names in fixtures and scenarios that nobody has: providers, those of models, and operations.
 import type { FixtureFile } from '../backends/fixture/load.ts'
 import { FileError, parseSource, type SourceFile } from '../contract/source.ts'
-import { formatPath, quote } from '../contract/validation.ts'
+import { type Problem, quote } from '../contract/validation.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import type { Scenario } from '../scenarios/engine.ts'
@@ -14,13 +14,11 @@ export interface KnownNames {
   providers: readonly string[]
   /** Of the router. */
   operations: readonly string[]
+  /** Ids of the models that we know something of; there are others. */
+  models: readonly string[]
 }
 
 type Path = readonly PropertyKey[]
-interface NameProblem {
-  path: Path
-  message: string
-}
 
 /** A line, with its place, for each model of a file of fixtures whose provider there is not. */
 export function fixtureNameProblems(file: FixtureFile, known: KnownNames): string[] {
@@ -28,7 +26,7 @@ export function fixtureNameProblems(file: FixtureFile, known: KnownNames): strin
   if (!source) return []
   const { value } = source
   const many = Array.isArray(value)
-  const problems = (many ? value : [value]).flatMap((one: unknown, index): NameProblem[] => {
+  const problems = (many ? value : [value]).flatMap((one: unknown, index): Problem[] => {
     const model = (one as { match?: { model?: unknown } } | null)?.match?.model
     const message = typeof model === 'string' ? fullModelProblem(model, known) : undefined
     return message === undefined ? [] : [{ path: [...(many ? [index] : []), 'match', 'model'], message }]
@@ -67,8 +65,8 @@ export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, know
 
 const lineOf =
   (source: SourceFile) =>
-  ({ path, message }: NameProblem): string =>
-    `${source.at(path)}: ${formatPath(path)} ${message}`
+  (problem: Problem): string =>
+    source.line(problem)
 
 /** Undefined for a file that cannot be read, of which others tell. */
 function sourceOf({ path, text }: FixtureFile): SourceFile | undefined {
@@ -84,8 +82,8 @@ function patternProblems(
   { provider, model }: Pick<CallPattern, 'provider' | 'model'>,
   path: Path,
   known: KnownNames,
-): NameProblem[] {
-  const problems: NameProblem[] = []
+): Problem[] {
+  const problems: Problem[] = []
   if (provider !== undefined && !known.providers.some((name) => globRegex(provider).test(name)))
     problems.push({ path: [...path, 'provider'], message: unknownName(provider, 'provider', known.providers) })
   const message = model === undefined ? undefined : modelProblem(model, known)

@@ -4,12 +4,13 @@ import { basename, join } from 'node:path'
 import { Command } from 'commander'
 import { type FixtureFile, loadFixtures, readPath } from '../backends/fixture/load.ts'
 import { type Config, readConfig } from '../config.ts'
-import { FileError } from '../contract/source.ts'
+import { FileError, parseSource } from '../contract/source.ts'
 import { allOperations, fixtureSubjects } from '../endpoints/index.ts'
-import { providerNames } from '../providers/names.ts'
+import { knownModels, providerNames } from '../providers/names.ts'
 import { prepareSeed } from '../resources/seed.ts'
 import { readSeed } from '../resources/seed-file.ts'
 import { idleRules, isScenario, parseScenario } from '../scenarios/load.ts'
+import { modelWarnings } from './check-models.ts'
 import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
 import { count } from './report.ts'
 
@@ -38,6 +39,7 @@ export function checkCommand(): Command {
 }
 
 const namesIn = ({ forwarding }: Config): KnownNames => ({
+  models: knownModels(),
   providers: providerNames(forwarding.named).known,
   operations: allOperations().map(({ name }) => name),
 })
@@ -88,7 +90,7 @@ async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
     collect(() => {
       const scenario = parseScenario(file.path, file.text)
       problems.push(...scenarioNameProblems(file, scenario, names))
-      return scenario
+      return { scenario, source: parseSource(file.path, file.text) }
     }),
   )
   for (const path of seeds) problems.push(...(await seedProblems(path)))
@@ -101,8 +103,11 @@ async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
       ...(scenarios.length > 0 ? [count(scenarios.length, 'scenario')] : []),
     ],
     warnings: [
+      ...files.flatMap((file) => modelWarnings(parseSource(file.path, file.text), names.models)),
       ...loaded.flatMap((one) => one.warnings),
-      ...scenarios.flatMap((one) => idleRules(one, names.operations)),
+      ...scenarios.flatMap(({ scenario, source }) =>
+        idleRules(scenario, names.operations, (index) => source.at(['rules', index])),
+      ),
     ],
   }
 }

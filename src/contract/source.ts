@@ -1,7 +1,7 @@
 // Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
-import { formatPath } from './validation.ts'
+import { formatPath, type Problem, valueAt } from './validation.ts'
 import { yamlMistake } from './yaml-mistakes.ts'
 
 /** A file that cannot be used; the message has a line a problem, each with file, line and path. */
@@ -13,6 +13,8 @@ export interface SourceFile {
   value: unknown
   /** `file:line:column` of the key or item at a path, or of the nearest one above it. */
   at(path: readonly PropertyKey[]): string
+  /** A line for what is wrong: its place, its path or `whole`, and what to do where that can be said. */
+  line(problem: Problem, whole?: string): string
 }
 
 /**
@@ -40,7 +42,22 @@ export function parseSource(path: string, text: string): SourceFile {
   const half = mayHoldHalf(text) ? halfCharacterIn(value) : undefined
   if (half)
     throw new FileError(`${at(half.path)}: ${formatPath(half.path) || 'the file'} ${halfCharacterProblem(half.half)}`)
-  return { path, value, at }
+  const line = ({ path, message }: Problem, whole = 'the file') => {
+    const written = text.slice(offsetOf(document, path)).split('\n', 1)[0] ?? ''
+    return `${at(path)}: ${formatPath(path) || whole} ${message}${remedy(valueAt(value, path), written, message)}`
+  }
+  return { path, value, at, line }
+}
+
+/** What to do where YAML has made something of a text that was not meant. */
+function remedy(value: unknown, written: string, message: string): string {
+  if (value === null && /^[^:]*:\s*#/.test(written))
+    return ': what begins with # is a comment, unless it stands in quotes'
+  if (value === null && /^[^:]*:\s*$/.test(written)) return ': nothing stands after the colon'
+  const isWord = typeof value === 'number' || typeof value === 'boolean'
+  if (isWord && message.startsWith('must be a string')) return ': in quotes it is a text'
+  const isPair = typeof value === 'string' && /^[\w.-]+:\S/.test(value)
+  return isPair && message.startsWith('must be an object') ? ': a key ends with a colon and a space' : ''
 }
 
 function offsetOf(document: ReturnType<Yaml['parseDocument']>, path: readonly PropertyKey[]): number {

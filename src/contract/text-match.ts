@@ -24,6 +24,15 @@ export const textMatchSchema: z.ZodType<TextMatch> = z.union([
     }),
 ])
 
+/** Steps by name with dots between them, places of a list in brackets. */
+const BODY_PATH = /^(?!\$\.)[^.[\]]+(?:\.[^.[\]]+|\[\d+\])*$/
+
+/** Values that a body must have, by their paths in it. */
+export const bodyMatchSchema = z.record(
+  z.string().regex(BODY_PATH, { error: 'must be a path such as metadata.tier or messages[0].content' }),
+  z.unknown(),
+)
+
 /** Why a text is not a regular expression, undefined when it is one. */
 function regexProblem(source: string): string | undefined {
   try {

@@ -1,5 +1,6 @@
 // Turns what zod found wrong into one sentence a person can act on: the value, what would be valid, where.
 import type { z } from 'zod'
+import { suggestion } from '../lib/likely-name.ts'
 import { cutWhole } from '../lib/well-formed.ts'
 import { ApiError } from './error.ts'
 
@@ -33,7 +34,8 @@ function beginningOf(_: string, value: unknown): unknown {
   return cut ? value.slice(0, QUOTED) : value
 }
 
-const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
+/** The value at a path of steps, undefined where there is none. */
+export const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((value, step) => (value as Record<PropertyKey, unknown> | null | undefined)?.[step], root)
 
 // A choice that may also be left out lists undefined, which nobody can write.
@@ -72,13 +74,17 @@ function expectation(issue: Issue): string {
 /** What a value may be when each branch of a union refused it at its root: the choices, joined. */
 const unionOf = (branches: Issue[][]): string => {
   const choices = branches.flatMap((branch) => branch.filter((issue) => issue.path.length === 0).map(expectation))
-  return choices.length === 0 ? 'has no valid form' : [...new Set(choices)].join(', or ')
+  if (choices.length === 0) return 'has no valid form'
+  return [...new Set(choices)].map((text, index) => (index === 0 ? text : text.replace(/^must be /, ''))).join(', or ')
 }
 
 /** The problem the writer most likely means: in a union, the one of the branch that got furthest. */
 function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = []): Problem {
   const path = [...base, ...issue.path]
-  if (issue.code === 'unrecognized_keys') return { path: [...path, issue.keys[0] ?? ''], message: issue.message }
+  if (issue.code === 'unrecognized_keys') {
+    const [key = ''] = issue.keys
+    return { path: [...path, key], message: unknownKey(key, issue) }
+  }
   if (issue.code === 'invalid_union') {
     const furthest = issue.errors
       .flat()
@@ -90,11 +96,38 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
   const at = issue.code === 'invalid_union' && typeof issue.discriminator === 'string' ? dropEcho(path, issue) : path
   const value = valueAt(root, at)
   if (issue.code === 'invalid_key') return { path, message: expectation(issue) }
+  if (issue.code === 'custom' && issue.message.startsWith('is required')) return { path: at, message: issue.message }
   const missing = value === undefined && issue.code !== 'custom'
   return {
     path: at,
-    message: missing ? `is required: it ${expectation(issue)}` : `${expectation(issue)}, got ${quote(value)}`,
+    message: missing
+      ? `is required: it ${expectation(issue)}`
+      : `${expectation(issue)}, got ${quote(value)}${likelyValue(issue, value)}`,
   }
+}
+
+/** How `safeParse` begins what it says of a key that is not known. */
+const UNKNOWN_KEY = 'is not known; valid: '
+
+function unknownKey(key: string, { message }: Issue): string {
+  if (!message.startsWith(UNKNOWN_KEY)) return message
+  const valid = message.slice(UNKNOWN_KEY.length)
+  return `is not known${suggestion(key, valid.split(', '))}; valid: ${valid}`
+}
+
+/** The choice that was probably meant by a text that is none. */
+function likelyValue(issue: Issue, value: unknown): string {
+  if (typeof value !== 'string') return ''
+  const choices =
+    issue.code === 'invalid_value'
+      ? issue.values
+      : issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)
+        ? issue.options
+        : []
+  return suggestion(
+    value,
+    choices.filter((one) => typeof one === 'string'),
+  )
 }
 
 const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>
@@ -106,7 +139,7 @@ export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafePar
     return schema.safeParse(value, {
       error: ({ code, inst }) => {
         if (code !== 'unrecognized_keys') return undefined
-        return `is not known; valid: ${Object.keys((inst as unknown as z.ZodObject).shape).join(', ')}`
+        return `${UNKNOWN_KEY}${Object.keys((inst as unknown as z.ZodObject).shape).join(', ')}`
       },
     })
   } catch (error) {

@@ -47,9 +47,23 @@ const REASONS: Record<string, (text: string, offset: number, message: string) =>
 export function yamlMistake(document: YamlDocument, text: string): YamlMistake | undefined {
   const [broken] = [...document.errors, ...document.warnings]
   if (!broken) return strayAlias(document) ?? (text.includes('{{') ? bareTemplate(document) : undefined)
-  const [offset] = broken.pos
+  const offset = isOpenQuote(broken) ? (openQuote(document) ?? broken.pos[0]) : broken.pos[0]
   const reason = REASONS[broken.code]?.(text, offset, broken.message)
   return { offset, message: reason === undefined ? broken.message : `${broken.message}: ${reason}` }
+}
+
+const isOpenQuote = ({ code, message }: { code: string; message: string }) =>
+  code === 'MISSING_CHAR' && message.includes('quote')
+
+/** Where a text begins whose quotation mark is never closed: it goes to the end of the file, so it is the last one. */
+function openQuote(document: YamlDocument): number | undefined {
+  let found: number | undefined
+  yaml().visit(document, {
+    Scalar(_, { type, range }) {
+      if (type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE') found = range?.[0]
+    },
+  })
+  return found
 }
 
 /** `*name` where nothing has that name. */

@@ -9,6 +9,10 @@ export interface ProviderNames {
   check(model: string, param?: string): void
 }
 
+/** Ids of the models that we know something of; there are more. */
+export const knownModels = (): string[] =>
+  PROVIDERS.flatMap(({ name, models }) => Object.keys(models ?? {}).map((model) => `${name}/${model}`))
+
 /** The names of the registry and `named` ones. */
 export function providerNames(named: Iterable<string>): ProviderNames {
   const known = new Set([...PROVIDERS.map(({ name }) => name), ...named])

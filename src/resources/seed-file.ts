@@ -70,7 +70,7 @@ export function parseSeed(text: string, name: string, read: (path: string) => Ui
   const result = safeParse(SeedSchema, value)
   const problems = result.success ? dropped(value, result.data) : problemsOf(result.error, value)
   if (!result.success || problems.length > 0) {
-    const lines = problems.map(({ path, message }) => `${file.at(path)}: ${formatPath(path) || 'the seed'} ${message}`)
+    const lines = problems.map((problem) => file.line(problem, 'the seed'))
     throw new FileError(lines.join('\n'))
   }
   const documents = new Map<string, Uint8Array>()

@@ -2,9 +2,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
 import { FileError, parseSource } from '../contract/source.ts'
-import { formatPath, problemsOf, safeParse } from '../contract/validation.ts'
+import { problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
 import { fileVersion } from '../lib/file-version.ts'
+import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import type { Scenario } from './engine.ts'
 import { pointOf } from './rule-match.ts'
@@ -25,11 +26,7 @@ export function parseScenario(path: string, text: string): Scenario {
   const result = safeParse(ScenarioFile, source.value)
   if (!result.success) {
     const problems = problemsOf(result.error, source.value)
-    throw new FileError(
-      problems
-        .map((one) => `${source.at(one.path)}: ${formatPath(one.path) || 'the scenario'} ${one.message}`)
-        .join('\n'),
-    )
+    throw new FileError(problems.map((problem) => source.line(problem, 'the scenario')).join('\n'))
   }
   return { ...result.data, place: path }
 }
@@ -73,8 +70,11 @@ export function openScenario(nameOrFile: string, tell: (problem: FileError) => v
   const shipped = loadShipped(nameOrFile)
   if (shipped) return fixedSource(shipped)
   if (!statSync(nameOrFile, { throwIfNoEntry: false })?.isFile()) {
-    const names = shippedScenarios().join(', ')
-    throw new FileError(`there is no scenario or file ${JSON.stringify(nameOrFile)}; shipped: ${names || 'none'}`)
+    const names = shippedScenarios()
+    const near = suggestion(nameOrFile, names)
+    throw new FileError(
+      `there is no scenario or file ${JSON.stringify(nameOrFile)}${near}; shipped: ${names.join(', ')}`,
+    )
   }
   return fileSource(nameOrFile, tell)
 }
@@ -109,12 +109,17 @@ function fileSource(path: string, tell: (problem: FileError) => void): ScenarioS
 /**
  * A line for each rule that can never fire.
  * @param operations names of the router's operations
+ * @param placeOf where a rule stands; the scenario's place when left out
  */
-export function idleRules({ rules, place }: Scenario, operations: readonly string[]): string[] {
+export function idleRules(
+  { rules, place }: Scenario,
+  operations: readonly string[],
+  placeOf = (_: number) => place,
+): string[] {
   const states = new Set(['start', ...rules.map((rule) => rule.when.sets)])
   return rules.flatMap((rule, index) => {
     const why = whyIdle(rule, states) ?? unknownOperation(rule, operations)
-    return why ? [`${place}: rules[${index}] ${JSON.stringify(rule.name)} can never fire: ${why}`] : []
+    return why ? [`${placeOf(index)}: rules[${index}] ${JSON.stringify(rule.name)} can never fire: ${why}`] : []
   })
 }
 
@@ -126,7 +131,10 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
   if (calls?.[1] === 0) return 'calls are counted from 1'
   if (calls && every && Math.floor(calls[1] / every) * every < calls[0])
     return `no call of ${calls[0]} to ${calls[1]} is an ${every}th`
-  if (requires !== undefined && !states.has(requires)) return `no rule sets the state ${JSON.stringify(requires)}`
+  if (requires !== undefined && !states.has(requires)) {
+    const set = [...states].filter((state) => state !== undefined)
+    return `no rule sets the state ${JSON.stringify(requires)}${suggestion(requires, set)}`
+  }
   if (schedule?.every(({ phase, from = 0, to = 0 }) => phase === 'healthy' && from === 0 && to === 0))
     return 'its schedule is always healthy'
   if (

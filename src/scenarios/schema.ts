@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { FindingKind } from '../contract/finding.ts'
-import { textMatchSchema } from '../contract/text-match.ts'
+import { bodyMatchSchema, textMatchSchema } from '../contract/text-match.ts'
 import { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'
 import { suggestion } from '../lib/likely-name.ts'
@@ -48,7 +48,7 @@ export const RuleMatch = z.strictObject({
     ),
   identity: z.string().optional().describe('Id of the identity; `*` stands for any characters.'),
   thread: z.string().optional().describe('Id of the thread; `*` stands for any characters.'),
-  body: z.record(z.string(), z.unknown()).optional().describe('Values by path in the body, such as `metadata.tier`.'),
+  body: bodyMatchSchema.optional().describe('Values by path in the body, such as `metadata.tier`.'),
   text: textMatchSchema.optional().describe('The last user message.'),
 })
 
@@ -176,7 +176,7 @@ export const ScenarioFile = z
         context.addIssue({
           code: 'custom',
           path: ['rules', index, 'name'],
-          message: `must be unlike all others, got ${JSON.stringify(name)} again`,
+          message: 'must be unlike all others',
         })
     }
     const names = rules.map(({ name }) => name)
