@@ -51,7 +51,8 @@ const rows: [string, string[], string, { code: number; stdout: string; stderr: s
     {
       code: 2,
       stdout: '',
-      stderr: 'understudy: wrong/chat.completions/a.yaml:1:10: reply.content must be a string, got 1: in quotes it is a text\n',
+      stderr:
+        'understudy: wrong/chat.completions/a.yaml:1:10: reply.content must be a string, got 1: in quotes it is a text\n',
     },
   ],
   [

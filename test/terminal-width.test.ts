@@ -1,6 +1,8 @@
 // Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
 import { expect, test } from 'bun:test'
+import { stripVTControlCharacters } from 'node:util'
 import { overviewLines } from '../src/cli/overview.ts'
+import { fittedReport } from '../src/cli/report.ts'
 import { fitText, wrapText } from '../src/cli/terminal.ts'
 import { traceLine } from '../src/cli/trace-line.ts'
 import { type Paint, waterfall } from '../src/cli/waterfall.ts'
@@ -44,7 +46,7 @@ const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
 })
 const tooLong = (lines: readonly string[], width: number) => lines.filter((line) => line.length > width)
 
-test.each([60, 72, 80, 100, 120, 200])('a list, a drawing and an overview at %d columns', (width) => {
+test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an overview at %d columns', (width) => {
   const traces = Array.from({ length: 30 }, (_, index) =>
     traceOf({
       started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
@@ -53,11 +55,40 @@ test.each([60, 72, 80, 100, 120, 200])('a list, a drawing and an overview at %d 
   )
   for (const sessions of [false, true]) {
     const line = traceLine(traceOf(), { paint: plain, width, sessions })
-    expect(tooLong(width < 80 ? [] : [line], width)).toEqual([])
+    expect(tooLong([line], width)).toEqual([])
+    expect(line).toContain('00:00:00')
+    expect(line).toContain(' 502 ')
     expect(line).toEndWith('01JGFJJZ00D2P87R0BNWMRTVKK')
   }
-  if (width >= 72) expect(tooLong(waterfall(traceOf(), plain, width), width)).toEqual([])
+  const drawing = waterfall(traceOf(), plain, width)
+  expect(tooLong(drawing, width)).toEqual([])
+  // Nothing of what happened is left out for want of room.
+  const words = drawing.join(' ').replace(/\s+/g, ' ')
+  for (const part of ['disconnected 502 in 90.0 s', 'after 2500 ms', 'slow to begin', 'closed the connection', '█'])
+    expect(words).toContain(part)
   expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
+})
+
+test('a report goes on under its beginning, with its colours', () => {
+  const red = (text: string) => `\u001b[31m${text}\u001b[39m`
+  const lines = [
+    'Understudy: outage: NOT as expected',
+    `  expected      at least 1 attempt: provider openai ${red('NOT MET: there were none at all')}`,
+    `    error         gave-up: a request never got an answer`,
+  ]
+  expect(fittedReport(lines, undefined)).toEqual(lines)
+  expect(fittedReport(lines, 200)).toEqual(lines)
+  const fitted = fittedReport(lines, 40)
+  const shown = fitted.map((line) => stripVTControlCharacters(line))
+  expect(shown).toEqual([
+    'Understudy: outage: NOT as expected',
+    '  expected      at least 1 attempt:',
+    '                provider openai NOT MET:',
+    '                there were none at all',
+    '    error         gave-up: a request',
+    '                  never got an answer',
+  ])
+  expect(fitted[3]).toContain('\u001b[31m')
 })
 
 test('a pipe gets every column in full', () => {

@@ -7,7 +7,7 @@ import { FileError } from '../contract/source.ts'
 import { parseDuration } from '../lib/units.ts'
 import { junit } from './junit.ts'
 import { refuseOpenHost } from './listen.ts'
-import { runLines } from './report.ts'
+import { fittedReport, runLines } from './report.ts'
 import { addSettingFlags, repeated, settingsByKey } from './setting-flags.ts'
 import { runSuite } from './suite.ts'
 import { exitCodeOf, runAsJson, type SuiteRun } from './suite-run.ts'
@@ -99,5 +99,5 @@ function refuseUnwritable(file: string): void {
 
 function print(runs: readonly SuiteRun[], json: boolean): void {
   if (json) console.log(JSON.stringify({ runs: runs.map(runAsJson) }))
-  else for (const run of runs) console.log(['', ...runLines(run)].join('\n'))
+  else for (const run of runs) console.log(['', ...fittedReport(runLines(run))].join('\n'))
 }

@@ -30,7 +30,7 @@ export function overviewLines(
     ),
     `  ${'over time'.padEnd(10)} ${bar}`,
     `  ${''.padEnd(10)} ${paint('dim', `0${lengthOf(end - begin).padStart(axis - 1)}`)}`,
-    paint('dim', `  ${''.padEnd(10)} ${ALL_WELL} answered  ${SOME_FAILED} some  ${ALL_FAILED} none`),
+    paint('dim', cut(`  ${''.padEnd(10)} ${ALL_WELL} answered  ${SOME_FAILED} some  ${ALL_FAILED} none`)),
   ]
 }
 

@@ -13,9 +13,9 @@ import { builtInCalls, stepOf } from './built-in-calls.ts'
 import { ServerError } from './errors.ts'
 import { report } from './listen.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
-import { paint, reportLines } from './report.ts'
+import { fittedReport, paint, reportLines } from './report.ts'
 import { NOT_AS_EXPECTED } from './suite-run.ts'
-import { drawingWidth } from './terminal.ts'
+import { drawingWidth, terminalWidth, wrapLine } from './terminal.ts'
 import { waterfall } from './waterfall.ts'
 
 interface Options {
@@ -142,12 +142,11 @@ function print(traces: readonly TraceRecord[], found: Verification, options: Opt
   }
   const width = drawingWidth()
   if (traces.length >= MANY_CALLS) console.log([...overviewLines(traces, { paint, width }), ''].join('\n'))
-  for (const trace of traces) console.log([headline(trace), ...waterfall(trace, paint, width), ''].join('\n'))
-  console.log([`Understudy: ${found.scenario}`, ...reportLines(found)].join('\n'))
+  for (const trace of traces) console.log([...headline(trace), ...waterfall(trace, paint, width), ''].join('\n'))
+  console.log([`Understudy: ${found.scenario}`, ...fittedReport(reportLines(found))].join('\n'))
 }
 
-const headline = ({ operation, model, stream, outcome, status, duration_ms }: TraceRecord) =>
-  paint(
-    'bold',
-    [`${operation}${stream ? ' stream' : ''}`, model ?? '-', `${outcome} ${status}`, `${duration_ms} ms`].join('  '),
-  )
+const headline = ({ operation, model, stream, outcome, status, duration_ms }: TraceRecord): string[] => {
+  const texts = [`${operation}${stream ? ' stream' : ''}`, model ?? '-', `${outcome} ${status}`, `${duration_ms} ms`]
+  return wrapLine(paint('bold', texts.join('  ')), terminalWidth(), 2)
+}

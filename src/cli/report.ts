@@ -1,9 +1,10 @@
 // What a judge says of sessions, as people read it.
-import { styleText } from 'node:util'
+import { stripVTControlCharacters, styleText } from 'node:util'
 import type { Finding } from '../contract/finding.ts'
 import type { Paths, RuleReport, Verification } from '../contract/verification.ts'
 import { lengthOf } from './overview.ts'
 import type { SuiteRun } from './suite-run.ts'
+import { terminalWidth, wrapLine } from './terminal.ts'
 
 /** A number with its noun, such as `2 calls`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
@@ -13,7 +14,9 @@ export const paint = (format: Parameters<typeof styleText>[0], text: string): st
   styleText(format, text, { stream: process.stdout })
 const good = (text: string) => paint('green', text)
 const bad = (text: string) => paint('red', text)
-const line = (title: string, text: string) => `  ${paint('bold', title.padEnd(14))}${text}`
+/** Columns of a title. */
+const TITLE = 14
+const line = (title: string, text: string) => `  ${paint('bold', title.padEnd(TITLE))}${text}`
 const indented = (text: string) => `  ${text}`
 
 /** The report on a run of a command: its sessions together, then each by name, those that broke first. */
@@ -43,6 +46,13 @@ export function runLines(run: SuiteRun): string[] {
 const wasTried = ({ findings, sessions }: SuiteRun) =>
   sessions.some((one) => !one.ok) || findings.every(({ kind }) => kind !== 'not-tried')
 const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
+
+/** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
+export const fittedReport = (lines: readonly string[], width = terminalWidth()): string[] =>
+  lines.flatMap((text) => {
+    const spaces = /^ */.exec(stripVTControlCharacters(text))?.[0].length ?? 0
+    return wrapLine(text, width, spaces === 0 ? 0 : spaces + TITLE)
+  })
 
 /** The report on one session, as lines. */
 export const reportLines = (report: Verification, strict = false): string[] => [

@@ -2,7 +2,7 @@
 
 /** Where nobody says how wide it is: as logs of CI jobs are shown. */
 const UNKNOWN_WIDTH = 120
-const NARROWEST = 60
+const NARROWEST = 40
 
 interface Terminal {
   isTTY: boolean
@@ -21,6 +21,15 @@ export const drawingWidth = (): number => terminalWidth() ?? UNKNOWN_WIDTH
 export function fitText(text: string, width: number, cut: 'end' | 'start' = 'end'): string {
   if (text.length <= width) return text.padEnd(width)
   return cut === 'end' ? `${text.slice(0, width - 1)}…` : `…${text.slice(text.length - width + 1)}`
+}
+
+/** A line with colours broken between words, where a person reads it; what is too long goes on `indent` columns in. */
+export function wrapLine(line: string, width: number | undefined, indent: number): string[] {
+  if (width === undefined || Bun.stringWidth(line) <= width) return [line]
+  // The beginning keeps its spaces; what is left over is broken anew, in fewer columns.
+  const [first = '', ...rest] = Bun.wrapAnsi(line, width, { hard: true, trim: false }).split('\n')
+  const more = Bun.wrapAnsi(rest.join(''), width - indent, { hard: true }).split('\n')
+  return [first.trimEnd(), ...more.map((text) => `${' '.repeat(indent)}${text}`)]
 }
 
 /** The lines of a text broken between words; what is longer than a line is broken anywhere. */

@@ -12,6 +12,9 @@ export interface LineOptions {
   sessions: boolean
 }
 
+/** A text, and its colour. */
+type Cell = [string, Parameters<Paint>[0] | undefined]
+
 interface Column {
   text: string
   /** Most columns that it is given. */
@@ -21,9 +24,8 @@ interface Column {
 }
 /** Fewest columns that still say something. */
 const LEAST = 12
-const GAP = '  '
-/** From here on there is room for milliseconds. */
-const WIDE = 100
+/** From here on there is room for milliseconds, and for two spaces between columns. */
+const [WIDE, MIDDLING] = [100, 50]
 
 const statusColour = (status: number) => (status < 400 ? 'green' : status < 500 ? 'yellow' : 'red')
 
@@ -31,23 +33,25 @@ const statusColour = (status: number) => (status < 400 ? 'green' : status < 500 
 export function traceLine(record: TraceRecord, { paint, width, sessions }: LineOptions): string {
   const { started_at, status, outcome, duration_ms, id } = record
   const time = width === undefined || width >= WIDE ? started_at.slice(11, 23) : started_at.slice(11, 19)
-  const first: [string, Parameters<Paint>[0] | undefined][] = [
+  const gap = width !== undefined && width < MIDDLING ? ' ' : '  '
+  const always: Cell[] = [
     [time, 'dim'],
     [String(status), statusColour(status)],
     [outcome.padEnd(LEAST), undefined],
     [`${duration_ms} ms`.padStart(9), undefined],
   ]
+  const roomFor = (cells: readonly Cell[]) => cells.reduce((sum, [text]) => sum + text.length + gap.length, id.length)
+  // Where there is hardly any room the last ones go first.
+  while (width !== undefined && always.length > 1 && roomFor(always) > width) always.pop()
   const columns = columnsOf(record, sessions)
-  const taken =
-    [...first.map(([text]) => text), id].reduce((sum, text) => sum + text.length + GAP.length, 0) - GAP.length
-  const widths = width === undefined ? undefined : widthsOf(columns, width - taken)
-  const cells = columns.flatMap(({ text, most, cut, colour }, index): typeof first => {
+  const widths = width === undefined ? undefined : widthsOf(columns, width - roomFor(always), gap.length)
+  const cells = columns.flatMap(({ text, most, cut, colour }, index): Cell[] => {
     if (widths === undefined) return [[index === columns.length - 1 ? text : text.padEnd(most), colour]]
     const room = widths[index]
     return room === undefined ? [] : [[fitText(text, room, cut), colour]]
   })
-  const all: typeof first = [...first, ...cells, [id, 'dim']]
-  return all.map(([text, colour]) => (colour ? paint(colour, text) : text)).join(GAP)
+  const all: Cell[] = [...always, ...cells, [id, 'dim']]
+  return all.map(([text, colour]) => (colour ? paint(colour, text) : text)).join(gap)
 }
 
 /** The columns that share what room is left, the most important first. */
@@ -68,9 +72,9 @@ function columnsOf(
 }
 
 /** Columns for as many as there is room for: each the least, what is left to the first ones. */
-function widthsOf(columns: readonly Column[], room: number): number[] {
-  const fit = Math.min(columns.length, Math.max(0, Math.floor(room / (LEAST + GAP.length))))
-  let left = room - fit * (LEAST + GAP.length)
+function widthsOf(columns: readonly Column[], room: number, gap: number): number[] {
+  const fit = Math.min(columns.length, Math.max(0, Math.floor(room / (LEAST + gap))))
+  let left = room - fit * (LEAST + gap)
   return columns.slice(0, fit).map(({ most }) => {
     const more = Math.min(left, most - LEAST)
     left -= more

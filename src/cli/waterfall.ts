@@ -9,6 +9,8 @@ export type Paint = (format: Format, text: string) => string
 
 /** Characters of the time axis: as many as there is room for. */
 const [SHORTEST_AXIS, LONGEST_AXIS] = [10, 40]
+/** Fewest characters of a target's name that still say something. */
+const SHORTEST_LABEL = 12
 /** Columns of a step's name and the spaces around it. */
 const STEP = 13
 /** Columns beside the name of an attempt's target: its kind, and the spaces around both. */
@@ -64,10 +66,16 @@ function stepLines(
 
 const endOf = ({ outcome, status, duration_ms }: AttemptRecord) => `${outcome} ${status} in ${time(duration_ms)}`
 
-function bars({ attempts, duration_ms }: TraceRecord, { paint, width }: Drawing): string[] {
+function bars(trace: TraceRecord, drawing: Drawing): string[] {
+  const { attempts, duration_ms } = trace
   const total = Math.max(1, duration_ms, ...attempts.map((one) => one.started_ms + one.duration_ms))
-  const rest = width - LABEL - Math.max(...attempts.map((attempt) => endOf(attempt).length)) - 1
-  const label = Math.min(Math.max(...attempts.map(({ target }) => target.length)), Math.max(12, rest - SHORTEST_AXIS))
+  const rest = drawing.width - LABEL - Math.max(...attempts.map((attempt) => endOf(attempt).length)) - 1
+  if (rest < SHORTEST_LABEL + SHORTEST_AXIS) return stackedBars(trace, total, drawing)
+  const { paint, width } = drawing
+  const label = Math.min(
+    Math.max(...attempts.map(({ target }) => target.length)),
+    Math.max(SHORTEST_LABEL, rest - SHORTEST_AXIS),
+  )
   const axis = Math.max(SHORTEST_AXIS, Math.min(LONGEST_AXIS, rest - label))
   const indent = ' '.repeat(label + LABEL)
   const under = (text: string) => wrapText(text, width - indent.length).map((line) => `${indent}${paint('dim', line)}`)
@@ -84,6 +92,27 @@ function bars({ attempts, duration_ms }: TraceRecord, { paint, width }: Drawing)
         fits ? [line, ...(notes === '' ? [] : [notes])].join(', ') : line,
         ...(fits ? [] : under(notes)),
         ...(error === null ? [] : under(error)),
+      ]
+    }),
+  ]
+}
+
+/** Each bar under its name, where there is no room beside it. */
+function stackedBars({ attempts }: TraceRecord, total: number, { paint, width }: Drawing): string[] {
+  const indent = '    '
+  const axis = Math.min(LONGEST_AXIS, width - indent.length)
+  const under = (text: string, format: Format) =>
+    wrapText(text, width - indent.length).map((line) => `${indent}${paint(format, line)}`)
+  return [
+    `${indent}${paint('dim', `0${time(total).padStart(axis - 1)}`)}`,
+    ...attempts.flatMap((attempt) => {
+      const { target, why, outcome, error } = attempt
+      return [
+        `  ${fitText(target, Math.min(target.length, width - why.length - 3))} ${why}`,
+        `${indent}${barOf(attempt, { total, axis, paint })}`,
+        ...under(endOf(attempt), outcome === 'answered' ? 'green' : 'red'),
+        ...under(notesOf(attempt).join(', '), 'dim'),
+        ...(error === null ? [] : under(error, 'dim')),
       ]
     }),
   ]
