@@ -178,6 +178,22 @@ describe('a stream of chat chunks', () => {
     expect((trace.answer as { choices: unknown[] }).choices).toHaveLength(1)
   })
 
+  // A client has to send them back, or the provider takes no further turn.
+  test('with marks of thoughts and calls has them in the trace and again from the cache', async () => {
+    const marked = { ...begun, function: { name: 'f', arguments: '{}' }, thought_signature: 'sig' }
+    const data = [chunk({ delta: { redacted_reasoning: 'hidden' } }), call(marked), STOP, DONE]
+    const cached = { ...HELLO, cache: { type: 'exact_match', ttl: 60 }, user: 'marks' }
+    for (const found of ['miss', 'hit']) {
+      const answer = await odd.stream(CHAT, cached, data)
+      expect(answer.headers.get('x-understudy-cache')).toBe(found)
+      expect((await traced(answer)).answer).toMatchObject({
+        choices: [
+          { message: { redacted_reasoning: 'hidden', tool_calls: [{ id: 'call_1', thought_signature: 'sig' }] } },
+        ],
+      })
+    }
+  })
+
   test('keeps the frame of the first chunk that has one', async () => {
     const first = JSON.stringify({ id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [] })
     const trace = await traced(await odd.stream(CHAT, HELLO, [first, said('Hi'), STOP, DONE]))

@@ -86,6 +86,7 @@ function addCall(calls: NormalCall[], piece: NormalCall): void {
   }
   call.id ??= id
   call.name ??= piece.name
+  call.signature ??= piece.signature
   call.custom ||= piece.custom
   call.input += piece.input
 }
@@ -103,10 +104,11 @@ function wholeChoice({ calls, ...choice }: Choice): object {
   return { ...choice, message: { ...choice.message, tool_calls: wholeCalls } }
 }
 
-function wholeCall({ id = '', custom, name = '', input }: NormalCall, index: number): object {
-  return custom
+function wholeCall({ id = '', custom, name = '', input, signature }: NormalCall, index: number): object {
+  const called = custom
     ? { index, id, type: 'custom', custom: { name, input } }
     : { index, id, type: 'function', function: { name, arguments: input } }
+  return signature ? { ...called, thought_signature: signature } : called
 }
 
 function joined(before: NormalChoice['logprobs'], more: NormalChoice['logprobs']): NormalChoice['logprobs'] {

@@ -3,7 +3,14 @@ import type { ChatCompletion } from '../../contract/chat.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** The texts of a message; in a stream they come in pieces. */
-export const TEXT_FIELDS = ['content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_signature'] as const
+export const TEXT_FIELDS = [
+  'content',
+  'refusal',
+  'reasoning',
+  'reasoning_content',
+  'reasoning_signature',
+  'redacted_reasoning',
+] as const
 type TextField = (typeof TEXT_FIELDS)[number]
 
 /** A tool call, or what a chunk adds to it. */
@@ -16,6 +23,8 @@ export interface NormalCall {
   name?: string | undefined
   /** The arguments of a function as JSON text, or the text for a custom tool. */
   input: string
+  /** The mark of a provider that is to be sent back with it. */
+  signature?: string | undefined
 }
 
 /** The sound of a message, or what a chunk adds to it. */
@@ -112,6 +121,7 @@ function callOf(call: JsonObject): NormalCall {
     custom,
     name: asText(called.name) || undefined,
     input: inputOf(custom ? called.input : called.arguments),
+    signature: asText(call.thought_signature) || undefined,
   }
 }
 

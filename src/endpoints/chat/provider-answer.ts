@@ -67,9 +67,14 @@ function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: Normal
     reasoningTokens: 0,
   }
   const { id = '', expires_at: expiresAt = 0, data = '' } = audio ?? {}
-  const { reasoning_content } = texts
+  const { reasoning_content, redacted_reasoning } = texts
+  const signed = calls.flatMap(({ signature }, index) =>
+    signature ? [{ index, function: { arguments: '' }, thought_signature: signature }] : [],
+  )
   const more = {
     ...(reasoning_content !== undefined && { reasoning_content }),
+    ...(redacted_reasoning !== undefined && { redacted_reasoning }),
+    ...(signed.length > 0 && { tool_calls: signed }),
     ...(functionCall && !legacy && { function_call: functionCall }),
   }
   return {
