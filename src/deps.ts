@@ -8,6 +8,7 @@ import { fixtureBackend } from './backends/fixture/backend.ts'
 import { fixedFixtures } from './backends/fixture/files.ts'
 import { fixturesInForce } from './backends/fixture/in-force.ts'
 import { shippedFixtures } from './backends/fixture/shipped.ts'
+import { toolAnswers } from './backends/fixture/tool-answers.ts'
 import type { Spending } from './backends/forward/spending.ts'
 import { describeForwarding, virtualClockProblem } from './config/providers.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -124,6 +125,7 @@ export function createUnderstudy(
       inForce: inForce.inForce,
       files,
     },
+    toolAnswers: toolAnswers(inForce, config.on_miss),
     about: { version: VERSION, mode, db: config.db, fixtures: () => inForce.count, spending },
     report,
   })

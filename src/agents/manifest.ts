@@ -4,7 +4,8 @@ import type { Caller, Fields, Records } from '../contract/record.ts'
 import type { TaskRecord } from '../contract/task-record.ts'
 import { tools } from '../resources/tools.ts'
 import type { AgentManifest, ToolDefinition, ToolEntry, ToolKind } from './tools/define.ts'
-import { toolKinds } from './tools/index.ts'
+import { toolKindOf } from './tools/index.ts'
+import { LONGEST_NAME } from './tools/schema.ts'
 
 /** A check of some of the iterations. */
 export interface AgentCheck {
@@ -56,12 +57,13 @@ export function manifestOf(
     parameters: ('parameters' in chosen ? chosen.parameters : undefined) ?? {},
     retry: 'retry' in chosen ? chosen.retry : undefined,
     fallbacks: (agent.fallback_models ?? []).map(modelIdOf),
-    tools: entries.map(({ type, key: name, id, tool_id, requires_approval = false }, index): ToolEntry => {
+    tools: entries.map(({ type, key: name, id, tool_id, requires_approval = false, timeout }, index): ToolEntry => {
       const named = name ?? id
       return {
         type,
         id: agent.tool_entries[index]?.id ?? '',
         requires_approval,
+        timeout,
         ...(tool_id !== undefined && { tool_id }),
         record: named === undefined ? null : (records.named(tools.kind, caller.workspace, named) ?? null),
       }
@@ -83,15 +85,27 @@ export interface AgentFunction {
   definition: ToolDefinition
 }
 
-const means = (type: string) => (word: string) => (word.endsWith(':') ? type.startsWith(word) : word === type)
-
-/** All functions of an agent by name; of two with one name the first counts. */
+/** All functions of an agent by name, which is theirs alone: of two with one name the second is `<name>_2`. */
 export function offeredTools(agent: AgentManifest): Map<string, AgentFunction> {
   const offered = new Map<string, AgentFunction>()
-  for (const entry of agent.tools) {
-    const kind = toolKinds.find(({ types }) => types.some(means(entry.type)))
-    for (const definition of kind?.definitions(entry, agent) ?? [])
-      if (kind && !offered.has(definition.name)) offered.set(definition.name, { kind, entry, definition })
+  const entries = agent.tools.filter(
+    (entry, index) =>
+      agent.tools.findIndex((other) => other.id === entry.id && other.tool_id === entry.tool_id) === index,
+  )
+  for (const entry of entries) {
+    const kind = toolKindOf(entry.type)
+    for (const definition of kind?.definitions(entry, agent) ?? []) {
+      const name = freeName(definition.name, offered)
+      if (kind) offered.set(name, { kind, entry, definition: { ...definition, name } })
+    }
   }
   return offered
+}
+
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  for (let count = 1; ; count++) {
+    const suffix = count === 1 ? '' : `_${count}`
+    const free = `${name.slice(0, LONGEST_NAME - suffix.length)}${suffix}`
+    if (!taken.has(free)) return free
+  }
 }

@@ -1,4 +1,5 @@
 // Tasks of agents for whoever serves them, over HTTP or A2A: submit, continue, read, wait, cancel, decide.
+import type { ToolAnswers } from '../backends/fixture/tool-answers.ts'
 import { AGENT_TASK } from '../contract/task-record.ts'
 import type { PageQuery } from '../contract/workspace.ts'
 import { agents } from '../resources/agents.ts'
@@ -12,6 +13,7 @@ import { createRunner, type Runner } from './runner.ts'
 import { activeTasks, messagesOf, type TaskPlace, taskNotFound, taskOf, type WholeTask } from './store.ts'
 import { delegateWith, resumeParents } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
+import { toolFixturesOf } from './tools/fixtures.ts'
 import type { TurnDeps } from './turn.ts'
 import { beginTurn } from './turn-begin.ts'
 
@@ -35,8 +37,14 @@ export interface TaskService {
   wake(session: Session): void
 }
 
+/** What tasks work with. */
+interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
+  /** Answers calls of tools from fixtures. */
+  toolAnswers: ToolAnswers
+}
+
 /** The service over the gateway. */
-export function createTaskService(deps: Omit<TurnDeps, 'events' | 'delegate'>): TaskService {
+export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): TaskService {
   const events = createTaskEvents()
   const changer: TaskChanger = changeTask(events)
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
@@ -46,7 +54,10 @@ export function createTaskService(deps: Omit<TurnDeps, 'events' | 'delegate'>): 
     run: (session, task) => runner.run(session, task),
     end: (session, id, why) => runner.end(session, id, why),
   })
-  const runner: Runner = createRunner({ ...deps, events, delegate }, resumeParents({ change: changer, start }))
+  const runner: Runner = createRunner(
+    { gateway, ask, fixtures: toolFixturesOf(toolAnswers), events, delegate },
+    resumeParents({ change: changer, start }),
+  )
   const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
   const get = (owner: TaskOwner, id: string): WholeTask => {
     const place = placeOf(owner)

@@ -1,12 +1,14 @@
 // The step in which tools are run: all calls of one message at once, their results committed in the order of the calls.
 import { ApiError } from '../contract/error.ts'
 import type { TaskStep } from '../contract/trace.ts'
+import { quote } from '../contract/validation.ts'
 import { unlessAborted } from '../lib/deadline.ts'
 import type { AgentFunction } from './manifest.ts'
 import { rawArguments, type ToolCallPart } from './messages.ts'
 import type { CallStanding } from './next-step.ts'
 import { findTask } from './store.ts'
 import type { ToolContext, ToolResult } from './tools/define.ts'
+import { runTool } from './tools/run.ts'
 import { journalStep, type Turn } from './turn.ts'
 
 /** What can be done with a call that has no result. */
@@ -51,7 +53,13 @@ const resultChange = (
   messages: [
     {
       role: 'tool' as const,
-      parts: [{ kind: 'tool_result' as const, tool_call_id, result: 'error' in result ? result : result.result }],
+      parts: [
+        {
+          kind: 'tool_result' as const,
+          tool_call_id,
+          result: 'error' in result ? { error: result.error } : result.result,
+        },
+      ],
     },
   ],
   steps: [step],
@@ -84,8 +92,8 @@ async function resultOf(turn: Turn, part: ToolCallPart): Promise<ToolResult> {
   const { offered, task, session, deps, signal } = turn
   const tool = offered.get(part.tool_name)
   if (!tool?.kind.run) return { error: noSuchTool(part.tool_name, offered) }
-  const wrong = await session.clock.work(wrongArguments(part, tool))
-  if (wrong !== undefined) return { error: wrong }
+  const raw = rawArguments(part)
+  if (raw !== undefined) return { error: `the arguments must be a JSON object, got ${quote(raw)}` }
   const call = {
     name: part.tool_name,
     id: part.tool_call_id,
@@ -105,7 +113,7 @@ async function resultOf(turn: Turn, part: ToolCallPart): Promise<ToolResult> {
     delegate: (agent, message, of) => deps.delegate(turn, { agent, message, call: of }),
   }
   try {
-    return await tool.kind.run(call, context)
+    return await runTool(tool, call, context)
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error
     return { error: error.message }
@@ -114,21 +122,3 @@ async function resultOf(turn: Turn, part: ToolCallPart): Promise<ToolResult> {
 
 const noSuchTool = (name: string, offered: ReadonlyMap<string, AgentFunction>) =>
   `there is no tool ${JSON.stringify(name)}; there ${offered.size === 0 ? 'is none' : `are ${[...offered.keys()].join(', ')}`}`
-
-const MOST_PROBLEMS = 3
-
-async function wrongArguments(part: ToolCallPart, { definition }: AgentFunction): Promise<string | undefined> {
-  const raw = rawArguments(part)
-  if (raw !== undefined) return `the arguments are no JSON object: ${JSON.stringify(raw)}`
-  const { SchemaError, violations } = await import('../lib/json-schema/index.ts')
-  try {
-    const problems = await violations(definition.parameters, part.arguments)
-    return problems.length === 0
-      ? undefined
-      : `the arguments do not fit the schema of ${JSON.stringify(part.tool_name)}: ${problems.slice(0, MOST_PROBLEMS).join('; ')}`
-  } catch (error) {
-    // A schema that is none cannot be held against a model.
-    if (error instanceof SchemaError) return undefined
-    throw error
-  }
-}

@@ -33,7 +33,7 @@ export interface Routes extends App {
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
-  const tasks = once(() => agents().createTaskService({ gateway: deps.gateway, ask: deps.ask, fixtures: NO_FIXTURES }))
+  const tasks = once(() => agents().createTaskService(deps))
   const queue = startWork(deps, tasks)
   const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path))
   const routes = allRoutes(deps, { sessionOf, strays, queue, tasks })
@@ -124,7 +124,6 @@ function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () =
 }
 
 const agents = lazy<typeof import('../agents/tasks.ts')>(() => require('../agents/tasks.ts'))
-const NO_FIXTURES = { answer: async () => undefined }
 const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 

@@ -1,5 +1,6 @@
 // What the application is made of.
 import type { AccessOptions } from '../access.ts'
+import type { ToolAnswers } from '../backends/fixture/tool-answers.ts'
 import type { ConnectionFinder } from '../contract/connection.ts'
 import type { ControlDeps, ServerInfo } from '../control/types.ts'
 import type { AskModel } from '../gateway/ask.ts'
@@ -23,6 +24,8 @@ export interface AppDeps {
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
   fixtures: ControlDeps['fixtures']
+  /** Answers calls of tools from fixtures. */
+  toolAnswers: ToolAnswers
   about: ServerInfo
   /** Told of every error that is not a user's mistake. */
   report(error: unknown): void

@@ -1,7 +1,6 @@
 // Runs one call of a tool: its arguments are looked at first, and it has only so long.
 
 import { TOOL_TIMEOUT } from '../../contract/agent.ts'
-import { quote } from '../../contract/validation.ts'
 import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
 import { SchemaError, violations } from '../../lib/json-schema/index.ts'
 import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from './define.ts'
@@ -49,16 +48,14 @@ async function mismatch(
   { name, parameters }: ToolDefinition,
   given: Record<string, unknown>,
 ): Promise<string | undefined> {
-  const { _raw: raw } = given
-  if (raw !== undefined && Object.keys(given).length === 1)
-    return `the arguments of ${name} must be a JSON object, got ${quote(raw)}`
   try {
     const problems = await violations(parameters, given)
     if (problems.length === 0) return undefined
     const told = problems.slice(0, MOST_PROBLEMS).join('; ')
     return `the arguments of ${name} do not fit its schema: ${told}`
   } catch (error) {
-    if (!(error instanceof SchemaError)) throw error
-    return `the schema of ${name} is not valid, so nothing can be called by it: ${error.message}`
+    // A schema that is none cannot be held against a model.
+    if (error instanceof SchemaError) return undefined
+    throw error
   }
 }

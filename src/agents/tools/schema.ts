@@ -19,5 +19,8 @@ export const oneOfTexts = (description: string, values: readonly string[]): Json
 /** Arguments of any kind. */
 export const ANY_ARGUMENTS: JsonSchema = { type: 'object', properties: {}, required: [] }
 
+/** Longest name of a function that providers take. */
+export const LONGEST_NAME = 64
 /** A name as providers take it: letters, digits, `_` and `-`, at most 64. */
-export const functionName = (name: string): string => name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64) || '_'
+export const functionName = (name: string): string =>
+  name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, LONGEST_NAME) || '_'
