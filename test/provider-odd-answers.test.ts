@@ -395,6 +395,14 @@ test('an error outside of `error` is told in its own words', async () => {
   expect(errorOf(plain.text, 502).message).toBe('come back later (odd)')
 })
 
+test('an error of any length leaves a short trace', async () => {
+  const long = (length: number) => 'x'.repeat(length)
+  const error = { message: long(3_000_000), code: long(100_000), param: long(100_000), type: long(100_000) }
+  const answer = await odd.whole(CHAT, HELLO, JSON.stringify({ error }))
+  expect(errorOf(answer.text, 502).code).toBe(long(500))
+  expect(JSON.stringify(await traced(answer)).length).toBeLessThan(50_000)
+})
+
 describe('a stream whose client did not ask for counts', () => {
   const counts = (choices: unknown) => JSON.stringify({ ...frame, choices, usage })
   test.each([

@@ -1,5 +1,6 @@
 // What a provider says in the body of an error; each family has its own shape.
 import { parsedJson } from '../lib/values.ts'
+import { cutWhole } from '../lib/well-formed.ts'
 
 /** The words of a provider's error. */
 export interface ProviderError {
@@ -16,9 +17,13 @@ export interface ProviderError {
 
 type Fields = Record<string, unknown>
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+const textOf = (value: unknown, most: number): string | undefined =>
+  typeof value === 'string' && value !== '' ? cutWhole(value, most) : undefined
 
-const SHOWN = 500
+// Providers say what they like, at whatever length, and a trace keeps it.
+const MOST_OF_MESSAGE = 10_000
+const MOST_OF_NAME = 500
+const MOST_OF_PAGE = 500
 
 /** Reads an error body that is JSON or text: OpenAI and its like, Anthropic, Google, Azure, Bedrock, Mistral, Cohere. */
 export function readErrorBody(text: string): ProviderError {
@@ -28,7 +33,7 @@ export function readErrorBody(text: string): ProviderError {
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()
-  return { message: plain === '' ? 'the provider gave no reason' : plain.slice(0, SHOWN) }
+  return { message: plain === '' ? 'the provider gave no reason' : cutWhole(plain, MOST_OF_PAGE) }
 }
 
 /** The error in a value that came where an answer was expected; undefined when it is none. */
@@ -37,19 +42,19 @@ export function errorIn(value: unknown): ProviderError | undefined {
   const outer = Array.isArray(value) ? value[0] : value
   if (!isObject(outer)) return undefined
   const inner = isObject(outer.error) ? outer.error : outer
-  const message =
-    textOf(inner.message) ??
-    textOf(outer.error) ??
-    textOf(outer.detail) ??
-    textOf(outer.message) ??
-    textOf(outer.Message)
+  const message = [inner.message, outer.error, outer.detail, outer.message, outer.Message]
+    .map((text) => textOf(text, MOST_OF_MESSAGE))
+    .find((text) => text !== undefined)
   if (message === undefined) {
     const { error } = outer
-    return isObject(error) && Object.keys(error).length > 0 ? { message: JSON.stringify(error) } : undefined
+    return isObject(error) && Object.keys(error).length > 0
+      ? { message: cutWhole(JSON.stringify(error), MOST_OF_MESSAGE) }
+      : undefined
   }
-  const code = textOf(inner.code) ?? textOf(inner.status) ?? textOf(inner.type)
+  const nameOf = (value: unknown) => textOf(value, MOST_OF_NAME)
+  const code = nameOf(inner.code) ?? nameOf(inner.status) ?? nameOf(inner.type)
   const status = [inner.status_code, inner.code, inner.status].map(Number).find((one) => one >= 400 && one <= 599)
-  const param = textOf(inner.param)
-  const type = textOf(inner.type)
+  const param = nameOf(inner.param)
+  const type = nameOf(inner.type)
   return { message, ...(code && { code }), ...(param && { param }), ...(type && { type }), ...(status && { status }) }
 }
