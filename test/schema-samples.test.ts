@@ -63,6 +63,16 @@ describe('patterns are satisfied', () => {
     ['a date of a year', { pattern: '^2024-', format: 'date' }],
     ['an address of a host', { pattern: '@example\\.com$', format: 'email', minLength: 20 }],
     ['letters beyond ASCII', { pattern: '^\\p{Lu}\\p{Ll}+[\\u{1F600}-\\u{1F64F}]$' }],
+    ['one character four times', { pattern: '^(\\w)\\1{3}$' }],
+    ['an element and its end', { pattern: '^<(\\w+)>.*</\\1>$' }],
+    ['groups in groups, and back', { pattern: '^((a|b)\\2)+-\\1$' }],
+    ['a reference to what is not there yet', { pattern: '^(?<a>x\\k<b>)(?<b>y\\k<a>)\\k<b>$' }],
+    ['a group that may be left out', { pattern: '^(?:(?<x>a)|(?<y>b))\\k<x>\\k<y>$' }],
+    ['what may not follow itself', { pattern: '^(.)(?!\\1)(.)(?!\\2).$' }],
+    ['the name of a host', { pattern: '^(?=.{1,253}$)(?:(?!-)[a-zA-Z0-9-]{1,63}(?<!-)\\.)+[a-zA-Z]{2,63}$' }],
+    ['a very long text', { pattern: '^(ab){5000}$' }],
+    ['a very long count, and more', { pattern: '^[a-z]{9000,}-$' }],
+    ['times with a zone', { pattern: '\\+02:00$', format: 'date-time' }],
     ['an IPv4 address', { pattern: '^((25[0-5]|2[0-4]\\d|1?\\d?\\d)(\\.(?!$)|$)){4}$' }],
   ]
   test.each(patterns)('%s', async (_, rules) => {
@@ -94,6 +104,38 @@ describe('patterns are satisfied', () => {
     const schema = wordOf({ pattern: '^(?=.*q)[a-z]{8}$' })
     expect(await answered(appWith(), schema)).toEqual(await answered(appWith(), schema))
   })
+})
+
+describe('patterns for other engines', () => {
+  const rows: [string, string, RegExp][] = [
+    [
+      'the e-mail address that everybody copies',
+      '^[\\w-\\.]+@([\\w-]+\\.)+[\\w-]{2,4}$',
+      /^[\w-.]+@([\w-]+\.)+[\w-]{2,4}$/,
+    ],
+    ['a brace', '^a{,3}$', /^a\{,3\}$/],
+    ['a bracket', '^]$', /^\]$/],
+    ['a number that is no group', '^\\8$', /^8$/],
+  ]
+  test.each(rows)('%s', async (_, pattern, expected) => {
+    expect(await answered(app, wordOf({ pattern }))).toEqual({ word: expect.stringMatching(expected) })
+  })
+
+  test.each(['(?i)abc', '(?P<name>a)', '^(a', '[[:alpha:]--x]+('])(
+    'one that cannot be read (%s) is no mistake of the schema',
+    async (pattern) => {
+      const { status, text } = await app.post(CHAT, chatOf(wordOf({ pattern })))
+      expect({ status, text }).toEqual({
+        status: 422,
+        text: expect.stringMatching(/pattern cannot be read.*\/properties\/word\/pattern/),
+      })
+    },
+  )
+})
+
+test('a reference to another document is no mistake of the schema', async () => {
+  const { status, text } = await app.post(CHAT, chatOf({ $ref: 'https://json-schema.org/draft/2020-12/schema' }))
+  expect({ status, text }).toEqual({ status: 422, text: expect.stringContaining('leads nowhere in this schema') })
 })
 
 describe('what cannot be made', () => {

@@ -330,6 +330,45 @@ const byHand = {
     properties: { a: { $ref: '#/$defs/name', minLength: 7 } },
     required: ['a'],
   },
+  'items beyond a tuple': {
+    type: 'array',
+    prefixItems: [text],
+    unevaluatedItems: { type: 'integer' },
+    minItems: 3,
+  },
+  'a tuple that contains something else': {
+    type: 'array',
+    prefixItems: [text],
+    contains: { type: 'integer' },
+    unevaluatedItems: false,
+    minItems: 2,
+  },
+  'a list that must not contain something': {
+    type: 'array',
+    items: { enum: [1, 2] },
+    minItems: 2,
+    not: { contains: { const: 1 } },
+  },
+  'every branch at once': {
+    anyOf: [
+      { type: 'object', required: ['a'], properties: { a: text } },
+      { type: 'object', required: ['b'], properties: { b: text } },
+    ],
+    unevaluatedProperties: false,
+    minProperties: 2,
+  },
+  'the largest whole numbers': { type: 'integer', minimum: 2 ** 53 - 1, maximum: 2 ** 53 },
+  'long and short addresses': {
+    type: 'object',
+    properties: {
+      long: { type: 'string', format: 'email', minLength: 100, maxLength: 120 },
+      short: { type: 'string', format: 'email', maxLength: 8 },
+      host: { type: 'string', format: 'hostname', minLength: 100 },
+      address: { type: 'string', format: 'uri', maxLength: 12 },
+      link: { type: 'string', format: 'ipv6', pattern: '^fe80' },
+    },
+    required: ['long', 'short', 'host', 'address', 'link'],
+  },
   'an anchor': {
     $schema: draft2020,
     $defs: { name: { $anchor: 'name', type: 'string' } },
@@ -474,7 +513,7 @@ export const impossible: [string, unknown, { path: string; message: string }][] 
   [
     'a broken pattern',
     { properties: { a: { pattern: '(' } } },
-    { path: '/properties/a/pattern', message: 'Invalid regular expression: missing )' },
+    { path: '/properties/a/pattern', message: 'a pattern cannot be read: Invalid regular expression: missing )' },
   ],
   [
     'a range that is empty',
@@ -544,18 +583,18 @@ export const impossible: [string, unknown, { path: string; message: string }][] 
   [
     'too few different items',
     { type: 'array', items: { enum: ['a', 'b'] }, uniqueItems: true, minItems: 3 },
-    { path: '/uniqueItems', message: 'only 2 different items can be made, and there must be 3' },
+    { path: '/uniqueItems', message: 'only 2 different items were found, and there must be 3' },
   ],
   [
     'an item that cannot be',
     { type: 'array', items: text, contains: { type: 'integer' } },
-    { path: '/contains/type', message: 'nothing is both string and integer' },
+    { path: '/contains', message: 'Array does not contain item matching schema.' },
   ],
   ['a reference to nothing', { $ref: '#/$defs/x' }, { path: '', message: 'the reference "#/$defs/x" leads nowhere' }],
   [
     'a reference to elsewhere',
     { items: { $ref: 'https://example.com/a.json' }, type: 'array', minItems: 1 },
-    { path: '/items', message: 'the reference "https://example.com/a.json" leads nowhere' },
+    { path: '/items', message: 'the reference "https://example.com/a.json" leads nowhere in this schema' },
   ],
   ['a reference to itself', { $ref: '#' }, { path: '', message: 'the reference "#" leads back to itself without end' }],
   [
@@ -647,4 +686,4 @@ export const randomSchema: fc.Arbitrary<object> = fc.letrec<{ schema: object }>(
 
 /** Whether a schema is refused for what it is, not for what it asks: what is wrong with it says so. */
 export const isMalformed = ({ message }: { message: string }): boolean =>
-  /^(malformed schema|Invalid regular expression|the reference .* leads nowhere)/.test(message)
+  /^(malformed schema|the reference .* leads nowhere$)/.test(message)

@@ -1,9 +1,8 @@
-// Regular expressions as automata: one that accepts just the texts that satisfy several patterns at once.
-import { type Concatenation, DFA, type Element, JS, NFA, type NoParent, TooManyNodesError } from 'refa'
-import { withoutBackReferences } from './back-references.ts'
+// Regular expressions as automata, which accept just the texts that a pattern is found in.
+import { type Concatenation, DFA, type Element, JS, NFA, type NoParent } from 'refa'
 
 /** Most states of one automaton; a pattern that needs more is given up. */
-const MOST_STATES = 20_000
+export const MOST_STATES = 20_000
 /** Most ways that a pattern with look-arounds inside alternatives and repetitions is taken apart into. */
 const MOST_WAYS = 64
 /** Repetitions of a group that holds a look-around which are tried beyond the least. */
@@ -19,7 +18,8 @@ type Parts = readonly Part[]
 
 const ALL = { maxCharacter: 0x10ffff }
 const states = () => new NFA.LimitedNodeFactory(MOST_STATES)
-const anything = () => NFA.all(ALL, states())
+/** Every text. */
+export const anything = () => NFA.all(ALL, states())
 const nothing = () => NFA.empty(ALL, states())
 
 function joined(left: NFA, right: NFA): NFA {
@@ -27,12 +27,14 @@ function joined(left: NFA, right: NFA): NFA {
   both.append(right, states())
   return both
 }
-function both(left: NFA, right: NFA): NFA {
+/** The texts of both. */
+export function both(left: NFA, right: NFA): NFA {
   const texts = NFA.fromIntersection(left, right, states())
   texts.removeUnreachable()
   return texts
 }
-function either(automata: readonly NFA[]): NFA {
+/** The texts of any. */
+export function either(automata: readonly NFA[]): NFA {
   const all = nothing()
   for (const one of automata) all.union(one, states())
   return all
@@ -178,45 +180,30 @@ function lookedAhead(way: Parts, after: NFA): NFA {
   return texts
 }
 
-/** The parts with fewer turns of their bounded repetitions, for a pattern whose automaton would be too large. */
-const narrowed = (parts: Parts): Part[] =>
+/**
+ * The parts for a pattern whose automaton would be too large: with fewer turns of their bounded repetitions. What a look-around
+ * counts is not counted then: each text is tried in the end.
+ */
+const narrowed = (parts: Parts, counts = true): Part[] =>
   parts.map((part) => {
     if (!('alternatives' in part)) return part
-    const alternatives = part.alternatives.map((one) => ({ ...one, elements: narrowed(one.elements) }))
+    const inside = counts && part.type !== 'Assertion'
+    const alternatives = part.alternatives.map((one) => ({ ...one, elements: narrowed(one.elements, inside) }))
     if (part.type !== 'Quantifier') return { ...part, alternatives }
-    const max = Number.isFinite(part.max) ? Math.min(part.max, part.min + MORE_TURNS) : part.max
-    return { ...part, alternatives, max }
+    if (!Number.isFinite(part.max) || part.max <= part.min + MORE_TURNS) return { ...part, alternatives }
+    return { ...part, alternatives, max: counts ? part.min + MORE_TURNS : Number.POSITIVE_INFINITY }
   })
 
-/** The automaton of the texts in which a pattern is found. */
-function automatonOf(source: string, narrow: boolean): NFA {
-  const readable = withoutBackReferences(source)
-  const { expression } = JS.Parser.fromLiteral({ source: readable, flags: 'u' }).parse({ maxNodes: MOST_STATES })
+/**
+ * The automaton of the texts in which a pattern (of the unicode mode, without back references) is found.
+ * @param narrow whether it counts less, since it would be too large else
+ * @throws PatternTooLarge or the library's error for too many nodes
+ */
+export function automatonOf(source: string, narrow: boolean): NFA {
+  const { expression } = JS.Parser.fromLiteral({ source, flags: 'u' }).parse({ maxNodes: MOST_STATES })
   return either(
     expression.alternatives.map(({ elements }) =>
       textsOf(narrow ? narrowed(elements) : elements, { before: anything(), after: anything() }),
     ),
   )
-}
-
-const isTooLarge = (error: unknown) => error instanceof PatternTooLarge || error instanceof TooManyNodesError
-
-/**
- * The automaton of the texts that all patterns (of the unicode mode) are found in.
- * @throws PatternTooLarge when it would have too many states.
- */
-export function automatonOfAll(patterns: readonly string[]): NFA {
-  const build = (narrow: boolean) => patterns.map((one) => automatonOf(one, narrow)).reduce(both, anything())
-  try {
-    return build(false)
-  } catch (error) {
-    if (!isTooLarge(error)) throw error
-  }
-  try {
-    return build(true)
-  } catch (error) {
-    if (!isTooLarge(error)) throw error
-    const why = error instanceof PatternTooLarge ? error.message : `it takes more than ${MOST_STATES} states`
-    throw new PatternTooLarge(why)
-  }
 }

@@ -67,6 +67,11 @@ function* negations(schema: Schema, walk: Walk): Generator<Schema[]> {
   if (schema.pattern !== undefined) yield [{ type: 'string', pattern: `^(?![\\s\\S]*(?:${schema.pattern}))` }]
   if (minItems) yield [{ type: 'array', maxItems: minItems - 1 }]
   if (maxItems !== undefined) yield [{ type: 'array', minItems: maxItems + 1 }]
+  const { contains, minContains = 1, items, minProperties, maxProperties } = schema
+  if (contains !== undefined && minContains > 0) yield [{ type: 'array', items: { not: contains } }]
+  if (items !== undefined) yield [{ type: 'array', contains: { not: items } }]
+  if (minProperties) yield [{ type: 'object', maxProperties: minProperties - 1 }]
+  if (maxProperties !== undefined) yield [{ type: 'object', minProperties: maxProperties + 1 }]
   if (schema.anyOf) yield schema.anyOf.map((inner) => ({ not: inner }))
   for (const inner of schema.allOf ?? []) yield [{ not: inner }]
 }
@@ -85,7 +90,8 @@ const onlyOne = (branches: Schema[]): Choice => ({
 /** What a schema leaves to choose, the likely and simple ways first. */
 function choicesOf(schema: Keywords, walk: Walk): Choice[] {
   const choices: Choice[] = []
-  if (schema.anyOf) choices.push(nullLast(schema.anyOf).map((branch) => [branch]))
+  // All together come last: one is mostly enough.
+  if (schema.anyOf) choices.push([...nullLast(schema.anyOf).map((branch) => [branch]), schema.anyOf])
   if (schema.oneOf) choices.push(onlyOne(nullLast(schema.oneOf)))
   // An empty way first: mostly a value that was made for the rest breaks the `not` by itself.
   if (schema.not !== undefined) choices.push([[], ...negations(schema.not, walk)])
@@ -119,11 +125,19 @@ function timesInside(schema: Schema, inside: SchemaStack | undefined): number {
   return times
 }
 
+/** Whether a reference is to another document, which may well be there: nothing is fetched. */
+const isElsewhere = (reference = '') => /^[a-z][a-z0-9+.-]*:/i.test(reference)
+
 /** The rest of the way after following a reference, or undefined when it leads nowhere. */
 function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   const path = walk.origin.get(schema) ?? ''
   const target = schema.__absolute_ref__ === undefined ? undefined : walk.lookup[schema.__absolute_ref__]
-  if (target === undefined) throw new InvalidSchema(`the reference ${JSON.stringify(schema.$ref)} leads nowhere`, path)
+  if (target === undefined) {
+    const message = `the reference ${JSON.stringify(schema.$ref)} leads nowhere`
+    throw isElsewhere(schema.$ref)
+      ? new SchemaError(`${message} in this schema`, path)
+      : new InvalidSchema(message, path)
+  }
   if (rest.followed.includes(target) || timesInside(target, walk.inside) >= walk.depth) {
     walk.note(new SchemaError(`the reference ${JSON.stringify(schema.$ref)} leads back to itself without end`, path))
     return

@@ -148,8 +148,11 @@ function* inventedNames(run: SampleRun, parts: Keywords[], place: ValuePosition)
 }
 
 /** What the item at an index must satisfy, `contains` aside. */
-const itemSchemas = (parts: Keywords[], index: number): Schema[] =>
-  parts.flatMap((part) => part.prefixItems?.[index] ?? part.items ?? [])
+function itemSchemas(parts: Keywords[], index: number): Schema[] {
+  const known = parts.flatMap((part) => part.prefixItems?.[index] ?? part.items ?? [])
+  // What is contained counts as known too: `false` is checked in the end.
+  return known.length > 0 ? known : parts.flatMap(({ unevaluatedItems: rest }) => (rest ? [rest] : []))
+}
 
 /** Lists, first with a few items, then with as few as the schema allows. */
 export function* listsFor(run: SampleRun, context: ContainerContext): Generator<unknown[]> {
@@ -168,19 +171,23 @@ export function* listsFor(run: SampleRun, context: ContainerContext): Generator<
   const closed = parts.some((part) => part.items === false || part.unevaluatedItems === false)
   const few = closed ? tuple : Math.max(tuple, 2)
   const lengths = [...new Set([...(run.lean ? [] : [few]), Math.max(min, together), min, tuple])]
+  const unique = parts.some((part) => part.uniqueItems)
+  const failures: SchemaError[] = []
   for (const length of lengths.map((wanted) => Math.min(Math.max(wanted, min), max))) {
-    yield listOf(run, context, {
-      min,
-      length,
-      unique: parts.some((part) => part.uniqueItems),
-      extra: spread(contained),
-    })
-    if (contained.length === 0) continue
     const fromEnd = (index: number) => spread(contained)(length - 1 - index)
-    yield listOf(run, context, { min, length, unique: parts.some((part) => part.uniqueItems), extra: fromEnd })
     const overlaid = (index: number) => contained.flatMap(({ contains, count }) => (index < count ? [contains] : []))
-    yield listOf(run, context, { min, length, unique: parts.some((part) => part.uniqueItems), extra: overlaid })
+    const ways = contained.length === 0 ? [spread(contained)] : [spread(contained), fromEnd, overlaid]
+    // Where one way to contain something fails, another may not.
+    for (const extra of ways) {
+      try {
+        yield listOf(run, context, { min, length, unique, extra })
+      } catch (error) {
+        if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
+        failures.push(error)
+      }
+    }
   }
+  if (failures[0]) throw failures[0]
 }
 
 interface Contained {
@@ -221,7 +228,7 @@ function listOf(run: SampleRun, { parts, place }: ContainerContext, { min, lengt
         ? run.valuesFor(schemas, at).find((value) => !seen.has(JSON.stringify(value)))
         : firstOf(run, schemas, at)
       if (next === undefined) {
-        const message = `only ${index} different items can be made, and there must be ${min}`
+        const message = `only ${index} different items were found, and there must be ${min}`
         throw new SchemaError(message, whereIs(run, parts, 'uniqueItems'))
       }
       seen.add(JSON.stringify(next))

@@ -46,6 +46,12 @@ function likelyLow({ low, high }: NumberRange, step: number): number {
   return low === Number.NEGATIVE_INFINITY && high >= step ? Math.max(step, Math.min(1, high)) : low
 }
 
+/** How many steps a number is; what binary fractions make of it is no fraction of a step. */
+function turnsOf(value: number, step: number): number {
+  const turns = value / step
+  return Number.isInteger(turns) ? turns : Number(turns.toPrecision(15))
+}
+
 /**
  * Numbers of a range, some at a limit, which an exclusive limit forbids. `luck` in [0, 1) chooses among the small ones,
  * `turn` moves on, so that turns give different numbers.
@@ -54,8 +60,8 @@ export function* numbersIn(range: NumberRange, luck: number, turn: number): Gene
   const step = range.step ?? roundStep(range)
   const decimals = Math.min(decimalsOf(step), 20)
   const at = (index: number) => Number((index * step).toFixed(decimals))
-  const first = Math.ceil(Number((likelyLow(range, step) / step).toPrecision(15)))
-  const last = Math.floor(Number((range.high / step).toPrecision(15)))
+  const first = Math.ceil(turnsOf(likelyLow(range, step), step))
+  const last = Math.floor(turnsOf(range.high, step))
   const likely: number[] = []
   if (Number.isFinite(first)) {
     const room = Number.isFinite(last) ? Math.max(0, last - first + 1) : Number.POSITIVE_INFINITY

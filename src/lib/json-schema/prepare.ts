@@ -1,5 +1,6 @@
 // Makes one dialect of all drafts: checks that the keywords are well formed, then writes a schema in the terms of 2020-12.
 import type { InstanceType, Schema as ValidatorSchema, validate } from '@cfworker/json-schema'
+import { readPattern } from './read-pattern.ts'
 
 /** Keywords of a prepared schema, in the terms of draft 2020-12. */
 export interface Keywords {
@@ -115,19 +116,12 @@ const isPlain = (value: unknown): value is Plain => typeof value === 'object' &&
 /** One step of a JSON pointer. */
 export const step = (key: string | number): string => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
-/**
- * A pattern that the unicode mode takes: other engines allow an escape before any sign (`\-`, `\_`).
- * @throws SchemaError when it is no regular expression.
- */
-function readPattern(pattern: string, path: string): string {
-  const relaxed = pattern.replace(/\\([\s\S])/g, (escaped, sign: string) =>
-    /[-!"#%&',:;<=>@`~_ ]/.test(sign) ? `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}` : escaped,
-  )
+/** @throws SchemaError when it is no expression of ours; other engines may well read it, so the schema can be valid. */
+function patternAt(pattern: string, path: string): string {
   try {
-    new RegExp(relaxed, 'u')
-    return relaxed
+    return readPattern(pattern)
   } catch (error) {
-    throw new InvalidSchema(`${error instanceof Error ? error.message : error}`, path)
+    throw new SchemaError(`a pattern cannot be read: ${error instanceof Error ? error.message : error}`, path)
   }
 }
 
@@ -189,12 +183,12 @@ function rewrite(schema: unknown, path: string, context: { old: boolean; origin:
   const out: Plain = Object.create(null)
   for (const [key, value] of Object.entries(modernize(schema, context.old))) {
     if (VALUES.has(key)) out[key] = value
-    else if (key === 'pattern' && typeof value === 'string') out[key] = readPattern(value, `${path}/pattern`)
+    else if (key === 'pattern' && typeof value === 'string') out[key] = patternAt(value, `${path}/pattern`)
     else if (MAPS.has(key) && isPlain(value)) {
       const all: Plain = Object.create(null)
       for (const [name, item] of Object.entries(value)) {
         const at = path + step(key) + step(name)
-        all[key === 'patternProperties' ? readPattern(name, at) : name] = rewrite(item, at, context)
+        all[key === 'patternProperties' ? patternAt(name, at) : name] = rewrite(item, at, context)
       }
       out[key] = all
     } else out[key] = inner(value, key)

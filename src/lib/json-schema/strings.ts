@@ -45,15 +45,28 @@ const dayOf = (index: number) => `2026-${two((index % 12) + 1)}-${two((index % 2
 const hex = (place: TextPosition, length: number) =>
   Array.from({ length }, (_, index) => Math.floor(place.luck(`hex ${place.turn} ${index}`) * 16).toString(16)).join('')
 
+/** Letters as the first parts of a host's name, none of which may be long. */
+const labels = (more: string) => more.replace(/.{1,60}/g, '$&.')
+
+/** Shorter ones, where there is little room. */
+const SHORT: Record<string, (place: TextPosition) => string> = {
+  email: ({ turn }) => `${letter(turn)}@b.co`,
+  'idn-email': ({ turn }) => `${letter(turn)}@b.co`,
+  hostname: ({ turn }) => `${letter(turn)}.co`,
+  uri: ({ turn }) => `a:${letter(turn)}`,
+  'uri-reference': ({ turn }) => `/${letter(turn)}`,
+}
+const letter = (turn: number) => String.fromCharCode(97 + (turn % 26))
+
 /** A text of each format; `more` are further letters, for a least length. */
 const FORMATS: Record<string, (place: TextPosition, more: string) => string> = {
   date: ({ turn }) => dayOf(turn),
   time: ({ turn }) => `${two((9 + turn) % 24)}:30:00Z`,
   'date-time': ({ turn }) => `${dayOf(turn)}T09:30:00Z`,
   duration: ({ turn }) => `PT${turn + 1}H`,
-  email: ({ turn }, more) => `alex${turn || ''}@${more && `${more.slice(0, 60)}.`}example.com`,
-  'idn-email': ({ turn }, more) => `alex${turn || ''}@${more && `${more.slice(0, 60)}.`}example.com`,
-  hostname: ({ turn }, more) => `${more && `${more.slice(0, 60)}.`}${turn ? `host${turn}.` : ''}example.com`,
+  email: ({ turn }, more) => `alex${turn || ''}@${labels(more)}example.com`,
+  'idn-email': ({ turn }, more) => `alex${turn || ''}@${labels(more)}example.com`,
+  hostname: ({ turn }, more) => `${labels(more)}${turn ? `host${turn}.` : ''}example.com`,
   'idn-hostname': ({ turn }) => `${turn ? `host${turn}.` : ''}example.com`,
   uri: ({ turn }, more) => `https://example.com/${turn || ''}${more}`,
   url: ({ turn }, more) => `https://example.com/${turn || ''}${more}`,
@@ -108,5 +121,5 @@ export function formatTexts(format: string, place: TextPosition, shortest: numbe
   const text = make(place, '')
   const long = make(place, 'a'.repeat(Math.max(0, shortest - text.length)))
   // Some patterns beside a format want the local time.
-  return [text, long, text.replace(/Z$/, '')]
+  return [text, long, text.replace(/Z$/, ''), ...(Object.hasOwn(SHORT, format) ? [SHORT[format]?.(place) ?? ''] : [])]
 }
