@@ -84,12 +84,15 @@ export const clientEnvironment = (
 }
 
 /** Where a command that talks to a running server finds it: flags, else `UNDERSTUDY_URL`, else the default port. */
-export function serverAddress(flags: { url?: string; token?: string }): { url: string; token: string; named: boolean } {
+export function serverAddress(
+  flags: { url?: string; token?: string },
+  flag = '--url',
+): { url: string; token: string; named: boolean } {
   const named = flags.url ?? process.env.UNDERSTUDY_URL
   const url = named ?? `http://127.0.0.1:${SETTINGS.port.fallback}`
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw new ConfigError(
-      `${flags.url ? '--url' : 'UNDERSTUDY_URL'} ${quote(url)} is not valid: it must be an address such as http://127.0.0.1:4010`,
+      `${flags.url ? flag : 'UNDERSTUDY_URL'} ${quote(url)} is not valid: it must be an address such as http://127.0.0.1:4010`,
     )
   }
   const token = flags.token ?? process.env.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'

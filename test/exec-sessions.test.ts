@@ -142,7 +142,9 @@ describe('a run', () => {
     for (let timeout = 1_500; !existsSync(file); timeout *= 3) {
       const { code, run: played } = await play(program('plain', 'parent', '0', file), undefined, { timeout })
       expect({ code, timedOut: played.timed_out }).toEqual({ code: 124, timedOut: true })
-      expect(runLines(played)[0]).toMatch(/^Understudy: no scenario: the command was ended after [\d.]+ m?s$/)
+      expect(runLines(played)[0]).toMatch(
+        /^Understudy: no scenario: the command was ended after [\d.]+ m?s, when its --timeout was up$/,
+      )
     }
     const state = () =>
       Bun.spawnSync(['ps', '-o', 'stat=', '-p', readFileSync(file, 'utf8')])

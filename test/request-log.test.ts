@@ -36,8 +36,17 @@ test('an unknown path is printed once, with the likely one', async () => {
   await ask('/v2/datasets/none')
   expect(lines).toHaveLength(2)
   expect(lines[0]).toContain('POST /v1/chat/completions: ')
-  expect(lines[0]).toContain('/v2/router/chat/completions')
+  expect(lines[0]).toContain(
+    ': did you mean /v2/router/chat/completions? The base URL of a client ends with /v2/router; ',
+  )
   expect(lines[1]).toContain('GET /v1/nothing-like-it: ')
+})
+
+test('the SDK of Anthropic is told where its models answer', async () => {
+  const { ask, lines } = logged()
+  await ask('/v1/messages', { model: 'claude', max_tokens: 1, messages: [] })
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('its models answer at /v2/router/chat/completions')
 })
 
 test('what a scanner tries does not fill the terminal', async () => {

@@ -92,6 +92,10 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     const nothing = ['--model', 'openai/none', ...source()]
     expect(await trace(['list', ...nothing])).toEqual({ code: 0, stdout: 'no traces\n', stderr: '' })
     expect(await trace(['list', '--json', ...nothing])).toEqual({ code: 0, stdout: '', stderr: '' })
+    if (from === 'file') return
+    // Whoever has sessions of his own looks into the wrong one first.
+    const { stdout } = await trace(['list', '--session', 'nobody', ...source()])
+    expect(stdout).toBe('no traces of the session nobody; --session all shows those of every session\n')
   })
 
   test('show has the attempts, the request and the answer', async () => {

@@ -28,10 +28,17 @@ const TIMED_OUT = 124
 const GRACE_MS = 5_000
 /** Two signals of one Ctrl-C are no further apart. */
 const TWICE_MS = 500
+/** A command that has not ended so long after a Ctrl-C may well take no notice of it. */
+const PATIENCE_MS = 2_000
+const STILL_RUNS = 'the command has been asked to end, and still runs; Ctrl-C again ends it at once'
 const PASSED_ON: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Runs a command to its end; signals reach it and everything it has started. */
 export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildEnd> {
+  // Heard from before there is anything that could ask for the end; they come when the child is there.
+  let passOn = (_: NodeJS.Signals) => {}
+  const hear = (signal: NodeJS.Signals) => passOn(signal)
+  for (const signal of PASSED_ON) process.on(signal, hear)
   const child = start(command, options)
   const over = new AbortController()
   let timedOut = false
@@ -42,7 +49,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
     signalGroup(child, signal)
     void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
   }
-  const passOn = (signal: NodeJS.Signals) => {
+  passOn = (signal) => {
     const now = realClock.now()
     // A person who asks twice will not wait; the same Ctrl-C may also come from whoever has started us.
     if (stopped !== undefined && signal === 'SIGINT') {
@@ -55,11 +62,11 @@ export async function runChild(command: readonly string[], options: ChildOptions
     // On Windows the console has told it already.
     if (signal === 'SIGINT') {
       if (process.platform !== 'win32') signalGroup(child, signal)
+      void later(PATIENCE_MS, () => console.error(`understudy: ${STILL_RUNS}`))
       return
     }
     end(signal)
   }
-  for (const signal of PASSED_ON) process.on(signal, passOn)
   if (options.timeout !== undefined) {
     void later(options.timeout, () => {
       timedOut = true
@@ -70,7 +77,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
   over.abort()
   // What it has started and left behind.
   if (timedOut) signalGroup(child, 'SIGKILL')
-  for (const signal of PASSED_ON) process.off(signal, passOn)
+  for (const signal of PASSED_ON) process.off(signal, hear)
   return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
 }
 
@@ -85,8 +92,10 @@ function start(command: readonly string[], { env, cwd, output = 'inherit' }: Chi
       // A group of its own: a signal then reaches all of it, and once.
       detached: process.platform !== 'win32',
     })
-  } catch {
-    throw new ConfigError(`${JSON.stringify(command[0])} cannot be run: there is no such program`)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? 'there is no such program' : code === 'EACCES' ? 'it is not executable' : message
+    throw new ConfigError(`${JSON.stringify(command[0])} cannot be run: ${why}`)
   }
 }
 

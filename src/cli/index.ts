@@ -23,7 +23,9 @@ const COMMANDS: Record<string, () => Command> = {
 const USAGE = 2
 
 /** Runs the command line; resolves when the command has ended or its server is up. */
-export async function runCli(args: readonly string[]): Promise<void> {
+export async function runCli(typed: readonly string[]): Promise<void> {
+  // `help trace show` is the help of that, which commander has no word for.
+  const args = typed[0] === 'help' && typed.length > 2 ? [...typed.slice(1), '--help'] : typed
   const program = new Command('understudy')
     .description('A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable.')
     .version(VERSION, '--version', 'print the version')
@@ -45,7 +47,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
     }
   }
   try {
-    refuseUnknownHelp(program, args)
+    refuseUnknownHelp(program, typed)
     await program.parseAsync(args as string[], { from: 'user' })
   } catch (error) {
     fail(error, program, args)
@@ -81,9 +83,17 @@ const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
 const commandsOf = (program: Command) => `${program.commands.map((one) => one.name()).join(', ')}, help`
 
 /** Commander answers `help nosuch` with the help of everything; a wrong name gets its line like everywhere. */
-function refuseUnknownHelp(program: Command, [first, name]: readonly string[]): void {
-  if (first !== 'help' || name === undefined || program.commands.some((one) => one.name() === name)) return
-  throw new CommanderError(USAGE, 'understudy.help', `no help for '${name}'; valid: ${commandsOf(program)}`)
+function refuseUnknownHelp(program: Command, [first, name, inner]: readonly string[]): void {
+  if (first !== 'help' || name === undefined) return
+  const command = program.commands.find((one) => one.name() === name)
+  const refuse = (message: string): never => {
+    throw new CommanderError(USAGE, 'understudy.help', message)
+  }
+  if (!command) refuse(`no help for '${name}'; valid: ${commandsOf(program)}`)
+  else if (inner !== undefined && command.commands.length === 0)
+    refuse(`no help for '${name} ${inner}': ${name} has no commands of its own`)
+  else if (inner !== undefined && !command.commands.some((one) => one.name() === inner))
+    refuse(`unknown command '${inner}'; valid: ${commandsOf(command)}`)
 }
 
 /** Commander's message as one line that also says what would be valid. */

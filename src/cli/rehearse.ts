@@ -21,7 +21,7 @@ import { waterfall } from './waterfall.ts'
 interface Options {
   against?: string
   token?: string
-  calls: string
+  calls?: string
   json?: boolean
 }
 const STANDARD_CALLS = 6
@@ -36,7 +36,7 @@ export function rehearseCommand(): Command {
       'a running server, in a session rehearse-<scenario> (default: in this process, in no time)',
     )
     .option('--token <TOKEN>', 'a token that may call that server')
-    .option('--calls <NUMBER>', 'how many calls to make', String(STANDARD_CALLS))
+    .option('--calls <NUMBER>', `how many calls to make (default: ${STANDARD_CALLS})`)
     .option('--json', 'print the traces and the report as JSON')
     .addHelpText(
       'after',
@@ -49,7 +49,7 @@ export function rehearseCommand(): Command {
 type Send = (path: string, init?: RequestInit) => Promise<Response>
 
 async function rehearse(nameOrFile: string, options: Options): Promise<void> {
-  const number = Number(options.calls)
+  const number = Number(options.calls ?? STANDARD_CALLS)
   if (!(Number.isInteger(number) && number >= 1 && number <= MOST_CALLS)) {
     throw new ConfigError(
       `--calls ${JSON.stringify(options.calls)} is not valid: it must be a number from 1 to ${MOST_CALLS}`,
@@ -110,7 +110,7 @@ function inProcess(): { send: Send; close(): void } {
 }
 
 function against(address: string, given: string | undefined): { send: Send; close(): void } {
-  const { url, token } = serverAddress({ url: address, ...(given !== undefined && { token: given }) })
+  const { url, token } = serverAddress({ url: address, ...(given !== undefined && { token: given }) }, '--against')
   const headers = { authorization: `Bearer ${token}` }
   const unreachable = () => new ServerError(`no server answers at ${url}: start one with understudy serve`)
   return {

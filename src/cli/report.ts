@@ -25,7 +25,9 @@ export function runLines(run: SuiteRun): string[] {
   const broken = sessions.filter((one) => !one.ok).length
   const several = sessions.length > 1
   const share = several && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} broke` : ''
-  const failed = timedOut ? `the command was ended after ${lengthOf(took)}` : `the command failed with ${code}`
+  const failed = timedOut
+    ? `the command was ended after ${lengthOf(took)}, when its --timeout was up`
+    : `the command failed with ${code}`
   const judged = ok ? 'as expected' : wasTried(run) ? 'NOT as expected' : 'NOT TRIED'
   const verdict = `${code !== 0 ? failed : judged}${share}`
   const [only] = sessions

@@ -3,7 +3,12 @@ import type { Command } from 'commander'
 import { flagOf, isFileOnly, isList, SETTINGS } from '../config.ts'
 
 /** Defaults with a unit, as a person would write them. */
-const AS_WRITTEN: Record<string, string> = { max_body: '32MiB', client_timeout: '2m' }
+const AS_WRITTEN: Record<string, string> = {
+  max_body: '32MiB',
+  client_timeout: '2m',
+  keep_trace_bytes: '256MiB',
+  keep_answer_bytes: '128MiB',
+}
 
 /** Adds what may be given more than once. */
 export const repeated = (value: string, all: string[] | undefined): string[] => [...(all ?? []), value]

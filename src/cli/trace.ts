@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import { Command } from 'commander'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
+import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { TraceError } from './errors.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
 import { drawingWidth, terminalWidth } from './terminal.ts'
@@ -41,7 +42,7 @@ export function traceCommand(): Command {
     .action(async (_: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
       const traces = await traceSource(options).list(options)
-      if (traces.length === 0 && !options.json) console.log('no traces')
+      if (traces.length === 0 && !options.json) console.log(noTraces(options))
       if (traces.length >= MANY_CALLS && !options.json) {
         for (const line of overviewLines(traces, { paint: colour, width: drawingWidth() })) console.log(line)
         console.log('')
@@ -59,6 +60,13 @@ export function traceCommand(): Command {
     tail(command.optsWithGlobals()),
   )
   return trace
+}
+
+/** Calls with keys of their own are in sessions of their own, which is easily overlooked. */
+function noTraces({ session = DEFAULT_SESSION, db, model, status, thread, since, until }: Options): string {
+  const isNarrowed = [model, status, thread, since, until].some((one) => one !== undefined)
+  if (session === ALL_SESSIONS || db !== undefined || isNarrowed) return 'no traces'
+  return `no traces of the session ${session}; --session all shows those of every session`
 }
 
 async function tail(options: Options): Promise<void> {

@@ -98,21 +98,21 @@ export const SETTINGS = {
     takes: 'ACTION',
     schema: () => z.enum(['synthesize', 'error']),
     fallback: 'synthesize',
-    help: 'what a call without a fixture gets',
+    help: 'what a call without a fixture gets: synthesize, a made-up answer, or error, a 404 that names the nearest fixtures',
     valid: 'synthesize or error',
   }),
   tools: setting<'asked' | 'eager'>({
     takes: 'WHEN',
     schema: () => z.enum(['asked', 'eager']),
     fallback: 'asked',
-    help: 'when a call without a fixture calls a tool: when the request demands it, or eager: until a result is there',
+    help: 'when a call without a fixture calls a tool: asked, when the request demands it, or eager, until a result is there',
     valid: 'asked or eager',
   }),
   backend: setting<BackendName>({
     takes: 'NAME',
     schema: () => z.enum(BACKENDS),
     fallback: 'fixture',
-    help: 'who answers: fixtures, or the real providers, for which providers in understudy.yaml may say otherwise',
+    help: 'who answers: fixture, or forward, the real providers; providers in understudy.yaml may say otherwise of each',
     valid: 'fixture or forward',
   }),
   max_calls: setting<number | undefined>({
@@ -146,7 +146,7 @@ export const SETTINGS = {
     takes: 'KIND',
     schema: () => z.enum(['real', 'virtual']),
     fallback: 'real',
-    help: 'clock of the sessions; a virtual one starts at a fixed instant and never waits',
+    help: 'clock of the sessions: real, or virtual, which starts at a fixed instant and never waits',
     valid: 'real or virtual',
   }),
   keep_traces: setting({
