@@ -65,7 +65,7 @@ const sumOf = (all: readonly { tokens: number }[]) => all.reduce((sum, { tokens 
 test('a very long text comes in pieces of several tokens, split ahead or not', async () => {
   const text = long('Hal')
   const { parts, each } = splitPlan(text)
-  await splitAhead([text], signal)
+  await splitAhead([text], { signal })
   const found = pieces(text)
   expect(found).toEqual(parts.flatMap((part) => splitTokens(part, each)))
   expect(found.length).toBeLessThan(80_000)

@@ -61,7 +61,7 @@ interface Work {
 }
 
 async function work(session: Session, task: AgentTaskRecord, { deps, controller, ended }: Work): Promise<void> {
-  const activity = session.begin(controller.signal)
+  const activity = session.begin(controller)
   const seconds = task.manifest.settings.max_execution_time
   const deadline = startDeadline(session.clock, Math.max(0, seconds * 1000 - task.turn.spent_ms), {
     outer: activity.signal,

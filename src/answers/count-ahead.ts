@@ -44,18 +44,23 @@ function textLength(value: unknown): number {
   if (typeof value === 'string') return isRead(value) ? value.length : 0
   if (typeof value !== 'object' || value === null) return 0
   let total = 0
-  // The values of an array are there already: to list them takes long.
-  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
-    total += textLength(inner)
-    if (total > COUNTED_HERE) break
+  if (Array.isArray(value)) {
+    for (const inner of value) if ((total += textLength(inner)) > COUNTED_HERE) break
+    return total
   }
+  // Every call comes by here, and to list the values takes long.
+  for (const key in value) if ((total += textLength((value as Record<string, unknown>)[key])) > COUNTED_HERE) break
   return total
 }
 
-/** Splits long texts ahead; undefined when there is none. */
-export function splitAhead(texts: readonly string[], signal: AbortSignal): Promise<void> | undefined {
+/** Splits long texts ahead, unless whoever asks goes; undefined when there is none. */
+export function splitAhead(
+  texts: readonly string[],
+  asker: { readonly signal: AbortSignal },
+): Promise<void> | undefined {
   const long = texts.filter((text) => isVeryLong(text) && !knowsPieces(text))
   if (long.length === 0) return undefined
+  const { signal } = asker
   return Promise.all(long.map((text) => splitLong(text, signal))).then(() => {})
 }
 

@@ -19,7 +19,7 @@ export interface BackendCall {
   answerContext: AnswerContext
   clock: Clock
   /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */
-  signal: AbortSignal
+  readonly signal: AbortSignal
   /** How many times the sequence of the fixture at a place has been used before; counts this use. */
   uses(place: string): number
 }

@@ -148,7 +148,8 @@ const ResponseFormat = z.discriminatedUnion('type', [
 ])
 
 /** What of the choice does not fit the tools, or the functions of old clients. */
-function choiceProblems({ tools, functions, ...body }: ToolFields): [string, string][] {
+function choiceProblems(body: ToolFields): [string, string][] {
+  const { tools, functions } = body
   const valid = (names: readonly string[]) => names.join(', ') || 'there are none'
   if (functions?.length && tools?.length) return [['functions', "cannot stand beside 'tools'"]]
   const old = (functions ?? []).map((one) => one.name)

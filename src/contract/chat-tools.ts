@@ -86,8 +86,11 @@ export function chosenTools(choice: ToolFields['tool_choice']): (string | undefi
   return allowed ? allowed.tools.map(chosenName) : [chosenName(choice)]
 }
 
+const NO_TOOLS: ToolOffer = { given: [], tools: [], choice: 'auto', legacy: false }
+
 /** What a call offers of its tools. */
 export function offerOf(request: ToolFields): ToolOffer {
+  if (!request.tools && !request.functions && !request.tool_choice && !request.function_call) return NO_TOOLS
   const given = givenTools(request)
   const legacy = (request.functions?.length ?? 0) > 0
   const { tool_choice: chosen, function_call: called } = request

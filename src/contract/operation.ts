@@ -58,7 +58,7 @@ export interface AttemptContext extends AnswerContext {
   /** `<provider>/<model>` that answers. */
   model: string
   /** Aborted when nobody waits for the answer any more. */
-  signal: AbortSignal
+  readonly signal: AbortSignal
 }
 
 /** An answer in both of its forms; each is made only when asked for. */

@@ -72,14 +72,14 @@ export function stayIn(
   signal: AbortSignal,
 ): { current(): Session; end(): void } {
   let last = session
-  let activity = session.begin(signal)
+  let activity = session.begin({ signal })
   return {
     current() {
       const found = sessions.peek(session.name)
       if (found !== last) {
         activity.end()
         last = found
-        activity = found.begin(signal)
+        activity = found.begin({ signal })
       }
       return last
     },

@@ -58,10 +58,24 @@ export async function serveOperation(
   }
   const { url, headers } = request
   const session = sessionOf()
-  const { signal, end: over } = session.begin(request.signal)
+  const activity = session.begin(request)
   try {
     const { text } = read
-    return await gateway.handle({ operation, session, caller, text, retained, url, headers, signal, hold, parse, over })
+    return await gateway.handle({
+      operation,
+      session,
+      caller,
+      text,
+      retained,
+      url,
+      headers,
+      get signal() {
+        return activity.signal
+      },
+      hold,
+      parse,
+      over: activity.end,
+    })
   } catch (error) {
     // What the gateway finds out later is still in standard words.
     const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)

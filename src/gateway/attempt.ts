@@ -1,4 +1,5 @@
 // One try of one target: a backend's reply, under the deadline, as an outcome. An upstream failure is a value here.
+import type { BackendCall } from '../contract/backend.ts'
 import type { ActiveFault, NextReply } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
 import { type Deadline, startDeadline, unlessAborted } from '../lib/deadline.ts'
@@ -10,7 +11,7 @@ import type { CallContext } from './types.ts'
 
 /** Tries a target once; a stream counts as answered when its first content has come. */
 export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
-  const { operation, session, stream, settings, recording, backend, signal: outer } = callContext
+  const { session, stream, settings, recording, backend } = callContext
   const { model } = tried.target
   const record = recording.attempt(tried)
   const { callTimeout: ms } = settings
@@ -20,27 +21,24 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       ms ?? 0,
       `${model} ${stream ? (begun ? 'was silent: nothing came' : 'sent no content') : 'did not answer'}`,
     )
-  const deadline = ms === undefined ? undefined : startDeadline(session.clock, ms, { outer, reason })
-  const signal = deadline?.signal ?? outer
+  const deadline =
+    ms === undefined ? undefined : startDeadline(session.clock, ms, { outer: callContext.signal, reason })
+  const signalNow = () => deadline?.signal ?? callContext.signal
   try {
-    const { prompt, answerContext } = callContext
-    const request = { ...callContext.request, model }
-    const { clock, uses } = session
-    const about = { operation, request, model, stream, clock, signal }
-    const { headers } = callContext.facts
-    const answer = () => backend.answer({ ...about, session: session.name, prompt, headers, answerContext, uses })
+    const asked = askedOf(callContext, model, signalNow)
+    const answer = () => backend.answer(asked)
     const faults = callContext.playing?.faults({
       ...callContext.facts,
-      ...about,
+      ...asked,
       at: 'provider',
       position: tried.target.position,
       attempt: tried.number,
-      now: clock.now(),
+      now: session.clock.now(),
     })
-    const replying = faults ? withFaults(faults, answer, { about, applied: record.faults }) : answer()
+    const replying = faults ? withFaults(faults, answer, { about: asked, applied: record.faults }) : answer()
     const reply = await inTime(replying, deadline)
     record.replied(reply)
-    const content = await inTime(read(reply, { operation, stream, signal }), deadline)
+    const content = await inTime(read(reply, asked), deadline)
     if (content.kind === 'whole') {
       deadline?.signal.throwIfAborted()
       record.contentBegan()
@@ -50,14 +48,35 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
     }
     const events = await toFirstContent(content.events, deadline)
     // A client that has gone is told nothing, so nothing would record the end.
-    outer.throwIfAborted()
+    callContext.signal.throwIfAborted()
     begun = true
     return { kind: 'answered', model, content: { kind: 'stream', events }, from: reply, attempt: record }
   } catch (error) {
     deadline?.stop()
-    const failure = failureOf(signal.aborted ? signal.reason : error, outer)
+    const signal = signalNow()
+    const failure = failureOf(signal.aborted ? signal.reason : error, callContext.signal)
     record.end(failure)
     return failure
+  }
+}
+
+/** What the backend is asked; its signal is made when it is asked for. */
+const askedOf = (callContext: CallContext, model: string, signal: () => AbortSignal): BackendCall => {
+  const { operation, session, stream, prompt, answerContext, facts } = callContext
+  return {
+    operation,
+    request: { ...callContext.request, model },
+    model,
+    stream,
+    session: session.name,
+    prompt,
+    headers: facts.headers,
+    answerContext,
+    clock: session.clock,
+    get signal() {
+      return signal()
+    },
+    uses: session.uses,
   }
 }
 

@@ -19,8 +19,8 @@ export interface Call {
   /** The address that was called. */
   url: string
   headers: Headers
-  /** Aborted when the client has gone. */
-  signal: AbortSignal
+  /** Aborted when the client has gone. Made when it is asked for, which most calls never do. */
+  readonly signal: AbortSignal
   /** Finds the client's connection, for what cannot be said in HTTP. */
   hold?: ConnectionFinder | undefined
   /** Of a call from inside: the trace of the call that made it, if one did, and what tells it from all others. */

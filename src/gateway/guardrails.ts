@@ -29,11 +29,12 @@ export function guardsOf(
  * @throws ApiError 422 `guardrail_violation` naming guardrail, stage and reason.
  */
 export async function guard(
-  { signal, prompt, recording }: CallContext,
+  callContext: CallContext,
   guards: readonly CallGuardrail[],
   { stage, texts }: { stage: CallGuardrail['stage']; texts: readonly string[] | undefined },
 ): Promise<void> {
   for (const { id, param, check } of guards.filter((one) => one.stage === stage)) {
+    const { signal, prompt, recording } = callContext
     const verdict: GuardrailVerdict = texts ? await check({ texts, input: prompt.user, signal }) : STREAMED
     recording.guardrail({ id, stage, ...verdict })
     if (verdict.outcome !== 'blocked') continue

@@ -78,7 +78,7 @@ interface ReadyCall {
 
 /** Parses and renders a call and plans where it may go. */
 async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): Promise<ReadyCall> {
-  const { operation, session, signal } = call
+  const { operation, session } = call
   const large = isLarge(call.text)
   if (large) await nextTurn()
   const parsed = call.parse() as object
@@ -110,7 +110,9 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
     prompt,
     settings,
     answerContext,
-    signal,
+    get signal() {
+      return call.signal
+    },
     recording,
     backend: gateway.backend,
     playing,

@@ -20,7 +20,7 @@ export async function route(callContext: CallContext, targets: readonly Target[]
 }
 
 async function tryTarget(callContext: CallContext, target: Target): Promise<Outcome> {
-  const { session, settings, signal, recording } = callContext
+  const { session, settings, recording } = callContext
   const { retry } = settings
   let waited = 0
   for (let number = 1; ; number++) {
@@ -30,9 +30,9 @@ async function tryTarget(callContext: CallContext, target: Target): Promise<Outc
     const luck = chance(session.seed, session.name, 'retry', recording.seq, target.position, number)
     waited = retryDelay(number, outcome.headers, { now: session.clock.now(), luck })
     try {
-      await session.clock.sleep(waited, signal)
+      await session.clock.sleep(waited, callContext.signal)
     } catch (error) {
-      return failureOf(error, signal)
+      return failureOf(error, callContext.signal)
     }
   }
 }

@@ -56,7 +56,7 @@ export interface CallContext {
   settings: Settings
   answerContext: AnswerContext
   /** Aborted when the client has gone. */
-  signal: AbortSignal
+  readonly signal: AbortSignal
   recording: TraceRecorder
   backend: Backend
   /** The scenario that is played, and what tells this call apart in it. */

@@ -25,16 +25,16 @@ export function globRegex(glob: string): RegExp {
   return regex
 }
 
-const regexes = byteCache<RegExp>(2 << 20)
+// By their flags: a key of flags and source would be put together for every look-up.
+const regexes = { u: byteCache<RegExp>(1 << 20), iu: byteCache<RegExp>(1 << 20) }
 /** How much is remembered of compiled patterns. */
-export const patternCacheSize = (): CacheSize => addSizes([globs.size(), regexes.size()])
+export const patternCacheSize = (): CacheSize => addSizes([globs.size(), regexes.u.size(), regexes.iu.size()])
 
-function textRegex(source: string, flags: string): RegExp {
-  const key = `${flags}:${source}`
-  let regex = regexes.get(key)
+function textRegex(source: string, flags: keyof typeof regexes): RegExp {
+  let regex = regexes[flags].get(source)
   if (!regex) {
     regex = new RegExp(source, flags)
-    regexes.set(key, regex, regexBytes(source))
+    regexes[flags].set(source, regex, regexBytes(source))
   }
   return regex
 }

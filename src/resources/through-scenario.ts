@@ -24,7 +24,7 @@ export interface WorkspaceDeps {
 export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
-    const { signal, end } = session.begin(input.request.signal)
+    const { signal, end } = session.begin(input.request)
     try {
       return await unlessAborted(signal, answerOf(route, input, { session, signal }))
     } catch (error) {

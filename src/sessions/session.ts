@@ -43,14 +43,20 @@ export interface Session {
   /** How many times the sequence of the fixture at a place has been used before; counts this use. */
   uses(location: string): number
   /** Begins a call or other work, which ends with this generation or when its client goes. */
-  begin(client: AbortSignal): Activity
+  begin(client: Requester): Activity
   /** The same for every generation. */
   readonly slot: SessionSlot
 }
 
+/** On whose behalf work is done; a request, say. */
+export interface Requester {
+  /** Aborted when it has gone. */
+  readonly signal: AbortSignal
+}
+
 /** Work that is done in a session. */
 export interface Activity {
-  /** Aborted when the client has gone, or with the session's reason. */
+  /** Aborted when the client has gone, or with the session's reason. Made when it is asked for: most calls are over before anybody must listen. */
   readonly signal: AbortSignal
   /** It is over. */
   end(): void

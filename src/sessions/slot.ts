@@ -4,7 +4,7 @@ import { type Clock, realClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { virtualClock } from '../lib/virtual-clock.ts'
 import { resetError, type SessionData } from './data.ts'
-import type { Activity, Approvals, Session, SessionSlot } from './session.ts'
+import type { Activity, Approvals, Requester, Session, SessionSlot } from './session.ts'
 
 /** What a session is made of. */
 export interface SlotOptions {
@@ -166,19 +166,39 @@ interface Activities {
 }
 
 /** One signal of the client's and the session's; none of the two keeps anything of it when it is over. */
-function activityOf(client: AbortSignal, { ending, running, over }: Activities): Activity {
-  const controller = new AbortController()
-  running.add(controller)
+function activityOf(client: Requester, { ending, running, over }: Activities): Activity {
+  let joined: { controller: AbortController; release(): void } | undefined
+  let isOver = false
   const end = () => {
-    client.removeEventListener('abort', leave)
-    if (running.delete(controller)) over()
+    if (isOver) return
+    isOver = true
+    joined?.release()
+    over()
   }
-  const leave = () => {
-    controller.abort(client.reason)
-    end()
+  const join = () => {
+    const controller = new AbortController()
+    const { signal } = client
+    const leave = () => {
+      controller.abort(signal.reason)
+      end()
+    }
+    const release = () => {
+      signal.removeEventListener('abort', leave)
+      running.delete(controller)
+    }
+    if (ending.signal.aborted) controller.abort(ending.signal.reason)
+    else if (signal.aborted) controller.abort(signal.reason)
+    else if (!isOver) {
+      running.add(controller)
+      signal.addEventListener('abort', leave, { once: true })
+    }
+    return { controller, release }
   }
-  if (ending.signal.aborted) controller.abort(ending.signal.reason)
-  else if (client.aborted) controller.abort(client.reason)
-  else client.addEventListener('abort', leave, { once: true })
-  return { signal: controller.signal, end }
+  return {
+    get signal() {
+      joined ??= join()
+      return joined.controller.signal
+    },
+    end,
+  }
 }
