@@ -136,3 +136,26 @@ test.each([
   expect(errorOf((await running).text, 409)).toMatchObject({ code: 'session_reset' })
   expect((await app.fetch('/s/desk/v2/datasets')).status).toBe(200)
 })
+
+test('after a snapshot virtual time goes on from it, so that the same calls have the same answers', async () => {
+  const load = (body: unknown) => app.post('/s/loaded/_understudy/snapshot', body)
+  const answers = async () => {
+    const answer = await say('loaded')
+    return [answer.headers.get('x-understudy-trace'), answer.text]
+  }
+  const began = await answers()
+  await clock('loaded', { advance: '1h' })
+  await load(await empty())
+  expect(await answers()).toEqual(began)
+  await clock('loaded', { advance: '24h' })
+  const made = (await app.post('/s/loaded/v2/datasets', { display_name: 'One', path: 'Default' })).json()
+  const saved = (await app.fetch('/s/loaded/_understudy/snapshot')).json()
+  await clock('loaded', { advance: '24h' })
+  const { clock: time } = (await app.fetch(`${SESSIONS}/loaded`)).json() as { clock: { now: string } }
+  expect(time.now > String(made.created)).toBe(true)
+  await load(saved)
+  const [first, again] = [await answers(), (await load(saved)) && (await answers())]
+  expect(again).toEqual(first)
+  const [trace] = await tracesOf('loaded')
+  expect(trace?.started_at).toBe(String(made.created))
+})

@@ -1,4 +1,5 @@
 // Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
+import { asObject } from '../lib/values.ts'
 import type { Database } from './open.ts'
 
 /** Version of the format; a newer one is refused. */
@@ -36,6 +37,21 @@ const packed = (value: unknown) =>
   value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value
 const unpacked = (value: unknown) =>
   typeof value === 'object' && value !== null ? Buffer.from(String((value as Row).base64), 'base64') : value
+
+const END_OF_TIME = Date.UTC(9999, 0)
+const TIMES = ['created', 'updated', 'created_at', 'updated_at', 'applied_at']
+
+/** The last instant that a snapshot tells of, in ms since the epoch; 0 when it tells of none. */
+export function lastInstant({ tables }: Snapshot): number {
+  let last = 0
+  const meet = (time: number) => {
+    if (time > last && time < END_OF_TIME) last = time
+  }
+  for (const { started, record } of tables.traces ?? []) meet(Number(started) + Number(asObject(record)?.duration_ms))
+  for (const { body } of tables.records ?? [])
+    for (const name of TIMES) meet(Date.parse(String(asObject(body)?.[name])))
+  return Math.ceil(last)
+}
 
 /** The whole of a database. */
 export function dump(database: Database): Snapshot {

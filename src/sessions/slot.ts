@@ -1,8 +1,9 @@
 // Makes the generations of a session, one after another.
 import { ApiError } from '../contract/error.ts'
+import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
-import { virtualClock } from '../lib/virtual-clock.ts'
+import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
 import { resetError, type SessionData } from './data.ts'
 import type { Activity, Approvals, Requester, Session, SessionSlot } from './session.ts'
 
@@ -93,7 +94,10 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     },
     async replace(snapshot) {
       const data = await generation.data.replaced(snapshot)
-      return next({ data }, resetError('the data of the session was replaced'))
+      // Virtual time goes on from what is loaded, whatever was before: the same calls then have the same answers again.
+      const start = Math.max(VIRTUAL_START, lastInstant(snapshot))
+      const clock = generation.clock.kind === 'virtual' ? virtualClock(start) : generation.clock
+      return next({ data, clock }, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
     forget: (reason) => current.end(reason),
