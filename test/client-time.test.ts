@@ -33,6 +33,9 @@ function withPauses(scenario = ['outage']) {
       now = [...traces.since(0)].reduce((latest, { heard }) => Math.max(latest, heard?.left ?? 0), 0) + ms
     },
     clock: () => app.understudy.sessions.find('default').clock,
+    async traces() {
+      return (await app.fetch('/_understudy/traces?limit=200')).text
+    },
     elapse(ms: number) {
       now += ms
     },
@@ -104,4 +107,35 @@ test('without a scenario nothing counts', async () => {
   pause(3_600_000)
   await call()
   expect(await starts()).toEqual([0, 0])
+})
+
+/** A stream of numbers from 0 to 1 that repeats. */
+function chances(seed: number) {
+  let count = 0
+  return () => Number(Bun.hash(`${seed}:${count++}`) % 10_000n) / 10_000
+}
+
+/** What a client sees, and the traces that it leaves, when it calls in bursts with pauses of up to so many ms. */
+async function playedWith(jitter: number, seed: number) {
+  const { ask, call, pause, traces } = withPauses(['rate-limit-burst'])
+  const luck = chances(seed)
+  const seen: string[] = []
+  for (let round = 0; round < 8; round++) {
+    // Other sessions keep the server busy, more or less.
+    await Promise.all(Array.from({ length: Math.floor(luck() * 4) }, (_, index) => call(`other-${index}`)))
+    if (round > 0) pause(luck() * jitter)
+    const body = { stream: round % 3 === 1, user: `u${round}` }
+    const retried = { ...body, retry: { count: 2 } }
+    const answers = await Promise.all([ask(body), ask(retried)])
+    for (const answer of answers) seen.push(`${answer.status} ${await answer.text()}`)
+  }
+  return { seen, traces: await traces() }
+}
+
+test('a client that does not wait gets the same bytes and leaves the same traces, with 200 ms of jitter and under load', async () => {
+  const first = await playedWith(0, 0)
+  expect(new Set(first.seen.map((text) => text.slice(0, 3))).size).toBeGreaterThan(1)
+  for (const seed of [1, 2, 3, 4, 5, 6]) expect(await playedWith(200, seed)).toEqual(first)
+  // The same test sees a client that does wait.
+  expect(await playedWith(60_000, 7)).not.toEqual(first)
 })

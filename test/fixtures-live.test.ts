@@ -1,7 +1,7 @@
 // Fixtures while the program runs: files are read again when they change, a bad edit leaves the old ones in force, and a session
 // is given, shown and rid of its own.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { FileError } from '../src/contract/source.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, MODEL, user } from './support/chat.ts'
@@ -78,6 +78,25 @@ describe('files', () => {
     writeFileSync(file('chat.completions/a.yaml'), says('three'))
     expect((await healthOf(app)).fixtures.problem).toBeNull()
     expect(await saidBy(app)).toBe('three')
+  })
+
+  test.skipIf(process.platform === 'win32')('what editors and tools put beside them is none of them', async () => {
+    const { app, file, told } = appOver({
+      'chat.completions/a.yaml': says('one'),
+      'node_modules/x/package.json': {},
+      '.git/config.yaml': 'x',
+    })
+    expect(await saidBy(app)).toBe('one')
+    // As Emacs locks a file, and Vim keeps what is being written.
+    symlinkSync('ada@here.4711:1', file('chat.completions/.#a.yaml'))
+    writeFileSync(file('chat.completions/.a.yaml.swp'), 'x')
+    writeFileSync(file('chat.completions/a.yaml~'), 'x')
+    writeFileSync(file('chat.completions/.b.yaml'), 'x')
+    expect((await healthOf(app)).fixtures.problem).toBeNull()
+    writeFileSync(file('chat.completions/a.yaml'), says('two or more'))
+    expect((await healthOf(app)).fixtures.problem).toBeNull()
+    expect(await saidBy(app)).toBe('two or more')
+    expect(told).toEqual([])
   })
 
   test('a folder that is gone is a bad edit', async () => {
