@@ -63,9 +63,11 @@ const ROWS: Record<string, Row> = {
   'broken-framing': { acts: { stream: false }, idle: { fault: [{}, refused], stream: false } },
 }
 const OF_WORKSPACE = ['stuck-processing', 'stale-read', 'shifted-page']
+// Theirs is test/faults-tools.test.ts.
+const OF_TOOLS = ['tool-error', 'tool-timeout', 'sub-agent-failed']
 
 test('every kind has its row', () => {
-  expect(faultKinds.map(({ type }) => type).sort()).toEqual([...Object.keys(ROWS), ...OF_WORKSPACE].sort())
+  expect(faultKinds.map(({ type }) => type).sort()).toEqual([...Object.keys(ROWS), ...OF_WORKSPACE, ...OF_TOOLS].sort())
 })
 
 const RULE = 'rule 1'
@@ -80,7 +82,9 @@ for (const { type, example, points } of faultKinds.filter(({ type }) => ROWS[typ
   const { acts, idle } = ROWS[type] ?? always
   const faultOf = (fault: object = {}): Fault => ({ type, ...example, ...fault })
   // A client that hangs has to go by itself, which is a test of its own.
-  const places = points.filter((point) => point !== 'workspace' && !(type === 'hang' && point === 'gateway'))
+  const places = points.filter(
+    (point) => ['provider', 'gateway'].includes(point) && !(type === 'hang' && point === 'gateway'),
+  )
   describe.each(places as ('provider' | 'gateway')[])(`${type} at the %s`, (point) => {
     test('that acts is in the trace, the report and before expectations', async () => {
       const heard = await fixtures.hear({ stream: true, ...acts, point, fault: faultOf(acts.fault) })

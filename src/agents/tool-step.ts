@@ -7,6 +7,7 @@ import type { AgentFunction } from './manifest.ts'
 import { rawArguments, type ToolCallPart } from './messages.ts'
 import type { CallStanding } from './next-step.ts'
 import { findTask } from './store.ts'
+import { throughToolFaults } from './tool-faults.ts'
 import type { ToolContext, ToolResult } from './tools/define.ts'
 import { runTool } from './tools/run.ts'
 import { journalStep, type Turn } from './turn.ts'
@@ -70,7 +71,8 @@ async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
   const started = session.clock.now()
   const { tool_name: name, tool_call_id } = part
   turn.deps.events.notify(session.slot, { type: 'tool-started', task: turn.task, tool: name, tool_call_id })
-  const result = await unlessAborted(signal, resultOf(turn, part))
+  const faults: string[] = []
+  const result = await unlessAborted(signal, resultOf(turn, part, faults))
   const failed = 'error' in result
   const child = findTask(turn.place, turn.task._id)?.children[tool_call_id]
   const subTask = child === undefined ? undefined : findTask(turn.place, child)
@@ -80,6 +82,7 @@ async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
     tool_call_id,
     outcome: failed ? 'failed' : 'answered',
     error: failed ? result.error : null,
+    ...(faults.length > 0 && { faults }),
     task: subTask?._id ?? null,
     trace: subTask?.turn.trace ?? null,
     cost: subTask?.totals.cost ?? null,
@@ -88,7 +91,7 @@ async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
 }
 
 /** What a call comes to; what is wrong with it is told to the model, who may do better. */
-async function resultOf(turn: Turn, part: ToolCallPart): Promise<ToolResult> {
+async function resultOf(turn: Turn, part: ToolCallPart, faults: string[]): Promise<ToolResult> {
   const { offered, task, session, deps, signal } = turn
   const tool = offered.get(part.tool_name)
   if (!tool?.kind.run) return { error: noSuchTool(part.tool_name, offered) }
@@ -113,7 +116,8 @@ async function resultOf(turn: Turn, part: ToolCallPart): Promise<ToolResult> {
     delegate: (agent, message, of) => deps.delegate(turn, { agent, message, call: of }),
   }
   try {
-    return await runTool(tool, call, context)
+    const kind = throughToolFaults(turn, tool, faults)
+    return await runTool({ ...tool, kind }, call, context)
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error
     return { error: error.message }

@@ -52,6 +52,7 @@ export function turnTrace(session: Session, task: AgentTaskRecord, steps: readon
     fixture: null,
     synthesized: false,
     ...emptySteps(),
+    faults: [...new Set(steps.flatMap(({ faults = [] }) => faults))],
     plan: [manifest.model, ...manifest.fallbacks],
     retry_after_ms: null,
     usage: usageOf(steps),

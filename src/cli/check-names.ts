@@ -5,7 +5,7 @@ import { type Problem, quote } from '../contract/validation.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import type { Scenario } from '../scenarios/engine.ts'
-import { pointOf } from '../scenarios/rule-match.ts'
+import { isOfRouter } from '../scenarios/rule-match.ts'
 import type { CallPattern } from '../scenarios/schema.ts'
 
 /** The names that there are. */
@@ -42,7 +42,7 @@ export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, know
     const { operation, ...match } = rule.match
     const problems = patternProblems(match, ['rules', index, 'match'], known)
     // Operations of the workspace are others.
-    const isRouter = operation !== undefined && pointOf(rule) !== 'workspace'
+    const isRouter = operation !== undefined && isOfRouter(rule)
     const message = isRouter ? operationProblem(operation, known) : undefined
     return message === undefined ? problems : [...problems, { path: ['rules', index, 'match', 'operation'], message }]
   })

@@ -4,8 +4,19 @@ import type { Clock } from '../lib/clock.ts'
 import type { Operation } from './operation.ts'
 import type { Reply } from './reply.ts'
 
-/** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, or on the workspace. */
-export type FaultPoint = 'provider' | 'gateway' | 'workspace'
+/** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, on the workspace, or on what an agent hears of a tool. */
+export const FAULT_POINTS = ['provider', 'gateway', 'workspace', 'tool'] as const
+export type FaultPoint = (typeof FAULT_POINTS)[number]
+
+/** The iteration of an agent's task that a call is. */
+export interface AgentFacts {
+  /** Key of the agent. */
+  agent: string
+  /** Id of the task. */
+  task: string
+  /** 1, 2, ... since the user spoke last. */
+  iteration: number
+}
 
 /** What is asked for: an operation of the router, or one of the workspace, of which less is known. */
 export type FaultSubject = Pick<Operation, 'name' | 'path'> & Partial<Operation>
@@ -31,6 +42,8 @@ export interface FaultContext {
   stream: boolean
   /** At `workspace` only. */
   call?: WorkspaceCall | undefined
+  /** At `tool` only: what the tool goes by, the function's name first. */
+  tool?: readonly string[] | undefined
   /** Time of the session. */
   clock: Clock
   /** Aborted when nobody waits any more; whatever waits, waits with it. */
@@ -70,21 +83,21 @@ export interface ActiveFault {
   rule: string
   apply(
     next: NextReply,
-    context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call'> & {
+    context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call' | 'tool'> & {
       /** Is called when it acts, at most once. */
       acted(): void
     },
   ): Promise<Reply>
 }
 
-/** What a scenario knows of an attempt (at `provider`) or a call (at `gateway` or `workspace`) when it decides. */
+/** What a scenario knows of an attempt (at `provider`) or a call (elsewhere) when it decides. */
 export interface FaultFacts {
   at: FaultPoint
   operation: FaultSubject
   /** The path that was called, when it has parameters. */
   path?: string
   request: unknown
-  /** Empty at `workspace`. */
+  /** Empty at `workspace` and `tool`. */
   model: string
   /** 0 is the primary target. */
   position: number
@@ -96,6 +109,10 @@ export interface FaultFacts {
   thread: string | undefined
   /** Whether the call was made from inside, and not by a client. */
   inner: boolean
+  /** Of a call that an agent makes, of a model or a tool. */
+  agent?: AgentFacts | undefined
+  /** At `tool` only: what the tool goes by, the function's name first. */
+  tool?: readonly string[]
   /** The last user message. */
   text: string
   /** Tells calls apart independently of the order in which they come: a function of the body and how often it came before. */

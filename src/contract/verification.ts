@@ -1,5 +1,6 @@
 // What verify answers: what really happened in a session, and whether it is what was expected.
 import { z } from 'zod'
+import { FAULT_POINTS } from './fault.ts'
 import { Finding } from './finding.ts'
 import { OutcomeKind } from './trace.ts'
 
@@ -11,7 +12,7 @@ const milliseconds = z.number().describe('Milliseconds.')
 export const RuleReport = z.object({
   name: z.string(),
   fault: z.string().nullable(),
-  at: z.enum(['provider', 'gateway', 'workspace']),
+  at: z.enum(FAULT_POINTS),
   matched: count.describe('Attempts or calls that the rule is about.'),
   fired: count.describe('How often its fault was chosen.'),
   applied: count.describe('How often the fault really acted.'),

@@ -18,7 +18,7 @@ interface Delay {
 export const delay = defineFault({
   type: 'delay',
   summary: 'The answer begins late.',
-  points: ['provider', 'gateway', 'workspace'],
+  points: ['provider', 'gateway', 'workspace', 'tool'],
   options: {
     for: Duration.optional().describe('The wait of a fixed delay.'),
     distribution: Spread.default('fixed').describe('How the waits of different calls differ.'),

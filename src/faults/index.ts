@@ -31,7 +31,10 @@ import { staleRead } from './stale-read.ts'
 import { stallStream } from './stall-stream.ts'
 import { streamError } from './stream-error.ts'
 import { stuckProcessing } from './stuck-processing.ts'
+import { subAgentFailed } from './sub-agent-failed.ts'
 import { tlsFailure } from './tls-failure.ts'
+import { toolError } from './tool-error.ts'
+import { toolTimeout } from './tool-timeout.ts'
 import { truncateBody } from './truncate-body.ts'
 import { wrongContentType } from './wrong-content-type.ts'
 
@@ -77,5 +80,8 @@ const insideAnswers: readonly FaultKind[] = [
 /** Those of the workspace alone. */
 const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPage]
 
+/** Those of the tools of agents alone. */
+const ofTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
+
 /** All kinds of faults, in the order in which documents list them. */
-export const faultKinds: readonly FaultKind[] = [...beforeAnswers, ...insideAnswers, ...ofWorkspace]
+export const faultKinds: readonly FaultKind[] = [...beforeAnswers, ...insideAnswers, ...ofWorkspace, ...ofTools]

@@ -1,5 +1,6 @@
 // What the gateway is asked: one request to an operation, of a client or from inside.
 import type { ConnectionFinder } from '../contract/connection.ts'
+import type { AgentFacts } from '../contract/fault.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { Caller } from '../contract/record.ts'
 import type { Reply } from '../contract/reply.ts'
@@ -35,16 +36,6 @@ export interface Call {
 export type CallOrigin = Pick<Call, 'session' | 'caller' | 'headers' | 'url' | 'retained' | 'signal'> & {
   /** The trace of the call from inside which it is made; null when there is none. */
   trace: string | null
-}
-
-/** The iteration of an agent's task that a call is. */
-export interface AgentFacts {
-  /** Key of the agent. */
-  agent: string
-  /** Id of the task. */
-  task: string
-  /** 1, 2, ... since the user spoke last. */
-  iteration: number
 }
 
 /** A call from inside. */

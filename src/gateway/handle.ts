@@ -123,6 +123,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
       identity: settings.identity?.id,
       thread: settings.thread?.id,
       inner: call.inner !== undefined,
+      agent: call.inner?.agent,
     },
   }
   if (large) await nextTurn()

@@ -8,7 +8,7 @@ import { fileVersion } from '../lib/file-version.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import type { Scenario } from './engine.ts'
-import { pointOf } from './rule-match.ts'
+import { isOfRouter, pointOf } from './rule-match.ts'
 import { type Rule, ScenarioFile } from './schema.ts'
 
 const decoder = new TextDecoder()
@@ -124,6 +124,7 @@ export function idleRules(
 }
 
 const MODELS_ONLY = ['provider', 'model', 'identity', 'thread', 'text'] as const
+const AGENTS_ONLY = ['agent', 'task', 'iteration'] as const
 
 function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefined {
   const { calls, every, probability, requires, schedule } = rule.when
@@ -144,14 +145,25 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
     rule.match.target !== 0
   )
     return 'at the gateway there is no fallback target yet'
-  const foreign = pointOf(rule) === 'workspace' && MODELS_ONLY.find((field) => rule.match[field] !== undefined)
-  if (foreign) return `calls of the workspace have no ${foreign}`
-  return undefined
+  return foreignWord(rule)
+}
+
+/** That a rule says something of calls which those at its point have not. */
+function foreignWord(rule: Rule): string | undefined {
+  const at = pointOf(rule)
+  const given = (words: readonly (keyof Rule['match'])[]) => words.find((word) => rule.match[word] !== undefined)
+  const ofWorkspace = at === 'workspace' && given(MODELS_ONLY)
+  if (ofWorkspace) return `calls of the workspace have no ${ofWorkspace}`
+  const ofTool = at === 'tool' && given(['provider', 'model', 'text', 'header'])
+  if (ofTool) return `calls of tools have no ${ofTool}`
+  const agents = (at === 'workspace' || at === 'gateway') && given(AGENTS_ONLY)
+  if (agents) return `${agents} is of calls that agents make, which are at 'provider' and 'tool'`
+  return at !== 'tool' && given(['tool']) ? "tool is of calls of tools, which are at 'tool'" : undefined
 }
 
 function unknownOperation(rule: Rule, operations: readonly string[]): string | undefined {
   const { operation } = rule.match
-  if (operation === undefined || pointOf(rule) === 'workspace') return undefined
+  if (operation === undefined || !isOfRouter(rule)) return undefined
   if (operations.some((name) => globRegex(operation).test(name))) return undefined
   return `there is no operation ${JSON.stringify(operation)}; there are ${operations.join(', ')}`
 }

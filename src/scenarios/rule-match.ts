@@ -8,6 +8,9 @@ import type { Rule } from './schema.ts'
 export const pointOf = ({ at, fault }: Rule): FaultPoint =>
   at ?? faultKinds.find((kind) => kind.type === fault?.type)?.points[0] ?? 'provider'
 
+/** Whether a rule is about calls of the router's operations. */
+export const isOfRouter = (rule: Rule): boolean => ['provider', 'gateway'].includes(pointOf(rule))
+
 /** Whether what is known of an attempt or call is what a rule means. */
 export function matches(rule: Rule, facts: FaultFacts): boolean {
   const { operation, path, provider, model, target, attempt, stream, inner } = rule.match
@@ -24,6 +27,7 @@ export function matches(rule: Rule, facts: FaultFacts): boolean {
   if (identity !== undefined && !globRegex(identity).test(facts.identity ?? '')) return false
   if (thread !== undefined && !globRegex(thread).test(facts.thread ?? '')) return false
   if (text !== undefined && !matchText(text, facts.text)) return false
+  if (!matchesAgent(rule, facts)) return false
   const headers = Object.entries(header ?? {}).every(([name, wanted]) => {
     const actual = facts.headers.get(name)
     return actual !== null && matchText(wanted, actual) !== undefined
@@ -32,6 +36,19 @@ export function matches(rule: Rule, facts: FaultFacts): boolean {
     headers &&
     Object.entries(body ?? {}).every(([path, wanted]) => Bun.deepEquals(valueAtPath(facts.request, path), wanted))
   )
+}
+
+/** Whether the agent behind a call, and the tool that it calls, are what a rule means. */
+function matchesAgent(
+  { match: { agent, task, iteration, tool } }: Rule,
+  { agent: caller, tool: names = [] }: FaultFacts,
+): boolean {
+  if (tool !== undefined && !names.some((name) => globRegex(tool).test(name))) return false
+  if (agent === undefined && task === undefined && iteration === undefined) return true
+  if (!caller) return false
+  if (agent !== undefined && !globRegex(agent).test(caller.agent)) return false
+  if (task !== undefined && !globRegex(task).test(caller.task)) return false
+  return iteration === undefined || inRange(caller.iteration, iteration)
 }
 
 /** Whether a pattern of a rule means the provider of a model. */

@@ -1,6 +1,7 @@
 // The file format of scenarios, version 1.
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
+import { FAULT_POINTS } from '../contract/fault.ts'
 import { FindingKind } from '../contract/finding.ts'
 import { bodyMatchSchema, textMatchSchema } from '../contract/text-match.ts'
 import { OutcomeKind } from '../contract/trace.ts'
@@ -50,6 +51,16 @@ export const RuleMatch = z.strictObject({
   thread: z.string().optional().describe('Id of the thread; `*` stands for any characters.'),
   body: bodyMatchSchema.optional().describe('Values by path in the body, such as `metadata.tier`.'),
   text: textMatchSchema.optional().describe('The last user message.'),
+  agent: z
+    .string()
+    .optional()
+    .describe('Key of the agent that calls a model or a tool; `*` stands for any characters.'),
+  task: z.string().optional().describe("Id of the agent's task; `*` stands for any characters."),
+  iteration: Range.optional().describe('Which iteration since the user spoke last: 1 is the first.'),
+  tool: z
+    .string()
+    .optional()
+    .describe('At `tool`: name, key or type of the tool that an agent calls; `*` stands for any characters.'),
 })
 
 const Phase = z.strictObject({
@@ -87,10 +98,10 @@ export const Rule = z
   .strictObject({
     name: z.string().min(1).describe('What reports and traces call it.'),
     at: z
-      .enum(['provider', 'gateway', 'workspace'])
+      .enum(FAULT_POINTS)
       .optional()
       .describe(
-        'Where it acts: on what the gateway hears of the provider, or on what the client hears of the gateway or of the workspace.',
+        'Where it acts: on what the gateway hears of the provider, on what the client hears of the gateway or of the workspace, or on what an agent hears of a tool.',
       ),
     match: RuleMatch.default({}),
     when: RuleWhen.default({}),

@@ -1,21 +1,19 @@
 // Tool fixtures as the kinds of tools ask for them.
 import type { ToolAnswers } from '../../backends/fixture/tool-answers.ts'
 import type { ToolFixtures } from './define.ts'
-import { storedTool } from './record.ts'
+import { toolNames } from './record.ts'
 
 /** The fixtures behind the tools of agents. */
 export const toolFixturesOf = (answers: ToolAnswers): ToolFixtures => ({
-  answer({ name, entry, arguments: given }, { session, agent, iteration, signal }) {
-    const { key } = storedTool(entry)
-    return answers.answer({
+  answer: (call, { session, agent, iteration, signal }) =>
+    answers.answer({
       session: session.name,
-      names: [name, ...(key === undefined ? [] : [key]), entry.type],
+      names: toolNames(call),
       agent: agent.key,
       iteration,
-      arguments: given,
+      arguments: call.arguments,
       clock: session.clock,
       signal,
       uses: session.uses,
-    })
-  },
+    }),
 })

@@ -1,0 +1,19 @@
+// sub-agent-failed: an agent of the team fails at what it was asked to do.
+import { z } from 'zod'
+import { defineFault, toolReply } from './define.ts'
+
+export const subAgentFailed = defineFault({
+  type: 'sub-agent-failed',
+  summary: 'An agent of the team fails with an error that the one who called it reads; its task is never begun.',
+  points: ['tool'],
+  options: { message: z.string().min(1).default('the agent failed').describe('What the model reads.') },
+  example: {},
+  async apply({ message }, next, { acted, skip, tool = [] }) {
+    if (!tool.includes('call_sub_agent')) {
+      skip('the tool is no sub-agent')
+      return next()
+    }
+    acted()
+    return toolReply({ error: message })
+  },
+})

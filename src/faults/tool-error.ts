@@ -1,0 +1,20 @@
+// tool-error: a tool fails, in words that the model reads.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import { defineFault, toolReply } from './define.ts'
+
+export const toolError = defineFault({
+  type: 'tool-error',
+  summary: 'A tool of an agent fails with an error that the model reads; it is not run.',
+  points: ['tool'],
+  options: {
+    message: z.string().min(1).default('the tool failed').describe('What the model reads.'),
+    after: Duration.default(0).describe('How long it takes to fail.'),
+  },
+  example: { message: 'The server is down.' },
+  async apply({ message, after }, _, { acted, clock, signal }) {
+    acted()
+    if (after > 0) await clock.sleep(after, signal)
+    return toolReply({ error: message })
+  },
+})

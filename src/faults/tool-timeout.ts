@@ -1,0 +1,15 @@
+// tool-timeout: a tool gives no result.
+import { untilAborted } from '../lib/clock.ts'
+import { defineFault } from './define.ts'
+
+export const toolTimeout = defineFault({
+  type: 'tool-timeout',
+  summary: 'A tool of an agent gives no result; only its timeout ends it, two minutes unless the agent says otherwise.',
+  points: ['tool'],
+  options: {},
+  example: {},
+  apply(_, __, { acted, signal }) {
+    acted()
+    return untilAborted(signal)
+  },
+})
