@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { embedApart, isLongWork } from '../src/answers/embed-apart.ts'
 import { answerVector, encodeVector } from '../src/lib/embedding.ts'
 import { inSlices } from '../src/lib/slices.ts'
-import { endWorkers } from '../src/lib/worker/pool.ts'
+import { endWorkers, workerCounts } from '../src/lib/worker/pool.ts'
 import { testApps } from './support/app.ts'
 
 const { appWith, close } = testApps()
@@ -103,4 +103,54 @@ test('other work comes between the slices of a long one', async () => {
   })
   expect(seen).toEqual([1, 2, 3])
   expect(between).toBe(1)
+})
+
+describe('a body with many items', () => {
+  const items = (role: string) =>
+    Array.from({ length: 3_000 }, (_, index) => ({ role, content: `${index} tells of a day at the sea. `.repeat(10) }))
+  const cases = [
+    ['messages', CHAT, 'user'],
+    ['input', '/v2/router/responses', 'user'],
+  ] as const
+  for (const [field, path, role] of cases) {
+    const ask = (list: unknown, more: object = {}) =>
+      appWith().post(path, { model: 'openai/some-model', [field]: list, ...more })
+    const errorOf = async (list: unknown, more?: object) => {
+      const answer = await ask(list, more)
+      expect(answer.status).toBe(400)
+      return (answer.json() as { error: { message: string; param: string } }).error
+    }
+    test(`is validated as a whole (${field})`, async () => {
+      expect((await ask(items(role))).status).toBe(200)
+      const wrong: [number, object, string][] = [
+        [0, { role: 'nobody', content: 'x' }, 'role'],
+        [499, { role: 'user', content: 7 }, 'content'],
+        [500, { role: 'user', content: 7 }, 'content'],
+        [2_999, { role: 'user', content: [{ type: 'none' }] }, 'content'],
+      ]
+      for (const [place, item, at] of wrong) {
+        const found = await errorOf(items(role).with(place, item as never))
+        const alone = await errorOf([item])
+        expect(found.param).toBe(alone.param.replace(`${field}[0]`, `${field}[${place}]`))
+        expect(found.message).toBe(alone.message.replace(`'${alone.param}'`, `'${found.param}'`))
+        expect(found.param).toContain(at)
+      }
+      expect((await errorOf(items(role), { temperature: 'hot' })).param).toBe('temperature')
+    })
+    test(`is in the trace as it came (${field})`, async () => {
+      const app = appWith()
+      const body = { model: 'openai/some-model', [field]: items(role) }
+      const answer = await app.post(path, body)
+      expect((await app.traceOf(answer)).request).toEqual(body)
+    })
+  }
+})
+
+test('vectors are made for nobody who has gone', async () => {
+  const leaving = new AbortController()
+  const many = Array.from({ length: 20 }, () => texts).flat()
+  const work = embedApart(many, { dimensions: 32, encoding: 'float', signal: leaving.signal })
+  leaving.abort(new Error('gone'))
+  await expect(work).rejects.toThrow('gone')
+  expect(workerCounts().jobs).toBeLessThanOrEqual(2)
 })

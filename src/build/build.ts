@@ -22,8 +22,8 @@ const made: Record<string, Uint8Array | string> = {
 /** Swagger UI's own files; everything the page loads comes from the executable. */
 const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']
 
-/** Runs beside the program (lib/worker/pool.ts), so it is a program of its own inside the executable. */
-const WORKER = 'src/lib/worker/worker.ts'
+/** They run beside the program (lib/worker/pool.ts, db/checkpoint.ts), so they are programs of their own inside the executable. */
+const WORKERS = ['src/lib/worker/worker.ts', 'src/db/checkpoint-worker.ts']
 
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
@@ -33,7 +33,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
   ].sort()
   const result = await Bun.build({
     root,
-    entrypoints: ['src/main.ts', WORKER, ...assets].map((path) => join(root, path)),
+    entrypoints: ['src/main.ts', ...WORKERS, ...assets].map((path) => join(root, path)),
     loader: {
       '.yaml': 'file',
       '.yml': 'file',

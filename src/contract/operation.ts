@@ -117,6 +117,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   readonly invalidStatus?: number
   /** Settings of the gateway that it has no field for do not apply to it. */
   readonly request: z.ZodObject & z.ZodType<Request>
+  /** The field that may hold very many items, each valid by itself. */
+  readonly longList?: string
   readonly response: z.ZodType
   /** Data of one event of a stream; absent when the operation never streams. */
   readonly chunk?: z.ZodType

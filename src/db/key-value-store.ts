@@ -50,15 +50,16 @@ export function keptStore(
     },
     put({ kind, id, value, expires = null }) {
       let tried = false
+      const text = JSON.stringify(value)
+      const bytes = rowBytes([kind, id, text])
       return writer.write(() => {
         if (tried) budget.doubt()
         tried = true
-        const text = JSON.stringify(value)
         const { purge, remove, insert } = statements()
         budget.remove([...purge.all(now()), ...remove.all(kind, id)] as number[])
         insert.run(kind, id, text, expires)
-        budget.add(rowBytes([kind, id, text]))
-      })
+        budget.add(bytes)
+      }, bytes)
     },
     size: budget.size,
   }

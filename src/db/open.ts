@@ -3,10 +3,12 @@ import Driver from 'better-sqlite3'
 import { migrations } from './migrations.ts'
 
 /**
- * Pages of write-ahead log (4 KiB each) after which a commit moves it into the database file, so that it stays bounded: a
- * pause of about 20 ms every few thousand calls. A second thread for it answered no more calls and cost its memory.
+ * Pages of write-ahead log (4 KiB each) after which it is moved into the database file, so that it stays bounded: in a worker,
+ * since that of many large calls takes long (checkpoint.ts).
  */
-const CHECKPOINT_PAGES = 4_000
+export const CHECKPOINT_PAGES = 4_000
+/** Pages after which a commit moves it: the worker has fallen behind, or there is none. */
+const MOST_PAGES = 16_000
 
 /** A connection of the driver. */
 export type Database = Driver.Database
@@ -41,7 +43,8 @@ export function openFile(file: string): { database: Database; release: () => voi
     // WAL before synchronous: NORMAL is safe against a killed process only there.
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
-    database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    database.pragma(`wal_autocheckpoint = ${MOST_PAGES}`)
+    database.pragma(`journal_size_limit = ${CHECKPOINT_PAGES * 4096}`)
     migrate(database, file)
     // A damaged file shows at this read at the latest, and not at the first call.
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
@@ -49,6 +52,18 @@ export function openFile(file: string): { database: Database; release: () => voi
   } catch (error) {
     release()
     throw explained(error, file)
+  }
+}
+
+/** Moves as much of a file's write-ahead log into it as can be moved without waiting for anybody. */
+export function checkpointFile(file: string): void {
+  const database = new Driver(file, { fileMustExist: true, timeout: 2000 })
+  try {
+    // What is in the file must be there before the log is written over.
+    database.pragma('synchronous = NORMAL')
+    database.pragma('wal_checkpoint(PASSIVE)')
+  } finally {
+    database.close()
   }
 }
 

@@ -178,7 +178,7 @@ function writesTo({
         })
         if (seq > keep) dropUpTo(seq - keep)
         budget.add(bytes)
-      })
+      }, bytes)
     },
     replace(trace, answer) {
       const taken = bytesOf().get(trace.id) as number | undefined

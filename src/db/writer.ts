@@ -4,8 +4,11 @@ import type { Database } from './open.ts'
 
 /** Commits what is handed to it in batches. */
 export interface Writer {
-  /** Resolves when the write is committed; rejects when it failed. It is made again after a failure of another one. */
-  write(run: () => void): Promise<void>
+  /**
+   * Resolves when the write is committed; rejects when it failed. It is made again after a failure of another one. `bytes` is
+   * about what it writes: many large ones are no single transaction.
+   */
+  write(run: () => void, bytes?: number): Promise<void>
   /** Like `write`, for changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
   transact<T>(run: () => T): Promise<T>
   /** Whether nothing is waiting. */
@@ -16,20 +19,32 @@ export interface Writer {
 
 interface Pending {
   run: () => void
+  bytes: number
   resolve: () => void
   reject: (error: unknown) => void
 }
 
-/** A writer over one connection. */
-export function createWriter(database: Database): Writer {
+/** Bytes of one transaction, about; what is over them has its turn later. */
+const LARGE = 4_000_000
+
+/** The first of what is waiting: as much as may hold up other calls. */
+function firstOf(pending: readonly Pending[]): number {
+  let bytes = 0
+  const over = pending.findIndex((one) => (bytes += one.bytes) > LARGE)
+  return over < 0 ? pending.length : Math.max(1, over)
+}
+
+/** A writer over one connection; `committed` is told of each transaction. */
+export function createWriter(database: Database, committed: () => void = () => {}): Writer {
   let pending: Pending[] = []
 
   const commit = database.transaction((batch: readonly Pending[]) => {
     for (const { run } of batch) run()
   })
-  const flush = () => {
-    const batch = pending
-    pending = []
+  const flush = (most = firstOf(pending)) => {
+    const batch = pending.slice(0, most)
+    pending = pending.slice(most)
+    if (pending.length > 0) setImmediate(flush)
     if (batch.length === 0) return
     try {
       commit(batch)
@@ -37,6 +52,7 @@ export function createWriter(database: Database): Writer {
     } catch {
       for (const one of batch) commitAlone(one)
     }
+    committed()
   }
   // A savepoint for each write would cost every batch; this costs only those that fail.
   const commitAlone = (one: Pending) => {
@@ -47,9 +63,9 @@ export function createWriter(database: Database): Writer {
       one.reject(error)
     }
   }
-  const write = (run: () => void) =>
+  const write = (run: () => void, bytes = 0) =>
     new Promise<void>((resolve, reject) => {
-      if (pending.push({ run, resolve, reject }) === 1) setImmediate(flush)
+      if (pending.push({ run, bytes, resolve, reject }) === 1) setImmediate(flush)
     })
   // A transaction inside the batch's is a savepoint.
   const undoable = database.transaction((run: () => void) => run())
@@ -76,7 +92,7 @@ export function createWriter(database: Database): Writer {
       return pending.length === 0
     },
     close() {
-      flush()
+      flush(pending.length)
       database.close()
     },
   }

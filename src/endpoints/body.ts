@@ -1,6 +1,7 @@
 // The body of a request, as far as its content type says what it is: bytes, JSON or a form.
 import { ApiError } from '../contract/error.ts'
 import { formatPath, quote } from '../contract/validation.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { nestingProblem } from '../lib/nesting.ts'
 import { within } from '../lib/patience.ts'
@@ -65,23 +66,45 @@ const unsupported = (type: string | null, wanted: string) =>
 const decoder = new TextDecoder()
 /** A JSON body; 415 when its content type is another. */
 export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
+  const text = textOf(bytes, type)
+  const parsed = parsedJson(text)
+  return 'value' in parsed ? (problemIn(text, parsed.value) ?? parsed) : parsed
+}
+
+/** The same for a large one, step by step. */
+export async function readLargeJson(bytes: Uint8Array, type: string | null): Promise<RequestBody> {
+  const text = textOf(bytes, type)
+  await nextTurn()
+  const parsed = parsedJson(text)
+  await nextTurn()
+  return 'value' in parsed ? (problemIn(text, parsed.value) ?? parsed) : parsed
+}
+
+function textOf(bytes: Uint8Array, type: string | null): string {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
-  // What cannot be read as JSON is kept as the text that it is.
-  const kept = () => JSON.stringify(text)
-  const refuse = (message: string): RequestBody => ({
-    text: kept(),
-    refused: new ApiError(400, 'invalid_json', message),
-  })
+  return text
+}
+
+/** What cannot be read as JSON is kept as the text that it is. */
+const refuse = (text: string, error: ApiError): RequestBody => ({ text: JSON.stringify(text), refused: error })
+const invalidJson = (message: string) => new ApiError(400, 'invalid_json', message)
+
+function parsedJson(text: string): RequestBody {
   try {
-    const value: unknown = JSON.parse(text)
-    const nested = nestingProblem(value)
-    if (nested) return refuse(`the body ${nested}`)
-    const refused = mayHoldHalf(text) ? halfCharacter(value) : undefined
-    return refused ? { text: kept(), refused } : { text, value }
+    return { text, value: JSON.parse(text) }
   } catch (error) {
-    return refuse(`the body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
+    const why = (error as Error).message.replace(/^JSON Parse error: /, '')
+    return refuse(text, invalidJson(`the body is not valid JSON: ${why}`))
   }
+}
+
+/** What no body may be, whoever it is for. */
+function problemIn(text: string, value: unknown): RequestBody | undefined {
+  const nested = nestingProblem(value)
+  if (nested) return refuse(text, invalidJson(`the body ${nested}`))
+  const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
+  return half && refuse(text, half)
 }
 
 /** A form, its fields as text or as `File`; 415 when its content type is another. */

@@ -80,6 +80,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
     },
   },
   body: 'json',
+  longList: 'messages',
   request: ChatRequest,
   get response() {
     return answers().ChatCompletion

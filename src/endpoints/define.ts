@@ -1,6 +1,7 @@
 // What every router endpoint does before the gateway: body and validation.
 import type { ConnectionFinder } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
+import { parseLongList } from '../contract/long-lists.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseRequest } from '../contract/validation.ts'
 import type { Call } from '../gateway/call.ts'
@@ -8,7 +9,7 @@ import type { Gateway } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { isLarge } from '../lib/slices.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { readBody, readForm, readJson } from './body.ts'
+import { readBody, readForm, readJson, readLargeJson } from './body.ts'
 import { typedFields } from './form.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
@@ -41,19 +42,29 @@ export async function serveOperation(
 ): Promise<Response> {
   const { gateway, namespace } = deps
   const bytes = await readBody(request, deps)
-  if (isLarge(bytes)) await nextTurn()
+  const large = isLarge(bytes)
+  if (large) await nextTurn()
   const type = request.headers.get('content-type')
   const isForm = operation.body === 'multipart'
-  const read = isForm ? await readForm(bytes, type, operation) : readJson(bytes, type)
+  const read = isForm
+    ? await readForm(bytes, type, operation)
+    : large
+      ? await readLargeJson(bytes, type)
+      : readJson(bytes, type)
   const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
+  const refusal = (error: unknown) => (error instanceof ApiError ? renamed(error, namespace) : error)
   const parse = () => {
     if ('refused' in read) throw read.refused
+    const { request: schema, invalidStatus: status, longList: field } = operation
     try {
       const body = fromNamespace(read.value, namespace)
       const typed = isForm ? typedFields(body as object, operation) : body
-      return parseRequest(operation.request, typed, { status: operation.invalidStatus })
+      if (!large) return parseRequest(schema, typed, { status })
+      return parseLongList({ schema, field, status }, typed).catch((error: unknown) => {
+        throw refusal(error)
+      })
     } catch (error) {
-      throw error instanceof ApiError ? renamed(error, namespace) : error
+      throw refusal(error)
     }
   }
   const { url, headers } = request

@@ -80,6 +80,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
     },
   },
   body: 'json',
+  longList: 'input',
   request: ResponsesRequest,
   response: ModelResponse,
   chunk: ResponseEvent,

@@ -26,8 +26,8 @@ export interface Call {
   hold?: ConnectionFinder | undefined
   /** Of a call from inside: the trace of the call that made it, if one did, and what tells it from all others. */
   inner?: { parent: string | null; key?: string | undefined; agent?: AgentFacts | undefined }
-  /** Parses and validates the body; throws `ApiError`. */
-  parse(): unknown
+  /** Parses and validates the body, a large one in slices; throws `ApiError`. */
+  parse(): unknown | Promise<unknown>
   /** Told when it is over. */
   over?(): void
 }

@@ -81,7 +81,8 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const { operation, session } = call
   const large = isLarge(call.text)
   if (large) await nextTurn()
-  const parsed = call.parse() as object
+  const parsing = call.parse()
+  const parsed = (parsing instanceof Promise ? await parsing : parsing) as object
   if (large) await nextTurn()
   const settings = settingsOf(operation, parsed)
   recording.request = parsed

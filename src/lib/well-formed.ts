@@ -12,10 +12,12 @@ export function halfCharacterIn(value: unknown): { path: (string | number)[]; ha
     // Files of YAML may refer to themselves.
     if (typeof inner !== 'object' || inner === null || seen.has(inner)) return undefined
     seen.add(inner)
-    for (const [key, item] of Object.entries(inner)) {
-      if (!key.isWellFormed()) return { path: [], half: halfOf(key) }
+    // To list the entries of an array takes long.
+    const entries = Array.isArray(inner) ? inner.entries() : Object.entries(inner)
+    for (const [key, item] of entries) {
+      if (typeof key === 'string' && !key.isWellFormed()) return { path: [], half: halfOf(key) }
       const found = search(item)
-      if (found) return { ...found, path: [Array.isArray(inner) ? Number(key) : key, ...found.path] }
+      if (found) return { ...found, path: [key, ...found.path] }
     }
   }
   return search(value)

@@ -1,6 +1,7 @@
 // What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
 import { ApiError } from '../contract/error.ts'
 import type { Contents, Records } from '../contract/record.ts'
+import { checkpointer } from '../db/checkpoint.ts'
 import { contentStore } from '../db/content-store.ts'
 import { keptStore, type SizedKeyValueStore } from '../db/key-value-store.ts'
 import { byteSize, type Database, openClone } from '../db/open.ts'
@@ -197,11 +198,13 @@ export function fileData(
   { database, release }: { database: Database; release(): void },
   options: DataOptions,
 ): SessionData {
-  const writer = createWriter(database)
+  const checkpoints = database.memory ? undefined : checkpointer(database)
+  const writer = createWriter(database, checkpoints?.look)
   const begin = (): SessionData => {
     let over = false
     // What began before everything was replaced leaves nothing behind, not even in the same transaction.
-    const write: Writer['write'] = (run) => (over ? Promise.resolve() : writer.write(() => (over ? undefined : run())))
+    const write: Writer['write'] = (run, bytes) =>
+      over ? Promise.resolve() : writer.write(() => (over ? undefined : run()), bytes)
     const own = storesOver(database, { write }, { ...options, dropped: nothingDropped() })
     const { traces, keyValues, records, contents } = own
     const stores = { traces, keyValues, records, contents }
@@ -232,6 +235,7 @@ export function fileData(
       counts: () => countsOf(stores),
       sleep() {},
       close() {
+        checkpoints?.close()
         writer.close()
         release()
       },

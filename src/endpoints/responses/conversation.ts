@@ -32,7 +32,9 @@ interface StoredResponse {
 const KIND = 'response'
 const BEGINNING: Summary = { system: [], user: '', turn: 0, tokens: 0 }
 
-function continued({ system, user, turn, tokens }: Summary, items: readonly InputItem[]): Summary {
+/** What comes with some more steps; their tokens are counted when somebody asks. */
+function continued(earlier: Summary, items: readonly InputItem[]): Summary {
+  const { system, user, turn } = earlier
   const messages = items.filter(isMessage)
   const users = messages.filter(({ role }) => role === 'user')
   const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer')
@@ -41,7 +43,9 @@ function continued({ system, user, turn, tokens }: Summary, items: readonly Inpu
     system: [...system, ...instructions.map(({ content }) => itemText(content))],
     user: last ? itemText(last.content) : user,
     turn: turn + users.length,
-    tokens: tokens + itemsTokens(items),
+    get tokens() {
+      return earlier.tokens + itemsTokens(items)
+    },
     calls: callsIn(items),
   }
 }

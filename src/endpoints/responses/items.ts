@@ -1,6 +1,6 @@
 // The steps of a conversation: their texts, and what they cost in tokens.
 import { fileTokens, imageTokens } from '../../answers/input-tokens.ts'
-import { countCached } from '../../answers/text-answer.ts'
+import { countCached, countsAreTrue } from '../../answers/text-answer.ts'
 import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../../contract/responses.ts'
 
 export type MessageContent = InputMessage['content']
@@ -65,9 +65,17 @@ function itemTokens(item: InputItem): number {
   }
 }
 
+/** What steps come to that were counted: asked for at several steps of a call, and they may be many. */
+const totals = new WeakMap<readonly InputItem[], number>()
+
 /** Tokens of some steps. */
-export const itemsTokens = (items: readonly InputItem[]): number =>
-  items.reduce((total, item) => total + itemTokens(item), 0)
+export function itemsTokens(items: readonly InputItem[]): number {
+  const known = totals.get(items)
+  if (known !== undefined) return known
+  const total = items.reduce((sum, item) => sum + itemTokens(item), 0)
+  if (countsAreTrue()) totals.set(items, total)
+  return total
+}
 
 /** Tokens of instructions, which stand before the conversation as a message. */
 export const instructionsTokens = (instructions: string | null | undefined): number =>

@@ -1,0 +1,77 @@
+// Moves the write-ahead log of a database file into the file, in a worker: for a large log it takes longer than calls may wait.
+import { closeSync, openSync, readSync } from 'node:fs'
+import { isCompiled } from '../lib/assets.ts'
+import { CHECKPOINT_PAGES, type Database } from './open.ts'
+
+/** The file whose log is moved. */
+export interface CheckpointRequest {
+  file: string
+}
+/** How it went. */
+export interface CheckpointReport {
+  error?: string | undefined
+}
+
+/** Keeps the log of a database small. */
+export interface Checkpointer {
+  /** To be called after commits: begins a checkpoint when the log has grown. */
+  look(): void
+  close(): void
+}
+
+/** The worker ends when it has had nothing to do for so long. */
+const IDLE_MS = 10_000
+/** Where the shared index of a log has the number of its pages (sqlite.org/walformat.html, "mxFrame"). */
+const PAGES_AT = 16
+
+/** Where the worker's module is: `build/build.ts` makes it an entry of the executable. */
+const address = () =>
+  new URL(isCompiled ? './src/db/checkpoint-worker.js' : './checkpoint-worker.ts', import.meta.url).href
+
+/** Checkpoints of a file that is open here. When no worker can be had, SQLite makes them itself, later, here (open.ts). */
+export function checkpointer(database: Database): Checkpointer {
+  const file = database.name
+  const index = openSync(`${file}-shm`, 'r')
+  const bytes = new Uint32Array(1)
+  const pages = () => (readSync(index, bytes, 0, 4, PAGES_AT) === 4 ? (bytes[0] ?? 0) : 0)
+  let worker: (Worker & { unref(): void }) | undefined
+  let idle: Timer | undefined
+  let running = false
+  let closed = false
+  const end = () => {
+    clearTimeout(idle)
+    worker?.terminate()
+    worker = undefined
+  }
+  const done = ({ error }: CheckpointReport) => {
+    if (closed) return
+    running = false
+    idle = setTimeout(end, IDLE_MS)
+    idle.unref()
+    // What was committed meanwhile is little; once all is moved, the log begins anew.
+    if (error === undefined) database.pragma('wal_checkpoint(PASSIVE)')
+  }
+  const start = () => {
+    const made = new Worker(address()) as Worker & { unref(): void }
+    made.unref()
+    made.onmessage = ({ data }: MessageEvent<CheckpointReport>) => done(data)
+    // It stays `running`: another try would fail as well.
+    made.onerror = () => end()
+    return made
+  }
+  return {
+    look() {
+      if (running || closed || pages() < CHECKPOINT_PAGES) return
+      running = true
+      clearTimeout(idle)
+      worker ??= start()
+      worker.postMessage({ file } satisfies CheckpointRequest)
+    },
+    close() {
+      if (closed) return
+      closed = true
+      end()
+      closeSync(index)
+    },
+  }
+}
