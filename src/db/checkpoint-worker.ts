@@ -5,11 +5,13 @@ import { checkpointFile } from './open.ts'
 declare const self: Worker
 
 self.onmessage = ({ data: { file } }: MessageEvent<CheckpointRequest>) => {
-  let error: string | undefined
+  self.postMessage(moved(file))
+}
+
+function moved(file: string): CheckpointReport {
   try {
-    checkpointFile(file)
-  } catch (thrown) {
-    error = String(thrown)
+    return { moved: checkpointFile(file) }
+  } catch (error) {
+    return { moved: 0, error: String(error) }
   }
-  self.postMessage({ error } satisfies CheckpointReport)
 }

@@ -1,6 +1,7 @@
 // Moves the write-ahead log of a database file into the file, in a worker: for a large log it takes longer than calls may wait.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { isCompiled } from '../lib/assets.ts'
+import { everySoOften } from '../lib/clock.ts'
 import { CHECKPOINT_PAGES, type Database } from './open.ts'
 
 /** The file whose log is moved. */
@@ -9,6 +10,8 @@ export interface CheckpointRequest {
 }
 /** How it went. */
 export interface CheckpointReport {
+  /** How many pages of the log are in the file now. */
+  moved: number
   error?: string | undefined
 }
 
@@ -35,21 +38,24 @@ export function checkpointer(database: Database): Checkpointer {
   const bytes = new Uint32Array(1)
   const pages = () => (readSync(index, bytes, 0, 4, PAGES_AT) === 4 ? (bytes[0] ?? 0) : 0)
   let worker: (Worker & { unref(): void }) | undefined
-  let idle: Timer | undefined
+  let stopWatch: (() => void) | undefined
+  let used = false
   let running = false
   let closed = false
   const end = () => {
-    clearTimeout(idle)
+    stopWatch?.()
     worker?.terminate()
     worker = undefined
   }
-  const done = ({ error }: CheckpointReport) => {
+  const endWhenIdle = () => {
+    if (!used && !running) end()
+    used = false
+  }
+  const done = ({ error, moved }: CheckpointReport) => {
     if (closed) return
     running = false
-    idle = setTimeout(end, IDLE_MS)
-    idle.unref()
     // What was committed meanwhile is little; once all is moved, the log begins anew.
-    if (error === undefined) database.pragma('wal_checkpoint(PASSIVE)')
+    if (error === undefined && pages() !== moved) database.pragma('wal_checkpoint(PASSIVE)')
   }
   const start = () => {
     const made = new Worker(address()) as Worker & { unref(): void }
@@ -57,13 +63,14 @@ export function checkpointer(database: Database): Checkpointer {
     made.onmessage = ({ data }: MessageEvent<CheckpointReport>) => done(data)
     // It stays `running`: another try would fail as well.
     made.onerror = () => end()
+    stopWatch = everySoOften(IDLE_MS, endWhenIdle)
     return made
   }
   return {
     look() {
       if (running || closed || pages() < CHECKPOINT_PAGES) return
       running = true
-      clearTimeout(idle)
+      used = true
       worker ??= start()
       worker.postMessage({ file } satisfies CheckpointRequest)
     },

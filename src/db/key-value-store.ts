@@ -52,14 +52,17 @@ export function keptStore(
       let tried = false
       const text = JSON.stringify(value)
       const bytes = rowBytes([kind, id, text])
-      return writer.write(() => {
-        if (tried) budget.doubt()
-        tried = true
-        const { purge, remove, insert } = statements()
-        budget.remove([...purge.all(now()), ...remove.all(kind, id)] as number[])
-        insert.run(kind, id, text, expires)
-        budget.add(bytes)
-      }, bytes)
+      return writer.write(
+        () => {
+          if (tried) budget.doubt()
+          tried = true
+          const { purge, remove, insert } = statements()
+          budget.remove([...purge.all(now()), ...remove.all(kind, id)] as number[])
+          insert.run(kind, id, text, expires)
+          budget.add(bytes)
+        },
+        { bytes },
+      )
     },
     size: budget.size,
   }

@@ -60,4 +60,16 @@ export const migrations: readonly string[] = [
   DROP TABLE kept;
   ALTER TABLE kept_rows RENAME TO kept;
   CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;`,
+  // Very long texts of traces, which are written before their trace (long-texts.ts).
+  `CREATE TABLE long_texts (
+    trace INTEGER NOT NULL,
+    field TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (trace, field, part)
+  );
+  ALTER TABLE traces ADD COLUMN apart INTEGER;
+  CREATE TRIGGER traces_removed AFTER DELETE ON traces WHEN old.apart IS NOT NULL BEGIN
+    DELETE FROM long_texts WHERE trace = old.seq;
+  END;`,
 ]

@@ -46,6 +46,7 @@ export function openFile(file: string): { database: Database; release: () => voi
     database.pragma(`wal_autocheckpoint = ${MOST_PAGES}`)
     database.pragma(`journal_size_limit = ${CHECKPOINT_PAGES * 4096}`)
     migrate(database, file)
+    database.exec('DELETE FROM long_texts WHERE trace NOT IN (SELECT seq FROM traces WHERE apart IS NOT NULL)')
     // A damaged file shows at this read at the latest, and not at the first call.
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
     return { database, release }
@@ -55,13 +56,22 @@ export function openFile(file: string): { database: Database; release: () => voi
   }
 }
 
-/** Moves as much of a file's write-ahead log into it as can be moved without waiting for anybody. */
-export function checkpointFile(file: string): void {
+/** Times that it is looked for what was written meanwhile. */
+const MOST_ROUNDS = 3
+
+/** Moves as much of a file's write-ahead log into it as can be moved without waiting for anybody: how many pages are moved. */
+export function checkpointFile(file: string): number {
   const database = new Driver(file, { fileMustExist: true, timeout: 2000 })
   try {
     // What is in the file must be there before the log is written over.
     database.pragma('synchronous = NORMAL')
-    database.pragma('wal_checkpoint(PASSIVE)')
+    let moved = 0
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const [now] = database.pragma('wal_checkpoint(PASSIVE)') as { checkpointed: number }[]
+      if (!now || now.checkpointed === moved) break
+      moved = now.checkpointed
+    }
+    return moved
   } finally {
     database.close()
   }

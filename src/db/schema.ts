@@ -25,6 +25,8 @@ export const traces = sqliteTable('traces', {
   left: integer('left'),
   /** A `ClientNote` as JSON; null for calls that were not made here, or before there was one. */
   client: text('client'),
+  /** Bytes of its texts that are stored in `long_texts`; null when all of them are here. */
+  apart: integer('apart'),
 })
 
 /** What calls keep for later ones, by kind and id. */

@@ -1,14 +1,15 @@
 // Inserts the rows of traces.
 import { sql } from 'drizzle-orm'
 import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3'
+import type { TraceRecord } from '../contract/trace.ts'
 import type { Database } from './open.ts'
 import { traces } from './schema.ts'
 
-/** Inserts rows. Done for every call, so by the driver itself: filling in placeholders by name takes longer than SQLite does. */
+/** Inserts rows: of a trace, and what is stored beside it. Done for every call, so by the driver itself: filling in placeholders by name takes longer than SQLite does. */
 export function traceInserter(
   connection: Database,
   database: BetterSQLite3Database,
-): (row: Record<string, unknown>) => void {
+): (trace: TraceRecord, row: Record<string, unknown>) => void {
   const value = sql.placeholder
   const columns = database
     .insert(traces)
@@ -26,9 +27,16 @@ export function traceInserter(
       arrived: value('arrived'),
       left: value('left'),
       client: value('client'),
+      apart: value('apart'),
     })
     .toSQL()
   const names = columns.params.map((param) => (param as { value: { name: string } }).value.name)
   const insert = connection.prepare(columns.sql)
-  return (row) => void insert.run(names.map((name) => row[name]))
+  return (trace, beside) => {
+    const { id, model, status } = trace
+    const started = Date.parse(trace.started_at)
+    const thread = (trace.thread?.id as string | undefined) ?? null
+    const row: Record<string, unknown> = { id, started, model, status, thread, client: null, ...beside }
+    insert.run(names.map((name) => row[name]))
+  }
 }

@@ -6,6 +6,7 @@ import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { once } from '../lib/once.ts'
 import { questionOf } from '../lib/question.ts'
+import { type LongTexts, longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
 import { traces } from './schema.ts'
@@ -82,6 +83,7 @@ const EVIDENCE = {
   arrived: traces.arrived,
   left: traces.left,
   client: traces.client,
+  apart: traces.apart,
 }
 interface EvidenceRow extends Pick<TraceTexts, 'request'> {
   seq: number
@@ -89,6 +91,7 @@ interface EvidenceRow extends Pick<TraceTexts, 'request'> {
   arrived: number | null
   left: number | null
   client: string | null
+  apart: number | null
 }
 function evidenceOf({ seq, record, request, arrived, left, client: note }: EvidenceRow): TraceEvidence {
   const client: ClientNote | null = note === null ? null : JSON.parse(note)
@@ -124,7 +127,8 @@ export function traceStore(
 ): TraceStore {
   const database: BetterSQLite3Database = drizzle(connection)
   const limits = { keep, bytes, dropped }
-  return { ...writesTo({ connection, database, writer, limits }), ...readsOf(database) }
+  const long = longTexts(connection)
+  return { ...writesTo({ connection, database, writer, limits, long }), ...readsOf(database, long) }
 }
 
 interface TraceTarget {
@@ -132,9 +136,10 @@ interface TraceTarget {
   database: BetterSQLite3Database
   writer: Pick<Writer, 'write'>
   limits: Required<TraceLimits> & { keep: number; bytes: number }
+  long: LongTexts
 }
 
-const BYTES = rowBytesSql('record', 'request', 'rendered', 'answer', 'client')
+const BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'client')} + coalesce(apart, 0)`
 
 /** Stores traces, and drops the oldest. */
 function writesTo({
@@ -142,6 +147,7 @@ function writesTo({
   database,
   writer,
   limits,
+  long,
 }: TraceTarget): Pick<TraceStore, 'record' | 'replace' | 'dropped' | 'size'> {
   const { keep, bytes: limit, dropped } = limits
   const insert = traceInserter(connection, database)
@@ -160,25 +166,17 @@ function writesTo({
   return {
     record(seq, trace, stored) {
       const record = JSON.stringify(trace)
-      const bytes = rowBytes([record, stored.request, stored.rendered, stored.answer, stored.client ?? ''])
+      const { texts, ahead, apart } = long.stored(seq, stored)
+      const bytes = rowBytes([record, texts.request, texts.rendered, texts.answer, stored.client ?? ''])
       let tried = false
-      return writer.write(() => {
+      const run = () => {
         if (tried) budget.doubt()
         tried = true
-        insert({
-          seq,
-          id: trace.id,
-          started: Date.parse(trace.started_at),
-          model: trace.model,
-          status: trace.status,
-          thread: (trace.thread?.id as string | undefined) ?? null,
-          record,
-          client: null,
-          ...stored,
-        })
+        insert(trace, { seq, record, ...stored, ...texts, apart: apart() })
         if (seq > keep) dropUpTo(seq - keep)
-        budget.add(bytes)
-      }, bytes)
+        budget.add(bytes + (apart() ?? 0))
+      }
+      return writer.write(run, { bytes, ahead })
     },
     replace(trace, answer) {
       const taken = bytesOf().get(trace.id) as number | undefined
@@ -198,7 +196,10 @@ function writesTo({
 }
 
 /** Everything that only looks. */
-function readsOf(database: BetterSQLite3Database): Omit<TraceStore, 'record' | 'replace' | 'dropped' | 'size'> {
+function readsOf(
+  database: BetterSQLite3Database,
+  long: LongTexts,
+): Omit<TraceStore, 'record' | 'replace' | 'dropped' | 'size'> {
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   const arrivals = (filter: TraceFilter): Arrival[] =>
     database
@@ -222,7 +223,7 @@ function readsOf(database: BetterSQLite3Database): Omit<TraceStore, 'record' | '
     get(id) {
       const row = database.select().from(traces).where(eq(traces.id, id)).get()
       if (!row) return undefined
-      const { record, request, rendered, answer } = row
+      const { record, request, rendered, answer } = long.read(row)
       return {
         ...JSON.parse(record),
         request: JSON.parse(request),
@@ -233,11 +234,11 @@ function readsOf(database: BetterSQLite3Database): Omit<TraceStore, 'record' | '
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {
       const rows = database.select(EVIDENCE).from(traces).where(gt(traces.seq, seq)).orderBy(asc(traces.seq)).all()
-      for (const row of rows) yield evidenceOf(row)
+      for (const row of rows) yield evidenceOf(long.read(row))
     },
     bySeq(seq) {
       const row = database.select(EVIDENCE).from(traces).where(eq(traces.seq, seq)).get()
-      return row && evidenceOf(row)
+      return row && evidenceOf(long.read(row))
     },
     count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,
     lastSeq: () =>

@@ -203,8 +203,9 @@ export function fileData(
   const begin = (): SessionData => {
     let over = false
     // What began before everything was replaced leaves nothing behind, not even in the same transaction.
-    const write: Writer['write'] = (run, bytes) =>
-      over ? Promise.resolve() : writer.write(() => (over ? undefined : run()), bytes)
+    const unlessOver = (run: () => void) => () => (over ? undefined : run())
+    const write: Writer['write'] = (run, { ahead, ...size } = {}) =>
+      over ? Promise.resolve() : writer.write(unlessOver(run), { ...size, ahead: ahead?.map(unlessOver) })
     const own = storesOver(database, { write }, { ...options, dropped: nothingDropped() })
     const { traces, keyValues, records, contents } = own
     const stores = { traces, keyValues, records, contents }
