@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
 import type { Observation } from '../src/contract/observation.ts'
 import { createObservers } from '../src/observers/list.ts'
-import { liveStream } from '../src/observers/live.ts'
+import { liveSize, liveStream } from '../src/observers/live.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -143,6 +143,33 @@ test('what waits for a client that does not read is bounded, and what is left ou
   const shown = events.filter(({ event }) => event === 'session-changed').length
   expect(shown).toBeLessThan(50)
   expect(events.at(-1)?.data.count).toBe(100 - shown)
+})
+
+test('what waits for all clients together is bounded, and who reads still gets everything', async () => {
+  const list = createObservers((error) => {
+    throw error
+  })
+  const watch = () => {
+    const client = new AbortController()
+    open.push(client)
+    return { client, stream: liveStream(list, { session: undefined, signal: client.signal }) }
+  }
+  const before = liveSize()
+  const silent = Array.from({ length: 40 }, watch)
+  const { next } = eventsIn(watch().stream)
+  expect((await next())?.event).toBe('ready')
+  const change = 'x'.repeat(100_000) as 'clock'
+  for (let index = 0; index < 60; index++) {
+    list.notify({ type: 'session-changed', session: 'default', change })
+    expect((await next())?.event).toBe('session-changed')
+  }
+  const { bytes, entries, limit } = liveSize()
+  expect(entries - before.entries).toBe(41)
+  expect(bytes).toBeGreaterThan(limit / 2)
+  // Each may have one event more.
+  expect(bytes).toBeLessThan(limit + 41 * 110_000)
+  for (const { client } of silent) client.abort()
+  expect(liveSize().bytes).toBeLessThan(1_000_000)
 })
 
 test('an observer that fails is reported, and harms neither the call nor the others', async () => {

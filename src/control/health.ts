@@ -10,6 +10,7 @@ import { lazy } from '../lib/lazy.ts'
 import { patternCacheSize } from '../lib/match.ts'
 import { pieceCacheSize } from '../lib/tokens.ts'
 import { workerCounts } from '../lib/worker/pool.ts'
+import { liveSize } from '../observers/live.ts'
 import type { ControlDeps } from './types.ts'
 
 // Brings a library that a start does not need.
@@ -54,7 +55,7 @@ const Health = z.object({
       z.object({ entries: z.int(), bytes: z.number().describe('About.'), limit: z.int().describe('Bytes at most.') }),
     )
     .describe(
-      'What is remembered to save work, by name; the least recently used goes first. `scenario_counters` and `scenario_reads` are those of all scenarios in play, and so is their limit.',
+      'What is remembered to save work, by name; the least recently used goes first. `scenario_counters` and `scenario_reads` are those of all scenarios in play, and so is their limit; `live` is what waits for clients of `/_understudy/live`, one entry each.',
     ),
   stores: z
     .object({
@@ -125,6 +126,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
           patterns: patternCacheSize(),
           scenario_counters: scenarios.counters,
           scenario_reads: scenarios.reads,
+          live: liveSize(),
         },
         stores: { traces, answers: together(counts.map((one) => one.keyValues)) },
         workers: workerCounts(),

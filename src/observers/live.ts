@@ -1,10 +1,15 @@
 // What happens, as a stream of server-sent events for one client; what waits for a slow one is bounded.
 import type { Observation, Observers } from '../contract/observation.ts'
+import type { CacheSize } from '../lib/byte-cache.ts'
 import { realClock } from '../lib/clock.ts'
 import { encodeEvent } from '../lib/sse.ts'
 
 /** Bytes that wait for a client that does not read; what comes while they do is left out and counted. */
 const MOST_WAITING_BYTES = 4_000_000
+/** The same for all clients together: anybody may open a thousand of them. */
+const MOST_BYTES = 32_000_000
+/** Bytes that are given to the connection at a time: what it does not take, it keeps. */
+const PIECE_BYTES = 128_000
 /** How often a silent stream says that it is still there. */
 const ALIVE_EVERY_MS = 15_000
 
@@ -19,9 +24,9 @@ export interface LiveOptions {
 /** The stream of what happens from now on; it begins with `ready`, and says `dropped` where something was left out. */
 export function liveStream(observers: Observers, { session, signal }: LiveOptions): ReadableStream<Uint8Array> {
   const queue = boundedQueue()
-  queue.push('ready', { session: session ?? null })
+  queue.push(() => encoder.encode(encodeEvent({ event: 'ready', data: { session: session ?? null } })))
   const leave = observers.add((observation: Observation) => {
-    if (session === undefined || observation.session === session) queue.push(observation.type, observation)
+    if (session === undefined || observation.session === session) queue.push(() => eventOf(observation))
   })
   const stop = new AbortController()
   const end = () => {
@@ -56,15 +61,29 @@ function keepAlive(queue: Queue, signal: AbortSignal): void {
   beat().catch(() => {})
 }
 
+const encoder = new TextEncoder()
+const encoded = new WeakMap<Observation, Uint8Array>()
+/** Written once for all clients, who share its bytes. */
+function eventOf(observation: Observation): Uint8Array {
+  const known = encoded.get(observation)
+  if (known) return known
+  const bytes = encoder.encode(encodeEvent({ event: observation.type, data: observation }))
+  encoded.set(observation, bytes)
+  return bytes
+}
+
+const all = { clients: 0, bytes: 0 }
+/** How many watch, and how much waits for them. */
+export const liveSize = (): CacheSize => ({ entries: all.clients, bytes: all.bytes, limit: MOST_BYTES })
+
 interface Queue {
-  push(type: string, data: object): void
+  /** Takes the event unless too much waits. */
+  push(event: () => Uint8Array): void
   comment(text: string): void
-  /** All that waits, as soon as anything does; undefined at the end. */
+  /** Some of what waits, as soon as anything does; undefined at the end. */
   next(): Promise<Uint8Array | undefined>
   close(): void
 }
-
-const encoder = new TextEncoder()
 
 function boundedQueue(): Queue {
   let waiting: Uint8Array[] = []
@@ -72,32 +91,48 @@ function boundedQueue(): Queue {
   let dropped = 0
   let closed = false
   let wake: (() => void) | undefined
-  const add = (text: string) => {
-    const bytes = encoder.encode(text)
+  all.clients++
+  const count = (bytes: number) => {
+    size += bytes
+    all.bytes += bytes
+  }
+  const add = (bytes: Uint8Array) => {
     waiting.push(bytes)
-    size += bytes.length
+    count(bytes.length)
     wake?.()
   }
   return {
-    push(type, data) {
-      if (size >= MOST_WAITING_BYTES) dropped++
-      else add(encodeEvent({ event: type, data }))
+    push(event) {
+      // Whoever reads gets what comes, however much waits for others; what is left out is left out in one place.
+      const full = dropped > 0 || size >= MOST_WAITING_BYTES || (size > 0 && all.bytes >= MOST_BYTES)
+      if (full) dropped++
+      else if (!closed) add(event())
     },
     comment(text) {
-      if (size === 0) add(`: ${text}\n\n`)
+      if (size === 0 && !closed) add(encoder.encode(`: ${text}\n\n`))
     },
     async next() {
       while (size === 0 && !closed) await new Promise<void>((resolve) => (wake = resolve))
       if (size === 0) return undefined
-      if (dropped > 0) add(encodeEvent({ event: 'dropped', data: { count: dropped } }))
-      const bytes = Buffer.concat(waiting)
-      waiting = []
-      size = 0
-      dropped = 0
+      let taken = 0
+      let end = 0
+      for (; end < waiting.length && (end === 0 || taken < PIECE_BYTES); end++) taken += waiting[end]?.length ?? 0
+      const bytes = Buffer.concat(waiting.slice(0, end))
+      waiting = waiting.slice(end)
+      count(-taken)
+      if (size === 0 && dropped > 0) {
+        add(encoder.encode(encodeEvent({ event: 'dropped', data: { count: dropped } })))
+        dropped = 0
+      }
       return bytes
     },
     close() {
+      if (closed) return
       closed = true
+      all.clients--
+      // What waits goes to nobody.
+      waiting = []
+      count(-size)
       wake?.()
     },
   }
