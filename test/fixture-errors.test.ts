@@ -45,6 +45,21 @@ const ask = (content: string, more: object = {}, headers: Record<string, string>
   app.post(CHAT, { model: MODEL, ...user(content), ...more }, headers)
 
 describe('errors', () => {
+  test('a fixture whose error a client got, or a retry passed over, was used', async () => {
+    const unused = async () => {
+      const { fixtures } = (await app.fetch('/s/used/_understudy/verify')).json() as { fixtures: { unused: string[] } }
+      return fixtures.unused
+    }
+    expect(await unused()).toContain('chat.completions/errors[0]')
+    expect(await unused()).toContain('chat.completions/errors[1]')
+    const session = { 'x-understudy-session': 'used' }
+    await ask('busy', {}, session)
+    await ask('bare', { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }, session)
+    expect(await unused()).not.toContain('chat.completions/errors[0]')
+    expect(await unused()).not.toContain('chat.completions/errors[1]')
+    expect(await unused()).toContain('chat.completions/errors[2]')
+  })
+
   test('status, type, message and headers reach the client, whole and streamed', async () => {
     for (const stream of [false, true]) {
       const answer = await ask('busy', { stream })
@@ -55,7 +70,9 @@ describe('errors', () => {
         error: { type: 'overloaded_error', message: 'Come back later.' },
       })
       const trace = await app.traceOf(answer)
-      expect(trace).toMatchObject({ status: 529, attempts: [{ outcome: 'refused', status: 529 }] })
+      const fixture = 'chat.completions/errors[0]'
+      expect(trace).toMatchObject({ status: 529, fixture, attempts: [{ outcome: 'refused', status: 529, fixture }] })
+      expect(answer.headers.get('x-understudy-fixture')).toBe(fixture)
     }
   })
 

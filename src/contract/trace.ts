@@ -30,6 +30,7 @@ export const AttemptRecord = z.object({
   status: z.int(),
   request_id: z.string().nullable().describe("The provider's own id of the call; null when it gave none."),
   error: z.string().nullable(),
+  fixture: z.string().optional().describe('The fixture that wrote the error, where one did.'),
 })
 export type AttemptRecord = z.infer<typeof AttemptRecord>
 

@@ -32,6 +32,7 @@ export function recordAttempt(
     },
     replied(reply) {
       record.request_id = requestIdOf(reply.headers) ?? null
+      if (reply.verbatim && reply.fixture !== null) record.fixture = reply.fixture
     },
     faults: record.faults,
     end(failure) {

@@ -83,6 +83,7 @@ export function headersOf({ id, call, steps, answer: record }: TraceRecorder): R
   if (scenario) headers['x-understudy-scenario'] = scenario
   if (answer?.attempt)
     headers['x-understudy-fixture'] = answer.from.fixture ?? (answer.from.synthesized ? 'synthesized' : '')
+  else if (!answer && last?.fixture !== undefined) headers['x-understudy-fixture'] = last.fixture
   if (cache?.age_ms != null) headers.age = String(Math.floor(cache.age_ms / 1000))
   return headers
 }

@@ -26,7 +26,7 @@ export interface AttemptInfo {
 export interface AttemptRecorder {
   contentBegan(): void
   /** Notes the reply's id of the provider. */
-  replied(reply: Pick<Reply, 'headers'>): void
+  replied(reply: Pick<Reply, 'headers' | 'verbatim' | 'fixture'>): void
   /** Rules of the scenario whose faults have acted on it. */
   readonly faults: string[]
   /** Notes how it ended; an answer when there is no failure. */

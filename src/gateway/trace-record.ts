@@ -59,7 +59,7 @@ export function traceOf(
     outcome,
     started_at: new Date(recording.started).toISOString(),
     duration_ms: duration,
-    fixture: answer?.from.fixture ?? null,
+    fixture: answer ? answer.from.fixture : (steps.attempts.at(-1)?.fixture ?? null),
     synthesized: answer?.from.synthesized ?? false,
     ...steps,
     retry_after_ms: guarded(() => retryAfter(headers, recording.started + duration) ?? null, null),
