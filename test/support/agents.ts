@@ -50,6 +50,14 @@ export function agentSession(
       if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
       return strictTask.parse(answer.body)
     },
+    /** Reads a task until it is no longer active. */
+    async settled(id: string, agent = 'helper') {
+      for (;;) {
+        const task = strictTask.parse(await ok('GET', `/v2/agents/${agent}/tasks/${id}`))
+        if (task.status.state !== 'submitted' && task.status.state !== 'working') return task
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
   }
 }
 export type AgentSession = ReturnType<typeof agentSession>
