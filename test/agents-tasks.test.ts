@@ -88,7 +88,7 @@ describe('a task', () => {
 
   test('that is active is not continued: 409', async () => {
     const one = session()
-    await one.begin([{ content: 'Slow.', timing: { first_token: '1h' } }])
+    await one.begin([{ content: 'Slow.', timing: { first_token: '1m' } }])
     await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
     await one.agent()
     const { id } = await one.ok('POST', '/v2/agents/helper/task', taskBody('Go.', { configuration: {} }))
@@ -187,7 +187,7 @@ describe('a tool', () => {
       expect.stringContaining('agent: fly'),
       expect.stringContaining('there is no tool \\"fly\\"; there are current_date'),
       expect.stringContaining('agent: current_date'),
-      expect.stringContaining('no JSON object'),
+      expect.stringContaining('must be a JSON object'),
       'agent: I cannot.',
     ])
   })

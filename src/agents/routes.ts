@@ -4,12 +4,14 @@ import { AgentTask, TaskBody } from '../contract/agent-task.ts'
 import { TRACE_ID } from '../contract/answer-headers.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { listOf, pageQuery } from '../contract/workspace.ts'
+import { toResponse } from '../gateway/respond.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { TaskOwner } from './decisions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { shownTask } from './show.ts'
 import { taskNotFound } from './store.ts'
+import { streamOfTask } from './stream.ts'
 import type { TaskService } from './tasks.ts'
 
 /** What the routes of tasks work on. */
@@ -27,6 +29,7 @@ const taskPath = `${PATH}/tasks/:task_id`
 
 export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   submitRoute(deps),
+  streamRoute(deps),
   ...readingRoutes(deps),
   cancelRoute(deps),
   ...decisionRoutes(deps),
@@ -63,6 +66,33 @@ function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
       if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
       const ended = await tasks().settled(owner, task._id, request.signal)
       return Response.json(shownTask(ended.task, ended.history), { headers })
+    },
+  })
+}
+
+const StreamBody = TaskBody.extend({
+  stream_timeout_seconds: z.int().min(1).max(3600).optional().describe('Accepted; the stream ends with the turn.'),
+})
+const StreamedEvent = z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.looseObject({}) })
+
+function streamRoute({ tasks, callOf }: TaskRouteDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${PATH}/stream-task`,
+    summary: 'Submit a task to an agent and follow it',
+    description: 'As submitting one; the answer is a stream of what the turn does, up to `[DONE]`.',
+    operationId: 'streamAgentTask',
+    examples: { question: { message: question } },
+    body: StreamBody,
+    response: StreamedEvent,
+    contentType: 'text/event-stream',
+    errors: [400, 404, 409, 413, 415],
+    async handle({ request, params: { agent_key = '' }, body }) {
+      const owner = await callOf(request)
+      const task = await tasks().submit({ ...owner, agent: agent_key, body, from: fromOf(request) })
+      const headers = { [TRACE_ID]: task.turn.trace, 'x-understudy-session': owner.session.name }
+      return toResponse(streamOfTask({ tasks: tasks(), owner, signal: request.signal }, task, headers))
     },
   })
 }

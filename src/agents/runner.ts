@@ -6,6 +6,7 @@ import type { Session } from '../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { askModel } from './model-step.ts'
 import { nextStep } from './next-step.ts'
+import { findTask } from './store.ts'
 import { runTools, standingOf } from './tool-step.ts'
 import { type Turn, type TurnDeps, turnOf } from './turn.ts'
 import { TaskGone, TurnEnded, timeUp } from './turn-end.ts'
@@ -22,6 +23,8 @@ export interface Runner {
 interface RunningTask {
   controller: AbortController
   over: Promise<void>
+  /** Somebody has woken it meanwhile. */
+  again: boolean
 }
 
 /** A runner; `ended` is told of each turn that ended. */
@@ -32,16 +35,23 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
     slots.set(slot, found)
     return found
   }
-  return {
+  const runner: Runner = {
     run(session, task) {
       const running = runningIn(session.slot)
       const known = running.get(task._id)
-      if (known) return known.over
+      if (known) {
+        known.again = true
+        return known.over
+      }
       const controller = new AbortController()
       const over = work(session, task, { deps, controller, ended }).finally(() => {
-        if (running.get(task._id)?.controller === controller) running.delete(task._id)
+        running.delete(task._id)
+        // What woke it came when its turn had just ended.
+        const now = entry.again ? findTask({ session, workspace: task.workspace_id }, task._id) : undefined
+        if (now && now.active !== null && !session.ended.aborted) void runner.run(session, now)
       })
-      running.set(task._id, { controller, over })
+      const entry: RunningTask = { controller, over, again: false }
+      running.set(task._id, entry)
       return over
     },
     async end(session, id, why) {
@@ -52,6 +62,7 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
       return true
     },
   }
+  return runner
 }
 
 interface Work {

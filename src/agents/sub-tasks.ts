@@ -1,14 +1,12 @@
 // Tasks that work for tasks: what an agent hands to one of its team, and how the two wait for each other.
-import type { Session } from '../sessions/sessions.ts'
-import type { TaskChanger } from './change.ts'
 import type { TaskOwner } from './decisions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
-import { openCalls, textOfMessage } from './messages.ts'
+import { textOfMessage } from './messages.ts'
 import type { Runner } from './runner.ts'
-import { findTask, messagesOf, type TaskPlace, type WholeTask } from './store.ts'
+import { findTask, type TaskPlace, type WholeTask } from './store.ts'
 import type { TaskCall } from './submission.ts'
 import type { ToolResult } from './tools/define.ts'
-import type { Turn, TurnDeps } from './turn.ts'
+import type { TurnDeps } from './turn.ts'
 import { canceled, limitText, TurnEnded } from './turn-end.ts'
 
 /** A team that calls itself in a circle comes to an end here. */
@@ -90,37 +88,4 @@ function resultOfTask({ task, history }: WholeTask): ToolResult {
     default:
       return { error: `${about} is ${state}` }
   }
-}
-
-/** Whether a sub-task keeps the one that it works for waiting. */
-const keepsWaiting = (child: AgentTaskRecord | undefined): boolean =>
-  child !== undefined &&
-  (child.active !== null ||
-    (child.state === 'input-required' && limitText(child.finish_reason, child.manifest.settings) === undefined))
-
-/** After a turn: wakes the task that waited for it, or the task itself when what it waits for has come meanwhile. */
-export const resumeParents =
-  ({ change, start }: { change: TaskChanger; start(session: Session, task: AgentTaskRecord): void }) =>
-  ({ session, place, task }: Turn): void => {
-    const waked = task.state === 'input-required' && Object.keys(task.children).length > 0 ? [task._id] : []
-    if (task.parent && !keepsWaiting(task)) waked.push(task.parent.task)
-    for (const id of waked) {
-      if (!findTask(place, id)) continue
-      change(place, id, (current) =>
-        isDue(place, current) ? { task: { state: 'working', finish_reason: null } } : undefined,
-      )
-        .then((changed) => changed && start(session, changed))
-        // The session has ended, and its next generation looks itself.
-        .catch(() => {})
-    }
-  }
-
-/** Whether a task waits for a sub-task that has ended. */
-function isDue(place: TaskPlace, { _id, state, children }: AgentTaskRecord): boolean {
-  if (state !== 'input-required') return false
-  const open = openCalls(messagesOf(place, _id).map(({ message }) => message))
-  return open.some(({ tool_call_id }) => {
-    const child = children[tool_call_id]
-    return child !== undefined && !keepsWaiting(findTask(place, child))
-  })
 }

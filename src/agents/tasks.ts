@@ -10,8 +10,8 @@ import { cancelTask, decideCalls, type TaskOwner, type ToolDecision } from './de
 import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { createRunner, type Runner } from './runner.ts'
-import { activeTasks, messagesOf, type TaskPlace, taskNotFound, taskOf, type WholeTask } from './store.ts'
-import { delegateWith, resumeParents } from './sub-tasks.ts'
+import { activeTasks, findTask, messagesOf, type TaskPlace, taskNotFound, taskOf, type WholeTask } from './store.ts'
+import { delegateWith } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
 import { toolFixturesOf } from './tools/fixtures.ts'
 import type { TurnDeps } from './turn.ts'
@@ -54,10 +54,14 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
     run: (session, task) => runner.run(session, task),
     end: (session, id, why) => runner.end(session, id, why),
   })
-  const runner: Runner = createRunner(
-    { gateway, ask, fixtures: toolFixturesOf(toolAnswers), events, delegate },
-    resumeParents({ change: changer, start }),
-  )
+  const turnDeps = { gateway, ask, fixtures: toolFixturesOf(toolAnswers), events, delegate }
+  const runner: Runner = createRunner(turnDeps, ({ session, place, task }) => {
+    // It, or the task that it has worked for, may have been woken by its end.
+    for (const id of [task._id, task.parent?.task]) {
+      const now = id === undefined ? undefined : findTask(place, id)
+      if (now && now.active !== null) start(session, now)
+    }
+  })
   const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
   const get = (owner: TaskOwner, id: string): WholeTask => {
     const place = placeOf(owner)

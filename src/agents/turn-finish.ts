@@ -10,6 +10,7 @@ import { standingOf } from './tool-step.ts'
 import { journalStep, type Turn } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
 import { turnTrace } from './turn-trace.ts'
+import { wakeParent } from './waiting.ts'
 
 /** How a turn ends. */
 export interface TurnOutcome {
@@ -47,6 +48,7 @@ export async function finishTurn(turn: Turn, { state, reason, error = null, open
       const own = journalOf(place, task._id).filter((step) => step.turn === task.turn.number)
       session.traces.replace(turnTrace(session, task, own), JSON.stringify(shownTask(task, history)))
       charge(turn)
+      wakeParent(place, task)
     },
   )
 }
