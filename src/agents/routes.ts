@@ -1,6 +1,6 @@
 // The paths of tasks: submit and continue, read, cancel, and decide about calls of tools.
 import { z } from 'zod'
-import { AgentTask, TaskBody } from '../contract/agent-task.ts'
+import { AgentTask, TaskBody, type TaskPart } from '../contract/agent-task.ts'
 import { TRACE_ID } from '../contract/answer-headers.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { listOf, pageQuery } from '../contract/workspace.ts'
@@ -9,6 +9,7 @@ import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { TaskOwner } from './decisions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
+import { textOfMessage } from './messages.ts'
 import { shownTask } from './show.ts'
 import { taskNotFound } from './store.ts'
 import { streamOfTask } from './stream.ts'
@@ -92,7 +93,8 @@ function streamRoute({ tasks, callOf }: TaskRouteDeps): Route {
       const owner = await callOf(request)
       const task = await tasks().submit({ ...owner, agent: agent_key, body, from: fromOf(request) })
       const headers = { [TRACE_ID]: task.turn.trace, 'x-understudy-session': owner.session.name }
-      return toResponse(streamOfTask({ tasks: tasks(), owner, signal: request.signal }, task, headers))
+      const input = textOfMessage({ parts: body.message.parts as TaskPart[] })
+      return toResponse(streamOfTask({ tasks: tasks(), owner, signal: request.signal, input }, task, headers))
     },
   })
 }

@@ -11,9 +11,18 @@ import { limitText } from './turn-end.ts'
 
 const STREAM = { headers: {}, usage: null, fixture: null, synthesized: false }
 
+interface StreamDeps {
+  tasks: TaskService
+  owner: TaskOwner
+  /** Aborted when the client has gone. */
+  signal: AbortSignal
+  /** What the user has said. */
+  input: string
+}
+
 /** The turn of a task that has just been submitted, as a stream of events. */
 export function streamOfTask(
-  { tasks, owner, signal }: { tasks: TaskService; owner: TaskOwner; signal: AbortSignal },
+  { tasks, owner, signal, input }: StreamDeps,
   task: AgentTaskRecord,
   headers: Record<string, string>,
 ): Reply {
@@ -33,11 +42,13 @@ export function streamOfTask(
       const event = (type: string, data: object): StreamEvent => ({
         data: { type, timestamp: new Date(owner.session.clock.now()).toISOString(), data },
       })
-      for (const [type, data] of beginning(task)) yield event(type, data)
+      for (const [type, data] of beginning(task, input)) yield event(type, data)
+      let last: TaskMessage | undefined
       for (;;) {
         const next = heard.shift()
         if (next) {
-          for (const [type, data] of told(next)) yield event(type, data)
+          last = lastOfAgent(next) ?? last
+          for (const [type, data] of told(next, last)) yield event(type, data)
           if (next.type === 'changed' && next.task.active === null) break
         } else if (signal.aborted) return
         else if (owner.session.ended.aborted) throw new ConnectionFailure('the session has begun anew')
@@ -54,13 +65,16 @@ export function streamOfTask(
 
 type NamedData = [type: string, data: object]
 
-const beginning = ({ _id, workspace_id, turn, manifest, agent_key }: AgentTaskRecord): NamedData[] => [
+const beginning = (
+  { _id, workspace_id, turn, manifest, agent_key }: AgentTaskRecord,
+  inputMessage: string,
+): NamedData[] => [
   ['agents.execution_started', { agent_task_id: _id, workspace_id, trace_id: turn.trace }],
   [
     'event.agents.started',
     {
       workflowRunId: _id,
-      inputMessage: '',
+      inputMessage,
       modelId: manifest.model,
       instructions: manifest.instructions,
       system_prompt: manifest.system,
@@ -70,8 +84,13 @@ const beginning = ({ _id, workspace_id, turn, manifest, agent_key }: AgentTaskRe
   ],
 ]
 
+const lastOfAgent = (happened: TaskEvent): TaskMessage | undefined =>
+  happened.type === 'changed'
+    ? happened.messages.findLast(({ message }) => message.role === 'agent')?.message
+    : undefined
+
 /** What is said of one thing that has happened. */
-function told(happened: TaskEvent): NamedData[] {
+function told(happened: TaskEvent, last: TaskMessage | undefined): NamedData[] {
   const workflowRunId = happened.task._id
   if (happened.type === 'tool-started') {
     const { tool: tool_name, tool_call_id } = happened
@@ -92,7 +111,7 @@ function told(happened: TaskEvent): NamedData[] {
   const reviews = task.pending.map(
     (id): NamedData => ['event.agents.action_review_requested', { agent_tool_call_id: id, workflowRunId }],
   )
-  return [...said, ...tools, ...(task.active === null ? [...reviews, ending(task, messages.at(-1)?.message)] : [])]
+  return [...said, ...tools, ...(task.active === null ? [...reviews, ending(task, last)] : [])]
 }
 
 function ending(task: AgentTaskRecord, last: TaskMessage | undefined): NamedData {
