@@ -5,6 +5,8 @@ export interface KeyValueEntry {
   kind: string
   id: string
   value: unknown
+  /** Its JSON, when that is made already. */
+  text?: string
   /** Milliseconds since the epoch after which it is gone; never when left out. */
   expires?: number
 }

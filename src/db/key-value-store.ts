@@ -48,9 +48,8 @@ export function keptStore(
         .get()
       return row && JSON.parse(row.value)
     },
-    put({ kind, id, value, expires = null }) {
+    put({ kind, id, value, text = JSON.stringify(value), expires = null }) {
       let tried = false
-      const text = JSON.stringify(value)
       const bytes = rowBytes([kind, id, text])
       return writer.write(
         () => {

@@ -1,7 +1,8 @@
 // Exact-match cache: equal calls of a session get a stored answer. Only complete answers that passed their guardrails are
 // stored, so whatever is found may be told again. Concurrent equal misses each go to the backend: the last one is kept.
-import canonicalize from 'canonicalize'
 import type { KeyValueEntry } from '../contract/key-value.ts'
+import { checksumOf } from '../lib/canonical.ts'
+import { checksumInSlices } from '../lib/json-slices.ts'
 import type { CallContext } from './types.ts'
 
 const KIND = 'cache'
@@ -33,17 +34,14 @@ export interface CachedAnswer {
   at: number
 }
 
-/** The key under which a call is stored: SHA-256 of workspace, operation, model or balanced set, and the rendered request. */
-export function keyOf({
-  operation,
-  request,
-  settings,
-  answerContext,
-}: Pick<CallContext, 'operation' | 'request' | 'settings' | 'answerContext'>): string {
+/**
+ * The key under which a call is stored: SHA-256 of operation, model or balanced set, and the rendered request. That of a large
+ * request is made in slices.
+ */
+export function keyOf({ operation, request, settings }: CallContext, large: boolean): string | Promise<string> {
   const asked = Object.fromEntries(Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)))
-  const model = settings.balance ?? operation.model(request)
-  const text = canonicalize([answerContext.workspace(), operation.name, model, asked])
-  return new Bun.CryptoHasher('sha256').update(text ?? '').digest('hex')
+  const value = [operation.name, settings.balance ?? operation.model(request), asked]
+  return large ? checksumInSlices(value) : checksumOf(value)
 }
 
 /** The stored answer, undefined when there is none or it is too old. */

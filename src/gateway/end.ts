@@ -1,9 +1,12 @@
 // The one end of every call, whatever it was: its trace is queued before anything else can go wrong, a bug on the way is
 // reported and written into it, and it lies outside of everything that happens to an answer, faults included.
 import { ApiError, bugError, envelope } from '../contract/error.ts'
+import type { KeyValueEntry, KeyValueStore } from '../contract/key-value.ts'
 import { ConnectionFailure } from '../contract/reply.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
+import { jsonInSlices } from '../lib/json-slices.ts'
+import { isLarge } from '../lib/slices.ts'
 import { clientNote } from './client-mark.ts'
 import { bugOf, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
@@ -103,9 +106,17 @@ async function commit(
     ? stores.traces.record(seq, record, {
         ...times,
         request: call.text,
-        rendered: JSON.stringify(rendered),
+        rendered,
         answer: text,
       })
     : stores.traces.record(seq, withoutContent(record), { ...times, ...NOTHING_KEPT })
-  await (keep.length === 0 ? recorded : Promise.all([recorded, ...keep.map(stores.keyValues.put)]))
+  if (keep.length === 0) return recorded
+  const put = isLarge(call.text) || isLarge(text) ? putLarge(stores.keyValues) : stores.keyValues.put
+  await Promise.all([recorded, ...keep.map(put)])
 }
+
+/** To put what is large into JSON takes too long for one turn. */
+const putLarge =
+  ({ put }: KeyValueStore) =>
+  async (entry: KeyValueEntry): Promise<void> =>
+    put({ ...entry, text: await jsonInSlices(entry.value) })

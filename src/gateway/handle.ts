@@ -4,6 +4,7 @@ import type { AnswerContext } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { chance } from '../lib/chance.ts'
+import { jsonInSlices } from '../lib/json-slices.ts'
 import { isLarge } from '../lib/slices.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { findStored, keyOf } from './cache.ts'
@@ -100,7 +101,8 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const resolved = (operation.resolve ? await operation.resolve(balanced, answerContext) : balanced) as object
   const request = await retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
   if (settings.identity) await gateway.people.meet(settings.identity, call)
-  if (rendered !== parsed || request !== resolved) recording.rendered = request
+  if (rendered !== parsed || request !== resolved)
+    recording.rendered = large ? await jsonInSlices(request) : JSON.stringify(request)
   if (large) await nextTurn()
   const prompt = operation.prompt(request)
   const callContext: CallContext = {
@@ -128,7 +130,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
     },
   }
   if (large) await nextTurn()
-  const cacheKey = settings.cacheTtl === undefined ? undefined : keyOf(callContext)
+  const cacheKey = settings.cacheTtl === undefined ? undefined : await keyOf(callContext, large)
   const guards =
     settings.guardrails.length === 0
       ? []

@@ -41,7 +41,7 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
     stores: { traces, keyValues },
     observers,
     steps,
-    rendered: null,
+    rendered: 'null',
     elapsed,
     plan(targets) {
       steps.plan = targets.map(({ model }) => model)

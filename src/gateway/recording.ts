@@ -97,8 +97,8 @@ export interface TraceRecorder {
   /** What the body says, once it is parsed. */
   request?: { metadata?: TraceRecord['metadata'] }
   settings?: Settings
-  /** The request as it is sent on, when that is another. */
-  rendered: object | null
+  /** JSON of the request as it is sent on, `null` unless that is another. */
+  rendered: string
   /** The failure that the call will be refused with. */
   failure?: Failure
   answer?: AnswerRecord

@@ -1,0 +1,77 @@
+// JSON of large values, made in slices: between them other calls are answered.
+import { canonicalJson } from './canonical.ts'
+import { inSlices } from './slices.ts'
+
+/** Items of a list, and UTF-16 units of a text, that are written in one go. */
+const ITEMS = 500
+const UNITS = 500_000
+
+/** The JSON of a value that `JSON.stringify` would make, for what comes of JSON: a value of lists, texts and fields. */
+export async function jsonInSlices(value: unknown): Promise<string> {
+  const parts: string[] = []
+  await inSlices(jsonParts(value, PLAIN), (part) => void parts.push(part))
+  return parts.join('')
+}
+
+/** SHA-256 of the canonical JSON of such a value, in hexadecimal: what `checksumOf` gives. */
+export async function checksumInSlices(value: unknown): Promise<string> {
+  const hash = new Bun.CryptoHasher('sha256')
+  await inSlices(jsonParts(value, CANONICAL), (part) => void hash.update(part))
+  return hash.digest('hex')
+}
+
+/** How what is small is written, and in which order the fields of an object come. */
+interface JsonForm {
+  write(value: unknown): string
+  ordered(names: string[]): string[]
+}
+const PLAIN: JsonForm = { write: (value) => JSON.stringify(value) ?? 'null', ordered: (names) => names }
+const CANONICAL: JsonForm = { write: canonicalJson, ordered: (names) => names.sort() }
+
+function* jsonParts(value: unknown, form: JsonForm): Generator<string> {
+  if (typeof value === 'string' && value.length > UNITS) yield* textParts(value)
+  else if (Array.isArray(value)) yield* listParts(value, form)
+  else if (isPlain(value)) yield* fieldParts(value, form)
+  else yield form.write(value)
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !('toJSON' in value)
+
+function* textParts(text: string): Generator<string> {
+  yield '"'
+  for (let begin = 0; begin < text.length; ) {
+    const last = text.charCodeAt(begin + UNITS - 1)
+    // Halves of a character belong together.
+    const end = begin + (last >= 0xd800 && last < 0xdc00 ? UNITS - 1 : UNITS)
+    yield JSON.stringify(text.slice(begin, end)).slice(1, -1)
+    begin = end
+  }
+  yield '"'
+}
+
+function* listParts(list: readonly unknown[], form: JsonForm): Generator<string> {
+  yield '['
+  for (let at = 0; at < list.length; at++) {
+    if (at > 0) yield ','
+    // Many items are small, and to go into each of them takes longer than to write it.
+    if (list.length - at <= ITEMS) yield* jsonParts(list[at], form)
+    else {
+      yield form.write(list.slice(at, at + ITEMS)).slice(1, -1)
+      at += ITEMS - 1
+    }
+  }
+  yield ']'
+}
+
+function* fieldParts(fields: Record<string, unknown>, form: JsonForm): Generator<string> {
+  let separator = '{'
+  for (const name of form.ordered(Object.keys(fields))) {
+    const field = fields[name]
+    if (field === undefined || typeof field === 'function' || typeof field === 'symbol') continue
+    yield `${separator}${JSON.stringify(name)}:`
+    yield* jsonParts(field, form)
+    separator = ','
+  }
+  yield separator === '{' ? '{}' : '}'
+}
