@@ -25,6 +25,9 @@ const streamsOnly: Row = { ...STREAMED, idle: { stream: false } }
 /** The place is behind the end of the answer. */
 const farOff = (far: object): Row => ({ ...STREAMED, idle: { fault: far, stream: true } })
 const refused = { type: 'http-error', status: 500 }
+const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: { a: {} } } } }]
+const withoutCalls = { stream: false }
+const callsTools: Row = { acts: { stream: false, more: { tools, tool_choice: 'required' } }, idle: withoutCalls }
 
 const ROWS: Record<string, Row> = {
   'http-error': always,
@@ -58,6 +61,9 @@ const ROWS: Record<string, Row> = {
     acts: { stream: false },
     idle: { fault: { content_type: 'application/json' }, stream: false },
   },
+  'tool-wrong-arguments': callsTools,
+  'unknown-tool': callsTools,
+  runaway: { acts: { stream: false, more: { tools } }, idle: withoutCalls },
   'empty-body': { acts: { stream: false }, idle: { fault: [{}, refused], stream: false } },
   'truncate-body': { acts: { stream: false }, idle: { fault: { after_fraction: 1 }, stream: false } },
   'broken-framing': { acts: { stream: false }, idle: { fault: [{}, refused], stream: false } },

@@ -24,6 +24,7 @@ import { rateLimit } from './rate-limit.ts'
 import { refuse } from './refuse.ts'
 import { reorderChunks } from './reorder-chunks.ts'
 import { reset } from './reset.ts'
+import { runaway } from './runaway.ts'
 import { shiftedPage } from './shifted-page.ts'
 import { slowStream } from './slow-stream.ts'
 import { splitBytes } from './split-bytes.ts'
@@ -35,7 +36,9 @@ import { subAgentFailed } from './sub-agent-failed.ts'
 import { tlsFailure } from './tls-failure.ts'
 import { toolError } from './tool-error.ts'
 import { toolTimeout } from './tool-timeout.ts'
+import { toolWrongArguments } from './tool-wrong-arguments.ts'
 import { truncateBody } from './truncate-body.ts'
+import { unknownTool } from './unknown-tool.ts'
 import { wrongContentType } from './wrong-content-type.ts'
 
 /** Those that act before an answer. */
@@ -77,6 +80,9 @@ const insideAnswers: readonly FaultKind[] = [
   brokenFraming,
 ]
 
+/** Those of models that call tools. */
+const ofToolCalls: readonly FaultKind[] = [toolWrongArguments, unknownTool, runaway]
+
 /** Those of the workspace alone. */
 const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPage]
 
@@ -84,4 +90,10 @@ const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPa
 const ofTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
 
 /** All kinds of faults, in the order in which documents list them. */
-export const faultKinds: readonly FaultKind[] = [...beforeAnswers, ...insideAnswers, ...ofWorkspace, ...ofTools]
+export const faultKinds: readonly FaultKind[] = [
+  ...beforeAnswers,
+  ...insideAnswers,
+  ...ofToolCalls,
+  ...ofWorkspace,
+  ...ofTools,
+]

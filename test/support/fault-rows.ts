@@ -50,6 +50,10 @@ const cutOff = both({ outcome: 'disconnected', told: 'error', wire: () => '', br
 /** What becomes of both forms, by kind of fault, with its example. */
 export const ROWS: Readonly<Record<string, Rows>> = {
   'http-error': refused(503),
+  // A text calls no tool; test/faults-tool-calls.test.ts has the others.
+  'tool-wrong-arguments': {},
+  'unknown-tool': {},
+  runaway: {},
   // Its example leaves one request.
   'rate-limit': {},
   delay: both(unharmed),

@@ -1,0 +1,33 @@
+// runaway: the model never comes to an end, and calls a tool instead of answering.
+import { z } from 'zod'
+import { satisfying } from '../answers/schema-sample.ts'
+import { fingerprint } from '../lib/ids.ts'
+import { objectsIn } from '../lib/values.ts'
+import { changeMessage, offeredFunctions } from './answer-tools.ts'
+import { defineFault } from './define.ts'
+
+export const runaway = defineFault({
+  type: 'runaway',
+  summary: 'The model calls a tool whenever it would answer, with arguments that fit, for as long as it is asked.',
+  points: ['provider', 'gateway'],
+  options: { tool: z.string().optional().describe('Which of the tools it was offered; the first when left out.') },
+  example: {},
+  apply: ({ tool }, next, context) =>
+    changeMessage(next, context, async (message) => {
+      if (objectsIn(message.tool_calls).length > 0) {
+        context.skip('the answer calls a tool already')
+        return undefined
+      }
+      const offered = offeredFunctions(context)
+      const called = tool === undefined ? offered[0] : offered.find(({ name }) => name === tool)
+      if (!called) {
+        context.skip(tool === undefined ? 'no tool was offered' : `no tool named ${tool} was offered`)
+        return undefined
+      }
+      const { name, parameters } = called
+      const sample = await context.clock.work(satisfying(parameters, 'tools'))
+      const id = `call_${fingerprint(`${context.luck('call')}:${name}`)}`
+      const call = { id, type: 'function', function: { name, arguments: JSON.stringify(sample ?? {}) } }
+      return { ...message, content: null, tool_calls: [{ index: 0, ...call }] }
+    }),
+})
