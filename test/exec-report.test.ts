@@ -113,6 +113,32 @@ test('rules of several sessions are added up; one that fired in none is said lou
   expect(lines).toContain('  calls         4, 6 attempts')
 })
 
+test('where the calls are to be seen is said when there is something to see', () => {
+  const found = runOf({ sessions: [verification('a', { findings: [finding()] })] })
+  expect(runLines(found).at(-1)).toBe(
+    '  kept          no calls: with --db FILE they are, for understudy trace --db FILE show ID',
+  )
+  expect(runLines({ ...found, db: 'run.db' }).at(-1)).toBe('  kept          understudy trace --db run.db list')
+  expect(runLines(runOf()).join('\n')).not.toContain('  kept ')
+})
+
+test('what is wrong stands right under the verdict, which counts warnings', () => {
+  const expectations = [
+    { expected: 'two', actual: 'two', met: true },
+    { expected: 'three', actual: 'one', met: false },
+  ]
+  const broken = verification('a', { ok: false, findings: [finding({ message: 'one' })], expectations })
+  expect(runLines(runOf({ ok: false, sessions: [broken] })).slice(0, 4)).toEqual([
+    'Understudy: s: NOT as expected',
+    '  error         early-retry: one (t1, t2, t3 and 1 more)',
+    '  expected      three NOT MET: one',
+    '  calls         2, 3 attempts',
+  ])
+  const warned = verification('b', { findings: [finding({ severity: 'warning' }), finding({ accepted: true })] })
+  expect(runLines(runOf({ sessions: [warned] }))[0]).toBe('Understudy: s: as expected, with 1 warning')
+  expect(runLines(runOf({ sessions: [warned, warned] }))[0]).toBe('Understudy: s: as expected, with 2 warnings')
+})
+
 test('time says what was jumped and what the client waited', () => {
   const clocks: SuiteRun['clocks'] = [
     { session: 'a', clock: 'virtual', jumped_ms: 600_000, waited_ms: 1_500 },

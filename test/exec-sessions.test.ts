@@ -179,7 +179,7 @@ describe('a run', () => {
     const flags = ['--on-miss', 'error', '--token', 'secret', '--seed', '7']
     const { code, stdout } = await run(['exec', ...flags, '--', ...program('plain', 'one')], { cwd: folder.path })
     expect(stdout).toContain('404')
-    expect(stdout).toContain('1 call without one')
+    expect(stdout).toContain('none was there for 1 call')
     expect(code).toBe(0)
   })
 })

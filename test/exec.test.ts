@@ -71,7 +71,7 @@ describe('exec', () => {
       '  not exercised retry, cache, stream recovery, client retry',
       '  rule          the first two are slow: fired 2, delay applied 2',
       '  rule          streams break: never fired, no attempt was like its match',
-      '  fixtures      3 calls without one',
+      '  fixtures      none was there for 3 calls',
       '  expected      2 attempts: provider anthropic, outcome answered ok',
       '  expected      3 calls ok',
       '',

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Finding, FindingKind } from '../src/contract/finding.ts'
 import { judgeClient } from '../src/verdict/findings.ts'
-import { guiltyDay, plants } from './support/guilty-clients.ts'
+import { guiltyDay, plants, slowCrowd } from './support/guilty-clients.ts'
 import { innocentDay } from './support/innocent-clients.ts'
 import type { Day } from './support/simulated-clients.ts'
 
@@ -45,6 +45,15 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const found = judge(guiltyDay('gave-up', seed)).filter(({ kind }) => kind === 'gave-up')
       return found.every(({ count }) => count === 1) && found.length === 1 ? [] : [{ seed, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test("equal calls that come at once, slowly, are nobody's repetition, and those that failed have given up", () => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const { calls, failed } = slowCrowd(seed)
+      const found = judgeClient(calls, { end: 'well' }).findings.map(({ kind, count }) => ({ kind, count }))
+      return Bun.deepEquals(found, [{ kind: 'gave-up', count: failed }]) ? [] : [{ seed, found }]
     })
     expect(wrong.slice(0, 3)).toEqual([])
   })

@@ -1,7 +1,7 @@
 // What a judge says of sessions, as people read it.
 import { stripVTControlCharacters, styleText } from 'node:util'
 import type { Finding } from '../contract/finding.ts'
-import type { Paths, RuleReport, Verification } from '../contract/verification.ts'
+import type { ExpectationReport, Paths, RuleReport, Verification } from '../contract/verification.ts'
 import { lengthOf } from './overview.ts'
 import type { SuiteRun } from './suite-run.ts'
 import { terminalWidth, wrapLine } from './terminal.ts'
@@ -19,31 +19,51 @@ const TITLE = 14
 const line = (title: string, text: string) => `  ${paint('bold', title.padEnd(TITLE))}${text}`
 const indented = (text: string) => `  ${text}`
 
-/** The report on a run of a command: its sessions together, then each by name, those that broke first. */
+/** The report on a run of a command: what is wrong, its sessions together, then each by name, those that broke first. */
 export function runLines(run: SuiteRun): string[] {
-  const { name, code, ok, sessions, strict, findings, took_ms: took, timed_out: timedOut, stopped, db } = run
-  const broken = sessions.filter((one) => !one.ok).length
+  const { sessions, strict, findings } = run
   const several = sessions.length > 1
-  const share = several && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} broke` : ''
-  const failed = timedOut
-    ? `the command was ended after ${lengthOf(took)}, when its --timeout was up`
-    : `the command failed with ${code}`
-  const judged = ok ? 'as expected' : wasTried(run) ? 'NOT as expected' : 'NOT TRIED'
-  const verdict = `${code !== 0 ? failed : judged}${share}`
-  const [only] = sessions
+  const single = several ? [] : sessions
   return [
-    `Understudy: ${name}: ${verdict}${stopped ? ' (stopped early)' : ''}`,
+    `Understudy: ${run.name}: ${verdictOf(run)}${run.stopped ? ' (stopped early)' : ''}`,
+    ...findings.map((finding) => findingLine(finding, strict)),
+    ...single.flatMap((only) => wrongLines(only, strict)),
+    ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v2/router, as OPENAI_BASE_URL says`)] : []),
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...timeLines(run.clocks).map((text) => line('time', text)),
-    ...(several || !only ? [] : judgedLines(only, strict)),
+    ...single.flatMap((only) => rightLines(only, strict)),
     ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('never fired')}, no session was like its match`)),
-    ...findings.map((finding) => findingLine(finding, strict)),
-    ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v2/router, as OPENAI_BASE_URL says`)] : []),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
-    ...(db === null ? [] : [line('kept', `understudy trace --db ${db} list`)]),
+    ...keptLines(run),
   ]
 }
+
+/** The verdict in a few words. */
+function verdictOf(run: SuiteRun): string {
+  const { code, ok, sessions, findings, took_ms: took, timed_out: timedOut } = run
+  const broken = sessions.filter((one) => !one.ok).length
+  const share = sessions.length > 1 && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} broke` : ''
+  const warnings = [...findings, ...sessions.flatMap((one) => one.findings)].filter(isOpen).length
+  const judged = ok
+    ? `as expected${warnings > 0 ? `, with ${count(warnings, 'warning')}` : ''}`
+    : wasTried(run)
+      ? 'NOT as expected'
+      : 'NOT TRIED'
+  const failed = timedOut
+    ? `the command was ended after ${lengthOf(took)}, when its --timeout was up`
+    : `the command failed with ${code}`
+  return `${code !== 0 ? failed : judged}${share}`
+}
+const isOpen = ({ accepted }: Finding) => !accepted
+
+/** How to look at the calls. */
+function keptLines({ db, sessions }: SuiteRun): string[] {
+  if (db !== null) return [line('kept', `understudy trace --db ${db} list`)]
+  if (!sessions.some(({ findings }) => findings.some(({ traces }) => traces.length > 0))) return []
+  return [line('kept', 'no calls: with --db FILE they are, for understudy trace --db FILE show ID')]
+}
+
 /** Whether there is more to say against a run than that nothing of the scenario came to pass. */
 const wasTried = ({ findings, sessions }: SuiteRun) =>
   sessions.some((one) => !one.ok) || findings.every(({ kind }) => kind !== 'not-tried')
@@ -58,31 +78,34 @@ export const fittedReport = (lines: readonly string[], width = terminalWidth()):
 
 /** The report on one session, as lines. */
 export const reportLines = (report: Verification, strict = false): string[] => [
+  ...wrongLines(report, strict),
   ...togetherLines([report]),
-  ...judgedLines(report, strict),
+  ...rightLines(report, strict),
 ]
 
 /** One session among others: what is wrong with it, or that nothing is. */
 function sessionLines(report: Verification, strict: boolean): string[] {
   const { session, calls } = report
   if (report.ok) {
-    const warnings = report.findings.filter(({ accepted }) => !accepted)
-    return [
-      line('session', `${session}: ${good('as expected')}, ${count(calls, 'call')}`),
-      ...warnings.map((finding) => indented(findingLine(finding, strict))),
-    ]
+    const head = line('session', `${session}: ${good('as expected')}, ${count(calls, 'call')}`)
+    return [head, ...wrongLines(report, strict).map(indented)]
   }
-  const lines = judgedLines({ ...report, expectations: report.expectations.filter(({ met }) => !met) }, strict)
+  const lines = [...wrongLines(report, strict), ...rightLines({ ...report, expectations: [] }, strict)]
   return [line('session', `${session}: ${bad('NOT as expected')}, ${count(calls, 'call')}`), ...lines.map(indented)]
 }
 
-/** Findings and expectations. */
-const judgedLines = (report: Verification, strict: boolean): string[] => [
-  ...report.findings.map((finding) => findingLine(finding, strict)),
-  ...report.expectations.map(({ expected, actual, met }) =>
-    line('expected', `${expected} ${met ? good('ok') : bad(`NOT MET: ${actual}`)}`),
-  ),
+/** What is found, and expectations that are not met. */
+const wrongLines = ({ findings, expectations }: Verification, strict: boolean): string[] => [
+  ...findings.filter(isOpen).map((finding) => findingLine(finding, strict)),
+  ...expectations.filter(({ met }) => !met).map(expectationLine),
 ]
+/** What the scenario accepts, and expectations that are met. */
+const rightLines = ({ findings, expectations }: Verification, strict: boolean): string[] => [
+  ...findings.filter(({ accepted }) => accepted).map((finding) => findingLine(finding, strict)),
+  ...expectations.filter(({ met }) => met).map(expectationLine),
+]
+const expectationLine = ({ expected, actual, met }: ExpectationReport) =>
+  line('expected', `${expected} ${met ? good('ok') : bad(`NOT MET: ${actual}`)}`)
 
 const MOST_TRACES = 3
 function findingLine({ kind, severity, message, traces, accepted }: Finding, strict: boolean): string {
@@ -193,6 +216,6 @@ function fixtureLines(reports: readonly Verification[]): string[] {
   const unmatched = reports.reduce((sum, { fixtures }) => sum + fixtures.unmatched.length, 0)
   return [
     ...(unused.length > 0 ? [`answered no call: ${unused.join(', ')}`] : []),
-    ...(unmatched > 0 ? [`${count(unmatched, 'call')} without one`] : []),
+    ...(unmatched > 0 ? [`none was there for ${count(unmatched, 'call')}`] : []),
   ]
 }

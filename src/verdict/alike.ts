@@ -1,4 +1,5 @@
 // Calls that say nothing of repetitions: which of them could be some.
+import { groupBy } from '../lib/group-by.ts'
 import { type ClientCall, keptWait, natureOf, pauseBetween, sameRequest } from './client-call.ts'
 import { runsOf, stepsOf } from './lanes.ts'
 import { costsOf, type Matcher, type PairingOptions, type PairTest } from './matcher.ts'
@@ -36,8 +37,9 @@ export function pairAlike(
   // Something is wrong in any case. Where fewer have given up when calls are taken as they came, that is what they were.
   const best = mayGiveUp ? kept : cheaper(kept, () => pairRows(silent, begun.copy()))
   best.match(silent, { ...as, test: (first, again) => isRetryable(first, again) && keptWait(first, again) })
+  const isNext = nextIn(silent)
   const early: PairTest = (first, again) =>
-    isRetryable(first, again) && sameRequest(first, again) && mayRepeat(first, again) && !keptWait(first, again)
+    isRetryable(first, again) && isNext(first, again) && mayRepeat(first, again) && !keptWait(first, again)
   if (!mayGiveUp) best.match(silent, { ...as, test: early, verdict: 'early' })
   const left: PairTest = (first, again) => natureOf(first) === 'cancelled' && sameRequest(first, again)
   best.match(silent, { ...as, test: left })
@@ -53,6 +55,21 @@ function pairRows(silent: readonly ClientCall[], matcher: Matcher): Matcher {
     matcher.add({ first, again, declared: false, verdict: keptWait(first, again) ? undefined : 'early' })
   }
   return matcher
+}
+
+/** Whether a call is the next equal one on a connection, or of all: those that a busy machine makes at once come one after the other. */
+function nextIn(silent: readonly ClientCall[]): PairTest {
+  const next = new Map<ClientCall, ClientCall[]>()
+  for (const equal of groupBy(silent, ({ operation, request }) => `${operation} ${request}`)) {
+    for (const row of [equal, ...groupBy(equal, ({ mark }) => mark.connection ?? '')]) {
+      let index = 0
+      for (const call of row.toSorted((one, other) => one.until - other.until)) {
+        while (index < row.length && (row[index]?.number ?? 0) <= call.until) index++
+        next.set(call, [...(next.get(call) ?? []), ...row.slice(index, index + 1)])
+      }
+    }
+  }
+  return (first, again) => next.get(first)?.includes(again) === true
 }
 
 /** Calls that are made at once come on connections of their own, some of them when the first is answered already. */

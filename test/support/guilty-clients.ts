@@ -145,6 +145,21 @@ export const plants: Record<
   },
 }
 
+/** Equal calls at once from a busy machine; the first are refused, and nobody asks again. */
+export function slowCrowd(seed: number): Pick<Day, 'calls'> & { failed: number } {
+  const luck = luckOf(seed)
+  const world = createWorld(luck)
+  const client = createClient(world, { marks: luck.one('always 0', 'none'), connections: 'fresh' }, luck)
+  const failed = luck.whole(1, 3)
+  for (let index = 0; index < luck.whole(6, 30); index++) {
+    const fate: Fate = index < failed ? { outcome: 'refused', status: 429, wait: 2000 } : OK
+    const asked = { request: 'guilty', question: 'guilty', repeat: 0, key: client.newKey() }
+    // Further apart than what comes at once, taken together, and never one after the other.
+    world.after(index * luck.between(5, 8), () => client.call(asked, fate, () => {}))
+  }
+  return { calls: world.run(), failed }
+}
+
 /** A day on which one client misbehaves, with up to two that do not. */
 export function guiltyDay(kind: keyof typeof plants, seed: number): Day {
   const luck = luckOf(seed)
