@@ -138,6 +138,15 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     says: /^at least (one request|\d requests) never got an answer: 6 equal calls failed \(last: status 503\)$/,
   },
   {
+    name: 'four of one prompt one after the other, which a scenario lets give up, so that nobody counts them',
+    scenario: refuse({ status: 429, retry_after: '2s' }, '1+', { accept: ['gave-up'] }),
+    act: async ({ chat }) => {
+      for (let turn = 0; turn < 4; turn++) await chat()
+    },
+    finds: ['gave-up error'],
+    says: /^some requests never got an answer: 4 equal calls failed \(status 429\)$/,
+  },
+  {
     name: 'three of one prompt at once, of an SDK that says how often it has tried',
     scenario: refuse({ status: 503 }),
     act: ({ sdk, message }) => {

@@ -42,9 +42,10 @@ const hungUpIn = (behaviour: Behaviour): FindingDraft[] =>
 /** Says of requests without an answer what is true however their calls are paired. */
 function draft(
   chains: readonly Chain[],
-  { pairing }: Behaviour,
+  { pairing, accepted }: Behaviour,
   { severity, end }: { severity: FindingDraft['severity']; end: string },
 ): FindingDraft {
+  const mayGiveUp = accepted.has('gave-up')
   const questions = new Set(chains.map(([first]) => first?.question))
   const equal = pairing.chains.filter(([first]) => questions.has(first?.question)).flat()
   const failed = equal.filter(({ outcome }) => outcome !== 'answered').length
@@ -52,10 +53,16 @@ function draft(
   const requests = chains.length
   const isSure =
     isDeclared(chains, pairing) &&
-    (failed === chains.flat().length || equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
+    ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
+      equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
   const message = isSure
     ? `${requests === 1 ? 'a request' : `${requests} requests`} never got an answer: tried ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
     : `${equal.length > MOST_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never got an answer: ${failed} equal calls failed${end}`
+  // Where giving up is no fault, nobody looks for the pairing with the fewest of them.
+  if (!isSure && mayGiveUp) {
+    const said = `some requests never got an answer: ${failed} equal calls failed${end}`
+    return { severity, message: said, calls: chains.flat(), count: 1, figures: { failed } }
+  }
   const figures: FindingDraft['figures'] = isSure ? { requests, tries: Math.max(...tries) } : { requests, failed }
   return { severity, message, calls: chains.flat(), count: requests, figures }
 }
