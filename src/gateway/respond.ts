@@ -6,7 +6,7 @@ import { nextTurn } from '../lib/bare-socket.ts'
 import { soundHeaders } from '../lib/header-text.ts'
 import { within } from '../lib/patience.ts'
 import { sliceEnd } from '../lib/slices.ts'
-import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { encodeEvent } from '../lib/sse.ts'
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
@@ -33,38 +33,15 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
       return new Response(text, { status, headers: { ...headers, 'content-type': 'application/json' } })
     }
     case 'events': {
-      const texts = encoded(body.events)
-      return new Response(directStream(texts, client), { status, headers: { ...headers, ...EVENT_STREAM } })
+      return new Response(directStream(body.events, client, encodeEvent), {
+        status,
+        headers: { ...headers, ...EVENT_STREAM },
+      })
     }
     case 'bytes':
       return putBytes(reply, body, client)
     default:
       return body satisfies never
-  }
-}
-
-/** Events as texts. One that cannot be put into words is thrown back at its maker, who tells the client and the trace. */
-async function* encoded(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>): AsyncGenerator<string> {
-  const source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
-  try {
-    for (let next = await source.next(); !next.done; ) {
-      const text = textOrError(next.value)
-      if (typeof text === 'string') {
-        yield text
-        next = await source.next()
-      } else if (source.throw) next = await source.throw(text.error)
-      else throw text.error
-    }
-  } finally {
-    await source.return?.()
-  }
-}
-
-function textOrError(event: StreamEvent): string | { error: unknown } {
-  try {
-    return encodeEvent(event)
-  } catch (error) {
-    return { error }
   }
 }
 
@@ -113,27 +90,48 @@ async function* broken(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   throw new ConnectionFailure('the connection was reset before the promised end of the answer')
 }
 
-/** Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own. */
-function directStream(pieces: AsyncIterable<string | Uint8Array>, client: Client): ReadableStream {
-  const { connection, clientTimeout = CLIENT_TIMEOUT_MS } = client
+type Piece = string | Uint8Array
+
+/**
+ * Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own. An item that cannot be
+ * encoded is thrown back at its maker, who tells the client and the trace.
+ */
+function directStream<Item = Piece>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  { connection, clientTimeout = CLIENT_TIMEOUT_MS }: Client,
+  encode: (item: Item) => Piece = (item) => item as Piece,
+): ReadableStream {
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
+      const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
       let sent = false
       let over = sliceEnd()
       try {
-        for await (const piece of pieces) {
+        let next = await source.next()
+        while (!next.done) {
+          let piece: Piece
+          try {
+            piece = encode(next.value)
+          } catch (error) {
+            next = await thrownBack(source, error)
+            continue
+          }
           sent = true
           // A promise when more is waiting than the connection takes: nothing is made until the client has read.
           const written: number | Promise<number> = controller.write(piece)
           if (typeof written !== 'number') await within(written, clientTimeout, unread)
           await controller.flush()
           // A client that reads fast enough would have the loop for itself.
-          if (!over()) continue
-          await nextTurn()
-          over = sliceEnd()
+          if (over()) {
+            await nextTurn()
+            over = sliceEnd()
+          }
+          next = await source.next()
         }
       } catch (error) {
+        // Whoever makes the items learns that nobody hears the rest, as by the end of a loop.
+        await Promise.resolve(source.return?.()).catch(() => {})
         // What was flushed leaves in the next turn, and must not be lost with the connection.
         if (sent) await nextTurn()
         await breakOff(error, connection)
@@ -141,6 +139,11 @@ function directStream(pieces: AsyncIterable<string | Uint8Array>, client: Client
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)
+}
+
+function thrownBack<Item>(source: Iterator<Item> | AsyncIterator<Item>, error: unknown) {
+  if (!source.throw) throw error
+  return source.throw(error)
 }
 
 const unread = () => new ConnectionFailure('the client read nothing of its answer for too long (--client-timeout)')

@@ -8,7 +8,6 @@ import {
   type NormalChat,
   type NormalChoice,
   normalizeChat,
-  TEXT_FIELDS,
 } from './normalize.ts'
 
 /** A choice as far as it has come; everything in it was read from pieces. */
@@ -56,10 +55,7 @@ function choiceAt(choices: Map<number, Choice>, index: number): Choice {
 
 function addPiece(choice: Choice, { texts, calls, functionCall, audio, logprobs, finish }: NormalChoice): void {
   const { message } = choice
-  for (const field of TEXT_FIELDS) {
-    const text = texts[field]
-    if (text !== undefined) message[field] = (asText(message[field]) ?? '') + text
-  }
+  for (const field in texts) message[field] = (asText(message[field]) ?? '') + texts[field as keyof typeof texts]
   for (const piece of calls) addCall(choice.calls, piece)
   if (functionCall) {
     const begun = message.function_call as { name: string; arguments: string } | undefined

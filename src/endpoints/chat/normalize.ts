@@ -12,6 +12,7 @@ export const TEXT_FIELDS = [
   'redacted_reasoning',
 ] as const
 type TextField = (typeof TEXT_FIELDS)[number]
+const TEXT_NAMES: ReadonlySet<string> = new Set(TEXT_FIELDS)
 
 /** A tool call, or what a chunk adds to it. */
 export interface NormalCall {
@@ -81,11 +82,12 @@ function choiceOf(choice: JsonObject, position: number): NormalChoice {
   const message = asObject(choice.delta) ?? asObject(choice.message)
   const texts: NormalChoice['texts'] = {}
   if (message) {
-    for (const field of TEXT_FIELDS) {
+    // A piece of a message has one or two fields, so those are gone through and not all that a text may be in.
+    for (const field in message) {
       const value = message[field]
-      if (value == null) continue
+      if (value == null || !TEXT_NAMES.has(field)) continue
       const text = typeof value === 'string' ? value : contentOf(value)
-      if (text !== undefined) texts[field] = text
+      if (text !== undefined) texts[field as TextField] = text
     }
   }
   return {
