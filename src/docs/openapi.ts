@@ -111,6 +111,7 @@ export function openapiParts({ operations, routes }: DocumentSource): { paths: J
             403,
             404,
             408,
+            409,
             413,
             415,
             ...(operation.invalidStatus ? [operation.invalidStatus] : []),
