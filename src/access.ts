@@ -72,11 +72,11 @@ const DEFAULT_WORKSPACE = 'default'
 /** The caller of a workspace, from the token; ids are functions of the names, so they are the same everywhere. */
 export function callerOf(token: string | undefined, { tokens }: Pick<AccessOptions, 'tokens'>): Caller {
   const name = token?.replace(/#.*$/s, '') ?? ''
-  const place = Object.hasOwn(tokens, name) ? tokens[name] : undefined
+  const rule = Object.hasOwn(tokens, name) ? tokens[name] : undefined
   return {
-    workspace: uuidOf(`workspace:${place?.workspace ?? DEFAULT_WORKSPACE}`),
-    user: uuidOf(`user:${place ? name : DEFAULT_WORKSPACE}`),
-    project: place?.project,
+    workspace: uuidOf(`workspace:${rule?.workspace ?? DEFAULT_WORKSPACE}`),
+    user: uuidOf(`user:${rule ? name : DEFAULT_WORKSPACE}`),
+    project: rule?.project,
   }
 }
 

@@ -44,8 +44,8 @@ export interface Understudy {
   mode: 'fixture' | 'forward'
   /** The mode in one line: whether real calls are made, and to whom. */
   about: string
-  /** Name and place of the scenario that every session begins with. */
-  scenario: Pick<Scenario, 'name' | 'place'> | undefined
+  /** Name of the scenario that every session begins with, and where it is written. */
+  scenario: Pick<Scenario, 'name' | 'location'> | undefined
 }
 
 // Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.

@@ -123,7 +123,7 @@ describe('over real connections, forwarding', () => {
   }
   /** Understudy on a port of its own, in front of a provider. */
   const serve = (url: string) => {
-    const section = { value: { mine: at(url) }, placeOf: () => '' }
+    const section = { value: { mine: at(url) }, locationOf: () => '' }
     const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
     const app = createTestApp({ clock: 'real', forwarding })
     const server = Bun.serve({

@@ -129,11 +129,13 @@ describe('match', () => {
   ]
   test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
     const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
-    const lines = idleRules({ ...scenario, place: 'here' }, ['chat.completions'])
+    const lines = idleRules({ ...scenario, location: 'here' }, ['chat.completions'])
     expect(lines).toEqual([expect.stringContaining(words)])
   })
   test('one about tools is no rule of an unknown operation', () => {
     const rules = [{ name: 'r', match: { operation: 'agents.tools', tool: 'x' }, fault }]
-    expect(idleRules({ ...ScenarioFile.parse({ name: 's', rules }), place: 'here' }, ['chat.completions'])).toEqual([])
+    expect(idleRules({ ...ScenarioFile.parse({ name: 's', rules }), location: 'here' }, ['chat.completions'])).toEqual(
+      [],
+    )
   })
 })

@@ -16,7 +16,7 @@ const provider = (answer: (request: Request) => Response | Promise<Response>) =>
   return started
 }
 const appWith = (providers: Record<string, ProviderEntry>, backend: 'fixture' | 'forward' = 'fixture') => {
-  const section = { value: providers, placeOf: () => '' }
+  const section = { value: providers, locationOf: () => '' }
   const app = createTestApp({ clock: 'real', forwarding: readForwarding({ section, backend, environment: {} }) })
   stops.push(app.close)
   return app

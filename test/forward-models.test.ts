@@ -33,7 +33,7 @@ let app: TestApp
 beforeAll(async () => {
   await mock.start()
   const providers = { openai: at(`${mock.url}/v1`), anthropic: at(`${mock.url}/v1`), google: at(`${mock.url}/v1beta`) }
-  const section = { value: providers, placeOf: () => '' }
+  const section = { value: providers, locationOf: () => '' }
   app = createTestApp({ clock: 'real', forwarding: readForwarding({ section, backend: 'fixture', environment: {} }) })
 })
 afterAll(async () => {

@@ -104,7 +104,7 @@ describe('forwarding', () => {
 
   test.each(forwarded)('%s: a call reaches it with the key, and its refusal comes back', async (name) => {
     const upstream = startProvider(() => Response.json({ error: { message: 'busy' } }, { status: 503 }))
-    const section = { value: { [name]: at(upstream.url) }, placeOf: () => '' }
+    const section = { value: { [name]: at(upstream.url) }, locationOf: () => '' }
     const app = createTestApp({
       clock: 'real',
       forwarding: readForwarding({ section, backend: 'fixture', environment: {} }),

@@ -46,7 +46,7 @@ function start(limits: Partial<Pick<Config, 'max_calls' | 'max_cost'>>, status =
       : Response.json(completion)
   })
   const value = { openai: at(upstream.url), groq: at(upstream.url), anthropic: at(upstream.url) }
-  const section = { value, placeOf: () => '' }
+  const section = { value, locationOf: () => '' }
   const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
   const app = createTestApp({ clock: 'real', forwarding, ...limits })
   stops.push(upstream.stop, app.close)

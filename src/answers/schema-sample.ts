@@ -54,12 +54,12 @@ type SampleResult = Awaited<ReturnType<typeof sampledApart>>
 
 /** The sample of a small schema without patterns; undefined when it takes more work than other calls may wait for. */
 async function sampledHere(schema: object | boolean, key: string): Promise<SampleResult | undefined> {
-  const { Exhausted, hasPatterns, InvalidSchema, SchemaError, sampleOf } = await library()
+  const { hasPatterns, InvalidSchema, SchemaError, sampleOf, WorkSpent } = await library()
   if (key.length > SMALL_SCHEMA || hasPatterns(key)) return undefined
   try {
     return { sample: await sampleOf(schema, key, SMALL_BUDGET) }
   } catch (error) {
-    if (error instanceof Exhausted) return undefined
+    if (error instanceof WorkSpent) return undefined
     if (!(error instanceof SchemaError)) throw error
     return { message: error.message, path: error.path, invalid: error instanceof InvalidSchema }
   }

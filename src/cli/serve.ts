@@ -65,7 +65,7 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
     `  mode      ${about}`,
     `  database  ${db}`,
     `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
-    ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.place})`] : []),
+    ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.location})`] : []),
     `  swagger   ${url}/swagger`,
     '',
     '  Paste this:',

@@ -21,7 +21,7 @@ const SILENT = '░'
 const HEARD = '█'
 
 /** Where and how wide it is drawn. */
-interface Drawing {
+interface Canvas {
   paint: Paint
   /** Columns. */
   width: number
@@ -30,8 +30,8 @@ interface Drawing {
 /** The lines that show what happened in a call, in the order in which it happened, each no longer than there is room for. */
 export function waterfall(trace: TraceRecord, paint: Paint, width: number): string[] {
   const { scenario, faults, retrievals, guardrails, cache, attempts } = trace
-  const drawing = { paint, width }
-  const step = (name: string, text: string, shown = text) => stepLines(name, { text, shown }, drawing)
+  const canvas = { paint, width }
+  const step = (name: string, text: string, shown = text) => stepLines(name, { text, shown }, canvas)
   const colours = { passed: 'green', blocked: 'red', alerted: 'yellow', unchecked: 'dim' } as const
   const verdict = ({ id, stage, outcome, reason }: TraceRecord['guardrails'][number]) => {
     const text = reason === null ? outcome : `${outcome}: ${reason}`
@@ -47,7 +47,7 @@ export function waterfall(trace: TraceRecord, paint: Paint, width: number): stri
     ...(cache
       ? step('cache', cache.age_ms === null ? cache.status : `${cache.status}, ${time(cache.age_ms)} old`)
       : []),
-    ...(attempts.length === 0 ? [] : ['', ...bars(trace, drawing), '']),
+    ...(attempts.length === 0 ? [] : ['', ...bars(trace, canvas), '']),
     ...checks('output'),
     ...(faults.length === 0 ? [] : step('faults', `on the way to the client: ${faults.join(', ')}`)),
     ...(trace.usage ? step('usage', spent(trace)) : []),
@@ -55,23 +55,19 @@ export function waterfall(trace: TraceRecord, paint: Paint, width: number): stri
 }
 
 /** A step with its name; a text that is too long goes on under its beginning. */
-function stepLines(
-  name: string,
-  { text, shown }: { text: string; shown: string },
-  { paint, width }: Drawing,
-): string[] {
+function stepLines(name: string, { text, shown }: { text: string; shown: string }, { paint, width }: Canvas): string[] {
   const lines = text.length + STEP <= width ? [shown] : wrapText(text, width - STEP)
   return lines.map((line, index) => `  ${paint('bold', (index === 0 ? name : '').padEnd(STEP - 3))} ${line}`)
 }
 
 const endOf = ({ outcome, status, duration_ms }: AttemptRecord) => `${outcome} ${status} in ${time(duration_ms)}`
 
-function bars(trace: TraceRecord, drawing: Drawing): string[] {
+function bars(trace: TraceRecord, canvas: Canvas): string[] {
   const { attempts, duration_ms } = trace
   const total = Math.max(1, duration_ms, ...attempts.map((one) => one.started_ms + one.duration_ms))
-  const rest = drawing.width - LABEL - Math.max(...attempts.map((attempt) => endOf(attempt).length)) - 1
-  if (rest < SHORTEST_LABEL + SHORTEST_AXIS) return stackedBars(trace, total, drawing)
-  const { paint, width } = drawing
+  const rest = canvas.width - LABEL - Math.max(...attempts.map((attempt) => endOf(attempt).length)) - 1
+  if (rest < SHORTEST_LABEL + SHORTEST_AXIS) return stackedBars(trace, total, canvas)
+  const { paint, width } = canvas
   const label = Math.min(
     Math.max(...attempts.map(({ target }) => target.length)),
     Math.max(SHORTEST_LABEL, rest - SHORTEST_AXIS),
@@ -98,7 +94,7 @@ function bars(trace: TraceRecord, drawing: Drawing): string[] {
 }
 
 /** Each bar under its name, where there is no room beside it. */
-function stackedBars({ attempts }: TraceRecord, total: number, { paint, width }: Drawing): string[] {
+function stackedBars({ attempts }: TraceRecord, total: number, { paint, width }: Canvas): string[] {
   const indent = '    '
   const axis = Math.min(LONGEST_AXIS, width - indent.length)
   const under = (text: string, format: Format) =>

@@ -15,7 +15,7 @@ export interface SettingValue {
 /** The section `providers`: its value, and the place (file and line) of each key in it. */
 export interface ProvidersSection {
   value: unknown
-  placeOf(path: readonly string[]): string
+  locationOf(path: readonly string[]): string
 }
 
 const DEFAULT_FILE = 'understudy.yaml'
@@ -38,21 +38,21 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
   const { LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const place = (offset: number) => `${path}:${lines.linePos(offset).line}`
+  const lineOf = (offset: number) => `${path}:${lines.linePos(offset).line}`
   const [broken] = document.errors
-  if (broken) throw new ConfigError(`${place(broken.pos[0])}: ${broken.message}`)
+  if (broken) throw new ConfigError(`${lineOf(broken.pos[0])}: ${broken.message}`)
   const values = valuesOf(document, path)
   if (typeof values !== 'object' || Array.isArray(values)) {
     throw new ConfigError(`${path} is ${quote(values)}, not settings by name; valid: ${keys.join(', ')}`)
   }
-  const placeOf = (keyPath: readonly string[]) => {
+  const locationOf = (keyPath: readonly string[]) => {
     const node = document.getIn(keyPath, true) as { range?: [number] } | undefined
-    return place(node?.range?.[0] ?? 0)
+    return lineOf(node?.range?.[0] ?? 0)
   }
   const { [PROVIDERS]: providers, ...rest } = values as Record<string, unknown>
   const settings = new Map(
     Object.entries(rest).map(([key, value]) => {
-      const source = `${placeOf([key])}: ${key}`
+      const source = `${locationOf([key])}: ${key}`
       if (!keys.includes(key)) {
         throw new ConfigError(`${source} is not a setting; valid: ${[...keys, PROVIDERS].join(', ')}`)
       }
@@ -60,7 +60,7 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
     }),
   )
   if (providers === undefined) return { settings }
-  return { settings, section: { value: providers, placeOf: (keyPath) => placeOf([PROVIDERS, ...keyPath]) } }
+  return { settings, section: { value: providers, locationOf: (keyPath) => locationOf([PROVIDERS, ...keyPath]) } }
 }
 
 /** The text of a file, undefined when there is none. */

@@ -67,7 +67,7 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
   const upstreams = candidates.filter(forwarded).map((name) => {
     const upstream = upstreamOf(name, entries.get(name) ?? {}, environment)
     if (upstream.baseUrl === undefined && section && entries.has(name)) {
-      throw new ConfigError(`${section.placeOf([name])}: providers.${name} is forwarded to, so it needs a base_url`)
+      throw new ConfigError(`${section.locationOf([name])}: providers.${name} is forwarded to, so it needs a base_url`)
     }
     return upstream
   })
@@ -84,18 +84,18 @@ export function virtualClockProblem({ upstreams }: ForwardingRules): string | un
   return `a virtual clock does not wait for real providers, and calls to ${names} are forwarded: leave the virtual clock out, or set their backend to fixture`
 }
 
-function readEntries({ value, placeOf }: ProvidersSection): Map<string, Entry> {
+function readEntries({ value, locationOf }: ProvidersSection): Map<string, Entry> {
   if (!isMapping(value)) {
-    throw new ConfigError(`${placeOf([])}: providers ${quote(value)} is not valid: it must be providers by name`)
+    throw new ConfigError(`${locationOf([])}: providers ${quote(value)} is not valid: it must be providers by name`)
   }
   for (const [name, entry] of Object.entries(value)) {
-    const at = `${placeOf([name])}: providers.${name}`
+    const at = `${locationOf([name])}: providers.${name}`
     if (!/^[\w.-]+$/.test(name)) {
       throw new ConfigError(`${at} is not valid: a provider's name must be letters, digits, '.', '_' and '-'`)
     }
     if (!isMapping(entry))
       throw new ConfigError(`${at} is not valid: it must be settings by name (${fields.join(', ')})`)
-    for (const [key, setting] of Object.entries(entry)) checkField([name, key], setting, placeOf)
+    for (const [key, setting] of Object.entries(entry)) checkField([name, key], setting, locationOf)
   }
   return new Map(Object.entries(value as Record<string, Entry>))
 }
@@ -103,8 +103,8 @@ function readEntries({ value, placeOf }: ProvidersSection): Map<string, Entry> {
 const isMapping = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function checkField([name, key]: [string, string], value: unknown, placeOf: ProvidersSection['placeOf']): void {
-  const at = `${placeOf([name, key])}: providers.${name}.${key}`
+function checkField([name, key]: [string, string], value: unknown, locationOf: ProvidersSection['locationOf']): void {
+  const at = `${locationOf([name, key])}: providers.${name}.${key}`
   const field = Object.hasOwn(FIELDS, key) ? FIELDS[key as keyof Entry] : undefined
   if (!field) throw new ConfigError(`${at} is not a setting; valid: ${fields.join(', ')}`)
   if (field.schema().safeParse(value).success) return

@@ -19,7 +19,7 @@ const texts = () => z.array(z.string().min(1))
 const origin = () => z.string().refine((text) => text === '*' || URL.parse(text)?.origin === text)
 
 /** Where a token works. */
-const TokenPlace = () =>
+const tokenRule = () =>
   z.strictObject({
     workspace: z.string().min(1).default('default'),
     project: z
@@ -28,7 +28,7 @@ const TokenPlace = () =>
       .regex(/^[^/]+$/)
       .optional(),
   })
-export type TokenRule = z.infer<ReturnType<typeof TokenPlace>>
+export type TokenRule = z.infer<ReturnType<typeof tokenRule>>
 
 const size = () =>
   z
@@ -200,7 +200,7 @@ export const SETTINGS = {
   }),
   tokens: setting<Record<string, TokenRule>>({
     fileOnly: true,
-    schema: () => z.record(z.string().regex(/^[^\s#]+$/), TokenPlace()),
+    schema: () => z.record(z.string().regex(/^[^\s#]+$/), tokenRule()),
     fallback: {},
     help: 'which workspace and project a token works in',
     valid: "a workspace, and perhaps a project, by token: 'key-1: { workspace: acme, project: support }'",

@@ -21,7 +21,7 @@ export interface BackendCall {
   /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */
   readonly signal: AbortSignal
   /** How many times the sequence of the fixture at a place has been used before; counts this use. */
-  uses(place: string): number
+  uses(location: string): number
 }
 
 /** Answers attempts. */

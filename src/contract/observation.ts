@@ -2,14 +2,14 @@
 import type { AttemptRecord, TraceRecord } from './trace.ts'
 
 /** What every observation says. */
-interface Observed {
+interface ObservationBase {
   /** Name of the session. */
   session: string
   /** Milliseconds of a clock of the machine that never jumps; only differences mean anything. */
   at: number
 }
 /** A call has come, or was made from inside. */
-export interface CallBegun extends Observed {
+export interface CallBegun extends ObservationBase {
   type: 'call-begun'
   /** Id of its trace. */
   trace: string
@@ -18,20 +18,20 @@ export interface CallBegun extends Observed {
   parent: string | null
 }
 /** An attempt has its outcome. */
-export interface AttemptEnded extends Observed {
+export interface AttemptEnded extends ObservationBase {
   type: 'attempt-ended'
   trace: string
   attempt: AttemptRecord
 }
 /** The trace of a call is committed. */
-export interface TraceSaved extends Observed {
+export interface TraceSaved extends ObservationBase {
   type: 'trace-saved'
   /** The number of the call in its session. */
   seq: number
   trace: TraceRecord
 }
 /** Something about a session is no longer as it was. */
-export interface SessionChanged extends Observed {
+export interface SessionChanged extends ObservationBase {
   type: 'session-changed'
   change: 'created' | 'deleted' | 'reset' | 'replaced' | 'clock' | 'scenario' | 'fixtures'
 }

@@ -25,12 +25,12 @@ export function parseSource(path: string, text: string): SourceFile {
   const { LineCounter, parseDocument } = yaml()
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
-  const place = (offset: number) => {
+  const locationOf = (offset: number) => {
     const { line, col } = lines.linePos(offset)
     return `${path}:${line}:${col}`
   }
   const mistake = yamlMistake(document, text)
-  if (mistake) throw new FileError(`${place(mistake.offset)}: ${mistake.message}`)
+  if (mistake) throw new FileError(`${locationOf(mistake.offset)}: ${mistake.message}`)
   let value: unknown
   try {
     value = document.toJS()
@@ -38,7 +38,7 @@ export function parseSource(path: string, text: string): SourceFile {
     // Such as aliases that stand for too much.
     throw new FileError(`${path}: ${(error as Error).message}`)
   }
-  const at = (steps: readonly PropertyKey[]) => place(offsetOf(document, steps))
+  const at = (steps: readonly PropertyKey[]) => locationOf(offsetOf(document, steps))
   const half = mayHoldHalf(text) ? halfCharacterIn(value) : undefined
   if (half)
     throw new FileError(`${at(half.path)}: ${formatPath(half.path) || 'the file'} ${halfCharacterProblem(half.half)}`)

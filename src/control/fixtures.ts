@@ -33,9 +33,9 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
     files.look()
     const own = fixtures.given(session).length
     const data = fixtures.inForce(session).map((fixture, index): z.infer<typeof Entry> => {
-      const { name, operation, place, match, replies } = fixture
+      const { name, operation, location, match, replies } = fixture
       const from = index < own ? 'session' : isShipped(fixture) ? 'shipped' : 'files'
-      return { name, operation, from, place, match, replies: replies.length }
+      return { name, operation, from, place: location, match, replies: replies.length }
     })
     return { object: 'list', session, problem: files.problem ?? null, data }
   }

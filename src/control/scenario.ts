@@ -31,7 +31,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
     const run = runs.current(session)
     return {
       scenario: run?.name ?? null,
-      from: run?.scenario.place ?? null,
+      from: run?.scenario.location ?? null,
       problem: runs.problem(session) ?? null,
       warnings: run ? idleRules(run.scenario, operations()) : [],
       state: run?.state() ?? null,
@@ -89,5 +89,5 @@ export function chosenScenario(given: string | object, runs: ScenarioRuns, param
   const [name, ...more] = Object.entries(given)
   if (name?.[0] === 'name' && more.length === 0) return runs.find(String(name[1]))
   const scenario = parseRequest(ScenarioFile, given, { whole: 'the scenario', under: param })
-  return fixedSource({ ...scenario, place: 'the request' })
+  return fixedSource({ ...scenario, location: 'the request' })
 }

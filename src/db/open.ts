@@ -100,8 +100,8 @@ function lock(file: string): () => void {
     holder = new Driver(`${file}-lock`, { timeout: 0 })
     holder.pragma('journal_mode = MEMORY')
     holder.exec('BEGIN EXCLUSIVE')
-    const held = holder
-    return () => held.close()
+    const holding = holder
+    return () => holding.close()
   } catch (error) {
     holder?.close()
     if (codeOf(error).startsWith('SQLITE_BUSY')) {

@@ -8,40 +8,40 @@ import { records } from './schema.ts'
 const fieldsOf = (row: { body: string }): Fields => JSON.parse(row.body)
 
 type Query = ReturnType<typeof drizzle>
-const place = sql.placeholder
+const param = sql.placeholder
 
 /** The reading statements of a database. */
 function readsOf(database: Query) {
-  const inKind = and(eq(records.kind, place('kind')), eq(records.workspace, place('workspace')))
-  const inParent = and(inKind, eq(records.parent, place('parent')))
+  const inKind = and(eq(records.kind, param('kind')), eq(records.workspace, param('workspace')))
+  const inParent = and(inKind, eq(records.parent, param('parent')))
   const byId = database
     .select({ parent: records.parent, body: records.body })
     .from(records)
-    .where(and(eq(records.id, place('id')), inKind))
+    .where(and(eq(records.id, param('id')), inKind))
     .prepare()
   const byKey = database
     .select({ body: records.body })
     .from(records)
-    .where(and(inParent, eq(records.key, place('key'))))
+    .where(and(inParent, eq(records.key, param('key'))))
     .prepare()
   const seqById = database
     .select({ seq: records.seq })
     .from(records)
-    .where(and(eq(records.id, place('id')), inParent))
+    .where(and(eq(records.id, param('id')), inParent))
     .prepare()
   const older = database
     .select({ body: records.body })
     .from(records)
-    .where(and(inParent, lt(records.seq, place('from'))))
+    .where(and(inParent, lt(records.seq, param('from'))))
     .orderBy(desc(records.seq))
-    .limit(place('limit'))
+    .limit(param('limit'))
     .prepare()
   const newer = database
     .select({ body: records.body })
     .from(records)
-    .where(and(inParent, gt(records.seq, place('from'))))
+    .where(and(inParent, gt(records.seq, param('from'))))
     .orderBy(asc(records.seq))
-    .limit(place('limit'))
+    .limit(param('limit'))
     .prepare()
   return { byId, byKey, seqById, older, newer }
 }
@@ -51,19 +51,19 @@ function writesOf(database: Query) {
   const insert = database
     .insert(records)
     .values({
-      seq: place('seq'),
-      kind: place('kind'),
-      id: place('id'),
-      workspace: place('workspace'),
-      parent: place('parent'),
-      key: place('key'),
-      body: place('body'),
+      seq: param('seq'),
+      kind: param('kind'),
+      id: param('id'),
+      workspace: param('workspace'),
+      parent: param('parent'),
+      key: param('key'),
+      body: param('body'),
     })
     .prepare()
   const update = database
     .update(records)
-    .set({ key: sql`${place('key')}`, body: sql`${place('body')}` })
-    .where(eq(records.id, place('id')))
+    .set({ key: sql`${param('key')}`, body: sql`${param('body')}` })
+    .where(eq(records.id, param('id')))
     .prepare()
   return { insert, update }
 }

@@ -36,7 +36,7 @@ export function openRunFile(file: string): RunFile {
         .flatMap((traces) => [...traces.since(0)].map(({ trace, heard }) => ({ traces, trace, heard })))
         .sort((one, other) => (one.heard?.arrived ?? 0) - (other.heard?.arrived ?? 0))
       const target = traceStore(database, writer)
-      const kept = calls.map(({ traces, trace, heard }, index) => {
+      const writes = calls.map(({ traces, trace, heard }, index) => {
         const { request, rendered, answer } = traces.get(trace.id) ?? { request: null, rendered: null, answer: null }
         const texts = {
           request: JSON.stringify(request),
@@ -48,7 +48,7 @@ export function openRunFile(file: string): RunFile {
           ...(heard ?? { arrived: 0, left: 0 }),
         })
       })
-      await Promise.all(kept)
+      await Promise.all(writes)
     },
     close() {
       writer.close()

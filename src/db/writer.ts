@@ -24,7 +24,7 @@ export interface Writer {
   close(): void
 }
 
-interface Pending {
+interface PendingWrite {
   /** What is left to do of it; the last is the write itself. */
   steps: { run: () => void; bytes: number }[]
   resolve: () => void
@@ -37,19 +37,19 @@ const LARGE = 2_000_000
 const STEP = 1_000_000
 
 /** How many of those that wait have a step in the next transaction. */
-function firstOf(pending: readonly Pending[]): number {
+function firstOf(pending: readonly PendingWrite[]): number {
   let bytes = 0
   const over = pending.findIndex(({ steps }) => (bytes += steps[0]?.bytes ?? 0) > LARGE)
   return over < 0 ? pending.length : Math.max(1, over)
 }
 
 /** Commits a step of each of some writes; gives those of which something is left to do. */
-function stepsOver(database: Database): (batch: readonly Pending[]) => Pending[] {
-  const commit = database.transaction((batch: readonly Pending[]) => {
+function stepsOver(database: Database): (batch: readonly PendingWrite[]) => PendingWrite[] {
+  const commit = database.transaction((batch: readonly PendingWrite[]) => {
     for (const { steps } of batch) steps[0]?.run()
   })
   // A savepoint for each write would cost every batch; this costs only those that fail.
-  const commitAlone = (one: Pending): boolean => {
+  const commitAlone = (one: PendingWrite): boolean => {
     try {
       commit([one])
       return true
@@ -75,7 +75,7 @@ function stepsOver(database: Database): (batch: readonly Pending[]) => Pending[]
 
 /** A writer over one connection; `committed` is told of each transaction. */
 export function createWriter(database: Database, committed: () => void = () => {}): Writer {
-  let pending: Pending[] = []
+  let pending: PendingWrite[] = []
   const commit = stepsOver(database)
   const flush = (most = firstOf(pending)) => {
     if (pending.length === 0) return

@@ -25,7 +25,7 @@ export interface EndpointDeps {
 }
 
 /** One request, in its session. */
-interface Asked {
+interface ClientRequest {
   request: Request
   /** The session as it is when the call begins. */
   session(): Session
@@ -37,7 +37,7 @@ interface Asked {
 /** Answers one request to a router operation. */
 export async function serveOperation(
   operation: Operation,
-  { request, session: sessionOf, caller, hold }: Asked,
+  { request, session: sessionOf, caller, hold }: ClientRequest,
   deps: EndpointDeps,
 ): Promise<Response> {
   const { gateway, namespace } = deps

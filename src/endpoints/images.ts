@@ -170,14 +170,14 @@ function drawn(request: ImageRequest, model: string, index: number): ImageSource
 /** Keeps what the pictures are made from, so that they are drawn when somebody fetches them. */
 function addresses(
   sources: readonly ImageSource[],
-  { id, now, secret, keyValues: kept, publicUrl }: AnswerContext,
+  { id, now, secret, keyValues: store, publicUrl }: AnswerContext,
   life: number,
 ) {
   const expires = now + life
   return Promise.all(
     sources.map(async (source, index) => {
       const name = `${unguessable(secret, `${id}:${index}`)}.${source.format}`
-      await kept.put({ kind: FILE_KIND, id: name, value: { source, expires } satisfies StoredFile, expires })
+      await store.put({ kind: FILE_KIND, id: name, value: { source, expires } satisfies StoredFile, expires })
       return { url: publicUrl(`/files/${name}`) }
     }),
   )

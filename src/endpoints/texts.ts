@@ -14,14 +14,14 @@ export interface CountedText {
 }
 
 /** Where the texts of a request stand, and the model that they are for. */
-interface Given {
+interface TextField {
   input: TextInput
   field: string
   model: string
 }
 
 /** The texts of an input in their order; tokens are decoded, with a 400 for one that the model's vocabulary has not. */
-export function inputTextsOf({ input, field, model }: Given): CountedText[] {
+export function inputTextsOf({ input, field, model }: TextField): CountedText[] {
   if (typeof input === 'string') return [counted(input)]
   if (typeof input[0] === 'number') return [decoded(input as number[], [field], model)]
   return (input as (string | number[])[]).map((item, index) =>

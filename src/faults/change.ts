@@ -68,7 +68,7 @@ export const PLACE = {
   after_chunks: z.int().min(0).optional().describe('Events of the stream that come before; 1 when no place is given.'),
   after_tokens: z.int().min(0).optional().describe('Tokens of the answer that come before.'),
 }
-interface Place {
+interface StreamPoint {
   after_chunks?: number | undefined
   after_tokens?: number | undefined
 }
@@ -85,7 +85,7 @@ export interface StreamPosition {
 export const changeAt = (
   next: NextReply,
   context: FaultContext,
-  place: Place & { change(block: EventBlock, around: StreamPosition): AsyncGenerator<string> | undefined },
+  place: StreamPoint & { change(block: EventBlock, around: StreamPosition): AsyncGenerator<string> | undefined },
 ): Promise<Reply> =>
   changeStream(next, context, async function* (blocks) {
     const { after_tokens: most = Number.POSITIVE_INFINITY, change } = place

@@ -14,19 +14,19 @@ export const reorderChunks = defineFault({
   apply: ({ chunk }, next, context) =>
     changeStream(next, context, async function* (blocks) {
       let number = 0
-      let held: string | undefined
+      let waiting: string | undefined
       for await (const { kind, text, content } of blocks) {
         if (content && ++number === chunk) {
-          held = text
+          waiting = text
           continue
         }
         // The end mark is no chunk, and what came after it would be read by nobody.
-        const swaps = held !== undefined && kind !== 'comment'
+        const swaps = waiting !== undefined && kind !== 'comment'
         if (swaps && kind !== 'done') context.acted()
-        if (swaps) yield* kind === 'done' ? [held ?? '', text] : [text, held ?? '']
+        if (swaps) yield* kind === 'done' ? [waiting ?? '', text] : [text, waiting ?? '']
         else yield text
-        if (swaps) held = undefined
+        if (swaps) waiting = undefined
       }
-      if (held !== undefined) yield held
+      if (waiting !== undefined) yield waiting
     }),
 })

@@ -10,7 +10,10 @@ const COUNTS = ['x-stainless-retry-count', 'x-retry-count', 'grpc-previous-rpc-a
 const AWS_ATTEMPT = /\battempt=(\d+)/
 
 /** The note of a call that has ended, as JSON; `told` are the headers of its answer when that is a refusal. */
-export function clientNote({ headers, hold, session, retained, text }: Call, told: Record<string, string>): string {
+export function clientNote(
+  { headers, hold, session, retained, text }: Call,
+  answerHeaders: Record<string, string>,
+): string {
   const key = headers.get('idempotency-key')
   const note: ClientNote = {
     connection: hold?.peer?.() ?? null,
@@ -18,8 +21,8 @@ export function clientNote({ headers, hold, session, retained, text }: Call, tol
     key: key === null ? null : fingerprint(key),
     until: session.calls,
     ...(!retained && { request: fingerprint(text) }),
-    ...(told['x-should-retry'] !== undefined && { advised: true }),
-    ...(session.clock.kind === 'virtual' && isDated(told) && { dated: true }),
+    ...(answerHeaders['x-should-retry'] !== undefined && { advised: true }),
+    ...(session.clock.kind === 'virtual' && isDated(answerHeaders) && { dated: true }),
   }
   return JSON.stringify(note)
 }

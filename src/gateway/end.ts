@@ -58,7 +58,7 @@ async function save(
   const answer = storedAnswer(recording, guarded)
   const record = traceOf(recording, outcomeOf(recording, result), { usage: answer.usage, guarded })
   if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-  const committed = commit(recording, record, { answer, told: result.headers })
+  const committed = commit(recording, record, { answer, answerHeaders: result.headers })
   for (const failure of [result.failure, recording.answer?.failure])
     if (failure?.kind === 'bug') bugs.push(failure.cause)
   for (const bug of new Set(bugs)) report(bug)
@@ -98,10 +98,10 @@ const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
 async function commit(
   recording: TraceRecorder,
   record: TraceRecord,
-  { answer: { text, keep }, told }: { answer: StoredAnswer; told: Record<string, string> },
+  { answer: { text, keep }, answerHeaders }: { answer: StoredAnswer; answerHeaders: Record<string, string> },
 ): Promise<void> {
   const { arrived, call, rendered, seq, stores } = recording
-  const times = { arrived, left: realClock.now(), client: clientNote(call, told) }
+  const times = { arrived, left: realClock.now(), client: clientNote(call, answerHeaders) }
   const recorded = call.retained
     ? stores.traces.record(seq, record, {
         ...times,

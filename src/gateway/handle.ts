@@ -153,8 +153,8 @@ async function answerOf({ callContext, targets, cacheKey, guards }: ReadyCall): 
 /** The faults between the gateway and the client. */
 function faultsHeard({ playing, facts, operation, request, stream, session }: CallContext): readonly ActiveFault[] {
   if (!playing) return []
-  const place = { at: 'gateway' as const, position: 0, attempt: 1, now: session.clock.now() }
-  return playing.faults({ ...facts, ...place, operation, request, stream, model: operation.model(request) })
+  const point = { at: 'gateway' as const, position: 0, attempt: 1, now: session.clock.now() }
+  return playing.faults({ ...facts, ...point, operation, request, stream, model: operation.model(request) })
 }
 
 async function answered(callContext: CallContext, targets: readonly Target[]): Promise<AttemptAnswer> {

@@ -5,7 +5,7 @@ import type { TraceRecorder } from './recording.ts'
 import type { Settings } from './settings.ts'
 import type { KnowledgeDirectory } from './types.ts'
 
-interface Retrieving {
+interface RetrievalContext {
   operation: Operation
   settings: Settings
   call: Pick<Call, 'session' | 'caller'>
@@ -15,7 +15,7 @@ interface Retrieving {
 /** The request with the context found for it; the request itself when it asks for none. */
 export async function retrieve(
   request: object,
-  { operation, settings, call, recording }: Retrieving,
+  { operation, settings, call, recording }: RetrievalContext,
   knowledge: KnowledgeDirectory,
 ): Promise<object> {
   if (settings.knowledge.length === 0 || !operation.addContext) return request

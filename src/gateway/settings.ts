@@ -35,7 +35,7 @@ export interface Settings {
 const RETRY = { count: 3, on_codes: [429] }
 const CACHE_TTL_S = 1800
 
-interface Routed {
+interface RoutingFields {
   name?: string | null
   retry?: z.infer<typeof Retry> | null
   fallbacks?: z.infer<typeof Fallbacks> | null
@@ -46,20 +46,20 @@ interface Routed {
   contact?: z.infer<typeof Identity> | null
   thread?: z.infer<typeof Thread> | null
 }
-interface Top extends Routed {
+interface TopFields extends RoutingFields {
   guardrails?: z.infer<typeof Guardrails> | null
-  svc?: (Routed & { knowledge_bases?: z.infer<typeof KnowledgeBases> | null }) | null
+  svc?: (RoutingFields & { knowledge_bases?: z.infer<typeof KnowledgeBases> | null }) | null
 }
 
 /** The settings of a parsed request; fields that the operation does not have are extras and mean nothing. */
 export function settingsOf(operation: Pick<Operation, 'request' | 'addContext'>, request: unknown): Settings {
   const { shape } = operation.request
-  const top = request as Top
+  const top = request as TopFields
   const svc = top.svc ?? {}
-  const merged = <Name extends keyof Routed>(name: Name): Routed[Name] | undefined => {
+  const merged = <Name extends keyof RoutingFields>(name: Name): RoutingFields[Name] | undefined => {
     if (!(name in shape)) return undefined
-    const outer: Routed[Name] = top[name]
-    const inner: Routed[Name] = svc[name]
+    const outer: RoutingFields[Name] = top[name]
+    const inner: RoutingFields[Name] = svc[name]
     const both = outer != null && inner != null && typeof outer === 'object' && !Array.isArray(outer)
     return both ? { ...(inner as object), ...outer } : (outer ?? inner)
   }

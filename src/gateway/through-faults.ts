@@ -38,12 +38,12 @@ async function withEnd(reply: Reply, { end, signal }: { end: CallEnd; signal: Ab
   const { status, headers, body } = reply
   const over = (failure?: Failure) => end.end({ status, headers, failure })
   if (body.kind === 'events') {
-    const tell = (error: ApiError) => ({ data: envelope(error) })
-    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, tell }) } }
+    const errorItem = (error: ApiError) => ({ data: envelope(error) })
+    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, errorItem }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
-    const tell = (error: ApiError) => new TextEncoder().encode(encodeEvent({ data: envelope(error) }))
-    const bytes = streamOf(toEnd(body.bytes, { over, signal, ...(isStream(reply) && { tell }) }))
+    const errorItem = (error: ApiError) => new TextEncoder().encode(encodeEvent({ data: envelope(error) }))
+    const bytes = streamOf(toEnd(body.bytes, { over, signal, ...(isStream(reply) && { errorItem }) }))
     return { ...reply, body: { ...body, bytes } }
   }
   const problem = await over()
@@ -55,12 +55,12 @@ interface StreamEnd<Item> {
   over(failure?: Failure): Promise<unknown>
   signal: AbortSignal
   /** What tells, in a stream that has begun, of an error that is ours. */
-  tell?(error: ApiError): Item
+  errorItem?(error: ApiError): Item
 }
 
 async function* toEnd<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
-  { over, signal, tell }: StreamEnd<Item>,
+  { over, signal, errorItem }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined
   try {
@@ -69,8 +69,8 @@ async function* toEnd<Item>(
     failure = failureOf(error, signal)
     // A bug, or a session that ended the call; anything else is what the faults are for.
     const isOurs = failure.kind === 'bug' || signal.reason instanceof ApiError
-    if (!isOurs || !tell) throw error
-    yield tell(errorOf(failure))
+    if (!isOurs || !errorItem) throw error
+    yield errorItem(errorOf(failure))
   } finally {
     await over(failure)
   }

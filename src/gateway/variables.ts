@@ -4,7 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import type { FillText, Operation } from '../contract/operation.ts'
 import type { Inputs, TemplateEngine } from '../contract/shared.ts'
 
-interface Templated {
+interface TemplateFields {
   variables?: Record<string, unknown> | null
   template_engine?: TemplateEngine | null
   svc?: { inputs?: Inputs | null } | null
@@ -12,7 +12,7 @@ interface Templated {
 
 /** The request with its variables filled in; a request without any comes back as it is. */
 export async function renderVariables(operation: Operation, request: unknown): Promise<unknown> {
-  const { variables, template_engine: engine, svc } = request as Templated
+  const { variables, template_engine: engine, svc } = request as TemplateFields
   if (!operation.fillTexts || (!variables && !svc?.inputs && !engine)) return request
   const values = { ...inputValues(svc?.inputs), ...variables }
   return operation.fillTexts(request, await filler(engine ?? 'text', values))

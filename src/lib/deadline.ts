@@ -37,7 +37,7 @@ export function startDeadline(
   const controller = new AbortController()
   const stopped = new AbortController()
   let since = clock.now()
-  let held = false
+  let paused = false
   let wake: (() => void) | undefined
   const stop = () => {
     stopped.abort()
@@ -52,7 +52,7 @@ export function startDeadline(
   const watch = async () => {
     for (let left = ms; left > 0; left = since + ms - clock.now()) {
       await clock.sleep(left, stopped.signal)
-      if (held) await new Promise<void>((resolve) => (wake = resolve))
+      if (paused) await new Promise<void>((resolve) => (wake = resolve))
       if (stopped.signal.aborted) return
     }
     controller.abort(reason())
@@ -65,11 +65,11 @@ export function startDeadline(
     signal: controller.signal,
     restart() {
       since = clock.now()
-      held = false
+      paused = false
       wake?.()
     },
     hold() {
-      held = true
+      paused = true
     },
     stop,
   }

@@ -141,8 +141,8 @@ function add(sums: Float64Array, feature: number, weight: number): void {
     let mixed = Math.imul(feature ^ block, 0x9e3779b1)
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b)
     mixed ^= mixed >>> 13
-    const place = block + (mixed & (BLOCK - 1))
-    sums[place] = (sums[place] ?? 0) + (mixed & BLOCK ? weight : -weight)
+    const index = block + (mixed & (BLOCK - 1))
+    sums[index] = (sums[index] ?? 0) + (mixed & BLOCK ? weight : -weight)
   }
 }
 

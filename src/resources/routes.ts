@@ -63,10 +63,10 @@ const SENTENCES: Record<Verb, (resource: Resource) => string> = {
 }
 
 function errorsOf({ key, upsert, keep }: Resource, verb: Verb): number[] {
-  const kept = verb === 'delete' && keep ? [409] : []
+  const conflict = verb === 'delete' && keep ? [409] : []
   const taken = key !== undefined && ((verb === 'create' && !upsert) || verb === 'update') ? [409] : []
   // What makes a record may name another, such as its project.
-  return [404, ...taken, ...kept]
+  return [404, ...taken, ...conflict]
 }
 
 type Parts = Pick<Route, 'query' | 'body' | 'response' | 'status' | 'examples' | 'handle'>

@@ -75,9 +75,9 @@ export function parseSeed(text: string, name: string, read: (path: string) => Ui
   }
   const documents = new Map<string, Uint8Array>()
   for (const [index, base] of result.data.knowledge.entries()) {
-    for (const [place, { file: path }] of base.documents.entries()) {
+    for (const [position, { file: path }] of base.documents.entries()) {
       const bytes = read(path)
-      const at = ['knowledge', index, 'documents', place, 'file']
+      const at = ['knowledge', index, 'documents', position, 'file']
       if (!bytes) throw new FileError(`${file.at(at)}: ${formatPath(at)} ${JSON.stringify(path)} does not exist`)
       documents.set(path, bytes)
     }
@@ -104,9 +104,9 @@ export function readSeed(path: string, onFile: (path: string) => void = () => {}
   onFile(path)
   if (!existsSync(path)) throw new FileError(`seed file ${path}: there is no such file`)
   const beside = (name: string) => {
-    const place = join(dirname(path), name)
-    onFile(place)
-    return existsSync(place) ? readFileSync(place) : undefined
+    const file = join(dirname(path), name)
+    onFile(file)
+    return existsSync(file) ? readFileSync(file) : undefined
   }
   return parseSeed(textOf(path), path, beside)
 }

@@ -9,7 +9,7 @@ import type { SeedFile } from './seed-file.ts'
 const reader = lazy<typeof import('./seed-file.ts')>(() => require('./seed-file.ts'))
 
 /** Which files fill new sessions. */
-export interface SeedPlaces {
+export interface SeedPaths {
   /** Those that are named; none of them is left out. */
   named: readonly string[]
   /** Those that take the place of the shipped example when they are there, unless others are named. */
@@ -26,7 +26,7 @@ const NOTHING = 'none'
  * @throws FileError when they cannot be used at the start.
  */
 export function watchSeeds(
-  { named, maybe }: SeedPlaces,
+  { named, maybe }: SeedPaths,
   report: (problem: FileError) => void,
 ): () => readonly SeedFile[] {
   const files = () =>

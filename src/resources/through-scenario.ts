@@ -37,7 +37,7 @@ export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route
   const answerOf = async (
     route: Route,
     input: RouteInput,
-    { session, signal }: Pick<Playing, 'session' | 'signal'>,
+    { session, signal }: Pick<WorkspaceCall, 'session' | 'signal'>,
   ) => {
     const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
     if (!run) return route.handle(input)
@@ -47,14 +47,14 @@ export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route
   return (route) => (route.path.startsWith('/v2/') ? { ...route, handle: handleOf(route) } : route)
 }
 
-interface Playing {
+interface WorkspaceCall {
   session: Session
   /** Aborted when the client has gone or the session begins anew. */
   signal: AbortSignal
   run: ScenarioRun
 }
 
-async function played(route: Route, input: RouteInput, { session, signal, run }: Playing): Promise<Response> {
+async function played(route: Route, input: RouteInput, { session, signal, run }: WorkspaceCall): Promise<Response> {
   const { request } = input
   const { clock } = session
   const { pathname, search } = new URL(request.url)

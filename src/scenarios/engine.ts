@@ -13,7 +13,7 @@ import type { Phase, Rule, ScenarioFile } from './schema.ts'
 /** A scenario as it was loaded. */
 export interface Scenario extends ScenarioFile {
   /** Where it was read. */
-  place: string
+  location: string
 }
 
 /** A scenario being played, with what it has to tell. */
@@ -204,7 +204,7 @@ function idleReason({ at, fired, matched }: Omit<RuleReport, 'idle'>): string | 
 
 /** A fault may answer by itself; those inside it then have nothing to act on. */
 const NOT_REACHED = 'another fault acted before it'
-/** It waits for its place in an answer that still goes on. */
+/** It waits for its turn in an answer that still goes on. */
 const NOT_YET = 'it has not acted yet'
 
 const RAMPS: Record<Phase['phase'], [number, number]> = {

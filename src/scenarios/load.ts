@@ -28,7 +28,7 @@ export function parseScenario(path: string, text: string): Scenario {
     const problems = problemsOf(result.error, source.value)
     throw new FileError(problems.map((problem) => source.line(problem, 'the scenario')).join('\n'))
   }
-  return { ...result.data, place: path }
+  return { ...result.data, location: path }
 }
 
 /** Whether a file is a scenario and not a fixture: by its folder, or because it has rules. */
@@ -66,7 +66,7 @@ export function loadShipped(name: string): Scenario | undefined {
  * @param tell told of every edit that cannot be played.
  * @throws FileError for one that does not exist or is not valid.
  */
-export function openScenario(nameOrFile: string, tell: (problem: FileError) => void): ScenarioSource {
+export function openScenario(nameOrFile: string, notify: (problem: FileError) => void): ScenarioSource {
   const shipped = loadShipped(nameOrFile)
   if (shipped) return fixedSource(shipped)
   if (!statSync(nameOrFile, { throwIfNoEntry: false })?.isFile()) {
@@ -76,10 +76,10 @@ export function openScenario(nameOrFile: string, tell: (problem: FileError) => v
       `there is no scenario or file ${JSON.stringify(nameOrFile)}${near}; shipped: ${names.join(', ')}`,
     )
   }
-  return fileSource(nameOrFile, tell)
+  return fileSource(nameOrFile, notify)
 }
 
-function fileSource(path: string, tell: (problem: FileError) => void): ScenarioSource {
+function fileSource(path: string, notify: (problem: FileError) => void): ScenarioSource {
   const read = () => parseScenario(path, readFileSync(path, 'utf8'))
   let version = fileVersion(path)
   let scenario = read()
@@ -100,7 +100,7 @@ function fileSource(path: string, tell: (problem: FileError) => void): ScenarioS
         problem = undefined
       } catch (error) {
         problem = (error as Error).message
-        tell(new FileError(`${problem}\n${path} has changed, but cannot be used: the scenario goes on as it was`))
+        notify(new FileError(`${problem}\n${path} has changed, but cannot be used: the scenario goes on as it was`))
       }
     },
   }
@@ -109,17 +109,17 @@ function fileSource(path: string, tell: (problem: FileError) => void): ScenarioS
 /**
  * A line for each rule that can never fire.
  * @param operations names of the router's operations
- * @param placeOf where a rule stands; the scenario's place when left out
+ * @param locationOf where a rule stands; the scenario's location when left out
  */
 export function idleRules(
-  { rules, place }: Scenario,
+  { rules, location }: Scenario,
   operations: readonly string[],
-  placeOf = (_: number) => place,
+  locationOf = (_: number) => location,
 ): string[] {
   const states = new Set(['start', ...rules.map((rule) => rule.when.sets)])
   return rules.flatMap((rule, index) => {
     const why = whyIdle(rule, states) ?? unknownOperation(rule, operations)
-    return why ? [`${placeOf(index)}: rules[${index}] ${JSON.stringify(rule.name)} can never fire: ${why}`] : []
+    return why ? [`${locationOf(index)}: rules[${index}] ${JSON.stringify(rule.name)} can never fire: ${why}`] : []
   })
 }
 

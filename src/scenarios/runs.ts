@@ -167,9 +167,9 @@ function refuseEqualNames(given: readonly ScenarioSource[]): void {
   for (const [index, { scenario }] of given.entries()) {
     const first = given.findIndex((other) => other.scenario.name === scenario.name)
     if (first === index) continue
-    const { name, place } = scenario
+    const { name, location } = scenario
     throw new FileError(
-      `${place}: ${given[first]?.scenario.place} has a scenario named ${JSON.stringify(name)} already`,
+      `${location}: ${given[first]?.scenario.location} has a scenario named ${JSON.stringify(name)} already`,
     )
   }
 }

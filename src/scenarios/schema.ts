@@ -199,7 +199,7 @@ export const ScenarioFile = z
     }
     for (const [index, expectation] of expect.entries()) {
       refuseUnknown(expectation, [index])
-      for (const [place, like] of (expectation.order ?? []).entries()) refuseUnknown(like, [index, 'order', place])
+      for (const [step, like] of (expectation.order ?? []).entries()) refuseUnknown(like, [index, 'order', step])
     }
   })
 export type ScenarioFile = z.infer<typeof ScenarioFile>

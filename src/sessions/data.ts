@@ -84,20 +84,20 @@ interface OpenStores extends Stores {
 }
 
 /** What went of the stores to make room. */
-interface Dropped {
+interface DroppedData {
   traces: DroppedRows
   keyValues: DroppedRows
 }
-const nothingDropped = (): Dropped => ({ traces: { count: 0, last: 0 }, keyValues: { count: 0, last: 0 } })
+const nothingDropped = (): DroppedData => ({ traces: { count: 0, last: 0 }, keyValues: { count: 0, last: 0 } })
 
 /** What is known of a database beside what it holds. */
-interface Continued {
-  dropped: Dropped
+interface DataHistory {
+  dropped: DroppedData
   /** The highest number of a record that there was. */
   number?: number | undefined
 }
 
-const opened = (database: Database, options: DataOptions, continued: Continued): OpenData => {
+const opened = (database: Database, options: DataOptions, continued: DataHistory): OpenData => {
   const writer = createWriter(database)
   return { database, writer, stores: storesOver(database, writer, { ...options, ...continued }) }
 }
@@ -105,7 +105,7 @@ const opened = (database: Database, options: DataOptions, continued: Continued):
 const storesOver = (
   database: Database,
   writer: Pick<Writer, 'write'>,
-  { keep, now, number, dropped }: DataOptions & Continued,
+  { keep, now, number, dropped }: DataOptions & DataHistory,
 ): OpenStores => {
   let numbered: Records | undefined
   const traces = once(() =>

@@ -33,9 +33,9 @@ export function pairAlike(
     return costIn(second) < costIn(one) ? second : one
   }
   const inOrder = waiting([sameRequest, () => true])
-  const kept = cheaper(inOrder, () => rearranged(group, inOrder, costOf))
+  const honoured = cheaper(inOrder, () => rearranged(group, inOrder, costOf))
   // Something is wrong in any case. Where fewer have given up when calls are taken as they came, that is what they were.
-  const best = mayGiveUp ? kept : cheaper(kept, () => pairRows(silent, begun.copy()))
+  const best = mayGiveUp ? honoured : cheaper(honoured, () => pairRows(silent, begun.copy()))
   best.match(silent, { ...as, test: (first, again) => isRetryable(first, again) && keptWait(first, again) })
   const isNext = nextIn(silent)
   const early: PairTest = (first, again) =>

@@ -58,14 +58,14 @@ function inOrder(order: readonly CallPattern[], tried: readonly AttemptEvidence[
 }
 
 /** An attempt or a call in the terms of expectations. */
-interface Seen extends Pick<TraceRecord, 'operation' | 'outcome' | 'status' | 'stream'> {
+interface Evidence extends Pick<TraceRecord, 'operation' | 'outcome' | 'status' | 'stream'> {
   model: string
   position: number
   rules: readonly string[]
   cache: string | undefined
 }
 
-const attemptSeen = ({ trace, attempt }: AttemptEvidence): Seen => ({
+const attemptSeen = ({ trace, attempt }: AttemptEvidence): Evidence => ({
   operation: trace.operation,
   stream: trace.stream,
   cache: trace.cache?.status,
@@ -76,7 +76,7 @@ const attemptSeen = ({ trace, attempt }: AttemptEvidence): Seen => ({
   rules: attempt.faults,
 })
 
-const callSeen = ({ operation, stream, cache, model, outcome, status, attempts, faults }: TraceRecord): Seen => ({
+const callSeen = ({ operation, stream, cache, model, outcome, status, attempts, faults }: TraceRecord): Evidence => ({
   operation,
   stream,
   cache: cache?.status,
@@ -87,12 +87,12 @@ const callSeen = ({ operation, stream, cache, model, outcome, status, attempts, 
   rules: [...faults, ...attempts.flatMap((attempt) => attempt.faults)],
 })
 
-function isLike(seen: Seen, { provider, model, target, rule, ...exact }: CallPattern): boolean {
+function isLike(seen: Evidence, { provider, model, target, rule, ...exact }: CallPattern): boolean {
   if (provider !== undefined && !matchesProvider(provider, seen.model)) return false
   if (model !== undefined && !matchesModel(model, seen.model)) return false
   if (target !== undefined && !matchesPosition(target, seen.position)) return false
   if (rule !== undefined && !seen.rules.includes(rule)) return false
-  return Object.entries(exact).every(([field, value]) => value === undefined || seen[field as keyof Seen] === value)
+  return Object.entries(exact).every(([field, value]) => value === undefined || seen[field as keyof Evidence] === value)
 }
 
 const rangeText = ([first, last]: readonly [number, number], noun: string): string => {

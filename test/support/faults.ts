@@ -59,7 +59,7 @@ const SESSION = '/s/rehearsal'
 /** Where faults are rehearsed: on fixtures, or on a provider on loopback that answers each operation with the given bytes. */
 export function rehearsal(answers?: (operation: string, stream: boolean) => string) {
   const upstream = answers && providerOf(answers)
-  const section = { value: upstream ? { openai: at(upstream.url) } : {}, placeOf: () => '' }
+  const section = { value: upstream ? { openai: at(upstream.url) } : {}, locationOf: () => '' }
   const { upstreams } = readForwarding({ section, backend: 'fixture', environment: {} })
   // The answers of the provider on loopback come at once, so that faults alone take time: the clock may be virtual.
   const app = createTestApp({}, undefined, upstream && forwardBackend(upstreams, network))

@@ -25,7 +25,7 @@ export interface ProviderEntry {
 
 /** A backend over providers as the settings file has them; each has the key unless told otherwise. */
 export function backendOf(providers: Record<string, ProviderEntry>, environment: Record<string, string> = {}) {
-  const section = { value: providers, placeOf: () => 'understudy.yaml:1' }
+  const section = { value: providers, locationOf: () => 'understudy.yaml:1' }
   const { upstreams } = readForwarding({ section, backend: 'fixture', environment })
   return forwardBackend(upstreams, network)
 }

@@ -19,7 +19,7 @@ export function oddProvider(kind = 'openai-compatible') {
   const provider = startProvider(
     () => new Response(next.text, { headers: { ...(next.type && { 'content-type': next.type }), ...next.headers } }),
   )
-  const section = { value: { odd: at(provider.url, { kind }) }, placeOf: () => '' }
+  const section = { value: { odd: at(provider.url, { kind }) }, locationOf: () => '' }
   const reported: unknown[] = []
   const app = createTestApp(
     { clock: 'real', forwarding: readForwarding({ section, backend: 'fixture', environment: {} }) },

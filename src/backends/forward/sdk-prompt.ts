@@ -14,7 +14,7 @@ import { ApiError } from '../../contract/error.ts'
 import { quote } from '../../contract/validation.ts'
 import type { ModelPackage, ThinkingOptions } from '../../providers/model-package.ts'
 
-type Cached = { cache_control?: { type: 'ephemeral'; ttl: '5m' | '1h' } | null }
+type CacheMark = { cache_control?: { type: 'ephemeral'; ttl: '5m' | '1h' } | null }
 type Assistant = Extract<Message, { role: 'assistant' }>
 type AssistantParts = Extract<ModelMessage, { role: 'assistant' }>['content']
 type UserPart = Exclude<Extract<Message, { role: 'user' }>['content'], string>[number]
@@ -101,7 +101,7 @@ const optionsOf = ({ key }: ModelPackage, options: JSONObject | undefined): { pr
   options && Object.keys(options).length > 0 ? { providerOptions: { [key]: options } } : {}
 
 /** Marks the end of a prefix that the provider shall keep. */
-const cacheOptions = ({ cache_control: cache }: Cached, modelPackage: ModelPackage) =>
+const cacheOptions = ({ cache_control: cache }: CacheMark, modelPackage: ModelPackage) =>
   cache ? optionsOf(modelPackage, modelPackage.cacheOptions?.(cache)) : {}
 
 function promptOf(messages: readonly Message[], modelPackage: ModelPackage): ModelMessage[] {
@@ -139,7 +139,7 @@ function promptOf(messages: readonly Message[], modelPackage: ModelPackage): Mod
   return prompt
 }
 
-const textParts = (content: string | readonly ({ text: string } & Cached)[]) =>
+const textParts = (content: string | readonly ({ text: string } & CacheMark)[]) =>
   typeof content === 'string' ? [{ text: content }] : content
 
 /** Results of one round of calls belong into one message. */
@@ -174,7 +174,7 @@ function assistantParts(message: Assistant, index: number, modelPackage: ModelPa
     if (part.type === 'reasoning') reason(part.reasoning, part.signature ? { signature: part.signature } : {})
     else if (part.type === 'redacted_reasoning') reason('', { redacted: part.data })
     else if (part.type === 'refusal') parts.push({ type: 'text', text: part.refusal })
-    else if (part.text) parts.push({ type: 'text', text: part.text, ...cacheOptions(part as Cached, modelPackage) })
+    else if (part.text) parts.push({ type: 'text', text: part.text, ...cacheOptions(part as CacheMark, modelPackage) })
   }
   for (const { id, kind, name, text, param, thoughtSignature: signed } of callsOf(message)) {
     parts.push({

@@ -16,7 +16,7 @@ import { BARE, connected, errorReply, keptHeaders, type Transport, withoutKey } 
 export type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
 
 /** A provider's answer that is no success, on its way through a package. */
-class Refused extends Error {
+class ProviderRefusal extends Error {
   readonly reply: Reply
   constructor(reply: Reply) {
     super('refused')
@@ -43,7 +43,7 @@ export async function answerThroughSdk(
     if (call.operation.name === 'embeddings') return await embedThroughSdk(models.embeddingModel(id), call)
     return await chat(models.languageModel(id), upstream, call)
   } catch (error) {
-    if (error instanceof Refused) return error.reply
+    if (error instanceof ProviderRefusal) return error.reply
     throw await sdkFailure(error, upstream, { signal: call.signal, answered })
   }
 }
@@ -60,7 +60,7 @@ async function modelsOf(
     generateId: () => `call_${answerContext.id}_${ids++}`,
     fetch: (async (url: string | URL | Request, init: RequestInit = {}) => {
       const response = await connected(upstream, signal, () => transport(String(url), init))
-      if (!response.ok) throw new Refused(await errorReply(upstream, response, signal))
+      if (!response.ok) throw new ProviderRefusal(await errorReply(upstream, response, signal))
       return response
     }) as typeof fetch,
   }

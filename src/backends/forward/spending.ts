@@ -75,25 +75,28 @@ function refuseBeyond({ calls, cost }: Limits, spent: SpendingTotals): void {
 type Usage = Record<string, unknown>
 
 /** Tells the usage of a reply once, when it has ended or nobody reads on; null when it is not known. */
-function onUsage(reply: Reply, tell: (usage: Usage | null) => void): void {
+function onUsage(reply: Reply, notify: (usage: Usage | null) => void): void {
   const { body } = reply
   if (body.kind === 'value') {
-    tell(reply.usage ?? usageIn(body.value) ?? null)
+    notify(reply.usage ?? usageIn(body.value) ?? null)
     return
   }
   if (body.kind === 'events') {
     const { events } = body
-    const ended = () => tell(reply.usage)
+    const ended = () => notify(reply.usage)
     reply.body = { ...body, events: eventsWithEnd(events, ended) }
     return
   }
   const { bytes, contentType } = body
   if (bytes instanceof Uint8Array) {
-    tell(reply.usage ?? usageInText(decoder.decode(bytes)) ?? null)
+    notify(reply.usage ?? usageInText(decoder.decode(bytes)) ?? null)
     return
   }
   const counter = /^text\/event-stream/i.test(contentType) ? eventCounter() : wholeCounter()
-  reply.body = { ...body, bytes: bytesWithEnd(bytes, counter.add, () => tell(reply.usage ?? counter.usage() ?? null)) }
+  reply.body = {
+    ...body,
+    bytes: bytesWithEnd(bytes, counter.add, () => notify(reply.usage ?? counter.usage() ?? null)),
+  }
 }
 
 const decoder = new TextDecoder()

@@ -62,7 +62,7 @@ async function givenSound(audio: NonNullable<TextScript['audio']>): Promise<Spok
   return { bytes, seconds: (await readAudioInfo(bytes))?.seconds ?? 0 }
 }
 
-interface Answered {
+interface ChatParts {
   answer: TextAnswer
   sound?: ChatAudio
   seconds?: number
@@ -72,7 +72,7 @@ function composed(
   request: ChatRequest,
   script: TextScript,
   answerContext: AttemptContext,
-  { answer, sound, seconds = 0 }: Answered,
+  { answer, sound, seconds = 0 }: ChatParts,
 ): RenderedAnswer {
   const count = request.n ?? 1
   const { legacy } = offerOf(request)

@@ -42,8 +42,8 @@ function stepsOf(parts: ChoiceParts): Step[] {
   const steps: Step[] = [{ delta: { role: 'assistant', content: answer.content && !sound ? '' : null, refusal: null } }]
   const said = (field: 'content' | 'refusal', pieces: readonly TextPiece[]): Step[] => {
     const likely = logprobs?.(pieces)
-    return pieces.map(({ text, tokens }, place) => {
-      const own = likely?.slice(place, place + 1)
+    return pieces.map(({ text, tokens }, position) => {
+      const own = likely?.slice(position, position + 1)
       return {
         delta: { [field]: text },
         tokens,

@@ -9,7 +9,7 @@ import { messagesTokens } from './prompt.ts'
 const KIND = 'prompt-cache'
 const LIFETIME_MS = { '5m': 300_000, '1h': 3_600_000 }
 
-interface Marked {
+interface CacheMarkedPart {
   cache_control?: { ttl: keyof typeof LIFETIME_MS } | null
 }
 
@@ -22,7 +22,9 @@ interface Prefix {
 }
 
 const markOf = ({ content }: Message) =>
-  Array.isArray(content) ? (content as Marked[]).findLast((part) => part.cache_control)?.cache_control : undefined
+  Array.isArray(content)
+    ? (content as CacheMarkedPart[]).findLast((part) => part.cache_control)?.cache_control
+    : undefined
 
 /** The prefixes of a prompt up to its last mark, each longer than the one before; marks are no part of what is the same. */
 function prefixesOf({ messages, model, tools }: ChatRequest): Prefix[] {
@@ -41,10 +43,10 @@ function prefixesOf({ messages, model, tools }: ChatRequest): Prefix[] {
 /** How many tokens of the prompt were read from the cache, and how many were written to it. */
 export function cachedTokens(
   request: ChatRequest,
-  { keyValues: kept, now }: AnswerContext,
+  { keyValues: store, now }: AnswerContext,
 ): { cached: number; cacheCreation: number } {
   const prefixes = prefixesOf(request)
-  const cached = prefixes.findLast(({ id }) => kept.get(KIND, id, now) !== undefined)?.tokens ?? 0
+  const cached = prefixes.findLast(({ id }) => store.get(KIND, id, now) !== undefined)?.tokens ?? 0
   return { cached, cacheCreation: (prefixes.at(-1)?.tokens ?? 0) - cached }
 }
 

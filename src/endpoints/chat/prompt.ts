@@ -94,8 +94,8 @@ export function fillChatTexts(request: ChatRequest, fill: FillText): ChatRequest
     const param = `messages[${index}].content`
     if (typeof content === 'string') return { ...message, content: fill(content, param) }
     if (!Array.isArray(content)) return message
-    const parts = content.map((part, place) =>
-      part.type === 'text' ? { ...part, text: fill(part.text as string, `${param}[${place}].text`) } : part,
+    const parts = content.map((part, partIndex) =>
+      part.type === 'text' ? { ...part, text: fill(part.text as string, `${param}[${partIndex}].text`) } : part,
     )
     return { ...message, content: parts } as Message
   })

@@ -56,15 +56,16 @@ const callsIn = (items: readonly InputItem[]) =>
   )
 
 /** The names of the tools that were called, by the id of the call: in the input, or in the response before it. */
-export const callNames = (request: Resolved): ReadonlyMap<string, string> =>
+export const callNames = (request: RequestWithHistory): ReadonlyMap<string, string> =>
   new Map([...(request[EARLIER]?.calls ?? []), ...callsIn(ownItems(request))])
 
 // What came before travels with the request, under a key that no body can have.
 const EARLIER = Symbol('earlier')
-type Resolved = ResponsesRequest & { [EARLIER]?: Summary }
+type RequestWithHistory = ResponsesRequest & { [EARLIER]?: Summary }
 
 /** The conversation up to and with the input of this call, from the first response of the chain on. */
-export const summaryOf = (request: Resolved): Summary => continued(request[EARLIER] ?? BEGINNING, ownItems(request))
+export const summaryOf = (request: RequestWithHistory): Summary =>
+  continued(request[EARLIER] ?? BEGINNING, ownItems(request))
 
 /** The id of a response's item: it tells the response, so that a reference to the item can be followed. */
 export const itemId = (prefix: string, call: string, index: number): string => `${prefix}_${call}_${index}`
@@ -92,19 +93,19 @@ export async function resolve(request: ResponsesRequest, answerContext: AnswerCo
   }
   const input = typeof request.input === 'string' ? request.input : request.input.map(follow)
   const earlier = earlierSummary(request.previous_response_id, answerContext)
-  return { ...request, input, [EARLIER]: earlier } as Resolved
+  return { ...request, input, [EARLIER]: earlier } as RequestWithHistory
 }
 
-type Keeping = Pick<AnswerContext, 'keyValues' | 'workspace' | 'now'>
+type ResponseStore = Pick<AnswerContext, 'keyValues' | 'workspace' | 'now'>
 
 // Ids are no secret: a session that begins anew gives the same ones.
-const keptId = (id: string, { workspace }: Pick<Keeping, 'workspace'>) => `${workspace()}/${id}`
-const storedResponse = (id: string, keeping: Keeping) =>
-  keeping.keyValues.get(KIND, keptId(id, keeping), keeping.now) as StoredResponse | undefined
+const keptId = (id: string, { workspace }: Pick<ResponseStore, 'workspace'>) => `${workspace()}/${id}`
+const storedResponse = (id: string, store: ResponseStore) =>
+  store.keyValues.get(KIND, keptId(id, store), store.now) as StoredResponse | undefined
 
-function earlierSummary(previous: string | null | undefined, keeping: Keeping): Summary {
+function earlierSummary(previous: string | null | undefined, store: ResponseStore): Summary {
   if (previous == null) return BEGINNING
-  const stored = storedResponse(previous, keeping)
+  const stored = storedResponse(previous, store)
   if (stored) return stored.summary
   const why = 'responses are kept per session and workspace, and those made with store: false are not kept'
   throw new ApiError(404, 'response_not_found', `there is no stored response ${JSON.stringify(previous)}; ${why}`, {
@@ -119,7 +120,7 @@ const RESPONSE_LIFE = 30 * 24 * 60 * 60 * 1000
 export function keep(
   request: ResponsesRequest,
   answer: object,
-  keeping: Pick<Keeping, 'workspace' | 'now'>,
+  store: Pick<ResponseStore, 'workspace' | 'now'>,
 ): readonly KeyValueEntry[] {
   const { id, status, output } = normalizeResponse(answer)
   if (!id || request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
@@ -129,7 +130,7 @@ export function keep(
     items: [...ownItems(request), ...said],
     summary: continued(summaryOf(request), said),
   }
-  return [{ kind: KIND, id: keptId(id, keeping), value, expires: keeping.now + RESPONSE_LIFE }]
+  return [{ kind: KIND, id: keptId(id, store), value, expires: store.now + RESPONSE_LIFE }]
 }
 
 /** An item as a step of the conversation, without parts and items that only its provider knows how to read. */

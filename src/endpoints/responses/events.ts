@@ -3,8 +3,8 @@ import { pieces, type TextPiece } from '../../answers/text-answer.ts'
 import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 
-type Unnumbered<Event> = Event extends ResponseEvent ? Omit<Event, 'sequence_number'> : never
-type Send = (event: Unnumbered<ResponseEvent>, tokens?: number) => void
+type WithoutNumber<Event> = Event extends ResponseEvent ? Omit<Event, 'sequence_number'> : never
+type Send = (event: WithoutNumber<ResponseEvent>, tokens?: number) => void
 
 /** The full sequence of events of a response. */
 export function eventsOf(response: ModelResponse): StreamEvent[] {
@@ -43,29 +43,33 @@ function emptied(item: OutputItem): OutputItem {
   return item.type === 'reasoning' ? { ...item, status, summary: [] } : item
 }
 
-interface Place {
+interface ItemPosition {
   item_id: string
   output_index: number
 }
 
-function sendTexts(send: Send, item: OutputItem, place: Place): void {
+function sendTexts(send: Send, item: OutputItem, position: ItemPosition): void {
   if (item.type === 'message') {
-    for (const [index, part] of item.content.entries()) sendPart(send, part, { ...place, content_index: index })
+    for (const [index, part] of item.content.entries()) sendPart(send, part, { ...position, content_index: index })
   } else if (item.type === 'reasoning') {
-    for (const [index, part] of item.summary.entries()) sendSummary(send, part, { ...place, summary_index: index })
+    for (const [index, part] of item.summary.entries()) sendSummary(send, part, { ...position, summary_index: index })
   } else if (item.type === 'function_call') {
     const { name, arguments: whole } = item
     for (const { text, tokens } of pieces(whole))
-      send({ type: 'response.function_call_arguments.delta', ...place, delta: text }, tokens)
-    send({ type: 'response.function_call_arguments.done', ...place, name, arguments: whole })
+      send({ type: 'response.function_call_arguments.delta', ...position, delta: text }, tokens)
+    send({ type: 'response.function_call_arguments.done', ...position, name, arguments: whole })
   } else if (item.type === 'custom_tool_call') {
     for (const { text, tokens } of pieces(item.input))
-      send({ type: 'response.custom_tool_call_input.delta', ...place, delta: text }, tokens)
-    send({ type: 'response.custom_tool_call_input.done', ...place, input: item.input })
+      send({ type: 'response.custom_tool_call_input.delta', ...position, delta: text }, tokens)
+    send({ type: 'response.custom_tool_call_input.done', ...position, input: item.input })
   }
 }
 
-function sendSummary(send: Send, part: { type: 'summary_text'; text: string }, at: Place & { summary_index: number }) {
+function sendSummary(
+  send: Send,
+  part: { type: 'summary_text'; text: string },
+  at: ItemPosition & { summary_index: number },
+) {
   send({ type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } })
   for (const { text, tokens } of pieces(part.text))
     send({ type: 'response.reasoning_summary_text.delta', ...at, delta: text }, tokens)
@@ -73,7 +77,7 @@ function sendSummary(send: Send, part: { type: 'summary_text'; text: string }, a
   send({ type: 'response.reasoning_summary_part.done', ...at, part })
 }
 
-function sendPart(send: Send, part: ContentPart, at: Place & { content_index: number }): void {
+function sendPart(send: Send, part: ContentPart, at: ItemPosition & { content_index: number }): void {
   if (part.type === 'refusal') {
     send({ type: 'response.content_part.added', ...at, part: { ...part, refusal: '' } })
     for (const { text, tokens } of pieces(part.refusal))

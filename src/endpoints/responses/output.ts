@@ -21,7 +21,7 @@ export const outputText = (output: readonly OutputItem[]): string =>
     .map((part) => (part.type === 'output_text' ? part.text : ''))
     .join('')
 
-interface Place {
+interface ItemContext {
   request: ResponsesRequest
   answer: TextAnswer
   answerContext: AnswerContext
@@ -45,7 +45,7 @@ export function outputOf(request: ResponsesRequest, answer: TextAnswer, answerCo
 const speaks = ({ content, refusal, toolCalls, finish }: TextAnswer): boolean =>
   (content?.length ?? 0) + (refusal?.length ?? 0) > 0 || (toolCalls.length === 0 && finish !== 'length')
 
-function reasoningItem({ request, answer, answerContext, index }: Place): OutputItem {
+function reasoningItem({ request, answer, answerContext, index }: ItemContext): OutputItem {
   const id = itemId('rs', answerContext.id, index)
   const encrypted = request.include?.includes('reasoning.encrypted_content')
   return {
@@ -57,7 +57,7 @@ function reasoningItem({ request, answer, answerContext, index }: Place): Output
   }
 }
 
-function messageItem({ request, answer, answerContext, index }: Place): OutputItem {
+function messageItem({ request, answer, answerContext, index }: ItemContext): OutputItem {
   const { content: said, refusal } = answer
   const content: ContentPart[] = []
   if (said && (said.length > 0 || !refusal)) {
@@ -76,7 +76,7 @@ function messageItem({ request, answer, answerContext, index }: Place): OutputIt
 
 const callItem =
   ({ kind, name, id, arguments: said }: TextAnswer['toolCalls'][number]) =>
-  ({ answerContext, index }: Place): OutputItem => {
+  ({ answerContext, index }: ItemContext): OutputItem => {
     const text = joinPieces(said)
     const call = {
       status: 'completed' as const,

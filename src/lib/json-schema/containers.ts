@@ -1,7 +1,7 @@
 // Objects and lists for a schema: required members first, then what is optional as long as it can be made.
 
 import { luckAt, whereIs } from './position.ts'
-import { Exhausted, type Keywords, type Schema, SchemaError, step, TooLarge } from './prepare.ts'
+import { type Keywords, type Schema, SchemaError, step, TooLarge, WorkSpent } from './prepare.ts'
 import { singular } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
@@ -10,7 +10,11 @@ const MOST_MEMBERS = 1000
 /** Longest name that is invented for a property, in characters. */
 const LONGEST_NAME = 200
 
-const inner = (place: ValuePosition, name: string): ValuePosition => ({ ...place, name, path: place.path + step(name) })
+const inner = (position: ValuePosition, name: string): ValuePosition => ({
+  ...position,
+  name,
+  path: position.path + step(name),
+})
 const firstOf = (run: SampleRun, schemas: Schema[], at: ValuePosition): unknown =>
   run.valuesFor(schemas, at).next().value
 const least = (values: (number | undefined)[]) => Math.max(0, ...values.map((value) => value ?? 0))
@@ -78,7 +82,7 @@ interface Members {
 
 function objectWith(
   run: SampleRun,
-  { parts, place }: ContainerContext,
+  { parts, position }: ContainerContext,
   { required, optional, wanted, min }: Members,
 ): object {
   const made: Record<string, unknown> = Object.create(null)
@@ -92,21 +96,21 @@ function objectWith(
       )
       throw new SchemaError(`the property ${JSON.stringify(name)} is required, but not allowed`, path)
     }
-    made[name] = firstOf(run, schemas, inner(place, name))
+    made[name] = firstOf(run, schemas, inner(position, name))
   }
   let count = required.length
   const add = (name: string) => {
     if (name in made || schemasOf(parts, name).includes(false) || !isName(run, parts, name)) return
     try {
-      made[name] = firstOf(run, schemasOf(parts, name), inner(place, name))
+      made[name] = firstOf(run, schemasOf(parts, name), inner(position, name))
       count++
     } catch (error) {
-      if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
+      if (!(error instanceof SchemaError) || error instanceof WorkSpent) throw error
     }
   }
   for (const name of optional) if (count < wanted) add(name)
   if (count < min) {
-    for (const name of inventedNames(run, parts, place)) {
+    for (const name of inventedNames(run, parts, position)) {
       add(name)
       if (count >= min) break
     }
@@ -123,9 +127,9 @@ const isName = (run: SampleRun, parts: Keywords[], name: string): boolean =>
   parts.every(({ propertyNames }) => propertyNames === undefined || run.check(name, propertyNames) === undefined)
 
 /** Names for further properties: those of patterns, numbered ones, then those that propertyNames ask for. */
-function* inventedNames(run: SampleRun, parts: Keywords[], place: ValuePosition): Generator<string> {
-  const luck = (purpose: string) => luckAt(run, place, purpose)
-  const word = singular(place.name) || 'key'
+function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePosition): Generator<string> {
+  const luck = (purpose: string) => luckAt(run, position, purpose)
+  const word = singular(position.name) || 'key'
   const patterns = parts.flatMap((part) => Object.keys(part.patternProperties ?? {}))
   const rules = parts.flatMap((part) => part.propertyNames ?? [])
   for (let turn = 0; turn < MOST_MEMBERS; turn++) {
@@ -139,7 +143,7 @@ function* inventedNames(run: SampleRun, parts: Keywords[], place: ValuePosition)
     yield numbered
     // Most rules let numbered names pass.
     if (rules.length === 0 || turn < 3) continue
-    const at = { ...inner(place, word), turn: turn - 3 }
+    const at = { ...inner(position, word), turn: turn - 3 }
     yield* run
       .valuesFor([...rules, { type: 'string' }], at)
       .take(turn === 3 ? MOST_MEMBERS : 2)
@@ -182,7 +186,7 @@ export function* listsFor(run: SampleRun, context: ContainerContext): Generator<
       try {
         yield listOf(run, context, { min, length, unique, extra })
       } catch (error) {
-        if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
+        if (!(error instanceof SchemaError) || error instanceof WorkSpent) throw error
         failures.push(error)
       }
     }
@@ -190,7 +194,7 @@ export function* listsFor(run: SampleRun, context: ContainerContext): Generator<
   if (failures[0]) throw failures[0]
 }
 
-interface Contained {
+interface ContainsRule {
   contains: Schema
   count: number
   atMost: number | undefined
@@ -198,7 +202,7 @@ interface Contained {
 
 /** One `contains` after the other; what must not be contained more often is kept out of the other items. */
 const spread =
-  (contained: Contained[]) =>
+  (contained: ContainsRule[]) =>
   (index: number): Schema[] => {
     let before = 0
     return contained.flatMap(({ contains, count, atMost }) => {
@@ -216,13 +220,17 @@ interface Items {
   extra(index: number): Schema[]
 }
 
-function listOf(run: SampleRun, { parts, place }: ContainerContext, { min, length, unique, extra }: Items): unknown[] {
+function listOf(
+  run: SampleRun,
+  { parts, position }: ContainerContext,
+  { min, length, unique, extra }: Items,
+): unknown[] {
   const made: unknown[] = []
   const seen = new Set<string>()
-  const name = singular(place.name)
+  const name = singular(position.name)
   for (let index = 0; index < length; index++) {
     const schemas = [...itemSchemas(parts, index), ...extra(index)]
-    const at = { ...place, name, path: `${place.path}/*`, turn: index }
+    const at = { ...position, name, path: `${position.path}/*`, turn: index }
     try {
       const next = unique
         ? run.valuesFor(schemas, at).find((value) => !seen.has(JSON.stringify(value)))
@@ -234,7 +242,7 @@ function listOf(run: SampleRun, { parts, place }: ContainerContext, { min, lengt
       seen.add(JSON.stringify(next))
       made.push(next)
     } catch (error) {
-      if (index < min || !(error instanceof SchemaError) || error instanceof Exhausted) throw error
+      if (index < min || !(error instanceof SchemaError) || error instanceof WorkSpent) throw error
       break
     }
   }

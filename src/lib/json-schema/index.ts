@@ -1,10 +1,10 @@
 // JSON Schema of any draft: a plausible value that satisfies a schema, and what is wrong with a value.
 import type { Schema as ValidatorSchema } from '@cfworker/json-schema'
-import { checkKeywords, Exhausted, InvalidSchema, prepare, type Schema, SchemaError, TooLarge } from './prepare.ts'
+import { checkKeywords, InvalidSchema, prepare, type Schema, SchemaError, TooLarge, WorkSpent } from './prepare.ts'
 import { valueFor, valuesFor } from './sample.ts'
 import type { SampleRun } from './types.ts'
 
-export { Exhausted, InvalidSchema, SchemaError }
+export { InvalidSchema, SchemaError, WorkSpent }
 
 /** Values made and checked for one attempt at a sample. */
 const BUDGET = 50_000
@@ -73,7 +73,7 @@ export async function checkSchema(schema: object | boolean): Promise<void> {
 
 /**
  * A value that satisfies the schema, of any draft, always the same for the same schema and key.
- * @param budget values that one attempt may make and check; with less than usual, `Exhausted` is thrown at once
+ * @param budget values that one attempt may make and check; with less than usual, `WorkSpent` is thrown at once
  * @throws SchemaError for a schema that nothing was found for, `InvalidSchema` for one that is none, saying why and where.
  */
 export async function sampleOf(schema: object | boolean, key: string, budget = BUDGET): Promise<unknown> {
@@ -103,7 +103,7 @@ export async function sampleOf(schema: object | boolean, key: string, budget = B
         const sample = valueFor(run, [root], { name: '', path: '', turn: 0, inside })
         return JSON.parse(JSON.stringify(sample))
       } catch (error) {
-        if (error instanceof Exhausted && budget < BUDGET) throw error
+        if (error instanceof WorkSpent && budget < BUDGET) throw error
         if (failure === undefined || failure instanceof TooLarge) failure = error
       }
     }

@@ -70,7 +70,7 @@ export class InvalidSchema extends SchemaError {}
 export class TooLarge extends SchemaError {}
 
 /** All the work that is done for one sample is spent. */
-export class Exhausted extends TooLarge {}
+export class WorkSpent extends TooLarge {}
 
 /** Names of the JSON types. */
 export const TYPES: InstanceType[] = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null']

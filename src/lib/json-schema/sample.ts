@@ -4,7 +4,7 @@ import { type SchemaBranch, typesOf, waysThrough } from './branches.ts'
 import { listsFor, objectsFor } from './containers.ts'
 import { numbersIn, rangeOf } from './numbers.ts'
 import { luckAt, whereIs } from './position.ts'
-import { Exhausted, type Keywords, type Schema, SchemaError, TooLarge, TYPES } from './prepare.ts'
+import { type Keywords, type Schema, SchemaError, TooLarge, TYPES, WorkSpent } from './prepare.ts'
 import { fitted, formatTexts, LONGEST_TEXT, plainText } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
@@ -28,7 +28,7 @@ function weightOf(schema: Schema): number {
 
 function spend(run: SampleRun, amount: number) {
   run.budget -= amount
-  if (run.budget < 0) throw new Exhausted('the schema is too large: a sample takes more work than is done for one', '')
+  if (run.budget < 0) throw new WorkSpent('the schema is too large: a sample takes more work than is done for one', '')
 }
 
 type Note = (error: SchemaError) => void
@@ -37,7 +37,7 @@ type Note = (error: SchemaError) => void
  * Values that satisfy all of the schemas, the likely ones first.
  * @throws SchemaError when there is none, with what was wrong first.
  */
-export function* valuesFor(run: SampleRun, schemas: Schema[], place: ValuePosition): Generator<unknown> {
+export function* valuesFor(run: SampleRun, schemas: Schema[], position: ValuePosition): Generator<unknown> {
   let failure: SchemaError | undefined
   let found = false
   const note: Note = (error) => {
@@ -49,11 +49,11 @@ export function* valuesFor(run: SampleRun, schemas: Schema[], place: ValuePositi
     lookup,
     origin,
     depth,
-    inside: place.inside,
+    inside: position.inside,
     note,
     spend: () => spend(run, 1),
   })) {
-    for (const value of attempts(run, way, place, note)) {
+    for (const value of attempts(run, way, position, note)) {
       spend(run, sizeOf(value) + weight)
       const wrong = schemas.map((schema) => run.check(value, schema)).find((error) => error !== undefined)
       if (wrong) {
@@ -68,20 +68,20 @@ export function* valuesFor(run: SampleRun, schemas: Schema[], place: ValuePositi
 }
 
 /** The first of `valuesFor`. */
-export function valueFor(run: SampleRun, schemas: Schema[], place: ValuePosition): unknown {
-  for (const value of valuesFor(run, schemas, place)) return value
+export function valueFor(run: SampleRun, schemas: Schema[], position: ValuePosition): unknown {
+  for (const value of valuesFor(run, schemas, position)) return value
 }
 
 /** Values for one way; what cannot be made is noted, unless the work got too large. */
-function* attempts(run: SampleRun, way: SchemaBranch, place: ValuePosition, note: Note): Generator<unknown> {
-  const values = proposals(run, way, place)
+function* attempts(run: SampleRun, way: SchemaBranch, position: ValuePosition, note: Note): Generator<unknown> {
+  const values = proposals(run, way, position)
   for (;;) {
     try {
       const next = values.next()
       if (next.done) return
       yield next.value
     } catch (error) {
-      if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
+      if (!(error instanceof SchemaError) || error instanceof WorkSpent) throw error
       // An error costs more than a value.
       spend(run, 20)
       return note(error)
@@ -94,10 +94,10 @@ const rotated = <Value>(values: Value[], by: number): Value[] => {
   return [...values.slice(start), ...values.slice(0, start)]
 }
 
-function* proposals(run: SampleRun, way: SchemaBranch, place: ValuePosition): Generator<unknown> {
+function* proposals(run: SampleRun, way: SchemaBranch, position: ValuePosition): Generator<unknown> {
   const { parts } = way
   for (const { example, examples, default: standard } of parts) {
-    yield* [example, ...(Array.isArray(examples) ? rotated(examples, place.turn) : []), standard].filter(
+    yield* [example, ...(Array.isArray(examples) ? rotated(examples, position.turn) : []), standard].filter(
       (value) => value !== undefined && value !== null,
     )
   }
@@ -105,17 +105,17 @@ function* proposals(run: SampleRun, way: SchemaBranch, place: ValuePosition): Ge
   const [shortest] = lists.sort((a, b) => a.length - b.length)
   if (shortest) {
     const likely = shortest.length > 1 ? shortest.filter((value) => value !== null) : shortest
-    yield* rotated(likely, Math.floor(luckAt(run, place, 'choice') * likely.length) + place.turn)
+    yield* rotated(likely, Math.floor(luckAt(run, position, 'choice') * likely.length) + position.turn)
     if (shortest.includes(null)) yield null
     return
   }
-  const types = typesOf(parts) ?? likelyTypes(parts, place)
+  const types = typesOf(parts) ?? likelyTypes(parts, position)
   const failures: SchemaError[] = []
   for (const type of types) {
     try {
-      yield* valuesOfType(run, type, { parts, place: { ...place, inside: way.inside } })
+      yield* valuesOfType(run, type, { parts, position: { ...position, inside: way.inside } })
     } catch (error) {
-      if (!(error instanceof SchemaError) || error instanceof Exhausted) throw error
+      if (!(error instanceof SchemaError) || error instanceof WorkSpent) throw error
       failures.push(error)
     }
   }
@@ -129,15 +129,15 @@ const HINTS: [InstanceType, (keyof Keywords)[]][] = [
 ]
 
 /** Types to try where the schema names none: what its keywords are about, an object at the root, or else a string. */
-function likelyTypes(parts: Keywords[], place: ValuePosition): InstanceType[] {
+function likelyTypes(parts: Keywords[], position: ValuePosition): InstanceType[] {
   const hinted = HINTS.filter(([, names]) => parts.some((part) => names.some((name) => part[name] !== undefined)))
   const root: InstanceType[] =
-    place.path === '' && !parts.some((part) => part.pattern ?? part.format ?? part.minLength) ? ['object'] : []
+    position.path === '' && !parts.some((part) => part.pattern ?? part.format ?? part.minLength) ? ['object'] : []
   return [...new Set([...hinted.map(([type]) => type), ...root, ...TYPES])]
 }
 
 function* valuesOfType(run: SampleRun, type: InstanceType, context: ContainerContext): Generator<unknown> {
-  const { place } = context
+  const { position } = context
   switch (type) {
     case 'object':
       return yield* objectsFor(run, context)
@@ -146,7 +146,7 @@ function* valuesOfType(run: SampleRun, type: InstanceType, context: ContainerCon
     case 'string':
       return yield* stringsFor(run, context)
     case 'boolean': {
-      const first = luckAt(run, place, 'boolean') < 0.5 === (place.turn % 2 === 0)
+      const first = luckAt(run, position, 'boolean') < 0.5 === (position.turn % 2 === 0)
       return yield* [first, !first]
     }
     case 'null':
@@ -156,14 +156,14 @@ function* valuesOfType(run: SampleRun, type: InstanceType, context: ContainerCon
   }
 }
 
-function* numbersFor(run: SampleRun, whole: boolean, { parts, place }: ContainerContext): Generator<number> {
+function* numbersFor(run: SampleRun, whole: boolean, { parts, position }: ContainerContext): Generator<number> {
   const range = rangeOf(parts, whole)
   if (range.low > range.high) {
     const path = whereIs(run, parts, 'minimum', 'exclusiveMinimum')
     throw new SchemaError(`no number is at least ${range.low} and at most ${range.high}`, path)
   }
   let some = false
-  for (const value of numbersIn(range, luckAt(run, place, 'number'), place.turn)) {
+  for (const value of numbersIn(range, luckAt(run, position, 'number'), position.turn)) {
     if (whole && !Number.isInteger(value)) continue
     some = true
     yield value
@@ -173,7 +173,7 @@ function* numbersFor(run: SampleRun, whole: boolean, { parts, place }: Container
   throw new SchemaError(`no multiple of ${range.step} is from ${range.low} to ${range.high}`, path)
 }
 
-function* stringsFor(run: SampleRun, { parts, place }: ContainerContext): Generator<string> {
+function* stringsFor(run: SampleRun, { parts, position }: ContainerContext): Generator<string> {
   const shortest = Math.max(0, ...parts.map((part) => part.minLength ?? 0))
   const longest = Math.min(...parts.map((part) => part.maxLength ?? Number.POSITIVE_INFINITY))
   if (shortest > LONGEST_TEXT) {
@@ -187,7 +187,7 @@ function* stringsFor(run: SampleRun, { parts, place }: ContainerContext): Genera
   const patterns = parts.flatMap((part) => part.pattern ?? [])
   const expressions = patterns.map((pattern) => new RegExp(pattern, 'u'))
   const limits = { shortest, longest, patterns }
-  for (const text of textsFor(run, { parts, place }, limits)) {
+  for (const text of textsFor(run, { parts, position }, limits)) {
     if (expressions.every((expression) => expression.test(text))) yield text
   }
 }
@@ -202,24 +202,24 @@ interface TextLimits {
 /** Texts that a person would write first, then what the patterns ask for; not all of them match. */
 function* textsFor(
   run: SampleRun,
-  { parts, place }: ContainerContext,
+  { parts, position }: ContainerContext,
   { shortest, longest, patterns }: TextLimits,
 ): Generator<string> {
   const title = parts.find((part) => part.title !== undefined)?.title ?? ''
-  const luck = (purpose: string) => luckAt(run, place, purpose)
-  const about = { name: place.name || title, turn: place.turn, luck }
+  const luck = (purpose: string) => luckAt(run, position, purpose)
+  const about = { name: position.name || title, turn: position.turn, luck }
   const format = parts.find((part) => part.format !== undefined)?.format
   for (const { format } of parts) if (format !== undefined) yield* formatTexts(format, about, shortest)
   const text = plainText(about)
   yield fitted(text, shortest, longest)
   if (patterns.length > 0) {
     const path = whereIs(run, parts, 'pattern')
-    yield* run.patternTexts(patterns, { path, shortest, longest, format, turn: place.turn, luck })
+    yield* run.patternTexts(patterns, { path, shortest, longest, format, turn: position.turn, luck })
   }
-  yield* [0, 1, 2].map((more) => fitted(`${place.turn + more + 1} ${text}`, shortest, longest))
+  yield* [0, 1, 2].map((more) => fitted(`${position.turn + more + 1} ${text}`, shortest, longest))
   // Short strings differ in their letters alone.
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
   for (let more = 0; more < letters.length && longest > 0; more++) {
-    yield (letters[(place.turn + more) % letters.length] ?? 'a').repeat(Math.max(1, shortest))
+    yield (letters[(position.turn + more) % letters.length] ?? 'a').repeat(Math.max(1, shortest))
   }
 }

@@ -42,14 +42,16 @@ const KNOWN = new Map<string, string[]>(
 
 const two = (value: number) => String(value).padStart(2, '0')
 const dayOf = (index: number) => `2026-${two((index % 12) + 1)}-${two((index % 28) + 1)}`
-const hex = (place: TextPosition, length: number) =>
-  Array.from({ length }, (_, index) => Math.floor(place.luck(`hex ${place.turn} ${index}`) * 16).toString(16)).join('')
+const hex = (position: TextPosition, length: number) =>
+  Array.from({ length }, (_, index) =>
+    Math.floor(position.luck(`hex ${position.turn} ${index}`) * 16).toString(16),
+  ).join('')
 
 /** Letters as the first parts of a host's name, none of which may be long. */
 const labels = (more: string) => more.replace(/.{1,60}/g, '$&.')
 
 /** Shorter ones, where there is little room. */
-const SHORT: Record<string, (place: TextPosition) => string> = {
+const SHORT: Record<string, (position: TextPosition) => string> = {
   email: ({ turn }) => `${letter(turn)}@b.co`,
   'idn-email': ({ turn }) => `${letter(turn)}@b.co`,
   hostname: ({ turn }) => `${letter(turn)}.co`,
@@ -59,7 +61,7 @@ const SHORT: Record<string, (place: TextPosition) => string> = {
 const letter = (turn: number) => String.fromCharCode(97 + (turn % 26))
 
 /** A text of each format; `more` are further letters, for a least length. */
-const FORMATS: Record<string, (place: TextPosition, more: string) => string> = {
+const FORMATS: Record<string, (position: TextPosition, more: string) => string> = {
   date: ({ turn }) => dayOf(turn),
   time: ({ turn }) => `${two((9 + turn) % 24)}:30:00Z`,
   'date-time': ({ turn }) => `${dayOf(turn)}T09:30:00Z`,
@@ -74,7 +76,7 @@ const FORMATS: Record<string, (place: TextPosition, more: string) => string> = {
   'uri-reference': ({ turn }, more) => `/page${turn || ''}${more}`,
   'iri-reference': ({ turn }, more) => `/page${turn || ''}${more}`,
   'uri-template': ({ turn }, more) => `https://example.com/${turn || ''}${more}{id}`,
-  uuid: (place) => hex(place, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-a$4-'),
+  uuid: (position) => hex(position, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-a$4-'),
   ipv4: ({ turn }) => `192.0.2.${(turn % 250) + 1}`,
   ipv6: ({ turn }) => `2001:db8::${(turn + 1).toString(16)}`,
   cidrv4: ({ turn }) => `192.0.${turn % 250}.0/24`,
@@ -115,11 +117,16 @@ export function fitted(text: string, shortest: number, longest: number): string 
 }
 
 /** Texts of a format, some long enough for `shortest`; none when the format is not known. */
-export function formatTexts(format: string, place: TextPosition, shortest: number): string[] {
+export function formatTexts(format: string, position: TextPosition, shortest: number): string[] {
   const make = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined
   if (!make) return []
-  const text = make(place, '')
-  const long = make(place, 'a'.repeat(Math.max(0, shortest - text.length)))
+  const text = make(position, '')
+  const long = make(position, 'a'.repeat(Math.max(0, shortest - text.length)))
   // Some patterns beside a format want the local time.
-  return [text, long, text.replace(/Z$/, ''), ...(Object.hasOwn(SHORT, format) ? [SHORT[format]?.(place) ?? ''] : [])]
+  return [
+    text,
+    long,
+    text.replace(/Z$/, ''),
+    ...(Object.hasOwn(SHORT, format) ? [SHORT[format]?.(position) ?? ''] : []),
+  ]
 }

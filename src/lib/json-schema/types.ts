@@ -48,5 +48,5 @@ export interface ValuePosition {
 /** What a container is made from. */
 export interface ContainerContext {
   parts: Keywords[]
-  place: ValuePosition
+  position: ValuePosition
 }

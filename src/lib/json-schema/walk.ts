@@ -77,7 +77,7 @@ function includes(sorted: Uint32Array | undefined, wanted: number): boolean {
   return sorted[low] === wanted
 }
 
-export interface Wanted {
+export interface LengthLimits {
   shortest: number
   longest: number
   /** How many characters beyond the least are looked at for a length to choose. */
@@ -93,7 +93,7 @@ export interface Sampler {
    * A text, or undefined when there is none of that length.
    * @throws TooMuchWork when looking for one takes too long.
    */
-  text(wanted: Wanted): string | undefined
+  text(wanted: LengthLimits): string | undefined
 }
 
 /** For each length up to `most`, the states from which a text of just that length leads to an end. */

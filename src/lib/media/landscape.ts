@@ -61,8 +61,8 @@ export function drawLandscape({ width, height, key }: { width: number; height: n
 export function landscapePalette(key: string, size: number): Colour[] {
   const hue = 360 * chance(0, key, 'hue')
   const turn = (chance(0, key, 'turn') < 0.5 ? -1 : 1) * (50 + 90 * chance(0, key, 'turn by'))
-  return Array.from({ length: size }, (_, place) => {
-    const dark = place / (size - 1)
+  return Array.from({ length: size }, (_, index) => {
+    const dark = index / (size - 1)
     const chroma = 0.05 + 0.32 * dark * (1 - dark) + 0.02 * dark
     const colour = Bun.color(`oklch(${96 - 72 * dark}% ${chroma} ${(hue + turn * dark + 720) % 360})`, '{rgba}')
     if (!colour) throw new Error('a colour of the ramp is not one')
