@@ -6,6 +6,7 @@ import { realClock } from '../lib/clock.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { TraceError } from './errors.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
+import { relatedTraces, taskTree } from './task-tree.ts'
 import { drawingWidth, terminalWidth } from './terminal.ts'
 import { traceLine } from './trace-line.ts'
 import { ALL_SESSIONS, type TraceOptions, type TraceSource, traceSource } from './trace-source.ts'
@@ -54,7 +55,7 @@ export function traceCommand(): Command {
     .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace; or last, the newest one')
     .action(async (id: string, _: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
-      show(await find(id, options), options)
+      await show(await find(id, options), options)
     })
   filters(sub('tail', 'print traces as calls are made, until stopped')).action((_: Options, command: Command) =>
     tail(command.optsWithGlobals()),
@@ -137,7 +138,7 @@ async function find(id: string, options: Options): Promise<StoredTrace> {
   return from.get(newest.id)
 }
 
-function show(trace: StoredTrace, options: Options): void {
+async function show(trace: StoredTrace, options: Options): Promise<void> {
   if (options.json) {
     console.log(JSON.stringify(trace))
     return
@@ -147,6 +148,10 @@ function show(trace: StoredTrace, options: Options): void {
   const block = (title: string, value: unknown) => {
     console.log(`\n${colour('bold', title)}`)
     console.log(JSON.stringify(value, null, 2))
+  }
+  if (trace.task) {
+    const related = await relatedTraces(trace, traceSource(options).get)
+    for (const line of taskTree(trace.task, related, { paint: colour, width: drawingWidth() })) console.log(line)
   }
   for (const line of waterfall(trace, colour, drawingWidth())) console.log(line)
   if (error) block('error', error)

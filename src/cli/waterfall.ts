@@ -49,7 +49,9 @@ export function waterfall(trace: TraceRecord, paint: Paint, width: number): stri
       : []),
     ...(attempts.length === 0 ? [] : ['', ...bars(trace, canvas), '']),
     ...checks('output'),
-    ...(faults.length === 0 ? [] : step('faults', `on the way to the client: ${faults.join(', ')}`)),
+    ...(faults.length === 0
+      ? []
+      : step('faults', `${trace.task ? '' : 'on the way to the client: '}${faults.join(', ')}`)),
     ...(trace.usage ? step('usage', spent(trace)) : []),
   ]
 }
@@ -134,7 +136,8 @@ function barOf(attempt: AttemptRecord, { total, axis, paint }: { total: number; 
   return `${' '.repeat(waited)}${paint('dim', WAIT.repeat(from - waited))}${paint(colour, bar)}${' '.repeat(axis - to)}`
 }
 
-const time = (ms: number) => (ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)
+/** A length of time, in whole milliseconds or in seconds. */
+export const time = (ms: number): string => (ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** The counts that are numbers, and what the call would have cost. */
