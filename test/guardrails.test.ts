@@ -351,6 +351,16 @@ describe('an evaluator', () => {
     ])
   })
 
+  test('whose pattern looks back without an end holds up nobody', async () => {
+    const schema = { type: 'string', pattern: '^(a+)+$' }
+    await made({ type: 'json_schema', key: 'slow', path: 'Default', schema, guardrail_config: TRUE })
+    const text = JSON.stringify(`${'a'.repeat(40)}!`)
+    const slow = app.post('/_understudy/evaluators/slow/run', { text })
+    const first = await Promise.race([slow, ask({ say: 'Be rude', guard: 'polite' })])
+    expect(first.json()).toMatchObject({ object: 'chat.completion' })
+    expect((await slow).json()).toMatchObject({ value: false })
+  })
+
   test.each<[what: string, id: string, body: object, status: number, words: string]>([
     ['does not exist', 'nobody', { text: 'x' }, 404, 'nobody'],
     ['gets no text', 'polite', {}, 400, 'text'],

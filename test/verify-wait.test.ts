@@ -108,6 +108,31 @@ test('it stops with its client', async () => {
   expect(Boolean(app.understudy.observers.active)).toBe(false)
 })
 
+describe('of many who wait', () => {
+  test('each reads what the others have read', async () => {
+    for (let index = 0; index < 5; index++) await call()
+    const reads = countReads()
+    const reports = Array.from({ length: 50 }, () => reportOf(post('30s', [{ calls: 6 }])))
+    while (!app.understudy.observers.active) await new Promise(setImmediate)
+    await call()
+    for (const report of await Promise.all(reports)) expect(report).toMatchObject({ ok: true, calls: 6 })
+    expect(reads).toEqual({ all: 1, one: 1 })
+  })
+
+  test('only so many are let in', async () => {
+    const client = new AbortController()
+    const waits = Array.from({ length: 101 }, () => post('60s', [{ calls: 1 }], { signal: client.signal }))
+    const first = await Promise.race(waits)
+    expect(first.status).toBe(429)
+    expect(await first.json()).toMatchObject({ error: { code: 'too_many_waits', param: 'wait' } })
+    client.abort()
+    const statuses = (await Promise.all(waits)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(100)
+    expect(await reportOf(post('0s', []))).toMatchObject({ calls: 0 })
+    expect(Boolean(app.understudy.observers.active)).toBe(false)
+  })
+})
+
 test('calls whose traces are gone are said to be', async () => {
   app.close()
   app = createTestApp({ keep_traces: 2 })

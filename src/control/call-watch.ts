@@ -1,4 +1,5 @@
 // The calls of a session for somebody who waits: read once, then added to as they are saved, and never parsed again.
+import { ApiError } from '../contract/error.ts'
 import type { Observers } from '../contract/observation.ts'
 import type { TraceEvidence } from '../db/trace-store.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
@@ -18,26 +19,29 @@ interface CallWatch extends CallList {
   stop(): void
 }
 
-/** Watches the calls of a session until it is stopped or the signal is aborted. */
-function watchCalls(current: () => Session, observers: Observers, signal: AbortSignal): CallWatch {
-  const { name } = current()
+/** The calls of one session, read once for all who wait on it. */
+interface SharedCalls {
+  since(session: Session, seq: number): Iterable<TraceEvidence>
+  /** Told when something has been saved or changed. */
+  waiters: Set<() => void>
+  stop(): void
+}
+
+function shareCalls(name: string, observers: Observers): SharedCalls {
   let calls: Map<number, TraceEvidence> | undefined
   let from = 0
   const fresh = new Set<number>()
-  let changed = false
-  let wake: (() => void) | undefined
-  const leave = observers.add((observation) => {
+  const waiters = new Set<() => void>()
+  const stop = observers.add((observation) => {
     if (observation.session !== name) return
     if (observation.type === 'trace-saved') fresh.add(observation.seq)
     // What was stored may be gone.
     else if (observation.type === 'session-changed') calls = undefined
     else return
-    changed = true
-    wake?.()
+    for (const wake of waiters) wake()
   })
   return {
-    since(seq) {
-      const session = current()
+    since(session, seq) {
       if (!calls || from !== seq) {
         calls = new Map([...session.traces.since(seq)].map((call) => [call.seq, call]))
         from = seq
@@ -49,19 +53,62 @@ function watchCalls(current: () => Session, observers: Observers, signal: AbortS
       fresh.clear()
       return [...calls.values()].sort((one, other) => one.seq - other.seq)
     },
-    async next(ms) {
-      const stopped = new AbortController()
-      const until = AbortSignal.any([signal, stopped.signal])
-      if (!changed) {
-        const woken = new Promise<void>((resolve) => (wake = resolve))
-        await Promise.race([woken, realClock.sleep(ms, until).catch(() => {})])
-        stopped.abort()
-      }
-      // Calls that were saved together are looked at together.
-      await nextTurn()
-      changed = false
+    waiters,
+    stop,
+  }
+}
+
+/** Who waits for calls, in all sessions. */
+export interface CallWatches {
+  /** How many wait. */
+  readonly waiting: number
+  /** Watches the calls of a session until it is stopped or the signal is aborted. */
+  watch(current: () => Session, signal: AbortSignal): CallWatch
+}
+
+/** Keeps the calls of the sessions that somebody waits on, one list a session. */
+export function createCallWatches(observers: Observers): CallWatches {
+  const shared = new Map<string, SharedCalls>()
+  let waiting = 0
+  return {
+    get waiting() {
+      return waiting
     },
-    stop: leave,
+    watch(current, signal) {
+      const { name } = current()
+      const calls = shared.get(name) ?? shareCalls(name, observers)
+      shared.set(name, calls)
+      let changed = false
+      let wake: (() => void) | undefined
+      const note = () => {
+        changed = true
+        wake?.()
+      }
+      calls.waiters.add(note)
+      waiting++
+      return {
+        since: (seq) => calls.since(current(), seq),
+        async next(ms) {
+          const stopped = new AbortController()
+          const until = AbortSignal.any([signal, stopped.signal])
+          if (!changed) {
+            const woken = new Promise<void>((resolve) => (wake = resolve))
+            await Promise.race([woken, realClock.sleep(ms, until).catch(() => {})])
+            stopped.abort()
+          }
+          // Calls that were saved together are looked at together.
+          await nextTurn()
+          changed = false
+        },
+        stop() {
+          waiting--
+          calls.waiters.delete(note)
+          if (calls.waiters.size > 0) return
+          calls.stop()
+          shared.delete(name)
+        },
+      }
+    },
   }
 }
 
@@ -91,7 +138,7 @@ export function stayIn(
 export interface LookOptions<Report> {
   /** The generation in force: there may be another one at each look. */
   session(): Session
-  observers: Observers
+  watches: CallWatches
   /** Aborted when nobody waits any more. */
   signal: AbortSignal
   /** Milliseconds of real time. */
@@ -99,13 +146,22 @@ export interface LookOptions<Report> {
   isDone(report: Report): boolean
 }
 
+/** Each look goes over all calls of a session, so more than tests run at once are not let in. */
+const MOST_WAITING = 100
+const tooMany = () =>
+  new ApiError(429, 'too_many_waits', `${MOST_WAITING} requests wait for calls already: ask without 'wait', or later`, {
+    param: 'wait',
+    headers: { 'retry-after': '1' },
+  })
+
 /** The report of the first look that is done, else of the last one: it looks again when something has happened. */
 export async function lookUntilDone<Report>(
   look: (calls: CallList) => Report,
-  { session, observers, signal, wait, isDone }: LookOptions<Report>,
+  { session, watches, signal, wait, isDone }: LookOptions<Report>,
 ): Promise<Report> {
   if (wait === 0) return look(session().traces)
-  const watch = watchCalls(session, observers, signal)
+  if (watches.waiting >= MOST_WAITING) throw tooMany()
+  const watch = watches.watch(session, signal)
   try {
     const end = monotonicMs() + wait
     for (;;) {

@@ -6,7 +6,7 @@ import { Verification } from '../contract/verification.ts'
 import { Expectation } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { verify } from '../verdict/verify.ts'
-import { type CallList, lookUntilDone, stayIn } from './call-watch.ts'
+import { type CallList, createCallWatches, lookUntilDone, stayIn } from './call-watch.ts'
 import type { ControlDeps } from './types.ts'
 
 const LONGEST_WAIT_MS = 60_000
@@ -29,6 +29,7 @@ const VerifyBody = z.strictObject({
 type Query = z.infer<typeof VerifyQuery>
 
 export function verifyRoutes({ sessions, sessionOf, runs, fixtures, strict, strays, observers }: ControlDeps): Route[] {
+  const watches = createCallWatches(observers)
   const look = (session: Session, calls: CallList, { ended, more }: Query & { more: readonly Expectation[] }) => {
     const run = runs.current(session)
     return verify({
@@ -49,7 +50,7 @@ export function verifyRoutes({ sessions, sessionOf, runs, fixtures, strict, stra
     const { current, end } = stayIn(sessionOf(request, true), sessions, request.signal)
     // Nothing more comes of a client that has ended.
     const isDone = ({ ok, pending }: Verification) => pending === 0 && (ok || query.ended !== undefined)
-    const options = { session: current, observers, signal: request.signal, wait: query.wait, isDone }
+    const options = { session: current, watches, signal: request.signal, wait: query.wait, isDone }
     return lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
   }
   const shared = {
@@ -57,7 +58,7 @@ export function verifyRoutes({ sessions, sessionOf, runs, fixtures, strict, stra
     tag: 'Emulator',
     query: VerifyQuery,
     response: Verification,
-    errors: [400],
+    errors: [400, 429],
   }
   return [
     asRoute({

@@ -1,4 +1,5 @@
 // Evaluators at work: what one makes of some texts.
+import { SlowSchema, schemaProblems } from '../answers/schema-problems.ts'
 import { ApiError } from '../contract/error.ts'
 import type { EvaluatorFields } from '../contract/evaluator.ts'
 import type { Evaluation } from '../contract/trace.ts'
@@ -48,12 +49,14 @@ const SAYS_OF_CALL = /^(x-understudy-|x-request-id$|age$)/
 const MOST_PROBLEMS = 3
 
 async function checkSchema({ schema = {} }: EvaluatorFields, { texts }: GuardrailInput): Promise<EvaluationResult> {
-  const { SchemaError, violations } = await import('../lib/json-schema/index.ts')
+  const { SchemaError } = await import('../lib/json-schema/index.ts')
   const problems: string[] = []
   for (const text of texts) {
     try {
-      problems.push(...(await violations(schema, JSON.parse(text))))
+      problems.push(...(await schemaProblems(schema, text)))
     } catch (error) {
+      if (error instanceof SlowSchema)
+        throw new ApiError(422, 'slow_schema', `its schema is of no use: ${error.message}`)
       if (error instanceof SchemaError)
         throw new ApiError(400, 'invalid_schema', `its schema is malformed: ${error.message}`)
       if (!(error instanceof SyntaxError)) throw error

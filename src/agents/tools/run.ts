@@ -1,8 +1,9 @@
 // Runs one call of a tool: its arguments are looked at first, and it has only so long.
 
+import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
 import { TOOL_TIMEOUT } from '../../contract/agent.ts'
 import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
-import { SchemaError, violations } from '../../lib/json-schema/index.ts'
+import { SchemaError } from '../../lib/json-schema/index.ts'
 import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from './define.ts'
 
 /** Problems of the arguments that the model is told. */
@@ -49,13 +50,13 @@ async function mismatch(
   given: Record<string, unknown>,
 ): Promise<string | undefined> {
   try {
-    const problems = await violations(parameters, given)
+    const problems = await schemaProblems(parameters, JSON.stringify(given))
     if (problems.length === 0) return undefined
-    const told = problems.slice(0, MOST_PROBLEMS).join('; ')
-    return `the arguments of ${name} do not fit its schema: ${told}`
+    const said = problems.slice(0, MOST_PROBLEMS).join('; ')
+    return `the arguments of ${name} do not fit its schema: ${said}`
   } catch (error) {
     // A schema that is none cannot be held against a model.
-    if (error instanceof SchemaError) return undefined
+    if (error instanceof SchemaError || error instanceof SlowSchema) return undefined
     throw error
   }
 }

@@ -7,6 +7,9 @@ import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
 /** What came of a sample: the value, or what is wrong with the schema, and where. */
 export type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
 
+/** What is wrong with a text under a schema; or why that cannot be said, be it the schema or a text that is no JSON. */
+export type CheckResult = { problems: string[] } | { message: string; path: string; json: boolean }
+
 /** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
 export interface SplitText {
   ends: Uint32Array
@@ -86,6 +89,16 @@ export const jobs = {
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       return { message: error.message, path: error.path, invalid: error instanceof InvalidSchema }
+    }
+  },
+  async checkText({ schema, text }: { schema: object | boolean; text: string }): Promise<CheckResult> {
+    const { SchemaError, violations } = await import('../json-schema/index.ts')
+    try {
+      return { problems: await violations(schema, JSON.parse(text)) }
+    } catch (error) {
+      if (error instanceof SchemaError) return { message: error.message, path: error.path, json: true }
+      if (error instanceof SyntaxError) return { message: error.message, path: '', json: false }
+      throw error
     }
   },
 }
