@@ -1,7 +1,7 @@
 // POST /v2/router/completions (the specification, "Create a legacy completion").
 import { cutText, joinPieces, type TextAnswer, usageOf } from '../answers/text-answer.ts'
 import { Completion, CompletionRequest, CompletionScript } from '../contract/completions.ts'
-import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/operation.ts'
 import {
   assembleCompletion,
   type CompletionChoice,
@@ -65,11 +65,11 @@ const readTexts = ({ prompt, model }: CompletionRequest): CountedText[] =>
   inputTextsOf({ input: prompt, field: 'prompt', model })
 
 /** Only texts have variables: tokens stand for a text that is final. */
-function fillTexts(request: CompletionRequest, fill: (text: string) => string): CompletionRequest {
+function fillTexts(request: CompletionRequest, fill: FillText): CompletionRequest {
   const { prompt } = request
-  if (typeof prompt === 'string') return { ...request, prompt: fill(prompt) }
+  if (typeof prompt === 'string') return { ...request, prompt: fill(prompt, 'prompt') }
   if (typeof prompt[0] !== 'string') return request
-  return { ...request, prompt: (prompt as string[]).map(fill) }
+  return { ...request, prompt: (prompt as string[]).map((text, index) => fill(text, `prompt[${index}]`)) }
 }
 
 function synthesize(request: CompletionRequest): CompletionScript {

@@ -95,7 +95,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const targets = planOf(operation.model(parsed), settings, luck)
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
-  const rendered = (await renderVariables(operation, parsed)) as object
+  const rendered = (await renderVariables(operation, parsed, call.text.length)) as object
   const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
   if (large) await nextTurn()
   const resolved = (operation.resolve ? await operation.resolve(balanced, answerContext) : balanced) as object

@@ -7,7 +7,7 @@ import { quote } from '../contract/validation.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { CallOrigin } from '../gateway/call.ts'
 import type { GuardrailInput } from '../gateway/types.ts'
-import { fillText } from '../gateway/variables.ts'
+import { fillText } from '../lib/templates.ts'
 import { kindOf, passing, together } from './evaluator-value.ts'
 
 /** What an evaluator says of some texts. */

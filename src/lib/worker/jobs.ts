@@ -2,6 +2,7 @@
 import type { EncodedVectors, VectorEncoding } from '../embedding.ts'
 import type { ImageSpec } from '../media/image.ts'
 import type { SpeechOptions } from '../media/speech.ts'
+import type { Templating } from '../templates.ts'
 import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
 
 /** What came of a sample: the value, or what is wrong with the schema, and where. */
@@ -73,6 +74,22 @@ export const jobs = {
     const vectors = new Float32Array(all.length * dimensions)
     for (const [index, text] of all.entries()) vectors.set(embed(text, dimensions), index * dimensions)
     return vectors
+  },
+  /** The texts of some templates, up to the first that is broken: what is wrong with that. */
+  async renderTemplates({
+    engine,
+    values,
+    ...templates
+  }: PackedTexts & Templating): Promise<PackedTexts & { problem?: string }> {
+    const { rendererOf } = await import('../templates.ts')
+    const render = await rendererOf({ engine, values })
+    const texts: string[] = []
+    try {
+      for (const template of unpackTexts(templates)) texts.push(render(template))
+      return packTexts(texts)
+    } catch (error) {
+      return { ...packTexts(texts), problem: (error as Error).message }
+    }
   },
   async drawImage(spec: ImageSpec): Promise<Uint8Array> {
     const { renderImage } = await import('../media/image.ts')
