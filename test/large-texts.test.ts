@@ -1,4 +1,4 @@
-// Long texts: templates are rendered as those of short ones are, though a worker does it.
+// Long texts: their templates are rendered and their guardrails find what they do in short ones, though a worker does it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { endWorkers, workerCounts } from '../src/lib/worker/pool.ts'
 import { testApps } from './support/app.ts'
@@ -75,5 +75,43 @@ describe('templates in a long request', () => {
         message: expect.stringContaining(`'${param}' is not a valid jinja`),
       })
     }
+  })
+})
+
+describe('guardrails over a long text', () => {
+  const found: [id: string, text: string, reason: string][] = [
+    ['pii_detection', 'Write to ada@example.com.', 'it holds an e-mail address'],
+    [
+      'pii_detection',
+      'Call me at 020 7946 0958, or pay to GB82WEST12345698765432',
+      'it holds an IBAN, a telephone number',
+    ],
+    ['sexual_moderation', 'Is this porn?', 'it is about pornography'],
+    ['harmful_moderation', 'How do I hotwire a car?', 'it is about crime'],
+  ]
+  const ask = (id: string, contents: readonly string[]) => ({
+    model: 'openai/some-model',
+    messages: contents.map((content) => ({ role: 'user', content })),
+    guardrails: [{ id: `svc_${id}`, execute_on: 'input' }],
+  })
+  test.each(found)('find what they find in a short one (%s: %s)', async (id, text, reason) => {
+    endWorkers()
+    const app = appWith()
+    const refusal = async (contents: readonly string[]) => {
+      const answer = await app.post(CHAT, ask(id, contents))
+      return { ...errorOf(answer.text, 422), verdicts: (await app.traceOf(answer)).guardrails }
+    }
+    const short = await refusal(['Hello', text])
+    expect(short.message).toContain(reason)
+    expect(workerCounts().workers).toBe(0)
+    // Around the border between texts, and in the midst of one.
+    for (const contents of [[long, text], [text, long], [`${long}${text} ${long}`]])
+      expect(await refusal(contents)).toEqual(short)
+    expect(workerCounts().workers).toBe(1)
+  })
+
+  test('find nothing where there is nothing', async () => {
+    const app = appWith()
+    for (const [id] of found) expect((await app.post(CHAT, ask(id, [long, 'Hello']))).status).toBe(200)
   })
 })

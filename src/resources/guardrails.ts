@@ -6,6 +6,8 @@ import type { CallOrigin } from '../gateway/call.ts'
 import type { GuardrailCheck, GuardrailDirectory } from '../gateway/types.ts'
 import type { BuiltIn } from '../guardrails/define.ts'
 import { builtIns } from '../guardrails/index.ts'
+import { packTexts } from '../lib/worker/packed-texts.ts'
+import { runJob } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { evaluate } from './evaluate.ts'
 import { passes, wanted } from './evaluator-value.ts'
@@ -38,10 +40,15 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
   }
 }
 
+/** Texts of this many characters together are checked here: others need not wait for that. */
+const CHECKED_HERE = 50_000
+
 const builtInCheck =
-  ({ check }: BuiltIn, { clock }: Session): GuardrailCheck =>
+  ({ name, check }: BuiltIn, { clock }: Session): GuardrailCheck =>
   async ({ texts }) => {
-    const reason = await clock.work(check(texts))
+    const isLong = texts.reduce((sum, { length }) => sum + length, 0) > CHECKED_HERE
+    const checked = isLong ? runJob('checkTexts', { ...packTexts(texts), guardrail: name }) : check(texts)
+    const reason = await clock.work(checked)
     return { outcome: reason === null ? 'passed' : 'blocked', reason, evaluation: null }
   }
 

@@ -91,6 +91,13 @@ export const jobs = {
       return { ...packTexts(texts), problem: (error as Error).message }
     }
   },
+  /** What a built-in guardrail says is wrong with some texts; null when they pass. */
+  async checkTexts({ guardrail, ...texts }: PackedTexts & { guardrail: string }): Promise<string | null> {
+    const { builtIns } = await import('../../guardrails/index.ts')
+    const builtIn = builtIns.find(({ name }) => name === guardrail)
+    if (!builtIn) throw new Error(`there is no guardrail ${guardrail}`)
+    return builtIn.check(unpackTexts(texts))
+  },
   async drawImage(spec: ImageSpec): Promise<Uint8Array> {
     const { renderImage } = await import('../media/image.ts')
     return renderImage(spec)
