@@ -44,6 +44,12 @@ describe('sessions', () => {
     expect(lines).toContain('  session       worker-2: as expected, 3 calls')
   })
 
+  test('are judged however many they are', async () => {
+    const { code, run: played } = await play(program('openai', 'sessions', '120'), BURST)
+    expect(played.sessions.map(({ calls }) => calls)).toEqual(Array.from({ length: 120 }, () => 3))
+    expect(code).toBe(0)
+  })
+
   test('that broke come first, and one is enough for 3', async () => {
     const { code, run: played } = await play(program('openai', 'mixed', '2'), BURST)
     expect(code).toBe(3)

@@ -172,6 +172,14 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     says: /right only if the client has told somebody/,
   },
   {
+    name: 'one that was stopped before anybody knows whether it would have asked again',
+    scenario: refuse({ status: 503 }),
+    query: '?ended=stopped',
+    act: ({ chat }) => chat(),
+    finds: ['gave-up warning'],
+    says: /^a request never got an answer: tried once \(status 503\)$/,
+  },
+  {
     name: 'one that repeats a 401',
     scenario: refuse({ status: 401 }),
     async act({ chat }) {
@@ -302,6 +310,12 @@ const innocent: Row[] = [
     name: 'a cut stream of which the client complains',
     scenario: cut(),
     query: '?ended=badly',
+    act: ({ chat }) => chat('hello', { stream: true }),
+  },
+  {
+    name: 'a cut stream of a client that was stopped',
+    scenario: cut(),
+    query: '?ended=stopped',
     act: ({ chat }) => chat('hello', { stream: true }),
   },
   {

@@ -92,7 +92,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   try {
     const end = await runChild(command, { env, cwd, timeout, output })
     const took = realClock.now() - began
-    const ended = end.code === 0 ? 'well' : 'badly'
+    const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'well' : 'badly'
     const judged = await judge({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     return asRun({ ...judged, url, round, end, took, strict: config.strict, db })
@@ -126,9 +126,12 @@ interface JudgeContext {
   token: string | undefined
   round: Round
   requests: ReadonlyMap<string, number>
-  /** A command that has failed has complained. */
-  ended: 'well' | 'badly'
+  /** A command that has failed has complained; one that was stopped can have done neither. */
+  ended: 'well' | 'badly' | 'stopped'
 }
+
+/** Sessions that are waited for together: not more than may wait at once. */
+const JUDGED_AT_ONCE = 50
 
 /** Asks for a verdict on every session that was used; on the one that was meant for the command when none was. */
 async function judge({ understudy: { app, sessions }, url, token, round, requests, ended }: JudgeContext) {
@@ -141,7 +144,9 @@ async function judge({ understudy: { app, sessions }, url, token, round, request
     const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s&ended=${ended}`, { headers }))
     return (await answer.json()) as Verification
   }
-  const verdicts = await Promise.all(used.map(verify))
+  const verdicts: Verification[] = []
+  for (let first = 0; first < used.length; first += JUDGED_AT_ONCE)
+    verdicts.push(...(await Promise.all(used.slice(first, first + JUDGED_AT_ONCE).map(verify))))
   const times = new Map(used.map((session) => [session.name, timesOf(session)]))
   const clocks = used.map((session) => sessionTime(session, times.get(session.name)?.values() ?? []))
   return { verdicts, times, clocks, none: called.length === 0 }

@@ -18,9 +18,11 @@ const VerifyQuery = z.strictObject({
       'How long to wait, in real time, for expectations that are not met yet and calls under way, such as `5s`.',
     ),
   ended: z
-    .enum(['well', 'badly'])
+    .enum(['well', 'badly', 'stopped'])
     .optional()
-    .describe('How the client has ended, when that is known: who has complained has not swallowed anything.'),
+    .describe(
+      'How the client has ended, when that is known: who has complained has not swallowed anything, and who was stopped may have been about to ask again.',
+    ),
 })
 const VerifyBody = z.strictObject({
   expect: z.array(Expectation).describe("What must have happened, beside the scenario's own expectations."),

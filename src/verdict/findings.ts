@@ -27,7 +27,7 @@ export function judgeClient(
   const mayGiveUp = accepted.has('gave-up')
   const costOf = (call: ClientCall): number => {
     if (natureOf(call) !== 'retryable') return 0
-    if (brokeOff(call)) return end === 'badly' || accepted.has('swallowed') ? 0 : 1
+    if (brokeOff(call)) return end === 'badly' || end === 'stopped' || accepted.has('swallowed') ? 0 : 1
     return mayGiveUp ? 0 : 2
   }
   const pairing = pairCalls(calls, { mayGiveUp, costOf })

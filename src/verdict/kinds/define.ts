@@ -5,7 +5,7 @@ import type { ClientCall } from '../client-call.ts'
 import type { Pairing } from '../pairing.ts'
 
 /** How the client ended, as far as that is known: well, or with a complaint of its own. */
-export type ClientEnd = 'well' | 'badly' | undefined
+export type ClientEnd = 'well' | 'badly' | 'stopped' | undefined
 
 /** What a client did. */
 export interface Behaviour {

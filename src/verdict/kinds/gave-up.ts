@@ -16,8 +16,9 @@ const failedIn = (behaviour: Behaviour): FindingDraft[] =>
   groupBy(unanswered(behaviour), (chain) => keyOf(chain.at(-1))).map((chains) => {
     const lasts = chains.flatMap((chain) => chain.slice(-1))
     const [last] = lasts
-    // Equal streams that break may as well be requests of their own, of a client that says what became of them.
-    const perhaps = behaviour.end !== 'well' && lasts.every(brokeOff)
+    // Who was stopped may have been about to ask again. Equal streams that break may be requests of their own, of a client that
+    // says what became of them.
+    const perhaps = behaviour.end === 'stopped' || (behaviour.end !== 'well' && lasts.every(brokeOff))
     const tries = Math.max(...chains.map(({ length }) => length))
     const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''})`
     return draft(chains, behaviour, { severity: perhaps ? 'warning' : 'error', end })
@@ -33,7 +34,7 @@ const hungUpIn = (behaviour: Behaviour): FindingDraft[] =>
       const longest = Math.round(Math.max(...chains.flat().map(lengthOfCall)))
       return draft(chains, behaviour, {
         // Equal calls that say nothing of each other may be many, each of which somebody has stopped.
-        severity: found.every(({ declared }) => declared) ? 'error' : 'warning',
+        severity: behaviour.end !== 'stopped' && found.every(({ declared }) => declared) ? 'error' : 'warning',
         end: `, and the client hung up each time, after ${longest} ms at most`,
       })
     },
@@ -82,7 +83,7 @@ const unanswered = ({ pairing, end }: Behaviour) =>
     const last = chain.at(-1)
     if (last === undefined || natureOf(last) !== 'retryable' || isSwallowed(chain)) return false
     // Who has a part of an answer and ends with a complaint has told somebody.
-    return !(end === 'badly' && brokeOff(last))
+    return !((end === 'badly' || end === 'stopped') && brokeOff(last))
   })
 
 /** A stream that broke off and was never asked for again, which is another finding. */

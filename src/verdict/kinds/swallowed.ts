@@ -7,7 +7,7 @@ export const swallowed: FindingDefinition = {
   kind: 'swallowed',
   find({ pairing, end }) {
     // It has complained: to whom, and what it showed, is its own affair.
-    if (end === 'badly') return []
+    if (end === 'badly' || end === 'stopped') return []
     const broken = pairing.chains.filter(isSwallowed)
     return groupBy(broken.flat(), (call) => `${call.operation} ${endOf(call)}`).map((calls) => {
       const [first] = calls
