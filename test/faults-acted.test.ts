@@ -69,8 +69,8 @@ const ROWS: Record<string, Row> = {
   'broken-framing': { acts: { stream: false }, idle: { fault: [{}, refused], stream: false } },
 }
 const OF_WORKSPACE = ['stuck-processing', 'stale-read', 'shifted-page']
-// Theirs is test/faults-tools.test.ts.
-const OF_TOOLS = ['tool-error', 'tool-timeout', 'sub-agent-failed']
+// Theirs are test/faults-tools.test.ts and test/faults-tasks.test.ts.
+const OF_TOOLS = ['tool-error', 'tool-timeout', 'sub-agent-failed', 'stuck-task', 'approval-never']
 
 test('every kind has its row', () => {
   expect(faultKinds.map(({ type }) => type).sort()).toEqual([...Object.keys(ROWS), ...OF_WORKSPACE, ...OF_TOOLS].sort())

@@ -71,6 +71,14 @@ const failedStep = (session: Session, task: AgentTaskRecord, call: ToolCallPart,
     error,
   })
 
+/** The calls that a decision is about; 409 when one of them does not wait for any. */
+export function callsToDecide(task: AgentTaskRecord, tool_call_id: string | undefined): readonly string[] {
+  const chosen = tool_call_id === undefined ? task.pending : [tool_call_id]
+  const unknown = chosen.find((one) => !task.pending.includes(one))
+  if (chosen.length === 0 || unknown !== undefined) throw nothingPending(task, unknown)
+  return chosen
+}
+
 /** Writes a decision; gives the task, which then is to go on. 409 when nothing waits for one. */
 export async function decideCalls(
   { session, caller }: TaskOwner,
@@ -79,9 +87,7 @@ export async function decideCalls(
 ): Promise<AgentTaskRecord> {
   const place = { session, workspace: caller.workspace }
   const decided = await change(place, id, (task) => {
-    const chosen = tool_call_id === undefined ? task.pending : [tool_call_id]
-    const unknown = chosen.find((one) => !task.pending.includes(one))
-    if (chosen.length === 0 || unknown !== undefined) throw nothingPending(task, unknown)
+    const chosen = callsToDecide(task, tool_call_id)
     const pending = task.pending.filter((one) => !chosen.includes(one))
     const goesOn = { state: 'working', finish_reason: null, pending } as const
     if (decision === 'approve') return { task: { ...goesOn, approved: [...task.approved, ...chosen] } }

@@ -82,7 +82,7 @@ export async function askModel(turn: Turn): Promise<void> {
 }
 
 /** What faults may know of the task behind a call. */
-export const agentFacts = ({ task }: Turn, iteration: number) => ({
+export const agentFacts = ({ task }: Pick<Turn, 'task'>, iteration: number) => ({
   agent: task.agent_key,
   task: task._id,
   iteration,

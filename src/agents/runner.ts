@@ -1,12 +1,13 @@
 // The loop of a task: one step after another, each committed before the next, until the turn ends or waits for its client.
 import { ApiError, bugError } from '../contract/error.ts'
-import { startDeadline } from '../lib/deadline.ts'
+import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { SessionSlot } from '../sessions/session.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { askModel } from './model-step.ts'
 import { nextStep } from './next-step.ts'
 import { findTask } from './store.ts'
+import { throughTaskFaults } from './task-faults.ts'
 import { runTools, standingOf } from './tool-step.ts'
 import { type Turn, type TurnDeps, turnOf } from './turn.ts'
 import { TaskGone, TurnEnded, timeUp } from './turn-end.ts'
@@ -80,7 +81,7 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
   })
   const turn = turnOf(session, task, { deps, signal: deadline.signal })
   try {
-    await steps(turn)
+    await steps(turn, deadline)
     ended(turn)
   } catch (error) {
     // What ends with its session or its agent has nowhere to be written; the session's next generation goes on with it.
@@ -92,7 +93,7 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
 }
 
 /** Takes steps to the end of the turn, which is committed whatever it is. */
-async function steps(turn: Turn): Promise<void> {
+async function steps(turn: Turn, deadline: Deadline): Promise<void> {
   const { session, signal, deps } = turn
   try {
     if (turn.task.state === 'submitted') await turn.commit(() => ({ task: { state: 'working' } }))
@@ -102,7 +103,7 @@ async function steps(turn: Turn): Promise<void> {
       const history = turn.history.map(({ message }) => message)
       const next = nextStep(history, { ...use, limits: manifest.settings }, (call) => standingOf(turn, call))
       if (next.do === 'end') return await finishTurn(turn, next)
-      if (next.do === 'ask') await askModel(turn)
+      if (next.do === 'ask') await throughTaskFaults(turn, deadline, () => askModel(turn))
       else await runTools(turn, next.calls)
     }
   } catch (error) {

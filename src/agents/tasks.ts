@@ -6,13 +6,14 @@ import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { changeTask, type TaskChanger } from './change.ts'
-import { cancelTask, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
+import { callsToDecide, cancelTask, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
 import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { activeTasks, findTask, messagesOf, type TaskPlace, taskNotFound, taskOf, type WholeTask } from './store.ts'
 import { delegateWith } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
+import { throughApprovalFaults } from './task-faults.ts'
 import { toolFixturesOf } from './tools/fixtures.ts'
 import type { TurnDeps } from './turn.ts'
 import { beginTurn } from './turn-begin.ts'
@@ -79,20 +80,18 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
     },
     settled: (owner, id, signal) => untilSettled({ owner, id, signal }, { events, get }),
     get,
-    list({ session, caller }, agent, { limit, starting_after: after, ending_before: before }) {
-      const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
-      const filter = { kind: AGENT_TASK, workspace: caller.workspace, parent: String(found._id) }
-      for (const [param, id] of Object.entries({ starting_after: after, ending_before: before }))
-        if (id !== undefined && !session.records.inList(filter, id)) throw taskNotFound(id, param)
-      const { data, hasMore } = session.records.page({ ...filter, limit, after, before })
-      return { data: data as unknown as AgentTaskRecord[], hasMore }
-    },
+    list: listTasks,
     async cancel(owner, id) {
       await cancelTask(owner, id, { runner, change: changer })
       return get(owner, id)
     },
     async decide(owner, decision) {
-      start(owner.session, await decideCalls(owner, decision, changer))
+      const { session } = owner
+      const task = taskOf(placeOf(owner), decision.task)
+      const calls = callsToDecide(task, decision.tool_call_id)
+      await throughApprovalFaults({ session, task, deps: turnDeps, calls }, async () =>
+        start(session, await decideCalls(owner, decision, changer)),
+      )
       return get(owner, decision.task)
     },
     subscribe: ({ session }, id, listener) => events.subscribe(session.slot, id, listener),
@@ -101,6 +100,20 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
     },
   }
   return service
+}
+
+/** A page of the tasks of an agent, newest first. */
+function listTasks(
+  { session, caller }: TaskOwner,
+  agent: string,
+  { limit, starting_after: after, ending_before: before }: PageQuery,
+): ReturnType<TaskService['list']> {
+  const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
+  const filter = { kind: AGENT_TASK, workspace: caller.workspace, parent: String(found._id) }
+  for (const [param, id] of Object.entries({ starting_after: after, ending_before: before }))
+    if (id !== undefined && !session.records.inList(filter, id)) throw taskNotFound(id, param)
+  const { data, hasMore } = session.records.page({ ...filter, limit, after, before })
+  return { data: data as unknown as AgentTaskRecord[], hasMore }
 }
 
 interface Settling {

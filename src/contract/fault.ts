@@ -4,8 +4,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Operation } from './operation.ts'
 import type { Reply } from './reply.ts'
 
-/** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, on the workspace, or on what an agent hears of a tool. */
-export const FAULT_POINTS = ['provider', 'gateway', 'workspace', 'tool'] as const
+/** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, on the workspace, on what an agent hears of a tool, on an iteration of a task, or on a decision about its tools. */
+export const FAULT_POINTS = ['provider', 'gateway', 'workspace', 'tool', 'task', 'approval'] as const
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 
 /** The iteration of an agent's task that a call is. */
@@ -97,7 +97,7 @@ export interface FaultFacts {
   /** The path that was called, when it has parameters. */
   path?: string
   request: unknown
-  /** Empty at `workspace` and `tool`. */
+  /** Empty where no model is called. */
   model: string
   /** 0 is the primary target. */
   position: number
@@ -109,7 +109,7 @@ export interface FaultFacts {
   thread: string | undefined
   /** Whether the call was made from inside, and not by a client. */
   inner: boolean
-  /** Of a call that an agent makes, of a model or a tool. */
+  /** Of what an agent does, and of what is decided about it. */
   agent?: AgentFacts | undefined
   /** At `tool` only: what the tool goes by, the function's name first. */
   tool?: readonly string[]

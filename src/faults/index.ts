@@ -1,5 +1,6 @@
 // The registry of fault kinds: one line a kind.
 import type { FaultKind } from '../contract/fault.ts'
+import { approvalNever } from './approval-never.ts'
 import { authFailure } from './auth-failure.ts'
 import { brokenFraming } from './broken-framing.ts'
 import { contentFilter } from './content-filter.ts'
@@ -32,6 +33,7 @@ import { staleRead } from './stale-read.ts'
 import { stallStream } from './stall-stream.ts'
 import { streamError } from './stream-error.ts'
 import { stuckProcessing } from './stuck-processing.ts'
+import { stuckTask } from './stuck-task.ts'
 import { subAgentFailed } from './sub-agent-failed.ts'
 import { tlsFailure } from './tls-failure.ts'
 import { toolError } from './tool-error.ts'
@@ -89,6 +91,9 @@ const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPa
 /** Those of the tools of agents alone. */
 const ofTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
 
+/** Those of the tasks of agents alone. */
+const ofTasks: readonly FaultKind[] = [stuckTask, approvalNever]
+
 /** All kinds of faults, in the order in which documents list them. */
 export const faultKinds: readonly FaultKind[] = [
   ...beforeAnswers,
@@ -96,4 +101,5 @@ export const faultKinds: readonly FaultKind[] = [
   ...ofToolCalls,
   ...ofWorkspace,
   ...ofTools,
+  ...ofTasks,
 ]

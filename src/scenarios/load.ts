@@ -124,6 +124,13 @@ export function idleRules(
 }
 
 const MODELS_ONLY = ['provider', 'model', 'identity', 'thread', 'text'] as const
+/** What agents do, by where rules act on it. */
+const OF_AGENTS: Record<string, string | undefined> = {
+  tool: 'calls of tools',
+  task: 'iterations of tasks',
+  approval: 'decisions about tools',
+}
+const NO_CALL = ['body', 'path', 'stream', 'target', 'attempt'] as const
 const AGENTS_ONLY = ['agent', 'task', 'iteration'] as const
 
 function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefined {
@@ -154,10 +161,12 @@ function foreignWord(rule: Rule): string | undefined {
   const given = (words: readonly (keyof Rule['match'])[]) => words.find((word) => rule.match[word] !== undefined)
   const ofWorkspace = at === 'workspace' && given(MODELS_ONLY)
   if (ofWorkspace) return `calls of the workspace have no ${ofWorkspace}`
-  const ofTool = at === 'tool' && given(['provider', 'model', 'text', 'header'])
-  if (ofTool) return `calls of tools have no ${ofTool}`
+  const thing = OF_AGENTS[at]
+  const foreign =
+    thing !== undefined && given(['provider', 'model', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
+  if (foreign) return `${thing} have no ${foreign}`
   const agents = (at === 'workspace' || at === 'gateway') && given(AGENTS_ONLY)
-  if (agents) return `${agents} is of calls that agents make, which are at 'provider' and 'tool'`
+  if (agents) return `${agents} is of calls that agents make, which are at 'provider', 'tool', 'task' and 'approval'`
   return at !== 'tool' && given(['tool']) ? "tool is of calls of tools, which are at 'tool'" : undefined
 }
 

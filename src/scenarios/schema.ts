@@ -101,7 +101,7 @@ export const Rule = z
       .enum(FAULT_POINTS)
       .optional()
       .describe(
-        'Where it acts: on what the gateway hears of the provider, on what the client hears of the gateway or of the workspace, or on what an agent hears of a tool.',
+        'Where it acts: on what the gateway hears of the provider, on what the client hears of the gateway or of the workspace, on what an agent hears of a tool, on an iteration of a task before its model is asked, or on a decision that lets its tools run.',
       ),
     match: RuleMatch.default({}),
     when: RuleWhen.default({}),
