@@ -76,6 +76,8 @@ test('every route that the server has is in it, and nothing else', () => {
       'get /v2/agents/{agent_key}/tasks',
       'get /v2/agents/{agent_key}/tasks/{task_id}',
       'post /v2/agents/{agent_key}/tasks/{task_id}/cancel',
+      'get /a2a/{agent_key}/.well-known/agent-card.json',
+      'post /a2a/{agent_key}',
       'post /_understudy/tasks/{task_id}/approve',
       'post /_understudy/tasks/{task_id}/reject',
       'get /_understudy/fixtures',

@@ -25,6 +25,8 @@ export interface TaskCall {
   body: TaskBody
   /** The address that was called, and the scenario that the call chose. */
   from: AgentTaskRecord['from']
+  /** The context that a new task belongs to, when the caller names one. */
+  context?: string
   /** Of a sub-task: the task that it works for, and the call of a tool that it answers. */
   parent?: { task: AgentTaskRecord; tool_call_id: string }
 }
@@ -46,7 +48,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   const { session, caller, body } = call
   const { records, clock } = session
   const agent = recordIn(agents, { records, caller }, { parent: '', name: call.agent })
-  if (agent.type === 'a2a') throw external(agent)
+  if (agent.type === 'a2a') throw externalAgent(agent)
   const before = body.task_id === undefined ? undefined : continued(call, agent, body.task_id)
   const says = sayingsOf(body, agent, before?.task.says)
   const given = Object.entries({ ...(agent.variables as Fields), ...says.variables })
@@ -68,7 +70,8 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
 const waitingChildren = ({ task, history }: NonNullable<Submission['before']>): string[] =>
   openCalls(history.map(({ message }) => message)).flatMap(({ tool_call_id }) => task.children[tool_call_id] ?? [])
 
-const external = ({ key }: Fields) =>
+/** 400: an agent of type `a2a` is kept here, and not called. */
+export const externalAgent = ({ key }: Fields) =>
   new ApiError(
     400,
     'agent_is_external',

@@ -40,7 +40,10 @@ function checkUnchanged(current: AgentTaskRecord | undefined, before: AgentTaskR
   throw new ApiError(409, 'task_changed', message, { param: 'task_id' })
 }
 
-function newTask({ session, caller, from, parent }: TaskCall, { agent, manifest, says }: Submission): AgentTaskRecord {
+function newTask(
+  { session, caller, from, parent, context }: TaskCall,
+  { agent, manifest, says }: Submission,
+): AgentTaskRecord {
   const now = session.clock.now()
   const { seed, name, records } = session
   // That of a sub-task is a function of the call that it answers, whatever else runs.
@@ -51,7 +54,7 @@ function newTask({ session, caller, from, parent }: TaskCall, { agent, manifest,
   return {
     _id,
     workspace_id: caller.workspace,
-    context_id: parent?.task.context_id ?? uuidOf(`${seed}:${name}:context:${_id}`),
+    context_id: parent?.task.context_id ?? context ?? uuidOf(`${seed}:${name}:context:${_id}`),
     agent_id: String(agent._id),
     agent_key: String(agent.key),
     state: 'submitted',

@@ -1,6 +1,7 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { Elysia } from 'elysia'
 import { callerOf, sessionName, tokenOf } from '../access.ts'
+import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { taskRoutes } from '../agents/routes.ts'
 import type { TaskService } from '../agents/tasks.ts'
 import { ApiError } from '../contract/error.ts'
@@ -92,7 +93,10 @@ function allRoutes(
   }
   const workspace = resourceRoutes({ callOf, wake: queue.wake, strict, sessionOf, observers, guardrails, ask })
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
-  return [...control, ...[...workspace, ...taskRoutes({ tasks, callOf })].map(faulty)]
+  return [
+    ...control,
+    ...[...workspace, ...taskRoutes({ tasks, callOf }), ...a2aRoutes({ tasks, callOf, limits: deps })].map(faulty),
+  ]
 }
 
 /** A request keeps to the generation of its session that it begins in. */
@@ -131,7 +135,9 @@ function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
   const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
     const given = Object.fromEntries(new URL(request.url).searchParams)
     const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
-    const body = route.body && parseRequest(route.body, await bodyOf(request, route, limits))
+    const body = route.readsBody
+      ? undefined
+      : route.body && parseRequest(route.body, await bodyOf(request, route, limits))
     const answer = await route.handle({ request, params, query, body })
     if (answer instanceof Response) return answer
     return route.status === 204

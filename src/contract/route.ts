@@ -23,6 +23,8 @@ export interface Route<Query = unknown, Body = unknown> {
   bodyType?: 'json' | 'multipart'
   /** Whether the limit of `--max-body` does not hold: what the program has written itself, it must be able to read. */
   anySize?: boolean
+  /** Whether the handler reads the body itself, which `body` then only documents. */
+  readsBody?: boolean
   /** A body, by name, for the page that documents it. */
   examples?: Record<string, object>
   /** Whether it belongs to the API that is emulated; everything else is marked as an extension. */

@@ -1,0 +1,85 @@
+// The paths of A2A: the card of each internal agent, and its methods. The library comes with the first call.
+import { z } from 'zod'
+import { asRoute, type Route } from '../../contract/route.ts'
+import { type BodyLimits, readBody, readJson } from '../../endpoints/body.ts'
+import { lazy } from '../../lib/lazy.ts'
+import { agents } from '../../resources/agents.ts'
+import { recordIn } from '../../resources/define.ts'
+import { DEFAULT_SESSION } from '../../sessions/session.ts'
+import { fromOf, type TaskRouteDeps } from '../routes.ts'
+import { externalAgent } from '../submission.ts'
+import type { AgentCallParts } from './server.ts'
+
+/** What the paths of A2A work on. */
+export interface A2aRouteDeps extends TaskRouteDeps {
+  limits: BodyLimits
+}
+
+const server = lazy<typeof import('./server.ts')>(() => require('./server.ts'))
+const PATH = '/a2a/:agent_key'
+const Rpc = z.looseObject({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.int(), z.null()]).optional(),
+})
+const RpcCall = Rpc.extend({ method: z.string().min(1), params: z.looseObject({}).optional() })
+const RpcAnswer = Rpc.extend({
+  result: z.unknown().optional(),
+  error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+})
+const Card = z.looseObject({ name: z.string(), description: z.string(), version: z.string() })
+
+/** The paths under which agents are served over A2A. */
+export const a2aRoutes = (deps: A2aRouteDeps): readonly Route[] => [cardRoute(deps), callRoute(deps)]
+
+/** The agent that a path names, for a call of it; 404 when there is none, 400 for one that runs somewhere else. */
+async function partsOf(
+  { tasks, callOf }: A2aRouteDeps,
+  request: Request,
+  { agent_key = '' }: Record<string, string>,
+): Promise<AgentCallParts> {
+  const owner = await callOf(request)
+  const { session, caller } = owner
+  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent_key })
+  if (agent.type === 'a2a') throw externalAgent(agent)
+  const prefix = session.name === DEFAULT_SESSION ? '' : `/s/${session.name}`
+  const url = `${new URL(request.url).origin}${prefix}/a2a/${agent.key}`
+  return { tasks: tasks(), owner, agent, url, from: fromOf(request), signal: request.signal }
+}
+
+const cardRoute = (deps: A2aRouteDeps): Route =>
+  asRoute({
+    tag: 'Agents',
+    method: 'get',
+    path: `${PATH}/.well-known/agent-card.json`,
+    summary: 'Get the A2A card of an agent',
+    description: 'What the agent is, and where it answers; as A2A 1.0 has it with `A2A-Version: 1.0`, else as 0.3.',
+    operationId: 'getAgentCard',
+    response: Card,
+    errors: [400, 404],
+    handle: async ({ request, params }) => server().answerCard(request, await partsOf(deps, request, params)),
+  })
+
+const hello = { kind: 'message', messageId: 'message-1', role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }
+
+const callRoute = (deps: A2aRouteDeps): Route =>
+  asRoute({
+    tag: 'Agents',
+    method: 'post',
+    path: PATH,
+    summary: 'Call an agent over A2A',
+    description:
+      'JSON-RPC of A2A 1.0 (`A2A-Version: 1.0`) or 0.3: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask and SubscribeToTask, or their names of 0.3. Streams are answered as events.',
+    operationId: 'callAgent',
+    examples: { question: { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: hello } } },
+    body: RpcCall,
+    readsBody: true,
+    response: RpcAnswer,
+    errors: [400, 404, 413, 415],
+    async handle({ request, params }) {
+      const parts = await partsOf(deps, request, params)
+      const bytes = await readBody(request, deps.limits)
+      // Only its content type can be refused: what is not JSON has a code of JSON-RPC.
+      readJson(new Uint8Array(), request.headers.get('content-type'))
+      return server().answerCall(request, new TextDecoder().decode(bytes), parts)
+    },
+  })

@@ -1,0 +1,116 @@
+// Answers calls of A2A with the transports of its library; loaded when the first one comes.
+import { AgentCard } from '@a2a-js/sdk'
+import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
+import { type A2ARequestHandler, JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server'
+import { toResponse } from '../../gateway/respond.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
+import type { AgentCall } from './call.ts'
+import { cardOf } from './card.ts'
+import { requestHandler } from './handler.ts'
+
+/** What a call of an agent is made of, its card aside. */
+export type AgentCallParts = Omit<AgentCall, 'card'> & { url: string }
+
+const VERSION = 'a2a-version'
+const LEGACY = '0.3'
+/** As A2A has it, a client that names no version speaks 0.3. */
+const versionOf = ({ headers }: Request) =>
+  headers
+    .get(VERSION)
+    ?.trim()
+    .replace(/^(\d+\.\d+)\.\d+$/, '$1') || LEGACY
+
+/** The card of an agent, in the version that the client speaks; that of 0.3 has the addresses of 1.0 too. */
+export async function answerCard(request: Request, parts: AgentCallParts): Promise<Response> {
+  const card = cardOf(parts.agent, parts.url)
+  const headers = { vary: 'A2A-Version' }
+  const shown = AgentCard.toJSON(card) as { supportedInterfaces?: unknown }
+  if (versionOf(request) !== LEGACY) return Response.json(shown, { headers })
+  // The library translates cards for this method alone.
+  const handler: A2ARequestHandler = {
+    ...requestHandler({ ...parts, card }),
+    getAuthenticatedExtendedAgentCard: async () => card,
+  }
+  const call = { jsonrpc: '2.0', id: 1, method: 'agent/getAuthenticatedExtendedCard' }
+  const answer = await new LegacyJsonRpcTransportHandler(handler).handle(call, new ServerCallContext({}))
+  const legacy = 'result' in answer ? (answer.result as object) : {}
+  return Response.json({ ...legacy, supportedInterfaces: shown.supportedInterfaces }, { headers })
+}
+
+interface Transport {
+  handle(body: Record<string, unknown>, context: ServerCallContext): Promise<object>
+}
+interface Dialect {
+  transport: Transport
+  errorOf(error: unknown): object
+}
+
+function dialectOf(version: string, handler: A2ARequestHandler): Dialect {
+  return version === LEGACY
+    ? {
+        transport: new LegacyJsonRpcTransportHandler(handler),
+        errorOf: LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError,
+      }
+    : { transport: new JsonRpcTransportHandler(handler), errorOf: JsonRpcTransportHandler.mapToJSONRPCError }
+}
+
+/** Answers a call of JSON-RPC, whose body is `text`. */
+export async function answerCall(request: Request, text: string, parts: AgentCallParts): Promise<Response> {
+  const headers = { 'x-understudy-session': parts.owner.session.name }
+  const read = envelopeOf(text)
+  if ('error' in read) return Response.json({ jsonrpc: '2.0', id: null, error: read.error }, { headers })
+  const { body } = read
+  const card = cardOf(parts.agent, parts.url)
+  const version = versionOf(request)
+  const { transport, errorOf } = dialectOf(version, requestHandler({ ...parts, card }))
+  const failure = (error: unknown) => ({ jsonrpc: '2.0', id: body.id ?? null, error: errorOf(error) })
+  try {
+    validateVersion(version, card, 'JSONRPC')
+    const answer = await transport.handle(body, new ServerCallContext({ requestedVersion: version }))
+    if (!isStream(answer)) return Response.json(answer, { headers })
+    // What is refused before the first event is no stream.
+    const first = await answer.next()
+    return await toResponse({
+      ...{ status: 200, headers, usage: null, fixture: null, synthesized: false },
+      body: { kind: 'events', events: eventsOf(first, answer) },
+    })
+  } catch (error) {
+    return Response.json(failure(error), { headers })
+  }
+}
+
+const isStream = (answer: object): answer is AsyncGenerator<object, void, undefined> => Symbol.asyncIterator in answer
+
+async function* eventsOf(
+  first: IteratorResult<object, void>,
+  rest: AsyncGenerator<object, void, undefined>,
+): AsyncGenerator<StreamEvent> {
+  try {
+    if (!first.done) yield { data: first.value }
+    for await (const data of rest) yield { data }
+  } finally {
+    await rest.return()
+  }
+}
+
+type Envelope = { body: Record<string, unknown> } | { error: { code: number; message: string } }
+
+/** A call of JSON-RPC 2.0; what is none has the codes of that. */
+function envelopeOf(text: string): Envelope {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { error: { code: -32700, message: 'Parse error: the body is not JSON' } }
+  }
+  const invalid = (why: string) => ({ error: { code: -32600, message: `Invalid Request: ${why}` } })
+  if (Array.isArray(value)) return invalid('a batch is not taken, send one call')
+  if (typeof value !== 'object' || value === null) return invalid('the body must be an object')
+  const body = value as Record<string, unknown>
+  const { id = null } = body
+  if (body.jsonrpc !== '2.0') return invalid("'jsonrpc' must be '2.0'")
+  if (typeof body.method !== 'string' || body.method === '') return invalid("'method' must be the name of a method")
+  if (id !== null && typeof id !== 'string' && !Number.isInteger(id))
+    return invalid("'id' must be a text, a whole number or null")
+  return { body }
+}
