@@ -1,7 +1,8 @@
 // Long texts: their templates are rendered and their guardrails find what they do in short ones, though a worker does it.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { assembleChat } from '../src/endpoints/chat/assemble.ts'
 import { endWorkers, workerCounts } from '../src/lib/worker/pool.ts'
-import { testApps } from './support/app.ts'
+import { eventsOf, testApps } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
 
 const { appWith, close } = testApps()
@@ -10,6 +11,7 @@ afterAll(async () => {
   endWorkers()
 })
 
+const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Bearer any' }
 const CHAT = '/v2/router/chat/completions'
 const long = 'A day at the sea. '.repeat(4_000)
 
@@ -113,5 +115,48 @@ describe('guardrails over a long text', () => {
   test('find nothing where there is nothing', async () => {
     const app = appWith()
     for (const [id] of found) expect((await app.post(CHAT, ask(id, [long, 'Hello']))).status).toBe(200)
+  })
+})
+
+describe('the trace of a long stream', () => {
+  // Streamed word by word.
+  const content = 'A day at the sea. '.repeat(3_000)
+  const operations = [
+    ['chat.completions', { messages: [{ role: 'user', content: 'Tell me' }] }],
+    ['completions', { prompt: 'Tell me', max_tokens: 100_000 }],
+    ['responses', { input: 'Tell me' }],
+  ] as const
+  test.each(operations)('has what its parts make together (%s)', async (operation, body) => {
+    const app = appWith()
+    const reply = operation === 'completions' ? { content: [content] } : { content }
+    const put = { method: 'PUT', headers: JSON_HEADERS, body: JSON.stringify([{ match: { operation }, reply }]) }
+    expect((await app.fetch('/_understudy/fixtures', put)).status).toBe(200)
+    const path = `/v2/router/${operation.replace('.', '/')}`
+    const ask = (stream: boolean) => app.post(path, { model: 'openai/some-model', ...body, stream })
+    const [whole, streamed] = [await ask(false), await ask(true)]
+    expect(eventsOf(streamed.text).length).toBeGreaterThan(10_000)
+    const textOf = (answer: unknown) => JSON.stringify(answer).includes(JSON.stringify(content).slice(1, -1))
+    const [one, other] = [await app.traceOf(whole), await app.traceOf(streamed)]
+    expect([one, other].map(({ answer, outcome }) => [outcome, textOf(answer)])).toEqual([
+      ['answered', true],
+      ['answered', true],
+    ])
+    expect(other.usage).toEqual(one.usage)
+    expect(Object.keys(other.answer as object).sort()).toEqual(
+      Object.keys(one.answer as object)
+        .filter((key) => key !== 'usage' || 'usage' in (other.answer as object))
+        .sort(),
+    )
+  })
+
+  test('has each of its log probabilities', () => {
+    const token = (index: number) => ({ token: `${index}`, logprob: 0, bytes: null, top_logprobs: [] })
+    const events = Array.from({ length: 30_000 }, (_, index) => ({
+      data: { id: 'x', choices: [{ index: 0, delta: { content: '.' }, logprobs: { content: [token(index)] } }] },
+    }))
+    const before = JSON.stringify(events)
+    const { choices } = assembleChat(events) as { choices: { logprobs: { content: object[] } }[] }
+    expect(choices[0]?.logprobs.content).toEqual(events.map((_, index) => token(index)))
+    expect(JSON.stringify(events)).toBe(before)
   })
 })

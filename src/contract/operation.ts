@@ -1,6 +1,7 @@
 // What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
 import type { z } from 'zod'
 import type { StreamEvent } from '../lib/sse.ts'
+import type { AnswerAssembly } from './assembly.ts'
 import type { envelope } from './error.ts'
 import type { KeyValueEntry, KeyValueStore } from './key-value.ts'
 
@@ -140,6 +141,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object
+  /** To do the same in slices; absent when a stream never has many events. */
+  assembly?(): AnswerAssembly
   /** Why a value is not an answer of this operation, undefined when it is one. */
   wrongWith(answer: unknown): string | undefined
   /**

@@ -5,7 +5,7 @@ import { ResponsesRequest } from '../contract/responses.ts'
 import { ModelResponse, ResponseEvent } from '../contract/responses-answer.ts'
 import { TextScript } from '../contract/script.ts'
 import { composeResponse } from './responses/answer.ts'
-import { assembleResponse } from './responses/assemble.ts'
+import { assembleResponse, responseAssembly } from './responses/assemble.ts'
 import { keep, resolve } from './responses/conversation.ts'
 import { responseProblem } from './responses/normalize.ts'
 import {
@@ -95,6 +95,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   synthesize: (request, options) => synthesizeText(responsesAnswerRequest(request), options),
   compose: composeResponse,
   assemble: assembleResponse,
+  assembly: responseAssembly,
   wrongWith: responseProblem,
   scriptOf: responseScriptOf,
   events: responseEvents,

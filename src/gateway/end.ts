@@ -55,8 +55,10 @@ async function save(
       return instead
     }
   }
-  const answer = storedAnswer(recording, guarded)
-  const record = traceOf(recording, outcomeOf(recording, result), { usage: answer.usage, guarded })
+  const outcome = outcomeOf(recording, result)
+  const storing = storedAnswer(recording, guarded)
+  const answer = storing instanceof Promise ? await storing : storing
+  const record = traceOf(recording, outcome, { usage: answer.usage, guarded })
   if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
   const committed = commit(recording, record, { answer, answerHeaders: result.headers })
   for (const failure of [result.failure, recording.answer?.failure])

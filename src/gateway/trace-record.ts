@@ -1,5 +1,9 @@
 // Puts a call's trace together. No part of it may take the others with it: what cannot be worked out is left out.
+import type { AnswerAssembly } from '../contract/assembly.ts'
 import type { TraceRecord } from '../contract/trace.ts'
+import { jsonInSlices } from '../lib/json-slices.ts'
+import { inSlices } from '../lib/slices.ts'
+import type { StreamEvent } from '../lib/sse.ts'
 import { costOf } from '../providers/catalogue.ts'
 import type { AnswerEffects, TraceRecorder } from './recording.ts'
 import { retryAfter } from './retry.ts'
@@ -14,17 +18,45 @@ export interface StoredAnswer extends AnswerEffects {
 }
 const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
 
-/** The answer that was given: a stream put together again. */
-export function storedAnswer({ answer, call }: TraceRecorder, guarded: GuardedStep): StoredAnswer {
+/** Events that are put together in one turn: that takes some milliseconds. */
+const FEW_EVENTS = 5_000
+
+/** The answer that was given: a stream put together again, a long one in slices. */
+export function storedAnswer(recording: TraceRecorder, guarded: GuardedStep): StoredAnswer | Promise<StoredAnswer> {
+  const { answer, call } = recording
   if (!answer) return { text: 'null', ...NO_EFFECTS }
   const { content, complete } = answer
-  const whole = guarded(() => {
-    if (content.kind === 'value') return content
-    const value = call.operation.assemble(content.events)
-    return { value, text: JSON.stringify(value) }
-  }, undefined)
-  if (!whole) return { text: 'null', ...NO_EFFECTS }
-  return { text: whole.text, ...(complete ? guarded(() => answer.effects(whole.value), NO_EFFECTS) : NO_EFFECTS) }
+  const stored = (whole: WholeAnswer | undefined): StoredAnswer => {
+    if (!whole) return { text: 'null', ...NO_EFFECTS }
+    return { text: whole.text, ...(complete ? guarded(() => answer.effects(whole.value), NO_EFFECTS) : NO_EFFECTS) }
+  }
+  if (content.kind === 'value') return stored(content)
+  const assembly = content.events.length > FEW_EVENTS && call.operation.assembly?.()
+  if (assembly) {
+    const whole = assembledInSlices(assembly, [...content.events]).catch((error: unknown) =>
+      guarded<WholeAnswer | undefined>(() => {
+        throw error
+      }, undefined),
+    )
+    return call.session.clock.work(whole.then(stored))
+  }
+  return stored(
+    guarded(() => {
+      const value = call.operation.assemble(content.events)
+      return { value, text: JSON.stringify(value) }
+    }, undefined),
+  )
+}
+
+interface WholeAnswer {
+  value: unknown
+  text: string
+}
+
+async function assembledInSlices(assembly: AnswerAssembly, events: readonly StreamEvent[]): Promise<WholeAnswer> {
+  await inSlices(events, assembly.add)
+  const value = assembly.whole()
+  return { value, text: await jsonInSlices(value) }
 }
 
 /** How a call ended, in the terms of its trace. */

@@ -1,4 +1,5 @@
 // The whole chat completion that a client has put together from some chunks.
+import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 import { asText, type JsonObject } from '../../lib/values.ts'
 import {
@@ -20,27 +21,36 @@ interface Choice {
 }
 
 /** The completion that a client has put together after these chunks. */
-export function assembleChat(events: readonly StreamEvent[]): object {
-  if (events.length === 0) return {}
-  const chunks = events.map(({ data }) => normalizeChat(data))
+export const assembleChat = (events: readonly StreamEvent[]): object => assembled(chatAssembly(), events)
+
+/** Puts a completion together from its chunks. */
+export function chatAssembly(): AnswerAssembly {
+  let first: NormalChat | undefined
+  // The first chunk that says which answer it belongs to.
+  let named: NormalChat | undefined
+  let usage: NormalChat['usage']
   // Numbers of choices are a provider's: they are names here, never places in a list.
   const choices = new Map<number, Choice>()
-  for (const chunk of chunks) for (const piece of chunk.choices) addPiece(choiceAt(choices, piece.index), piece)
-  const usage = chunks.findLast((chunk) => chunk.usage)?.usage
   return {
-    ...frameOf(chunks),
-    object: 'chat.completion',
-    choices: [...choices.values()].sort((a, b) => a.index - b.index).map(wholeChoice),
-    ...(usage ? { usage } : {}),
+    add({ data }) {
+      const chunk = normalizeChat(data)
+      if (!first && chunk.data.id) named = chunk
+      first ??= chunk
+      if (!named && asText(chunk.data.id)) named = chunk
+      usage = chunk.usage ?? usage
+      for (const piece of chunk.choices) addPiece(choiceAt(choices, piece.index), piece)
+    },
+    whole() {
+      if (!first) return {}
+      return {
+        ...chatFrame(first),
+        ...(named && named !== first && chatFrame(named)),
+        object: 'chat.completion',
+        choices: [...choices.values()].sort((a, b) => a.index - b.index).map(wholeChoice),
+        ...(usage ? { usage } : {}),
+      }
+    },
   }
-}
-
-/** The frame of the first chunk that says which answer it belongs to. */
-function frameOf(chunks: readonly NormalChat[]): JsonObject {
-  const [first] = chunks
-  if (!first) return {}
-  const named = first.data.id ? first : chunks.find(({ data }) => asText(data.id))
-  return { ...chatFrame(first), ...(named && named !== first && chatFrame(named)) }
 }
 
 function choiceAt(choices: Map<number, Choice>, index: number): Choice {
@@ -107,8 +117,15 @@ function wholeCall({ id = '', custom, name = '', input, signature }: NormalCall,
   return signature ? { ...called, thought_signature: signature } : called
 }
 
+/** A stream may have as many as it has chunks, so they are added to those that are there. */
 function joined(before: NormalChoice['logprobs'], more: NormalChoice['logprobs']): NormalChoice['logprobs'] {
   if (!more) return before
-  const join = <T>(one: T[] | null | undefined, two: T[] | null) => (two ? [...(one ?? []), ...two] : (one ?? null))
-  return { content: join(before?.content, more.content), refusal: join(before?.refusal, more.refusal) }
+  return { content: appended(before?.content, more.content), refusal: appended(before?.refusal, more.refusal) }
+}
+
+function appended<Item>(items: Item[] | null | undefined, more: readonly Item[] | null): Item[] | null {
+  if (!more) return items ?? null
+  if (!items) return [...more]
+  for (const item of more) items.push(item)
+  return items
 }

@@ -6,6 +6,7 @@ import type { TokenLogprob, Usage } from '../../contract/chat.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
+import { asIndex, asObject, asText, objectsIn } from '../../lib/values.ts'
 import { chatChunks } from './chunks.ts'
 import {
   chatChunkProblem,
@@ -24,8 +25,13 @@ export const chatEvents: StreamRules = {
   hasContent: (data) => normalizeChat(data).choices.some(hasChatContent),
   complete(events) {
     const finished = new Map<number, boolean>()
-    for (const { index, finish } of events.flatMap(({ data }) => normalizeChat(data).choices))
-      finished.set(index, finished.get(index) === true || finish !== undefined)
+    // A stream may have very many chunks, so of each only this is read.
+    for (const { data } of events) {
+      for (const [position, choice] of objectsIn(asObject(data)?.choices).entries()) {
+        const index = asIndex(choice.index) ?? position
+        finished.set(index, finished.get(index) === true || Boolean(asText(choice.finish_reason)))
+      }
+    }
     return finished.size > 0 && [...finished.values()].every(Boolean)
   },
 }

@@ -1,5 +1,6 @@
 // A legacy completion as chunks, and the whole one that a client has put together from some.
 import type { TextPiece } from '../../answers/text-answer.ts'
+import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
 import type { Usage } from '../../contract/chat.ts'
 import type { Completion } from '../../contract/completions.ts'
 import { fingerprint } from '../../lib/ids.ts'
@@ -64,23 +65,34 @@ interface OpenChoice {
 const isForeign = ({ model, system_fingerprint: own }: JsonObject): boolean => own !== systemFingerprint(String(model))
 
 /** The completion that a client has put together after these chunks; a choice that did not end has no reason. */
-export function assembleCompletion(events: readonly StreamEvent[]): object {
-  const chunks = events.map(({ data }) => normalizeCompletion(data))
-  const first = chunks[0]
-  if (!first) return {}
-  const foreign = isForeign(first.frame)
+export const assembleCompletion = (events: readonly StreamEvent[]): object => assembled(completionAssembly(), events)
+
+/** Puts a completion together from its chunks. */
+export function completionAssembly(): AnswerAssembly {
+  let frame: JsonObject | undefined
+  let foreign = false
+  let usage: JsonObject | undefined
   // Numbers of choices are a provider's: they are names here, never places in a list.
   const choices = new Map<number, OpenChoice>()
-  for (const { index, text = '', finish } of chunks.flatMap((chunk) => chunk.choices)) {
-    const choice = choices.get(index) ?? { index, text: '', logprobs: null, finish_reason: null }
-    choices.set(index, choice)
-    choice.text += text
-    if (finish !== undefined && (text === '' || foreign)) choice.finish_reason = finish
-  }
-  const usage = chunks.findLast((chunk) => chunk.usage)?.usage
   return {
-    ...first.frame,
-    choices: [...choices.values()].sort((a, b) => a.index - b.index),
-    ...(usage ? { usage } : {}),
+    add({ data }) {
+      const chunk = normalizeCompletion(data)
+      if (!frame) {
+        frame = chunk.frame
+        foreign = isForeign(frame)
+      }
+      usage = chunk.usage ?? usage
+      for (const { index, text = '', finish } of chunk.choices) {
+        const choice = choices.get(index) ?? { index, text: '', logprobs: null, finish_reason: null }
+        choices.set(index, choice)
+        choice.text += text
+        if (finish !== undefined && (text === '' || foreign)) choice.finish_reason = finish
+      }
+    },
+    whole() {
+      if (!frame) return {}
+      const inOrder = [...choices.values()].sort((a, b) => a.index - b.index)
+      return { ...frame, choices: inOrder, ...(usage ? { usage } : {}) }
+    },
   }
 }

@@ -1,4 +1,5 @@
 // Puts a response together from the events of a stream, as far as they went.
+import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
 import type { ModelResponse, OutputItem } from '../../contract/responses-answer.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
@@ -9,22 +10,29 @@ import { outputText } from './output.ts'
 type Items = Map<number, OutputItem>
 
 /** The response that a client has after these events: the whole one from the last event, else what the deltas add up to. */
-export function assembleResponse(events: readonly StreamEvent[]): object {
+export const assembleResponse = (events: readonly StreamEvent[]): object => assembled(responseAssembly(), events)
+
+/** Puts a response together from its events. */
+export function responseAssembly(): AnswerAssembly {
   let response: NormalResponse | undefined
   let items: Items = new Map()
-  for (const { data } of events) {
-    const event = normalizeEvent(data)
-    if (event.response) {
-      response = event.response
-      items = new Map(response.output.entries())
-    } else if (response && event.type === 'error') {
-      response.status = 'failed'
-      response.error = errorOf(data)
-    } else if (response) add(items, event)
+  return {
+    add({ data }) {
+      const event = normalizeEvent(data)
+      if (event.response) {
+        response = event.response
+        items = new Map(response.output.entries())
+      } else if (response && event.type === 'error') {
+        response.status = 'failed'
+        response.error = errorOf(data)
+      } else if (response) add(items, event)
+    },
+    whole() {
+      if (!response) return {}
+      const output = [...items].sort(([one], [other]) => one - other).map(([, item]) => item)
+      return { ...response, output, output_text: outputText(output) }
+    },
   }
-  if (!response) return {}
-  const output = [...items].sort(([one], [other]) => one - other).map(([, item]) => item)
-  return { ...response, output, output_text: outputText(output) }
 }
 
 function errorOf(data: unknown): ModelResponse['error'] {
