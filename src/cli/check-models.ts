@@ -38,7 +38,7 @@ function patternsIn(value: unknown, path: Path = [], within = false): ModelPatte
 }
 
 /** The known model that a pattern is nearly, undefined when it matches one, or is like none. */
-export function nearlyMeant(pattern: string, models: readonly string[]): string | undefined {
+function nearlyMeant(pattern: string, models: readonly string[]): string | undefined {
   // A scenario may name a model alone.
   const names = pattern.includes('/') ? models : models.map((id) => id.slice(id.indexOf('/') + 1))
   const given = pattern.split('*', 1)[0] ?? ''

@@ -4,7 +4,7 @@ import { Identity, TemplateEngine, Thread } from './shared.ts'
 import { Ulid } from './workspace.ts'
 
 /** The states of a task; the last three exist in A2A and are never reached by ours. */
-export const TASK_STATES = [
+const TASK_STATES = [
   'submitted',
   'working',
   'input-required',
@@ -49,10 +49,10 @@ const ToolCallPart = z.looseObject({
   thought_signature: z.string().optional(),
 })
 /** A part that a client sends. */
-export const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
+const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
 export type RequestPart = z.infer<typeof RequestPart>
 /** A part of an answer. */
-export const TaskMessagePart = z.discriminatedUnion('kind', [
+const TaskMessagePart = z.discriminatedUnion('kind', [
   TextPart,
   FilePart,
   ToolResultPart,

@@ -1,19 +1,16 @@
 // Agents as they are made, changed and answered (the specification, "Agent" and "Create an agent").
 import { z } from 'zod'
 import { KnowledgeBases, ModelId, Retry, TemplateEngine } from './shared.ts'
-import { Path, prefixedForm, Ulid, Uuid } from './workspace.ts'
+import { Path, Ulid, Uuid } from './workspace.ts'
 
 /** A key that begins with a letter, in parts of letters and digits. */
-export const AgentKey = z
+const AgentKey = z
   .string()
   .min(1)
   .max(255)
   .regex(/^[A-Za-z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*$/, {
     error: "must begin with a letter and be letters and digits, with '.', '_' and '-' only between them",
   })
-
-/** Ids of the entries of an agent's `settings.tools`. */
-export const agentToolId = prefixedForm('tool')
 
 const Parameters = z
   .looseObject({})
@@ -27,7 +24,7 @@ const ModelObject = z.looseObject({
 const ModelChoice = z.union([ModelId, ModelObject])
 
 /** The tools that are there without being made: what they do is in `src/agents/tools`. */
-export const BUILT_IN_TOOLS = [
+const BUILT_IN_TOOLS = [
   'google_search',
   'web_scraper',
   'call_sub_agent',
@@ -41,7 +38,7 @@ export const BUILT_IN_TOOLS = [
   'current_date',
 ] as const
 /** The tools of the workspace that an agent may refer to. */
-export const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as const
+const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as const
 
 /** Seconds that a call of a tool may take when nobody says. */
 export const TOOL_TIMEOUT = 120

@@ -17,7 +17,7 @@ import { textsSchema } from './texts.ts'
 
 const penalty = z.number().min(-2).max(2).nullish()
 /** Most choices that one call may ask for, over all of its prompts. */
-export const MOST_CHOICES = 2048
+const MOST_CHOICES = 2048
 
 /** The body of `POST /v2/router/completions`; unknown fields are kept. */
 export const CompletionRequest = z

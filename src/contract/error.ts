@@ -45,7 +45,7 @@ const TYPES: Record<number, string> = {
 }
 
 /** The error type of a status, as clients of the OpenAI family name them. */
-export const errorType = (status: number): string =>
+const errorType = (status: number): string =>
   TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
 
 type EnvelopeContent = Pick<ApiError, 'status' | 'message' | 'param' | 'code'> & { type?: string | undefined }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { common, Ulid } from './workspace.ts'
 
 /** What feedback may be about. */
-export const Product = z.enum([
+const Product = z.enum([
   'remoteconfigs',
   'deployments',
   'experiments',

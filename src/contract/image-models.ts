@@ -2,15 +2,7 @@
 import type { Problem } from './validation.ts'
 
 /** Fields whose values are a matter of the model. */
-export const CHOICES = [
-  'size',
-  'quality',
-  'style',
-  'background',
-  'moderation',
-  'output_format',
-  'response_format',
-] as const
+const CHOICES = ['size', 'quality', 'style', 'background', 'moderation', 'output_format', 'response_format'] as const
 export type ImageChoice = (typeof CHOICES)[number]
 
 /** What one model takes and gives. */

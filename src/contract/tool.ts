@@ -81,7 +81,7 @@ const FIELD_OF = {
   code: 'code_tool',
 } as const
 export type ToolType = keyof typeof FIELD_OF
-export const TOOL_TYPES = Object.keys(FIELD_OF) as ToolType[]
+const TOOL_TYPES = Object.keys(FIELD_OF) as ToolType[]
 const type = z.enum(TOOL_TYPES)
 
 const own = { function: ToolFunction, json_schema: JsonSchemaTool, http: HttpTool, mcp: McpTool, code_tool: CodeTool }

@@ -35,7 +35,7 @@ export const AttemptRecord = z.object({
 export type AttemptRecord = z.infer<typeof AttemptRecord>
 
 /** What the cache did for a call. */
-export const CacheRecord = z.object({
+const CacheRecord = z.object({
   status: z.enum(['hit', 'miss']),
   key: z.string(),
   age_ms: milliseconds.nullable().describe('Age of the stored answer.'),

@@ -1,6 +1,5 @@
 // Identifiers that repeat when seed, time and order of calls repeat.
 import { ulid } from 'ulid'
-import { chance } from './chance.ts'
 
 /** The ULID of one purpose and number (`trace`, 17) of a seed at an instant in ms since the epoch. */
 export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
@@ -17,9 +16,6 @@ export function ulidOf(seed: number, now: number, purpose: string, count: number
 
 /** A short hexadecimal fingerprint of a text. */
 export const fingerprint = (text: string): string => Bun.hash(text).toString(16).padStart(16, '0')
-
-/** A number in [0, 1) from a text: the seed of a keyed choice. */
-export const pickByKey = (text: string): number => chance(0, text)
 
 let secret: string | undefined
 /** A text that only this process knows, the same for as long as it runs. */

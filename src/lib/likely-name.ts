@@ -4,7 +4,7 @@
 export const MOST_WRONG = 2
 
 /** The known name that is nearly the one that was written, undefined when none is. */
-export function likelyName(written: string, known: readonly string[]): string | undefined {
+function likelyName(written: string, known: readonly string[]): string | undefined {
   const near = known
     .map((name) => ({ name, wrong: lettersBetween(name.toLowerCase(), written.toLowerCase()) }))
     .filter(({ name, wrong }) => wrong <= Math.min(MOST_WRONG, name.length - 2))

@@ -3,7 +3,7 @@ import type { ProviderEndpoint } from './define.ts'
 import { listedProvider, PROVIDERS } from './index.ts'
 
 /** The wire format of OpenAI, which most providers speak. */
-export const COMPATIBLE = 'openai-compatible'
+const COMPATIBLE = 'openai-compatible'
 /** The wire formats that a provider of any name may speak: that of OpenAI, or that of a listed one with its own. */
 export const PROVIDER_KINDS: readonly string[] = [
   COMPATIBLE,

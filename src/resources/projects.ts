@@ -29,7 +29,7 @@ export const projects = defineResource({
 })
 
 /** The project's own name when neither path nor token says one. */
-export const DEFAULT_PROJECT = 'Default'
+const DEFAULT_PROJECT = 'Default'
 
 /** The id of the project that a path means; project and folders that are not there yet are made. */
 export function projectOf(work: Transaction, path: string): string {

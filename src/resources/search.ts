@@ -32,7 +32,7 @@ const MOST_MATCHES = 1_000
 const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /** Chunks that fit, best first; equal ones in the order in which they were made. */
-export async function searchChunks(
+async function searchChunks(
   { contents, records }: Pick<Transaction, 'contents' | 'records'>,
   base: Fields,
   search: Search,

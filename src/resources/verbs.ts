@@ -10,7 +10,7 @@ import { addVersion } from './versions.ts'
 export type PathParams = Record<string, string>
 
 /** The resources that one lies in, outermost first. */
-export const ancestorsOf = (resource: Resource): readonly Resource[] =>
+const ancestorsOf = (resource: Resource): readonly Resource[] =>
   resource.parent ? [...ancestorsOf(resource.parent), resource.parent] : []
 
 /** Ids of the records that a path goes through; 404 when one is not there, or lies elsewhere. */

@@ -41,7 +41,7 @@ interface Counters extends Omit<RuleReport, 'idle'> {
   begun: number
 }
 
-export const START_STATE = 'start'
+const START_STATE = 'start'
 
 /** Where and when a scenario begins. */
 export interface ScenarioStart {
@@ -215,7 +215,7 @@ const RAMPS: Record<Phase['phase'], [number, number]> = {
 }
 
 /** Probability of a schedule at a time in ms since its start; after its last phase all is well. */
-export function probabilityAt(schedule: readonly Phase[], elapsed: number): number {
+function probabilityAt(schedule: readonly Phase[], elapsed: number): number {
   let begins = 0
   for (const {
     phase,

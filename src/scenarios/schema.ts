@@ -12,7 +12,7 @@ const RANGE = /^(\d+)(?:(-)(\d+)|(\+))?$/
 const RANGE_FORM = { error: "must be a number, or a range such as '1-3' or '2+'" }
 
 /** `1`, `1-3` or `2+`, as the first and last number meant. */
-export const Range = z
+const Range = z
   .union([z.int().min(0), z.string().regex(RANGE, RANGE_FORM)], RANGE_FORM)
   .transform((text): readonly [number, number] => {
     const [, first, , last, open] = RANGE.exec(String(text)) ?? []
@@ -26,7 +26,7 @@ const Position = z
   .describe("Which target of the plan: 'primary', 'fallback' (any), 'fallback 1', or its position from 0.")
 
 /** Which attempts (or calls) a rule is about; every condition given must hold. */
-export const RuleMatch = z.strictObject({
+const RuleMatch = z.strictObject({
   operation: z
     .string()
     .optional()
@@ -74,7 +74,7 @@ const Phase = z.strictObject({
 export type Phase = z.infer<typeof Phase>
 
 /** When a matching attempt is hit; every condition given must hold. */
-export const RuleWhen = z.strictObject({
+const RuleWhen = z.strictObject({
   calls: Range.optional().describe('Which of the attempts that match, counted from 1.'),
   every: z.int().min(1).optional().describe('Every so many attempts that match.'),
   after: Duration.optional().describe('Not before the scenario has run so long.'),

@@ -35,7 +35,7 @@ export interface OwnedSlot extends SessionSlot {
 }
 
 /** 400 when a clock cannot be had. */
-export function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
+function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
   if (kind === 'virtual' && noVirtualClock)
     throw new ApiError(400, 'clock_not_possible', noVirtualClock, { param: 'clock' })
 }

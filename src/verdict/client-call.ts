@@ -70,7 +70,7 @@ function clientCallOf({ trace, request, question, heard, client, seq }: TraceEvi
 }
 
 /** Timers of clients and ours round differently. */
-export const ROUNDING_MS = 10
+const ROUNDING_MS = 10
 
 /**
  * What a client may make of an answer: nothing more to do, worth repeating, never worth it, either of the two, or its own end of it.

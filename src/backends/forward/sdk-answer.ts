@@ -40,7 +40,7 @@ const finishOf = ({ unified, raw }: GenerateResult['finishReason'], calls: numbe
 }
 
 /** Token counts in our words; what the provider does not say is 0. */
-export function sdkUsage({ inputTokens, outputTokens }: ModelUsage): Usage {
+function sdkUsage({ inputTokens, outputTokens }: ModelUsage): Usage {
   const prompt = inputTokens.total ?? 0
   const completion = outputTokens.total ?? 0
   return {

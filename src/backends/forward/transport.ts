@@ -66,7 +66,7 @@ async function strayMessage({ name }: Upstream, { status, headers, body }: Respo
 }
 
 /** The reply for an answer that came, and that nobody can use: 502 with the reason. */
-export function unusable({ key }: Upstream, reason: string): Reply {
+function unusable({ key }: Upstream, reason: string): Reply {
   const bytes = encoder.encode(JSON.stringify({ error: { message: withoutKey(reason, key), code: 'bad_gateway' } }))
   return { ...BARE, status: 502, headers: {}, body: { kind: 'bytes', contentType: 'application/json', bytes } }
 }

@@ -3,7 +3,7 @@ import type { ChatCompletion } from '../../contract/chat.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** The texts of a message; in a stream they come in pieces. */
-export const TEXT_FIELDS = [
+const TEXT_FIELDS = [
   'content',
   'refusal',
   'reasoning',
