@@ -10,6 +10,8 @@ describe('refuses', () => {
   const push = { url: 'http://localhost/hook' }
   test.each<[string, unknown, number, Record<string, string>?]>([
     ['what is not JSON', '{', -32700],
+    ['half a character', '{"jsonrpc":"2.0","id":1,"method":"\\ud800"}', -32700],
+    ['a value that is too deep', `${'['.repeat(5000)}${']'.repeat(5000)}`, -32700],
     ['a batch', [], -32600],
     ['a call of another JSON-RPC', { jsonrpc: '1.0', id: 1, method: 'GetTask' }, -32600],
     ['a call without a method', { jsonrpc: '2.0', id: 1 }, -32600],

@@ -77,9 +77,7 @@ const callRoute = (deps: A2aRouteDeps): Route =>
     errors: [400, 404, 413, 415],
     async handle({ request, params }) {
       const parts = await partsOf(deps, request, params)
-      const bytes = await readBody(request, deps.limits)
-      // Only its content type can be refused: what is not JSON has a code of JSON-RPC.
-      readJson(new Uint8Array(), request.headers.get('content-type'))
-      return server().answerCall(request, new TextDecoder().decode(bytes), parts)
+      const read = readJson(await readBody(request, deps.limits), request.headers.get('content-type'))
+      return server().answerCall(request, read, parts)
     },
   })

@@ -2,6 +2,7 @@
 import { AgentCard } from '@a2a-js/sdk'
 import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import { type A2ARequestHandler, JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server'
+import type { RequestBody } from '../../endpoints/body.ts'
 import { toResponse } from '../../gateway/respond.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 import type { AgentCall } from './call.ts'
@@ -54,10 +55,10 @@ function dialectOf(version: string, handler: A2ARequestHandler): Dialect {
     : { transport: new JsonRpcTransportHandler(handler), errorOf: JsonRpcTransportHandler.mapToJSONRPCError }
 }
 
-/** Answers a call of JSON-RPC, whose body is `text`. */
-export async function answerCall(request: Request, text: string, parts: AgentCallParts): Promise<Response> {
+/** Answers a call of JSON-RPC with the body that was read. */
+export async function answerCall(request: Request, given: RequestBody, parts: AgentCallParts): Promise<Response> {
   const headers = { 'x-understudy-session': parts.owner.session.name }
-  const read = envelopeOf(text)
+  const read = envelopeOf(given)
   if ('error' in read) return Response.json({ jsonrpc: '2.0', id: null, error: read.error }, { headers })
   const { body } = read
   const card = cardOf(parts.agent, parts.url)
@@ -96,13 +97,9 @@ async function* eventsOf(
 type Envelope = { body: Record<string, unknown> } | { error: { code: number; message: string } }
 
 /** A call of JSON-RPC 2.0; what is none has the codes of that. */
-function envelopeOf(text: string): Envelope {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { error: { code: -32700, message: 'Parse error: the body is not JSON' } }
-  }
+function envelopeOf(given: RequestBody): Envelope {
+  if ('refused' in given) return { error: { code: -32700, message: `Parse error: ${given.refused.message}` } }
+  const { value } = given
   const invalid = (why: string) => ({ error: { code: -32600, message: `Invalid Request: ${why}` } })
   if (Array.isArray(value)) return invalid('a batch is not taken, send one call')
   if (typeof value !== 'object' || value === null) return invalid('the body must be an object')
