@@ -169,7 +169,11 @@ datasets:
   })
 
   const wrong: [string, string, string[]][] = [
-    ['an unknown kind', 'contact: []', ['wrong.yaml:1', 'contact is not known; valid: projects, contacts']],
+    [
+      'an unknown kind',
+      'contact: []',
+      ['wrong.yaml:1', "contact is not known (did you mean 'contacts'?); valid: projects, contacts"],
+    ],
     [
       'a wrong field',
       'contacts:\n  - { external_id: a }\n  - { external_id: b, email: nobody }',

@@ -35,12 +35,15 @@ export interface CachedAnswer {
 }
 
 /**
- * The key under which a call is stored: SHA-256 of operation, model or balanced set, and the rendered request. That of a large
- * request is made in slices.
+ * The key under which a call is stored: SHA-256 of workspace, operation, model or balanced set, and the rendered request. That of
+ * a large request is made in slices.
  */
-export function keyOf({ operation, request, settings }: CallContext, large: boolean): string | Promise<string> {
+export function keyOf(
+  { operation, request, settings, answerContext }: CallContext,
+  large: boolean,
+): string | Promise<string> {
   const asked = Object.fromEntries(Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)))
-  const value = [operation.name, settings.balance ?? operation.model(request), asked]
+  const value = [answerContext.workspace(), operation.name, settings.balance ?? operation.model(request), asked]
   return large ? checksumInSlices(value) : checksumOf(value)
 }
 
