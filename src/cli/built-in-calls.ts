@@ -17,9 +17,12 @@ const OTHER_MODEL = 'anthropic/claude-sonnet-4'
 const RETRIED = [408, 429, 500, 502, 503, 504, 529]
 const CALL_TIMEOUT_MS = 10_000
 
+/** The rule that a call is about: calls take turns with the rules. */
+export const ruleFor = ({ rules }: Pick<Scenario, 'rules'>, index: number): Rule => rules[index % rules.length] as Rule
+
 /** So many calls, which take turns with the rules. */
-export const builtInCalls = ({ rules }: Pick<Scenario, 'rules'>, count: number): BuiltInCall[] =>
-  Array.from({ length: count }, (_, index) => callFor(rules[index % rules.length] as Rule, index))
+export const builtInCalls = (scenario: Pick<Scenario, 'rules'>, count: number): BuiltInCall[] =>
+  Array.from({ length: count }, (_, index) => callFor(ruleFor(scenario, index), index))
 
 function callFor(rule: Rule, index: number): BuiltInCall {
   const { match } = rule

@@ -9,12 +9,14 @@ import { createUnderstudy } from '../deps.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { loadShipped, openScenario } from '../scenarios/load.ts'
 import { notTried } from '../verdict/not-tried.ts'
-import { builtInCalls, stepOf } from './built-in-calls.ts'
+import { AGENT_FIXTURES, type Ask, isOfAgents, makeAgents, runTask } from './agent-calls.ts'
+import { builtInCalls, ruleFor, stepOf } from './built-in-calls.ts'
 import { ServerError } from './errors.ts'
 import { report } from './listen.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
 import { fittedReport, paint, reportLines } from './report.ts'
 import { NOT_AS_EXPECTED } from './suite-run.ts'
+import { taskTree } from './task-tree.ts'
 import { drawingWidth, terminalWidth, wrapLine } from './terminal.ts'
 import { waterfall } from './waterfall.ts'
 
@@ -66,6 +68,7 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
       headers: { 'content-type': 'application/json', ...headers },
     })
 
+  const ofAgents = scenario.rules.some(isOfAgents)
   // What an earlier rehearsal left.
   await send(`/_understudy/sessions/${session}`, { method: 'DELETE' })
   const whole = loadShipped(nameOrFile)
@@ -75,23 +78,43 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
     await post('/_understudy/sessions', {
       name: session,
       scenario: whole,
+      ...(ofAgents && { fixtures: AGENT_FIXTURES }),
       ...(options.against === undefined && !scenario.clock && { clock: 'virtual' }),
     }),
   )
   const virtual = (made as { clock: { kind: string } }).clock.kind === 'virtual'
   const step = stepOf(scenario, number)
+  const inSession = async (path: string, body?: unknown) =>
+    json(await (body === undefined ? send(`/s/${session}${path}`) : post(`/s/${session}${path}`, body)))
+  if (ofAgents) await makeAgents(scenario, inSession)
   for (const [index, { path, body, headers }] of builtInCalls(scenario, number).entries()) {
     if (index > 0 && virtual && step > 0) await post(`/_understudy/sessions/${session}/clock`, { advance: step })
+    const rule = ruleFor(scenario, index)
+    if (isOfAgents(rule)) {
+      await runTask(rule, index, inSession)
+      continue
+    }
     // What a client gets may be no answer at all: the trace says what it was.
     await post(`/s/${session}${path}`, body, headers)
       .then((answer) => answer.text())
       .catch(() => {})
   }
-  const { data } = (await ask(`/s/${session}/_understudy/traces?limit=${number}`)) as { data: TraceRecord[] }
+  const data = await tracesOf(`/s/${session}`, ofAgents ? undefined : number, (path) => ask(path))
   const found = ofOwnCalls((await ask(`/s/${session}/_understudy/verify`)) as Verification, scenario)
   close()
   print(data.reverse(), found, options)
   if (!found.ok) process.exitCode = NOT_AS_EXPECTED
+}
+
+/** The newest traces of a session, or all of them: a task makes many. */
+async function tracesOf(base: string, most: number | undefined, ask: Ask): Promise<TraceRecord[]> {
+  const found: TraceRecord[] = []
+  for (let after = ''; ; after = `&starting_after=${found.at(-1)?.id}`) {
+    const path = `${base}/_understudy/traces?limit=${most ?? MOST_CALLS}${after}`
+    const { data, has_more } = (await ask(path)) as { data: TraceRecord[]; has_more: boolean }
+    found.push(...data)
+    if (most !== undefined || !has_more) return found
+  }
 }
 
 /** A server in this process, without a socket. */
@@ -142,7 +165,11 @@ function print(traces: readonly TraceRecord[], found: Verification, options: Opt
   }
   const width = drawingWidth()
   if (traces.length >= MANY_CALLS) console.log([...overviewLines(traces, { paint, width }), ''].join('\n'))
-  for (const trace of traces) console.log([...headline(trace), ...waterfall(trace, paint, width), ''].join('\n'))
+  const related = new Map(traces.map((trace) => [trace.id, trace]))
+  const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, { paint, width }) : [])
+  // What an agent does is drawn in the tree of its task.
+  for (const trace of traces.filter(({ parent }) => parent === null || !related.get(parent)?.task))
+    console.log([...headline(trace), ...tree(trace), ...waterfall(trace, paint, width), ''].join('\n'))
   console.log([`Understudy: ${found.scenario}`, ...fittedReport(reportLines(found))].join('\n'))
 }
 
