@@ -1,6 +1,8 @@
 // What the tests of model responses share: an application with their fixtures, and readers that hold answers to the strict shapes.
+
 import { expect } from 'bun:test'
 import { join } from 'node:path'
+import { callerOf } from '../../src/access.ts'
 import { fixtureBackend } from '../../src/backends/fixture/backend.ts'
 import { fixedFixtures } from '../../src/backends/fixture/files.ts'
 import { fixturesInForce } from '../../src/backends/fixture/in-force.ts'
@@ -83,7 +85,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     const parse = () => responses.request.parse(JSON.parse(text))
     const operation = responses as Operation
     const { url: address, headers, signal } = request
-    const caller = () => ({ workspace: '', user: '' })
+    const caller = () => callerOf(undefined, { tokens: {} })
     return gateway.handle({ operation, session, caller, text, retained: true, url: address, headers, signal, parse })
   }
   return fetch as typeof globalThis.fetch
