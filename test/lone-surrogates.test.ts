@@ -40,6 +40,8 @@ const EXAMPLES: Record<string, Json> = {
 beforeAll(async () => {
   const document = (await app.fetch('/swagger/json')).json() as unknown as Document
   for (const [path, methods] of Object.entries(document.paths)) {
+    // What is wrong in a call of A2A is said in JSON-RPC, which agents-a2a-refusals.test.ts holds it to.
+    if (path.startsWith('/a2a/')) continue
     for (const [method, { requestBody }] of Object.entries(methods)) {
       const described = requestBody?.content['application/json']
       if (!described) continue

@@ -2,7 +2,9 @@
 import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { KeyValueStore } from '../contract/key-value.ts'
+import { fingerprint } from '../lib/ids.ts'
 import { once } from '../lib/once.ts'
+import { PART, textParts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
 import { kept } from './schema.ts'
@@ -25,6 +27,13 @@ export interface KeyValueOptions {
 
 const BYTES = rowBytesSql('kind', 'id', 'value')
 
+/** Kind of the rows that are parts of a very long value, which are written before it, each in a transaction of its own. */
+const PART_KIND = 'part'
+// What stands for such a value in its row is JSON like every value: how many parts it has, and a name that only this text has.
+const apart = (count: number, name: string) => JSON.stringify({ $parts: count, of: name })
+const APART = '{"$parts":'
+const partId = (name: string, part: number) => `${name}/${part}`
+
 /** Kept things of a database. */
 export function keptStore(
   connection: Database,
@@ -39,29 +48,48 @@ export function keptStore(
     // A new row, also for what was kept before: rows are numbered in the order in which they were written.
     insert: connection.prepare('INSERT INTO kept (kind, id, value, expires) VALUES (?, ?, ?, ?)'),
   }))
+  const textOf = (kind: string, id: string, now: number): string | undefined =>
+    database
+      .select({ value: kept.value })
+      .from(kept)
+      .where(and(eq(kept.kind, kind), eq(kept.id, id), or(isNull(kept.expires), gt(kept.expires, now))))
+      .get()?.value
+  /** Writes a row in the place of one of the same name. */
+  const rowOf = ({ kind, id, value, expires }: typeof kept.$inferInsert) => {
+    const bytes = rowBytes([kind, id, value])
+    let tried = false
+    const run = () => {
+      if (tried) budget.doubt()
+      tried = true
+      const { purge, remove, insert } = statements()
+      budget.remove([...purge.all(now()), ...remove.all(kind, id)] as number[])
+      insert.run(kind, id, value, expires)
+      budget.add(bytes)
+    }
+    return { run, bytes }
+  }
   return {
     get(kind, id, now) {
-      const row = database
-        .select({ value: kept.value })
-        .from(kept)
-        .where(and(eq(kept.kind, kind), eq(kept.id, id), or(isNull(kept.expires), gt(kept.expires, now))))
-        .get()
-      return row && JSON.parse(row.value)
+      const text = textOf(kind, id, now)
+      const value = text && JSON.parse(text)
+      if (!text?.startsWith(APART)) return value
+      const { $parts: count, of: name } = value as { $parts: number; of: string }
+      const parts = Array.from({ length: count }, (_, part) => textOf(PART_KIND, partId(name, part), now))
+      // The oldest rows go first when there is no room, and parts are older than what they are of.
+      return parts.includes(undefined) ? undefined : JSON.parse(parts.map((part) => JSON.parse(part ?? '""')).join(''))
     },
     put({ kind, id, value, text = JSON.stringify(value), expires = null }) {
-      let tried = false
-      const bytes = rowBytes([kind, id, text])
-      return writer.write(
-        () => {
-          if (tried) budget.doubt()
-          tried = true
-          const { purge, remove, insert } = statements()
-          budget.remove([...purge.all(now()), ...remove.all(kind, id)] as number[])
-          insert.run(kind, id, text, expires)
-          budget.add(bytes)
-        },
-        { bytes },
+      if (text.length <= PART) {
+        const { run, bytes } = rowOf({ kind, id, value: text, expires })
+        return writer.write(run, { bytes })
+      }
+      const name = `${kind}/${id}/${fingerprint(text)}`
+      const parts = textParts(text)
+      const ahead = parts.map(
+        (one, part) => rowOf({ kind: PART_KIND, id: partId(name, part), value: JSON.stringify(one), expires }).run,
       )
+      const { run, bytes } = rowOf({ kind, id, value: apart(parts.length, name), expires })
+      return writer.write(run, { bytes, ahead })
     },
     size: budget.size,
   }

@@ -8,8 +8,8 @@ type Field = 'request' | 'rendered' | 'answer'
 const FIELDS: readonly Field[] = ['request', 'rendered', 'answer']
 type Texts = Record<Field, string>
 
-/** UTF-16 units of a part. */
-const PART = 1_000_000
+/** UTF-16 units of a part; what is longer does not go into one transaction. */
+export const PART = 1_000_000
 /** What stands in the row of the trace: JSON too, as every text there. */
 const APART = 'null'
 
@@ -43,7 +43,7 @@ export function longTexts(connection: Database): LongTexts {
       const bytes: number[] = []
       for (const field of FIELDS) {
         if (texts[field].length <= PART) continue
-        for (const [part, text] of partsOf(texts[field]).entries()) {
+        for (const [part, text] of textParts(texts[field]).entries()) {
           const place = ahead.length
           ahead.push(() => {
             statements().insert.run(seq, field, part, text)
@@ -69,7 +69,7 @@ export function longTexts(connection: Database): LongTexts {
 }
 
 /** The parts of a text, none of which ends in the middle of a character. */
-function partsOf(text: string): string[] {
+export function textParts(text: string): string[] {
   const parts: string[] = []
   for (let begin = 0; begin < text.length; ) {
     const last = text.charCodeAt(begin + PART - 1)
