@@ -81,6 +81,7 @@ describe('caches', () => {
       'patterns',
       'scenario_counters',
       'scenario_reads',
+      'live',
     ])
   })
 })
