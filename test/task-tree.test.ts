@@ -139,6 +139,9 @@ describe('trace show', () => {
     expect(shown.stdout).toMatch(/\n {2}task \w{26} of helper, turn 1: completed\n {2}└ iteration 1\n {4}└ model /)
     const json = await run(['trace', 'show', id, '--json', ...source], { cwd: folder.path })
     expect((JSON.parse(json.stdout) as StoredTrace).task).toMatchObject({ agent: 'helper', state: 'completed' })
+    // Its model was asked later, but not by whoever looks.
+    const last = await run(['trace', 'show', 'last', '--json', ...source], { cwd: folder.path })
+    expect((JSON.parse(last.stdout) as StoredTrace).id).toBe(id)
   })
 
   test('fits a terminal of 40 columns', async () => {

@@ -11,6 +11,7 @@ import { once } from '../lib/once.ts'
 import { evaluate } from '../resources/evaluate.ts'
 import { evaluators } from '../resources/evaluators.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
+import { agentFacts } from './fault-facts.ts'
 import { toolCallPart, withOwnIds } from './messages.ts'
 import { journalStep, type Turn } from './turn.ts'
 
@@ -80,13 +81,6 @@ export async function askModel(turn: Turn): Promise<void> {
     throw error
   }
 }
-
-/** What faults may know of the task behind a call. */
-export const agentFacts = ({ task }: Pick<Turn, 'task'>, iteration: number) => ({
-  agent: task.agent_key,
-  task: task._id,
-  iteration,
-})
 
 interface Choice {
   message?: {

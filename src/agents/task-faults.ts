@@ -1,10 +1,11 @@
 // What the scenario that is played does to the course of a task: to its iterations, and to what is decided about its tools.
-import type { FaultFacts, NextReply } from '../contract/fault.ts'
-import { toolReply } from '../faults/define.ts'
+import type { NextReply } from '../contract/fault.ts'
+import { valueReply } from '../contract/reply.ts'
+import { withFaults } from '../gateway/attempt.ts'
 import type { Deadline } from '../lib/deadline.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { taskFacts } from './fault-facts.ts'
 import type { AgentTaskRecord } from './manifest.ts'
-import { agentFacts } from './model-step.ts'
 import { journalStep, type Turn, type TurnDeps } from './turn.ts'
 
 const SUBJECTS = {
@@ -28,34 +29,16 @@ interface Course {
 async function throughFaults({ at, session, task, deps, ...course }: Course, next: () => Promise<void>): Promise<void> {
   const playing = deps.gateway.runs.ofCall(session, task.from.scenario)
   if (!playing) return next()
+  const { iterations } = task.turn
   const about = { operation: SUBJECTS[at], request: {}, model: '', stream: false }
-  const facts: FaultFacts = {
-    ...about,
-    at,
-    position: 0,
-    attempt: 1,
-    headers: new Headers(),
-    identity: task.says.identity?.id,
-    thread: task.says.thread?.id,
-    inner: true,
-    text: '',
-    agent: agentFacts({ task }, task.turn.iterations + (at === 'task' ? 1 : 0)),
-    key: `${task._id}:${task.turn.number}:${task.turn.iterations}:${course.key}`,
-    now: session.clock.now(),
-  }
+  const iteration = iterations + (at === 'task' ? 1 : 0)
+  const facts = taskFacts({ session, task }, { ...about, at, iteration, key: `${iterations}:${course.key}` })
   const answer: NextReply = async () => {
     await next()
-    return toolReply({})
+    return valueReply({})
   }
   const { signal, onActed } = course
-  const heard = playing
-    .faults(facts)
-    .reduceRight<NextReply>(
-      (inner, fault) => () =>
-        fault.apply(inner, { ...about, clock: session.clock, signal, acted: () => onActed(fault.rule) }),
-      answer,
-    )
-  await heard()
+  await withFaults(playing.faults(facts), answer, { about: { ...about, clock: session.clock, signal }, onActed })
 }
 
 /** An iteration of a task, which may never come to an end; its limit of time stands still while it is held up. */

@@ -1,10 +1,10 @@
 // Calls of tools through the faults of the scenario that is played.
-import type { FaultFacts } from '../contract/fault.ts'
+
+import { valueReply } from '../contract/reply.ts'
 import { toolCalls } from '../contract/tool-fixture.ts'
-import { toolReply } from '../faults/define.ts'
 import { withFaults } from '../gateway/attempt.ts'
+import { taskFacts } from './fault-facts.ts'
 import type { AgentFunction } from './manifest.ts'
-import { agentFacts } from './model-step.ts'
 import type { ToolCall, ToolContext, ToolKind, ToolResult } from './tools/define.ts'
 import { toolNames } from './tools/record.ts'
 import type { Turn } from './turn.ts'
@@ -21,26 +21,13 @@ export function throughToolFaults(turn: Turn, { kind }: AgentFunction, applied: 
     async run(call: ToolCall, context: ToolContext): Promise<ToolResult> {
       const { clock } = session
       const tool = toolNames(call)
+      const { iteration } = context
       const about = { operation: SUBJECT, request: call.arguments, model: '', stream: false }
-      const facts: FaultFacts = {
-        ...about,
-        at: 'tool',
-        position: 0,
-        attempt: 1,
-        headers: new Headers(),
-        identity: task.says.identity?.id,
-        thread: task.says.thread?.id,
-        inner: true,
-        text: '',
-        agent: agentFacts(turn, context.iteration),
-        tool,
-        key: `${task._id}:${task.turn.number}:${context.iteration}:${call.id}`,
-        now: clock.now(),
-      }
-      const answer = async () => toolReply(await run(call, context))
+      const facts = taskFacts(turn, { ...about, at: 'tool', tool, iteration, key: `${iteration}:${call.id}` })
+      const answer = async () => valueReply(await run(call, context))
       const { body } = await withFaults(playing.faults(facts), answer, {
         about: { ...about, tool, clock, signal: context.signal },
-        applied,
+        onActed: (rule) => applied.push(rule),
       })
       return (body as { value: ToolResult }).value
     },

@@ -129,13 +129,19 @@ function print(record: TraceRecord, { json, sessions = false }: Options & { sess
   else console.log(traceLine(record, { paint: colour, width: terminalWidth(), sessions }))
 }
 
-/** The trace of an id; `last` is the newest that there is. */
+/** The trace of an id; `last` is the newest that there is, or the call from inside which that was made. */
 async function find(id: string, options: Options): Promise<StoredTrace> {
   const from = traceSource(options)
   if (id !== 'last') return from.get(id)
   const [newest] = await from.list({ ...options, limit: '1' })
   if (!newest) throw new TraceError('there are no traces yet')
-  return from.get(newest.id)
+  return outermost(await from.get(newest.id), from)
+}
+
+/** What an evaluator or an agent asks is not what somebody who looks has called; a call whose trace is gone is not shown. */
+async function outermost(trace: StoredTrace, from: TraceSource): Promise<StoredTrace> {
+  const outer = trace.parent === null ? undefined : await from.get(trace.parent).catch(() => undefined)
+  return outer ? outermost(outer, from) : trace
 }
 
 async function show(trace: StoredTrace, options: Options): Promise<void> {

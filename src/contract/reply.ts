@@ -39,6 +39,16 @@ export interface BytesBody {
   announced?: number
 }
 
+/** A value that is answered as it is, with status 200: what the workspace or a tool gives. */
+export const valueReply = (value: unknown): Reply => ({
+  status: 200,
+  headers: {},
+  body: { kind: 'value', value },
+  usage: null,
+  fixture: null,
+  synthesized: false,
+})
+
 /** There is no answer, or no more of it; the message says what happened. */
 export class ConnectionFailure extends Error {
   /** How a client would see it on its own connection; `garbled` is what cannot be the size of the next chunk, and then the end. */

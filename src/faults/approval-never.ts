@@ -1,5 +1,6 @@
 // approval-never: what is decided about a tool never arrives.
-import { defineFault, toolReply } from './define.ts'
+import { valueReply } from '../contract/reply.ts'
+import { defineFault } from './define.ts'
 
 export const approvalNever = defineFault({
   type: 'approval-never',
@@ -9,6 +10,6 @@ export const approvalNever = defineFault({
   example: {},
   async apply(_, __, { acted }) {
     acted()
-    return toolReply({})
+    return valueReply({})
   },
 })

@@ -32,13 +32,3 @@ export const jsonReply = (status: number, value: unknown, headers: Record<string
   fixture: null,
   synthesized: false,
 })
-
-/** What an agent hears of a tool: a result or an error, as it is. */
-export const toolReply = (value: object): Reply => ({
-  status: 200,
-  headers: {},
-  body: { kind: 'value', value },
-  usage: null,
-  fixture: null,
-  synthesized: false,
-})

@@ -1,6 +1,7 @@
 // sub-agent-failed: an agent of the team fails at what it was asked to do.
 import { z } from 'zod'
-import { defineFault, toolReply } from './define.ts'
+import { valueReply } from '../contract/reply.ts'
+import { defineFault } from './define.ts'
 
 export const subAgentFailed = defineFault({
   type: 'sub-agent-failed',
@@ -14,6 +15,6 @@ export const subAgentFailed = defineFault({
       return next()
     }
     acted()
-    return toolReply({ error: message })
+    return valueReply({ error: message })
   },
 })

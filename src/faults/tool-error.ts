@@ -1,7 +1,8 @@
 // tool-error: a tool fails, in words that the model reads.
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
-import { defineFault, toolReply } from './define.ts'
+import { valueReply } from '../contract/reply.ts'
+import { defineFault } from './define.ts'
 
 export const toolError = defineFault({
   type: 'tool-error',
@@ -15,6 +16,6 @@ export const toolError = defineFault({
   async apply({ message, after }, _, { acted, clock, signal }) {
     acted()
     if (after > 0) await clock.sleep(after, signal)
-    return toolReply({ error: message })
+    return valueReply({ error: message })
   },
 })

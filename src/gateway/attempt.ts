@@ -35,7 +35,9 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       attempt: tried.number,
       now: session.clock.now(),
     })
-    const replying = faults ? withFaults(faults, answer, { about: asked, applied: record.faults }) : answer()
+    const replying = faults
+      ? withFaults(faults, answer, { about: asked, onActed: (rule) => record.faults.push(rule) })
+      : answer()
     const reply = await inTime(replying, deadline)
     record.replied(reply)
     const content = await inTime(read(reply, asked), deadline)
@@ -84,10 +86,10 @@ const askedOf = (callContext: CallContext, model: string, signal: () => AbortSig
 export function withFaults(
   faults: readonly ActiveFault[],
   answer: NextReply,
-  { about, applied }: { about: Omit<Parameters<ActiveFault['apply']>[1], 'acted'>; applied: string[] },
+  { about, onActed }: { about: Omit<Parameters<ActiveFault['apply']>[1], 'acted'>; onActed(rule: string): void },
 ): Promise<Reply> {
   const heard = faults.reduceRight<NextReply>(
-    (next, fault) => () => fault.apply(next, { ...about, acted: () => void applied.push(fault.rule) }),
+    (next, fault) => () => fault.apply(next, { ...about, acted: () => onActed(fault.rule) }),
     answer,
   )
   return heard()

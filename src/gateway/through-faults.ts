@@ -20,7 +20,7 @@ export async function respondThroughFaults(
   const { operation, request, session, stream, signal, recording } = callContext
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
   try {
-    const reply = await withFaults(faults, answer, { about, applied: recording.steps.faults })
+    const reply = await withFaults(faults, answer, { about, onActed: (rule) => recording.steps.faults.push(rule) })
     const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
     return await toResponse(await withEnd(headed, { end, signal }), { connection })
   } catch (error) {

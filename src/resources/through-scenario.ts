@@ -1,7 +1,7 @@
 // Answers calls of the workspace through the faults of the scenario that is played.
 import { ApiError, envelope } from '../contract/error.ts'
 import type { FaultFacts } from '../contract/fault.ts'
-import type { Reply } from '../contract/reply.ts'
+import { type Reply, valueReply } from '../contract/reply.ts'
 import type { Route, RouteInput } from '../contract/route.ts'
 import { withFaults } from '../gateway/attempt.ts'
 import { CLIENT_GONE } from '../gateway/outcome.ts'
@@ -83,7 +83,7 @@ async function played(route: Route, input: RouteInput, { session, signal, run }:
   const applied: string[] = []
   const reply = await withFaults(run.faults(facts), () => answered(route, input, { url, run }), {
     about: { ...about, call, clock, signal },
-    applied,
+    onActed: (rule) => applied.push(rule),
   })
   const headers = { 'x-understudy-scenario': run.name, 'x-understudy-faults': applied.join(', ') }
   return toResponse({ ...reply, headers: { ...reply.headers, ...headers } })
@@ -99,15 +99,6 @@ async function answered(
   if (input.request.method === 'GET') run.reads.add(url, reply)
   return reply
 }
-
-const valueReply = (value: unknown): Reply => ({
-  status: 200,
-  headers: {},
-  body: { kind: 'value', value },
-  usage: null,
-  fixture: null,
-  synthesized: false,
-})
 
 async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
   try {
