@@ -121,6 +121,19 @@ describe('match', () => {
       { match: { tool: 'x' }, fault: { type: 'http-error', status: 500 } },
       "tool is of calls of tools, which are at 'tool'",
     ],
+    [
+      { match: { operation: 'chat.completions' }, fault },
+      `at 'tool' the only operation is "agents.tools", so leave it out, got "chat.completions"`,
+    ],
+    [{ match: { path: '/v2/router/*' }, fault }, `at 'tool' the only path is "/v2/agents/:key/task"`],
+    [
+      { match: { operation: 'chat.completions' }, fault: { type: 'stuck-task' } },
+      `at 'task' the only operation is "agents.iterations"`,
+    ],
+    [
+      { match: { operation: 'agent.*' }, fault: { type: 'approval-never' } },
+      `at 'approval' the only operation is "agents.approvals"`,
+    ],
     [{ at: 'gateway', match: { agent: 'x' }, fault: { type: 'reset' } }, 'agent is of calls that agents make'],
     [
       { at: 'workspace', match: { iteration: 1 }, fault: { type: 'delay', for: 1 } },

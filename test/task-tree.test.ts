@@ -53,6 +53,34 @@ describe('drawn', () => {
     ])
   })
 
+  test('the fixture that answered a tool, which verify then knows as used', async () => {
+    const session = agentSession(app)
+    const match = { operation: 'agents.tools', tool: 'google_search' }
+    await session.begin(
+      [[{ name: 'google_search', arguments: { query: 'x' } }], 'Done.'],
+      [
+        { name: 'found', match, reply: { result: 'here' } },
+        { name: 'idle', match, reply: { result: 'there' } },
+      ],
+    )
+    await session.agent({ settings: { tools: [{ type: 'google_search' }] } })
+    const { metadata } = await session.ask('Go.')
+    const trace = (await session.ok(
+      'GET',
+      `/_understudy/traces/${(metadata as Json).trace_id}`,
+    )) as unknown as StoredTrace
+    expect(trace.task?.steps.map(({ kind, fixture }) => [kind, fixture])).toEqual([
+      ['model', undefined],
+      ['tool', 'found'],
+      ['model', undefined],
+    ])
+    const [line] = lines({ trace, related: new Map() }).filter((one) => one.includes('google_search'))
+    expect(line).toMatch(/tool google_search answered in \d+ ms, fixture found$/)
+    const { fixtures } = (await session.ok('GET', '/_understudy/verify')) as { fixtures: { unused: string[] } }
+    expect(fixtures.unused).toContain('idle')
+    expect(fixtures.unused).not.toContain('found')
+  })
+
   test('the attempts of a model that did not answer at once', async () => {
     const rules = [{ name: 'busy', match: { attempt: 1 }, fault: { type: 'http-error', status: 503 } }]
     const model = { id: 'openai/gpt-4o', retry: { count: 1, on_codes: [503] } }

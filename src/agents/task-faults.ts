@@ -1,4 +1,5 @@
 // What the scenario that is played does to the course of a task: to its iterations, and to what is decided about its tools.
+import { AGENT_SUBJECTS } from '../contract/agent-subjects.ts'
 import type { NextReply } from '../contract/fault.ts'
 import { valueReply } from '../contract/reply.ts'
 import { withFaults } from '../gateway/attempt.ts'
@@ -8,14 +9,9 @@ import { taskFacts } from './fault-facts.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { journalStep, type Turn, type TurnDeps } from './turn.ts'
 
-const SUBJECTS = {
-  task: { name: 'agents.iterations', path: '/v2/agents/:key/task' },
-  approval: { name: 'agents.approvals', path: '/_understudy/tasks/:task_id/:decision' },
-} as const
-
 /** What a scenario may do something to. */
 interface Course {
-  at: keyof typeof SUBJECTS
+  at: 'task' | 'approval'
   session: Session
   task: AgentTaskRecord
   deps: Pick<TurnDeps, 'gateway'>
@@ -30,7 +26,7 @@ async function throughFaults({ at, session, task, deps, ...course }: Course, nex
   const playing = deps.gateway.runs.ofCall(session, task.from.scenario)
   if (!playing) return next()
   const { iterations } = task.turn
-  const about = { operation: SUBJECTS[at], request: {}, model: '', stream: false }
+  const about = { operation: AGENT_SUBJECTS[at], request: {}, model: '', stream: false }
   const iteration = iterations + (at === 'task' ? 1 : 0)
   const facts = taskFacts({ session, task }, { ...about, at, iteration, key: `${iterations}:${course.key}` })
   const answer: NextReply = async () => {

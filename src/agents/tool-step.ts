@@ -82,6 +82,7 @@ async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
     tool_call_id,
     outcome: failed ? 'failed' : 'answered',
     error: failed ? result.error : null,
+    ...('fixture' in result && { fixture: result.fixture }),
     ...(faults.length > 0 && { faults }),
     task: subTask?._id ?? null,
     trace: subTask?.turn.trace ?? null,

@@ -82,6 +82,7 @@ export const TaskStep = z.object({
   error: z.string().nullable(),
   trace: z.string().nullable().describe('The trace of a model call, or of the sub-task.'),
   task: z.string().nullable().describe('The sub-task.'),
+  fixture: z.string().optional().describe('The fixture that answered a tool.'),
   usage: z.looseObject({}).nullable().describe('Tokens of a model call.'),
   cost: z.number().nullable().describe('What a model call would have cost in USD at list price.'),
   faults: z.array(z.string()).optional().describe('Rules of the scenario whose faults have acted on a tool.'),

@@ -1,6 +1,7 @@
 // Reads scenario files: the shipped ones by name, others by path; strict, with the place of every mistake.
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
+import { agentSubject } from '../contract/agent-subjects.ts'
 import { FileError, parseSource } from '../contract/source.ts'
 import { problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
@@ -172,6 +173,18 @@ function foreignWord(rule: Rule): string | undefined {
 
 function unknownOperation(rule: Rule, operations: readonly string[]): string | undefined {
   const { operation } = rule.match
+  const at = pointOf(rule)
+  const subject = agentSubject(at)
+  for (const [word, only] of subject
+    ? ([
+        ['operation', subject.name],
+        ['path', subject.path],
+      ] as const)
+    : []) {
+    const wanted = rule.match[word]
+    if (wanted !== undefined && !globRegex(wanted).test(only))
+      return `at '${at}' the only ${word} is ${JSON.stringify(only)}, so leave it out, got ${JSON.stringify(wanted)}`
+  }
   if (operation === undefined || !isOfRouter(rule)) return undefined
   if (operations.some((name) => globRegex(operation).test(name))) return undefined
   return `there is no operation ${JSON.stringify(operation)}; there are ${operations.join(', ')}`

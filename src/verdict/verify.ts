@@ -54,7 +54,12 @@ export function verify(evidence: SessionEvidence): Verification {
   // Whoever still waits for an answer may be about to ask again.
   const findings = judged.findings.filter(({ kind }) => pending === 0 || (kind !== 'gave-up' && kind !== 'swallowed'))
   const waits = waitsIn(judged.pairing, traces)
-  const answered = new Set(all.flatMap(({ fixture, attempts }) => [fixture, ...attempts.map((one) => one.fixture)]))
+  const answered = new Set(
+    all.flatMap(({ fixture, attempts, task }) => [
+      fixture,
+      ...[...attempts, ...(task?.steps ?? [])].map((one) => one.fixture),
+    ]),
+  )
   const expect = [...(run?.expect ?? []), ...evidence.expect]
   const expectations = expect.map((one) => judge(one, { traces, tried, brokenWaits: waits.broken.length }))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
