@@ -145,11 +145,38 @@ describe('a team', () => {
     await one.begin([[hand('Again.', 'lead')]])
     await one.agent({ key: 'lead', settings: { tools: teamTools, max_iterations: 4 } })
     await one.ok('PATCH', '/v2/agents/lead', { team_of_agents: [{ key: 'lead' }] })
+    const tasks = async () => (await one.ok('GET', '/v2/agents/lead/tasks?limit=200')).data as Json[]
     const task = await one.ask('Go.', {}, 'lead')
     expect(task.metadata).toMatchObject({ finish_reason: 'max_iterations' })
-    const { data } = await one.ok('GET', '/v2/agents/lead/tasks?limit=200')
-    expect((data as Json[]).length).toBe(51)
-    expect(JSON.stringify(data)).not.toContain('"working"')
+    expect((await tasks()).length).toBe(21)
+    expect(JSON.stringify(await tasks())).not.toContain('"working"')
+    // Whoever speaks again may have as many again.
+    await one.ask('Again.', { task_id: task.id }, 'lead')
+    expect((await tasks()).length).toBe(41)
+  }, 60_000)
+
+  test('that goes on and on ends after so many model calls, and says so', async () => {
+    const one = agentSession(app)
+    await one.begin([[hand('Again.', 'lead')]])
+    await one.agent({ key: 'lead', settings: { tools: teamTools } })
+    await one.ok('PATCH', '/v2/agents/lead', { team_of_agents: [{ key: 'lead' }] })
+    const { id, metadata } = await one.ask('Go.', {}, 'lead')
+    expect(metadata).toMatchObject({ finish_reason: 'max_iterations' })
+    const { data } = (await one.ok('GET', '/v2/agents/lead/tasks?limit=200')) as unknown as { data: StrictTask[] }
+    const team = data.filter((task) => task.id !== id)
+    expect(team.reduce((sum, task) => sum + Number(task.metadata?.iterations), 0)).toBe(200)
+    const ended = team.filter((task) => task.metadata?.finish_reason === 'max_team_calls')
+    expect(ended.length).toBeGreaterThan(0)
+    for (const { status } of ended)
+      expect(status).toMatchObject({
+        state: 'input-required',
+        message: {
+          parts: [{ text: 'Stopped since the team has made 200 model calls for one task, as many as it may.' }],
+        },
+      })
+    const [trace] = data.filter((task) => task.id === id).map((task) => traceOf(one, task))
+    const errors = ((await trace)?.task?.steps ?? []).flatMap(({ error }) => (error === null ? [] : [error]))
+    expect(errors.at(-1)).toBe('the team has made 200 model calls for one task, as many as it may')
   }, 60_000)
 
   test('is canceled with the task that it works for', async () => {

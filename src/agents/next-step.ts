@@ -2,6 +2,7 @@
 import type { TaskMessage, TaskPart, TaskState } from '../contract/agent-task.ts'
 import type { TaskReason } from '../contract/task-record.ts'
 import { openCalls } from './messages.ts'
+import { MOST_TEAM_CALLS } from './team-limits.ts'
 
 type ToolCallPart = Extract<TaskPart, { kind: 'tool_call' }>
 
@@ -19,6 +20,8 @@ export interface TurnUse {
   iterations: number
   spent_ms: number
   cost: number
+  /** Of a sub-task: how often models were asked by all who work for the same task. */
+  team_calls: number
   limits: { max_iterations: number; max_execution_time: number; max_cost: number }
 }
 
@@ -47,8 +50,9 @@ export function nextStep(
 }
 
 /** The limit that a turn has come to. */
-function limitOf({ iterations, spent_ms, cost, limits }: TurnUse): TaskReason | undefined {
+function limitOf({ iterations, spent_ms, cost, team_calls, limits }: TurnUse): TaskReason | undefined {
   if (iterations >= limits.max_iterations) return 'max_iterations'
   if (spent_ms >= limits.max_execution_time * 1000) return 'max_time'
+  if (team_calls >= MOST_TEAM_CALLS) return 'max_team_calls'
   return limits.max_cost > 0 && cost >= limits.max_cost ? 'max_cost' : undefined
 }

@@ -8,6 +8,7 @@ import { askModel } from './model-step.ts'
 import { nextStep } from './next-step.ts'
 import { findTask } from './store.ts'
 import { throughTaskFaults } from './task-faults.ts'
+import { teamCallsOf } from './team-limits.ts'
 import { runTools, standingOf } from './tool-step.ts'
 import { type Turn, type TurnDeps, turnOf } from './turn.ts'
 import { TaskGone, TurnEnded, timeUp } from './turn-end.ts'
@@ -101,7 +102,8 @@ async function steps(turn: Turn, deadline: Deadline): Promise<void> {
       signal.throwIfAborted()
       const { turn: use, manifest } = turn.task
       const history = turn.history.map(({ message }) => message)
-      const next = nextStep(history, { ...use, limits: manifest.settings }, (call) => standingOf(turn, call))
+      const used = { ...use, team_calls: teamCallsOf(turn.task, turn.place), limits: manifest.settings }
+      const next = nextStep(history, used, (call) => standingOf(turn, call))
       if (next.do === 'end') return await finishTurn(turn, next)
       if (next.do === 'ask') await throughTaskFaults(turn, deadline, () => askModel(turn))
       else await runTools(turn, next.calls)

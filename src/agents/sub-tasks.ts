@@ -3,16 +3,12 @@ import type { TaskOwner } from './decisions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { textOfMessage } from './messages.ts'
 import type { Runner } from './runner.ts'
-import { findTask, type TaskPlace, type WholeTask } from './store.ts'
+import { findTask, type WholeTask } from './store.ts'
 import type { TaskCall } from './submission.ts'
+import { subTaskLimit } from './team-limits.ts'
 import type { ToolResult } from './tools/define.ts'
 import type { TurnDeps } from './turn.ts'
 import { canceled, limitText, TurnEnded } from './turn-end.ts'
-
-/** A team that calls itself in a circle comes to an end here. */
-export const DEEPEST = 5
-/** All tasks that work for one task, and for those. */
-export const MOST_SUB_TASKS = 50
 
 interface SubTaskDeps extends Runner {
   submit(call: TaskCall): Promise<AgentTaskRecord>
@@ -28,7 +24,7 @@ export const delegateWith =
     const owner = { session, caller: task.caller }
     const known = task.children[call.id]
     if (known === undefined) {
-      const limit = limitOf(task, place)
+      const limit = subTaskLimit(task, place)
       if (limit !== undefined) return { error: limit }
     }
     const child =
@@ -61,15 +57,6 @@ const bodyOf = ({ says }: AgentTaskRecord, text: string): TaskCall['body'] => ({
   ...(says.memory && { memory: says.memory }),
   ...(says.metadata && { metadata: says.metadata }),
 })
-
-/** Why no further sub-task can be begun. */
-function limitOf({ depth, root }: AgentTaskRecord, place: TaskPlace): string | undefined {
-  if (depth >= DEEPEST)
-    return `tasks may work for each other ${DEEPEST} deep, and this one is that deep: a team that calls itself in a circle ends here`
-  const { descendants = 0 } = findTask(place, root) ?? {}
-  if (descendants < MOST_SUB_TASKS) return undefined
-  return `${MOST_SUB_TASKS} tasks have worked for the first of these already, as many as may`
-}
 
 /** What a sub-task comes to for the one that it works for. */
 function resultOfTask({ task, history }: WholeTask): ToolResult {

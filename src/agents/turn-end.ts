@@ -2,6 +2,7 @@
 import type { TaskState } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { TaskReason } from '../contract/task-record.ts'
+import { teamCallsText } from './team-limits.ts'
 
 /** A turn is ended while it works; the calls that it was making end with it. */
 export class TurnEnded extends ApiError {
@@ -38,6 +39,8 @@ export function limitText(
       return `Stopped after ${max_execution_time} s, as long as max_execution_time allows.`
     case 'max_cost':
       return `Stopped since it has cost ${max_cost} USD, as much as max_cost allows.`
+    case 'max_team_calls':
+      return `Stopped since ${teamCallsText}.`
     default:
       return undefined
   }

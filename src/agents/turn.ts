@@ -8,6 +8,7 @@ import type { Session } from '../sessions/sessions.ts'
 import type { TaskEvents } from './events.ts'
 import { type AgentFunction, type AgentTaskRecord, offeredTools } from './manifest.ts'
 import { findTask, messagesOf, type TaskChange, type TaskPlace, writeChange } from './store.ts'
+import { countTeamCalls } from './team-limits.ts'
 import type { ToolCall, ToolFixtures, ToolResult } from './tools/define.ts'
 import { TaskGone } from './turn-end.ts'
 
@@ -65,6 +66,7 @@ export function turnOf(
       steps = made.steps ?? []
       const use = { ...current.turn, ...made.task?.turn, spent_ms: spent + clock.now() - begun }
       const stored = writeChange(place, current, { ...made, task: { ...made.task, turn: use } })
+      countTeamCalls(stored.task, stored.task.totals.iterations - current.totals.iterations, place)
       also(stored.task)
       return stored
     })

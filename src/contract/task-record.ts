@@ -18,6 +18,7 @@ export type TaskReason =
   | 'max_iterations'
   | 'max_time'
   | 'max_cost'
+  | 'max_team_calls'
   | 'error'
   | 'canceled'
 
@@ -72,8 +73,9 @@ export interface TaskRecord {
   /** The task that the first of its parents is, or itself, and how many lie between. */
   root: string
   depth: number
-  /** How many tasks work for it, and for those. */
+  /** How many tasks work for it, and for those, and how often their models were asked, since its user spoke last. */
   descendants: number
+  team_calls: number
   /** Its sub-tasks by the call of a tool that they answer. */
   children: Record<string, string>
   /** Calls of tools that wait for somebody's approval, and those that have it. */
