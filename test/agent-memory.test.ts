@@ -82,6 +82,27 @@ test('what has expired on the clock of the session is not found', async () => {
   expect(textsOf(await query('eve', 'mood', 'moods'))).toEqual(['Eve is sad.'])
 })
 
+test('clients of the API do not see what has expired either, and its number is that of what is left', async () => {
+  await write('leo', 'Leo is glad.', { store: 'moods' })
+  const path = '/v2/memory-stores/moods/memories/leo'
+  const read = async () => {
+    const { data } = await ok('GET', `${path}/documents`)
+    const { data: memories } = await ok('GET', '/v2/memory-stores/moods/memories')
+    const listed = (memories as Json[]).find(({ entity_id }) => entity_id === 'leo')?.documents_count
+    return [textsOf(data as Json[]), listed, (await ok('GET', path)).documents_count]
+  }
+  await session.clock.sleep(30_000)
+  await write('leo', 'Leo is sad.', { store: 'moods', id: '2' })
+  expect(await read()).toEqual([['Leo is sad.', 'Leo is glad.'], 2, 2])
+  const [, expired] = (await ok('GET', `${path}/documents`)).data as Json[]
+  await session.clock.sleep(30_000)
+  for (const method of ['GET', 'PATCH', 'DELETE'])
+    expect((await call(method, `${path}/documents/${expired?._id}`, method === 'PATCH' ? {} : undefined)).status).toBe(
+      404,
+    )
+  expect(await read()).toEqual([['Leo is sad.'], 1, 1])
+})
+
 test('a document is forgotten', async () => {
   const { document_id } = resultOf(await write('gone', 'Forget me.'))
   const forget = (entity: string) =>

@@ -20,6 +20,6 @@ export const changeTask =
       const made = change(before)
       return made && { ...writeChange(place, before, made), steps: made.steps ?? [] }
     })
-    if (changed) events.notify(session.slot, { type: 'changed', ...changed })
+    if (changed) events.notify(session, { type: 'changed', ...changed })
     return changed?.task
   }

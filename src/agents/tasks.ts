@@ -46,7 +46,7 @@ interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
 
 /** The service over the gateway. */
 export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): TaskService {
-  const events = createTaskEvents()
+  const events = createTaskEvents(gateway.observers)
   const changer: TaskChanger = changeTask(events)
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
   const delegate = delegateWith({

@@ -16,18 +16,21 @@ export async function beginTurn(call: TaskCall, submission: Submission, events: 
   const { session, caller } = call
   const place = { session, workspace: caller.workspace }
   const base = submission.before?.task ?? newTask(call, submission)
-  const change = turnChange(call, submission, base)
-  const committed = session.transact(() => {
+  const request = JSON.stringify(call.body)
+  let change: TaskChange | undefined
+  const written = await session.transact(() => {
     const current = findTask(place, base._id)
     if (submission.before) checkUnchanged(current, base)
-    const written = writeChange(place, current ?? base, change)
+    // A call that is refused has no number: those who wait for the calls that have begun would wait for it.
+    change ??= turnChange(call, submission, base)
+    const { task, messages } = writeChange(place, current ?? base, change)
     if (call.parent) addChild(call.parent, base, session)
-    return written
+    // In the same commit: an answer names a trace that is there.
+    recordTurn(session, task, request)
+    return { task, messages }
   })
-  // Both in one commit: an answer names a trace that is there.
-  const traced = recordTurn(session, { ...base, ...change.task }, JSON.stringify(call.body))
-  const [written] = await Promise.all([committed, traced])
-  events.notify(session.slot, { type: 'changed', ...written, steps: change.steps ?? [] })
+  events.begun(session, written.task)
+  events.notify(session, { type: 'changed', ...written, steps: change?.steps ?? [] })
   return written.task
 }
 
@@ -82,15 +85,15 @@ function newTask(
 }
 
 /** What the call changes of the task: its turn, its message, and what becomes of calls that nobody has answered. */
-function turnChange({ session, from, parent }: TaskCall, submission: Submission, task: AgentTaskRecord): TaskChange {
+function turnChange({ session, from }: TaskCall, submission: Submission, task: AgentTaskRecord): TaskChange {
   const { message, says, manifest, before } = submission
   const started = session.clock.now()
   const ofUser = message.role === 'user'
   const open = openCalls((before?.history ?? []).map((one) => one.message))
   const answered = new Set(toolResultsOf(message).map(({ tool_call_id }) => tool_call_id))
   const used = ofUser ? { iterations: 0, spent_ms: 0, cost: 0 } : task.turn
-  const key = parent && `${parent.task._id}:${parent.tool_call_id}`
-  const turn = { ...used, number: task.turn.number + 1, started, ...newTraceOf(session, started, key) }
+  const number = task.turn.number + 1
+  const turn = { ...used, number, started, ...newTraceOf(session, task._id, { number, started }) }
   const stepFor = (call: ToolCallPart, error: string | null) => ({
     ...journalStep({ task: { ...task, turn }, session }, Date.parse(task.updated), {
       kind: 'tool',

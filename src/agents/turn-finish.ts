@@ -1,6 +1,7 @@
 // The end of a turn: its state, what becomes of calls without a result, the last form of its trace, all in one commit.
 import type { TaskState } from '../contract/agent-task.ts'
 import type { TaskReason } from '../contract/task-record.ts'
+import type { TraceRecord } from '../contract/trace.ts'
 import { agents } from '../resources/agents.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
@@ -38,6 +39,7 @@ export async function finishTurn(turn: Turn, { state, reason, error = null, open
     journalStep(turn, now, { ...about(call), kind: 'tool', outcome: 'failed', error: why }),
   )
   const pending = open.filter((call) => standingOf(turn, call) === 'approval').map(({ tool_call_id }) => tool_call_id)
+  let trace: TraceRecord | undefined
   await turn.finish(
     ({ totals }) => ({
       task: { state, finish_reason: reason, error, pending, totals: { ...totals, billed: totals.cost } },
@@ -46,11 +48,13 @@ export async function finishTurn(turn: Turn, { state, reason, error = null, open
     }),
     (task) => {
       const own = journalOf(place, task._id).filter((step) => step.turn === task.turn.number)
-      session.traces.replace(turnTrace(session, task, own), JSON.stringify(shownTask(task, history)))
+      trace = turnTrace(session, task, own)
+      session.traces.replace(trace, JSON.stringify(shownTask(task, history)))
       charge(turn)
       wakeParent(place, task)
     },
   )
+  if (trace) turn.deps.events.ended(session, turn.task, trace)
 }
 
 /** Adds to what the agent has cost in all. */

@@ -1,6 +1,6 @@
 // The trace of a turn: made before its call is answered, and put in its last form when the turn has ended.
 import { envelope } from '../contract/error.ts'
-import type { TaskStep, TraceRecord } from '../contract/trace.ts'
+import type { TaskStep, TaskTrace, TraceRecord } from '../contract/trace.ts'
 import { traceIdOf } from '../gateway/recorder.ts'
 import { emptySteps } from '../gateway/recording.ts'
 import { realClock } from '../lib/clock.ts'
@@ -10,10 +10,10 @@ import type { AgentTaskRecord } from './manifest.ts'
 /** The operation of the call that submits a task. */
 export const TASK_OPERATION = 'agent.task'
 
-/** Number and id of the trace of a turn that begins now; that of a sub-task is a function of its key. */
-export function newTraceOf(session: Session, started: number, key: string | undefined) {
+/** Number and id of the trace of a turn that begins; the id is a function of its task, whatever runs beside it. */
+export function newTraceOf(session: Session, task: string, { number, started }: { number: number; started: number }) {
   const seq = session.nextCall()
-  return { seq, trace: traceIdOf(session, { started, seq, key }) }
+  return { seq, trace: traceIdOf(session, { started, seq, key: `${task}:${number}` }) }
 }
 
 const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
@@ -62,23 +62,26 @@ export function turnTrace(session: Session, task: AgentTaskRecord, steps: readon
     identity: says.identity ?? null,
     thread: says.thread ?? null,
     error: failure ? envelope(failure).error : null,
-    task: {
-      id: task._id,
-      context_id: task.context_id,
-      agent: task.agent_key,
-      turn: turn.number,
-      state: task.state,
-      finish_reason: task.finish_reason,
-      parent: task.parent?.task ?? null,
-      iterations: turn.iterations,
-      steps: [...steps],
-    },
+    task: taskTrace(task, steps),
   }
 }
 
-/** Stores the first form of the trace; resolves when it is committed. */
-export function recordTurn(session: Session, task: AgentTaskRecord, request: string): Promise<void> {
+/** What is shown of a task where its steps are. */
+export const taskTrace = (task: AgentTaskRecord, steps: readonly TaskStep[]): TaskTrace => ({
+  id: task._id,
+  context_id: task.context_id,
+  agent: task.agent_key,
+  turn: task.turn.number,
+  state: task.state,
+  finish_reason: task.finish_reason,
+  parent: task.parent?.task ?? null,
+  iterations: task.turn.iterations,
+  steps: [...steps],
+})
+
+/** Stores the first form of the trace, with the call that begins the turn; belongs inside a transaction. */
+export function recordTurn(session: Session, task: AgentTaskRecord, request: string): void {
   const arrived = realClock.now()
-  const texts = { request, rendered: 'null', answer: 'null' }
-  return session.traces.record(task.turn.seq, turnTrace(session, task, []), { arrived, left: arrived, ...texts })
+  const stored = { arrived, left: arrived, request, rendered: 'null', answer: 'null' }
+  session.traces.insert(task.turn.seq, turnTrace(session, task, []), stored)
 }

@@ -72,7 +72,7 @@ export function turnOf(
     })
     turn.task = written.task
     turn.history.push(...written.messages)
-    deps.events.notify(session.slot, { type: 'changed', ...written, steps })
+    deps.events.notify(session, { type: 'changed', ...written, steps })
   }
   const turn: Turn = {
     deps,

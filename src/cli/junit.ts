@@ -1,7 +1,7 @@
 // The runs of a command as JUnit XML, which CI systems read.
 import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
-import type { CallTimes } from '../db/trace-store.ts'
+import type { CallTimes } from '../db/trace-writes.ts'
 import { failsVerdict } from '../verdict/findings.ts'
 import type { SuiteRun } from './suite-run.ts'
 

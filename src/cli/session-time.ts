@@ -1,5 +1,5 @@
 // How the time of a session passed: what its clock jumped, and what the client waited by itself.
-import type { CallTimes } from '../db/trace-store.ts'
+import type { CallTimes } from '../db/trace-writes.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { SHORTEST_PAUSE_MS } from './client-time.ts'
 

@@ -1,7 +1,7 @@
 // What came of a command that exec ran, over all sessions that it used.
 import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
-import type { CallTimes } from '../db/trace-store.ts'
+import type { CallTimes } from '../db/trace-writes.ts'
 import type { SessionTime } from './session-time.ts'
 
 /** One run of the command. */

@@ -1,5 +1,5 @@
 // What is observed of calls and sessions while they go on, for lists that live, for waits and for exports.
-import type { AttemptRecord, TraceRecord } from './trace.ts'
+import type { AttemptRecord, TaskTrace, TraceRecord } from './trace.ts'
 
 /** What every observation says. */
 interface ObservationBase {
@@ -23,7 +23,16 @@ export interface AttemptEnded extends ObservationBase {
   trace: string
   attempt: AttemptRecord
 }
-/** The trace of a call is committed. */
+/** A step of an agent's task is committed. */
+export interface TaskChanged extends ObservationBase {
+  type: 'task-changed'
+  /** The trace of its turn, and the number of that. */
+  trace: string
+  seq: number
+  /** As it is now, with the steps that are new. */
+  task: TaskTrace
+}
+/** The trace of a call is committed; that of a turn of an agent in its last form. */
 export interface TraceSaved extends ObservationBase {
   type: 'trace-saved'
   /** The number of the call in its session. */
@@ -36,7 +45,7 @@ export interface SessionChanged extends ObservationBase {
   change: 'created' | 'deleted' | 'reset' | 'replaced' | 'clock' | 'scenario' | 'fixtures'
 }
 /** One thing that has happened. */
-export type Observation = CallBegun | AttemptEnded | TraceSaved | SessionChanged
+export type Observation = CallBegun | AttemptEnded | TaskChanged | TraceSaved | SessionChanged
 
 /** Is told of what happens, at once and in order; it must not wait. */
 export type Observer = (observation: Observation) => void

@@ -1,4 +1,4 @@
-// The calls of a session for somebody who waits: read once, then added to as they are saved, and never parsed again.
+// The calls of a session for somebody who waits: read once, then added to as they are saved or have changed.
 import { ApiError } from '../contract/error.ts'
 import type { Observers } from '../contract/observation.ts'
 import type { TraceEvidence } from '../db/trace-store.ts'
@@ -34,7 +34,7 @@ function shareCalls(name: string, observers: Observers): SharedCalls {
   const waiters = new Set<() => void>()
   const stop = observers.add((observation) => {
     if (observation.session !== name) return
-    if (observation.type === 'trace-saved') fresh.add(observation.seq)
+    if ('seq' in observation) fresh.add(observation.seq)
     // What was stored may be gone.
     else if (observation.type === 'session-changed') calls = undefined
     else return
@@ -47,7 +47,8 @@ function shareCalls(name: string, observers: Observers): SharedCalls {
         from = seq
       }
       for (const number of fresh) {
-        const call = number > seq && !calls.has(number) ? session.traces.bySeq(number) : undefined
+        // That of a turn of an agent was stored when it began, and is another now.
+        const call = number > seq ? session.traces.bySeq(number) : undefined
         if (call) calls.set(number, call)
       }
       fresh.clear()

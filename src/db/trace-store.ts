@@ -4,30 +4,14 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { ClientNote } from '../contract/finding.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
-import { once } from '../lib/once.ts'
 import { questionOf } from '../lib/question.ts'
 import { type LongTexts, longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
+import type { DroppedRows } from './row-budget.ts'
 import { traces } from './schema.ts'
 import { conditionsOf, SESSION_NAME, type TraceFilter } from './trace-filter.ts'
-import { traceInserter } from './trace-insert.ts'
+import { type CallTimes, type TraceTexts, type TraceWrites, traceWrites } from './trace-writes.ts'
 import type { Writer } from './writer.ts'
-
-/** What is stored beside a trace, as JSON texts. */
-export interface TraceTexts {
-  request: string
-  rendered: string
-  answer: string
-  /** A `ClientNote`. */
-  client?: string
-}
-
-/** When a call came and when its answer had gone out, in ms since the epoch by the machine's clock: client's waits are real. */
-export interface CallTimes {
-  arrived: number
-  left: number
-}
 
 /** A trace with what it takes to tell how the client behaved. */
 export interface TraceEvidence {
@@ -51,11 +35,7 @@ export interface Arrival {
 }
 
 /** The traces of one session. */
-export interface TraceStore {
-  /** Resolves when the trace is committed. */
-  record(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): Promise<void>
-  /** Puts the last form of a trace in the place of an earlier one; nothing happens when that is gone. Belongs inside a transaction. */
-  replace(trace: TraceRecord, answer: string): void
+export interface TraceStore extends TraceWrites {
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
   /** The same with the time at which each call came, 0 when it is not known: sessions have clocks of their own. */
   arrivals(filter: TraceFilter): Arrival[]
@@ -66,12 +46,8 @@ export interface TraceStore {
   /** The calls after one by number, in the order in which they began. */
   since(seq: number): IterableIterator<TraceEvidence>
   count(): number
-  /** How much is stored. */
-  size(): StoreSize
   /** The call of a number. */
   bySeq(seq: number): TraceEvidence | undefined
-  /** How many were removed since the start because there were newer ones: all, or those of the calls after one by number. */
-  dropped(after?: number): number
   /** The highest call number stored, 0 when there is none. */
   lastSeq(): number
 }
@@ -128,78 +104,11 @@ export function traceStore(
   const database: BetterSQLite3Database = drizzle(connection)
   const limits = { keep, bytes, dropped }
   const long = longTexts(connection)
-  return { ...writesTo({ connection, database, writer, limits, long }), ...readsOf(database, long) }
-}
-
-interface TraceTarget {
-  connection: Database
-  database: BetterSQLite3Database
-  writer: Pick<Writer, 'write'>
-  limits: Required<TraceLimits> & { keep: number; bytes: number }
-  long: LongTexts
-}
-
-const BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'client')} + coalesce(apart, 0)`
-
-/** Stores traces, and drops the oldest. */
-function writesTo({
-  connection,
-  database,
-  writer,
-  limits,
-  long,
-}: TraceTarget): Pick<TraceStore, 'record' | 'replace' | 'dropped' | 'size'> {
-  const { keep, bytes: limit, dropped } = limits
-  const insert = traceInserter(connection, database)
-  const budget = rowBudget(connection, { table: 'traces', bytes: BYTES, limit, dropped })
-  const remove = connection.prepare('DELETE FROM traces WHERE seq <= ?')
-  const removeCounted = connection.prepare(`${remove.source} RETURNING ${BYTES}`).pluck()
-  const bytesOf = once(() => connection.prepare(`SELECT ${BYTES} FROM traces WHERE id = ?`).pluck())
-  const dropUpTo = (last: number) => {
-    if (budget.close) {
-      const gone = removeCounted.all(last) as number[]
-      budget.remove(gone)
-      dropped.count += gone.length
-    } else dropped.count += remove.run(last).changes
-    dropped.last = Math.max(dropped.last, last)
-  }
-  return {
-    record(seq, trace, stored) {
-      const record = JSON.stringify(trace)
-      const { texts, ahead, apart } = long.stored(seq, stored)
-      const bytes = rowBytes([record, texts.request, texts.rendered, texts.answer, stored.client ?? ''])
-      let tried = false
-      const run = () => {
-        if (tried) budget.doubt()
-        tried = true
-        insert(trace, { seq, record, ...stored, ...texts, apart: apart() })
-        if (seq > keep) dropUpTo(seq - keep)
-        budget.add(bytes + (apart() ?? 0))
-      }
-      return writer.write(run, { bytes, ahead })
-    },
-    replace(trace, answer) {
-      const taken = bytesOf().get(trace.id) as number | undefined
-      if (taken === undefined) return
-      const record = JSON.stringify(trace)
-      database
-        .update(traces)
-        .set({ record, answer, model: trace.model, status: trace.status })
-        .where(eq(traces.id, trace.id))
-        .run()
-      budget.remove([taken])
-      budget.add(bytesOf().get(trace.id) as number)
-    },
-    dropped: (after) => (after === undefined ? dropped.count : Math.max(0, dropped.last - after)),
-    size: budget.size,
-  }
+  return { ...traceWrites({ connection, database, writer, limits, long }), ...readsOf(database, long) }
 }
 
 /** Everything that only looks. */
-function readsOf(
-  database: BetterSQLite3Database,
-  long: LongTexts,
-): Omit<TraceStore, 'record' | 'replace' | 'dropped' | 'size'> {
+function readsOf(database: BetterSQLite3Database, long: LongTexts): Omit<TraceStore, keyof TraceWrites> {
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   const arrivals = (filter: TraceFilter): Arrival[] =>
     database

@@ -87,6 +87,8 @@ export interface Resource {
   changed?(work: Transaction, change: RecordChange): void
   /** Refuses to delete. */
   keep?(work: Transaction, record: Fields): void
+  /** Removes what has come to its end by now, before a path is read or changed. */
+  tidy?(work: Transaction, params: Record<string, string>): void
   /** What clients see of a stored record. */
   show?(stored: Fields): Fields
 }

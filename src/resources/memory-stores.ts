@@ -10,9 +10,11 @@ import {
   MemoryStoreBody,
   MemoryStorePatch,
 } from '../contract/memory.ts'
+import type { Fields } from '../contract/record.ts'
 import { ulidForm } from '../contract/workspace.ts'
-import { defineResource } from './define.ts'
+import { defineResource, type Transaction } from './define.ts'
 import { projectOf } from './projects.ts'
+import { deleteRecord, type PathParams } from './verbs.ts'
 
 const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
 const answers = { createdStatus: 201, deletedStatus: 204 } as const
@@ -64,6 +66,7 @@ export const memories = defineResource({
   update: MemoryPatch,
   record: Memory,
   key: 'entity_id',
+  tidy: forgetExpired,
   fill: (input, _, { parents, before }) => ({
     ...input,
     store_id: parents[0],
@@ -86,6 +89,7 @@ export const memoryDocuments = defineResource({
   create: MemoryDocumentBody,
   update: MemoryDocumentPatch,
   record: MemoryDocument,
+  tidy: forgetExpired,
   fill: (input, _, { parents: [store, memory] }) => ({ ...input, store_id: store, memory_id: memory }),
   changed(work, { verb, parents: [, memory = ''] }) {
     const found = work.records.get(memories.kind, work.caller.workspace, memory)?.body
@@ -95,3 +99,26 @@ export const memoryDocuments = defineResource({
     work.records.update(memory, { key: String(found.entity_id), body })
   },
 })
+
+/** What is remembered at this instant: all that is not older than its store says; undefined where that says nothing. */
+export const rememberedSince = ({ ttl }: Fields, now: number): number | undefined =>
+  typeof ttl === 'number' ? now - ttl * 1000 : undefined
+
+/** Removes the documents that have expired, from the memory that a path goes through or else from all of the store. */
+function forgetExpired(work: Transaction, params: PathParams): void {
+  const { records, caller, now } = work
+  const { workspace } = caller
+  const store = records.named(memoryStores.kind, workspace, params[memoryStores.param] ?? '')
+  const since = store && rememberedSince(store, Date.parse(now))
+  if (since === undefined) return
+  const parent = String(store?._id)
+  const entity = params[memories.param]
+  for (const memory of records.page({ kind: memories.kind, workspace, parent }).data) {
+    if (entity !== undefined && entity !== memory.entity_id && entity !== memory._id) continue
+    const path = { [memoryStores.param]: parent, [memories.param]: String(memory._id) }
+    for (const { _id, created } of records.page({ kind: memoryDocuments.kind, workspace, parent: String(memory._id) })
+      .data)
+      if (Date.parse(String(created)) <= since)
+        deleteRecord(memoryDocuments, work, { ...path, [memoryDocuments.param]: String(_id) })
+  }
+}

@@ -74,11 +74,17 @@ type Parts = Pick<Route, 'query' | 'body' | 'response' | 'status' | 'examples' |
 function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   const { record, examples } = resource
   /** Runs a change in one transaction and answers with what it gives. */
-  const change = async (request: Request, run: (work: Transaction) => Fields) => {
+  const change = async (request: Request, params: PathParams, run: (work: Transaction) => Fields) => {
     const { session, caller } = await deps.callOf(request)
-    const record = await session.transact(() => run(workOf(session, caller)))
+    const record = await session.transact(() => run(tidied(resource, workOf(session, caller), params)))
     deps.wake(session)
     return shown(resource, record)
+  }
+  /** What a path is read with. */
+  const reading = async (request: Request, params: PathParams) => {
+    const { session, caller } = await deps.callOf(request)
+    if (resource.tidy) await session.transact(() => tidied(resource, workOf(session, caller), params))
+    return { records: session.records, caller }
   }
   switch (verb) {
     case 'create':
@@ -88,7 +94,7 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         ...(resource.createdStatus && { status: resource.createdStatus }),
         ...(examples?.create && { examples: examples.create }),
         handle: ({ request, params, body }) =>
-          change(request, (work) => putRecord(resource, work, body as Fields, params)),
+          change(request, params, (work) => putRecord(resource, work, body as Fields, params)),
       }
     case 'update':
       return {
@@ -96,7 +102,7 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         response: record,
         ...(examples?.update && { examples: examples.update }),
         handle: ({ request, params, body }) =>
-          change(request, (work) => updateRecord(resource, work, body as Fields, params)),
+          change(request, params, (work) => updateRecord(resource, work, body as Fields, params)),
       }
     case 'delete':
       return {
@@ -104,27 +110,31 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         ...(resource.deletedStatus && { status: resource.deletedStatus }),
         handle: async ({ request, params }) => {
           const { session, caller } = await deps.callOf(request)
-          return session.transact(() => deleteRecord(resource, workOf(session, caller), params))
+          return session.transact(() =>
+            deleteRecord(resource, tidied(resource, workOf(session, caller), params), params),
+          )
         },
       }
     case 'get':
       return {
         response: record,
-        handle: async ({ request, params }) => {
-          const { session, caller } = await deps.callOf(request)
-          return shown(resource, findRecord(resource, { records: session.records, caller }, params))
-        },
+        handle: async ({ request, params }) =>
+          shown(resource, findRecord(resource, await reading(request, params), params)),
       }
     case 'list':
       return {
         query: pageQuery(pageSizeOf(resource), resource.limitDescription) as never,
         response: listOf(record),
-        handle: async ({ request, params, query }) => {
-          const { session, caller } = await deps.callOf(request)
-          return listRecords(resource, { records: session.records, caller }, params, query as PageQuery)
-        },
+        handle: async ({ request, params, query }) =>
+          listRecords(resource, await reading(request, params), params, query as PageQuery),
       }
   }
+}
+
+/** The work, after what has come to its end is removed. */
+function tidied(resource: Resource, work: Transaction, params: PathParams): Transaction {
+  resource.tidy?.(work, params)
+  return work
 }
 
 const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)

@@ -1,6 +1,6 @@
 // What the memory tools share: the stores of an agent, and what is remembered there of whom a task is about.
 import type { Fields } from '../../contract/record.ts'
-import { memories, memoryDocuments, memoryStores } from '../../resources/memory-stores.ts'
+import { memories, memoryDocuments, memoryStores, rememberedSince } from '../../resources/memory-stores.ts'
 import type { ToolContext } from './define.ts'
 import { oneOfTexts } from './schema.ts'
 
@@ -9,7 +9,7 @@ export const storeArgument = (stores: readonly string[]) => oneOfTexts('Which me
 
 /** A store of an agent, and whose memory is meant. */
 interface MemoryPlace {
-  store: Fields & { _id: string; key: string; ttl?: number }
+  store: Fields & { _id: string; key: string }
   entity: string
 }
 
@@ -28,6 +28,6 @@ export function documentsIn({ store, entity }: MemoryPlace, { session, caller }:
   const memory = session.records.byKey(memories.kind, workspace, store._id, entity)
   if (!memory) return []
   const { data } = session.records.page({ kind: memoryDocuments.kind, workspace, parent: String(memory._id) })
-  const since = store.ttl === undefined ? Number.NEGATIVE_INFINITY : session.clock.now() - store.ttl * 1000
+  const since = rememberedSince(store, session.clock.now()) ?? Number.NEGATIVE_INFINITY
   return data.filter(({ created }) => Date.parse(String(created)) > since)
 }
