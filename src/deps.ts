@@ -15,7 +15,7 @@ import { type Config, ConfigError } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import type { Observers } from './contract/observation.ts'
 import type { Operation } from './contract/operation.ts'
-import { allOperations, fixtureSubjects } from './endpoints/index.ts'
+import { endpoints, fixtureSubjects } from './endpoints/index.ts'
 import { type AskModel, askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
 import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
@@ -68,7 +68,7 @@ const fixtureReader = lazy<typeof import('./backends/fixture/read-fixture.ts')>(
   require('./backends/fixture/read-fixture.ts'),
 )
 const scenarioFiles = lazy<typeof import('./scenarios/load.ts')>(() => require('./scenarios/load.ts'))
-const operationNames = () => allOperations().map(({ name }) => name)
+const operationNames = () => endpoints.map(({ name }) => name)
 
 /** What takes the place of something that the configuration names. */
 export interface Replacements {
@@ -119,7 +119,7 @@ export function createUnderstudy(
     clientTimeout: config.client_timeout,
     strict: config.strict,
     fixtures: {
-      parse: (values) => fixtureReader().givenFixtures(values, fixtureSubjects()),
+      parse: (values) => fixtureReader().givenFixtures(values, fixtureSubjects),
       give: inForce.give,
       given: inForce.given,
       inForce: inForce.inForce,
@@ -145,8 +145,8 @@ export function createUnderstudy(
 /** The files of fixtures, and what is in force of them and of the shipped ones. */
 function fixturesOf({ fixtures: paths }: Config, report: (error: unknown) => void) {
   const files =
-    paths.length > 0 ? watcher().watchFixtures(paths, { subjects: fixtureSubjects(), report }) : fixedFixtures([])
-  const shipped = shippedFixtures(() => loader().embeddedFixtures(fixtureSubjects()))
+    paths.length > 0 ? watcher().watchFixtures(paths, { subjects: fixtureSubjects, report }) : fixedFixtures([])
+  const shipped = shippedFixtures(() => loader().embeddedFixtures(fixtureSubjects))
   return { files, inForce: fixturesInForce({ files, shipped }) }
 }
 

@@ -5,7 +5,7 @@ import { createTestApp } from './support/app.ts'
 import { folderWith } from './support/fixtures.ts'
 import { run } from './support/server.ts'
 
-const subjects = fixtureSubjects()
+const subjects = fixtureSubjects
 
 const reply = 'reply: { content: x }'
 /** A file, and every line that is said of it: where, and its beginning. */

@@ -31,7 +31,7 @@ const FIXTURES = [
 ]
 const all = givenFixtures(
   FIXTURES.map(({ match, ...rest }) => ({ match: { operation: 'agents.tools', ...match }, ...rest })),
-  fixtureSubjects(),
+  fixtureSubjects,
 )
 
 /** Asks for the answer to a call; `waited` is how long it took on the clock. */
@@ -112,7 +112,7 @@ const WRONG: [string, Json, string][] = [
 test.each(WRONG)('%s that there cannot be: refused with the place', (_, fixture, words) => {
   const folder = folderWith({ 'agents.tools/wrong.yaml': fixture })
   open.push(folder.remove)
-  const read = () => readFixtures([folder.path], fixtureSubjects())
+  const read = () => readFixtures([folder.path], fixtureSubjects)
   expect(read).toThrow(words)
   expect(read).toThrow('agents.tools/wrong.yaml:')
 })
@@ -126,7 +126,7 @@ test('one that can never answer is found', () => {
     ],
   })
   open.push(folder.remove)
-  const { warnings } = readFixtures([folder.path], fixtureSubjects())
+  const { warnings } = readFixtures([folder.path], fixtureSubjects)
   expect(warnings).toHaveLength(1)
   expect(warnings[0]).toContain('agents.tools/a[1] can never answer')
 })

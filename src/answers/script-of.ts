@@ -1,5 +1,5 @@
 // The inverse of a text answer: the script of which the same answer would be made.
-import { FinishReason } from '../contract/chat.ts'
+import { FinishReason } from '../contract/finish-reason.ts'
 import { TextScript } from '../contract/script.ts'
 import { asObject, type JsonObject } from '../lib/values.ts'
 

@@ -83,7 +83,7 @@ function allRoutes(
     observers,
     runs,
     strays,
-    operations: () => allOperations().map(({ name }) => name),
+    operations: () => endpoints.map(({ name }) => name),
     events: queue.counts,
   })
   const callOf = async (request: Request) => {

@@ -17,7 +17,7 @@ const here = `${process.platform}-${process.arch}`
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {
   ...tokenTables(),
-  [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects())),
+  [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
 }
 /** Swagger UI's own files; everything the page loads comes from the executable. */
 const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']
@@ -44,9 +44,10 @@ async function compile(platform: string, outfile: string): Promise<void> {
       '.bin': 'file',
     },
     // A folder of their own: a script that is served would else be replaced by the module made of it.
-    naming: { asset: 'assets/[dir]/[name].[ext]' },
+    naming: { asset: 'assets/[dir]/[name].[ext]', chunk: '[name]-[hash].[ext]' },
     format: 'esm',
     bytecode: true,
+    splitting: true,
     minify: { whitespace: true, syntax: true },
     plugins: [embeddable(platform)],
     compile: {

@@ -84,7 +84,7 @@ async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
   const { scenario: scenarioFiles = [], fixture: fixtureFiles = [] } = Object.groupBy(files, (file) =>
     isScenario(file.path, file.text) ? 'scenario' : 'fixture',
   )
-  const loaded = collect(() => loadFixtures(fixtureFiles, fixtureSubjects()))
+  const loaded = collect(() => loadFixtures(fixtureFiles, fixtureSubjects))
   for (const file of fixtureFiles) problems.push(...fixtureNameProblems(file, names))
   const scenarios = scenarioFiles.flatMap((file) =>
     collect(() => {

@@ -25,11 +25,14 @@ export interface RequestLog {
 export const standardLog = (verbose: boolean): RequestLog => ({
   print: console.error,
   verbose,
-  width: terminalWidth(process.stderr),
+  get width() {
+    return terminalWidth(process.stderr)
+  },
 })
 
 /** The program, which prints what a person at the terminal should know of requests. */
-export function withRequestLog({ app, ...rest }: Understudy, { print, verbose, width }: RequestLog): Understudy {
+export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): Understudy {
+  const { print, verbose } = log
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
     styleText(format, text, { stream: process.stderr })
   const printed = new Set<string>()
@@ -43,6 +46,7 @@ export function withRequestLog({ app, ...rest }: Understudy, { print, verbose, w
     print(`understudy: ${paint('yellow', key.slice(0, LONGEST_NAME))}: ${error.message}`)
   }
   if (verbose) {
+    const { width } = log
     rest.observers.add((observation) => {
       if (observation.type === 'trace-saved') print(traceLine(observation.trace, { paint, width, sessions: true }))
     })

@@ -21,7 +21,7 @@ export function schemaCommand(): Command {
 
 /** A fixture file is one fixture or a list; which replies it may have depends on what it answers. */
 function fixtureFileSchema(): object {
-  const bySchema = new Map(fixtureSubjects().map((subject) => [subject.script, subject]))
+  const bySchema = new Map(fixtureSubjects.map((subject) => [subject.script, subject]))
   const one = z.union([...bySchema.values()].map(fixtureSchema))
   return {
     title: 'Understudy fixture file, version 1',

@@ -1,12 +1,12 @@
 // What happens in the course of an agent's task, as rules of scenarios name it: by where they act on it.
 import type { FaultPoint, FaultSubject } from './fault.ts'
-import { toolCalls } from './tool-fixture.ts'
+import { TOOL_CALLS } from './fixture-subject.ts'
 
 const TASK_PATH = '/v2/agents/:key/task'
 
 /** The operation and the path of what rules meet at the points of agents. */
 export const AGENT_SUBJECTS = {
-  tool: { name: toolCalls.name, path: TASK_PATH },
+  tool: { name: TOOL_CALLS, path: TASK_PATH },
   task: { name: 'agents.iterations', path: TASK_PATH },
   approval: { name: 'agents.approvals', path: '/_understudy/tasks/:task_id/:decision' },
 } as const satisfies Partial<Record<FaultPoint, FaultSubject>>

@@ -1,5 +1,6 @@
 // Answers of chat completions on the wire, whole and as chunks, and what legacy completions share with them.
 import { z } from 'zod'
+import { FinishReason } from './finish-reason.ts'
 
 const integer = z.int().min(0)
 /** Token counts of a chat or legacy completion. */
@@ -17,9 +18,6 @@ export const Usage = z.object({
 })
 export type Usage = z.infer<typeof Usage>
 
-/** Why a choice ended. */
-export const FinishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
-export type FinishReason = z.infer<typeof FinishReason>
 const AlternativeLogprob = z.object({
   token: z.string(),
   logprob: z.number(),

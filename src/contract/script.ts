@@ -1,7 +1,7 @@
 // What a fixture says under `reply` for operations that answer with text.
 import { z } from 'zod'
-import { FinishReason } from './chat.ts'
 import { Duration } from './duration.ts'
+import { FinishReason } from './finish-reason.ts'
 
 /** How fast a reply comes, on the session's clock. */
 export const Timing = z.strictObject({

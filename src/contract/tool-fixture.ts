@@ -1,17 +1,9 @@
 // Fixtures for the tools of agents that would leave this machine: which calls they answer, and with what.
 import { z } from 'zod'
-import type { TextMatch } from '../lib/match.ts'
+import { isTextMatch } from '../lib/match.ts'
 import { Duration } from './duration.ts'
-import type { FixtureSubject } from './fixture-subject.ts'
+import { type FixtureSubject, TOOL_CALLS } from './fixture-subject.ts'
 import { textMatchSchema } from './text-match.ts'
-
-const HOW = ['equals', 'contains', 'regex', 'ignore_case']
-/** Whether the value wanted of an argument is no value, but says how its text is compared. */
-export const isTextMatch = (wanted: unknown): wanted is TextMatch =>
-  typeof wanted === 'object' &&
-  wanted !== null &&
-  Object.keys(wanted).length > 0 &&
-  Object.keys(wanted).every((key) => HOW.includes(key))
 
 const Wanted = z.unknown().superRefine((wanted, context) => {
   if (!isTextMatch(wanted)) return
@@ -64,7 +56,7 @@ export type ToolScript = z.infer<typeof ToolScript> | z.infer<typeof ToolErrorSc
 
 /** The calls of tools, as something that fixtures answer. */
 export const toolCalls = {
-  name: 'agents.tools',
+  name: TOOL_CALLS,
   match: ToolMatch,
   script: ToolScript,
   errorScript: ToolErrorScript,

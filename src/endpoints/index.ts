@@ -1,31 +1,62 @@
 // The registry of router operations: one line each. An operation is loaded with its schemas when it is first used.
-import type { FixtureSubject } from '../contract/fixture-subject.ts'
+import { type FixtureSubject, TOOL_CALLS } from '../contract/fixture-subject.ts'
 import type { Operation } from '../contract/operation.ts'
-import { toolCalls } from '../contract/tool-fixture.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 
-/** A router operation by its path. */
+/** A router operation by its name and its path. */
 export interface Endpoint {
+  name: string
   path: string
   operation(): Operation
 }
 
 // Each operation is typed over its own request; the registry holds them as what they have in common.
-const endpoint = (path: string, load: () => Operation): Endpoint => ({ path, operation: lazy(load) })
+const endpoint = (name: string, path: string, load: () => Operation): Endpoint => ({
+  name,
+  path,
+  operation: lazy(load),
+})
 
 /** All router operations, in the order in which documents list them. */
 export const endpoints: readonly Endpoint[] = [
-  endpoint('/v2/router/chat/completions', () => require('./chat-completions.ts').chatCompletions),
-  endpoint('/v2/router/responses', () => require('./responses.ts').responses),
-  endpoint('/v2/router/completions', () => require('./completions.ts').completions),
-  endpoint('/v2/router/images/generations', () => require('./images.ts').images),
-  endpoint('/v2/router/embeddings', () => require('./embeddings.ts').embeddings),
-  endpoint('/v2/router/audio/translations', () => require('./audio-translations.ts').audioTranslations),
+  endpoint('chat.completions', '/v2/router/chat/completions', () => require('./chat-completions.ts').chatCompletions),
+  endpoint('responses', '/v2/router/responses', () => require('./responses.ts').responses),
+  endpoint('completions', '/v2/router/completions', () => require('./completions.ts').completions),
+  endpoint('images.generations', '/v2/router/images/generations', () => require('./images.ts').images),
+  endpoint('embeddings', '/v2/router/embeddings', () => require('./embeddings.ts').embeddings),
+  endpoint(
+    'audio.translations',
+    '/v2/router/audio/translations',
+    () => require('./audio-translations.ts').audioTranslations,
+  ),
 ]
 
 /** All operations, loaded. */
 export const allOperations = once((): readonly Operation[] => endpoints.map(({ operation }) => operation()))
 
+/** A subject of fixtures, loaded when one of them is read. */
+function subject(name: string, load: () => FixtureSubject): FixtureSubject {
+  return {
+    name,
+    get script() {
+      return load().script
+    },
+    get errorScript() {
+      return load().errorScript
+    },
+    get match() {
+      return load().match
+    },
+    get templateNames() {
+      return load().templateNames
+    },
+  }
+}
+const toolCalls = lazy<FixtureSubject>(() => require('../contract/tool-fixture.ts').toolCalls)
+
 /** Everything that fixtures answer. */
-export const fixtureSubjects = once((): readonly FixtureSubject[] => [...allOperations(), toolCalls])
+export const fixtureSubjects: readonly FixtureSubject[] = [
+  ...endpoints.map(({ name, operation }) => subject(name, operation)),
+  subject(TOOL_CALLS, toolCalls),
+]

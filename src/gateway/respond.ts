@@ -1,12 +1,15 @@
 // Puts a reply on the wire.
-import { STATUS_CODES } from 'node:http'
 import type { Connection } from '../contract/connection.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { soundHeaders } from '../lib/header-text.ts'
+import { lazy } from '../lib/lazy.ts'
 import { within } from '../lib/patience.ts'
 import { sliceEnd } from '../lib/slices.ts'
 import { encodeEvent } from '../lib/sse.ts'
+
+// Large, and of use to broken answers alone.
+const http = lazy<typeof import('node:http')>(() => require('node:http'))
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
@@ -60,7 +63,7 @@ async function putBytes(
   // The server would correct a length that is not kept, so this answer is written by hand.
   const fields = Object.entries({ ...headers, 'content-length': announced, connection: 'close' })
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    `HTTP/1.1 ${status} ${http().STATUS_CODES[status] ?? ''}`,
     ...fields.map(([name, value]) => `${name}: ${value}`),
   ]
   await connection.write(encoder.encode(`${head.join('\r\n')}\r\n\r\n`))

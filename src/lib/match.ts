@@ -11,6 +11,14 @@ export type TextMatch =
       ignore_case?: boolean | undefined
     }
 
+const TEXT_MATCH_KEYS = ['equals', 'contains', 'regex', 'ignore_case']
+/** Whether the value wanted of an argument is no value, but says how its text is compared. */
+export const isTextMatch = (wanted: unknown): wanted is TextMatch =>
+  typeof wanted === 'object' &&
+  wanted !== null &&
+  Object.keys(wanted).length > 0 &&
+  Object.keys(wanted).every((key) => TEXT_MATCH_KEYS.includes(key))
+
 // Sessions come with patterns of their own, and go.
 const globs = byteCache<RegExp>(2 << 20)
 /** What a compiled pattern takes, about. */

@@ -79,7 +79,7 @@ export function toolsIn(app: TestApp) {
       match: { operation: 'agents.tools', ...(match as Json) },
       ...rest,
     }))
-    const files = fixedFixtures(givenFixtures(named, fixtureSubjects()))
+    const files = fixedFixtures(givenFixtures(named, fixtureSubjects))
     const call: ToolCall = { name: otherwise.name ?? definition.name, id, arguments: given, entry }
     const begun = session.clock.now()
     const result = await runTool({ kind, definition }, call, {
