@@ -53,9 +53,12 @@ export function filledParts(parts: readonly TaskPart[], fill: FillText): TaskPar
   return changed ? filled : undefined
 }
 
+/** The texts of parts. */
+export const textsOf = (parts: readonly TaskPart[]): string[] =>
+  parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
+
 /** All text of a message. */
-export const textOfMessage = ({ parts }: Pick<TaskMessage, 'parts'>): string =>
-  parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
+export const textOfMessage = ({ parts }: Pick<TaskMessage, 'parts'>): string => textsOf(parts).join('\n')
 
 /** What a tool gave, as a model reads it. */
 export const textOfResult = (result: unknown): string =>

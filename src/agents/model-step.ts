@@ -12,7 +12,7 @@ import { evaluate } from '../resources/evaluate.ts'
 import { evaluators } from '../resources/evaluators.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
 import { agentFacts } from './fault-facts.ts'
-import { toolCallPart, withOwnIds } from './messages.ts'
+import { textsOf, toolCallPart, withOwnIds } from './messages.ts'
 import { journalStep, type Turn } from './turn.ts'
 
 /** The operation that iterations are calls of. */
@@ -111,7 +111,6 @@ async function evaluationsOf(
 ): Promise<NonNullable<TaskStep['evaluations']>> {
   const { session, task, deps, signal, history } = turn
   const chosen = sampled(task.manifest.settings.evaluators, { session, task, iteration })
-  const textsOf = (all: readonly TaskPart[]) => all.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
   const asked = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
   return Promise.all(
     chosen.map(async ({ id, execute_on }) => {

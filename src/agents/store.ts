@@ -1,7 +1,8 @@
 // Tasks in the records of a session: what is read of them, and how a step of one is written.
 import type { TaskMessage, TaskPart } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
-import { AGENT_MESSAGE, AGENT_STEP, AGENT_TASK, type MessageRecord } from '../contract/task-record.ts'
+import type { Fields, PageFilter } from '../contract/record.ts'
+import { AGENT_MESSAGE, AGENT_STEP, AGENT_TASK, AGENT_TURN, type MessageRecord } from '../contract/task-record.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
 import { ulidOf } from '../lib/ids.ts'
@@ -26,9 +27,21 @@ export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
     param,
   })
 
-/** A task by its id; undefined when there is none. */
-export const findTask = ({ session, workspace }: TaskPlace, id: string): AgentTaskRecord | undefined =>
-  session.records.get(AGENT_TASK, workspace, id)?.body as AgentTaskRecord | undefined
+/** What a turn works with from beginning to end: it may be large, so it is written once a turn and not with every step. */
+export type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
+
+const basisId = (task: string) => `${task}:turn`
+const withBasis = ({ session, workspace }: TaskPlace, body: Fields): AgentTaskRecord => {
+  const basis = session.records.get(AGENT_TURN, workspace, basisId(String(body._id)))
+  return { ...basis?.body, ...body } as unknown as AgentTaskRecord
+}
+
+/** A task by its id, with what its turn works with where that is known; undefined when there is none. */
+export function findTask(place: TaskPlace, id: string, known?: TurnBasis): AgentTaskRecord | undefined {
+  const body = place.session.records.get(AGENT_TASK, place.workspace, id)?.body
+  if (!body) return undefined
+  return known ? ({ manifest: known.manifest, says: known.says, ...body } as AgentTaskRecord) : withBasis(place, body)
+}
 
 /** A task by its id; 404 when there is none. */
 export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
@@ -49,7 +62,21 @@ export const journalOf = inTask(AGENT_STEP) as unknown as (place: TaskPlace, id:
 
 /** Every task of a session that is to go on, oldest first. */
 export const activeTasks = (session: Session): AgentTaskRecord[] =>
-  session.records.keyed(AGENT_TASK).map(({ body }) => body as unknown as AgentTaskRecord)
+  session.records.keyed(AGENT_TASK).map(({ workspace, body }) => withBasis({ session, workspace }, body))
+
+/** Tasks of an agent, newest first. */
+export function tasksOf(
+  place: TaskPlace,
+  agent: string,
+  page: Pick<PageFilter, 'limit' | 'after' | 'before'>,
+): { data: AgentTaskRecord[]; hasMore: boolean } {
+  const { records } = place.session
+  const filter = { kind: AGENT_TASK, workspace: place.workspace, parent: agent }
+  for (const [param, id] of Object.entries({ starting_after: page.after, ending_before: page.before }))
+    if (id !== undefined && !records.inList(filter, id)) throw taskNotFound(id, param)
+  const { data, hasMore } = records.page({ ...filter, ...page })
+  return { data: data.map((body) => withBasis(place, body)), hasMore }
+}
 
 /** A message that a step adds. */
 export interface NewMessage {
@@ -83,25 +110,20 @@ export function writeChange(
   }
   const task = { ...before, ...changes, counts, updated: new Date(now).toISOString() }
   task.active = ACTIVE.has(task.state) ? task._id : null
-  const known = records.get(AGENT_TASK, workspace, task._id) !== undefined
-  if (known) records.update(task._id, { key: task.active, body: { ...task } })
-  else {
+  const { manifest, says, ...body } = task
+  const insert = (kind: string, id: string, fields: object) =>
+    records.insert({ seq: records.nextNumber(), kind, id, workspace, parent: task._id, key: null, body: { ...fields } })
+  if (records.get(AGENT_TASK, workspace, task._id)) {
+    records.update(task._id, { key: task.active, body })
+    if (changes.manifest ?? changes.says) records.update(basisId(task._id), { key: null, body: { manifest, says } })
+  } else {
     const place = { kind: AGENT_TASK, id: task._id, workspace, parent: task.agent_id }
-    records.insert({ seq: records.nextNumber(), ...place, key: task.active, body: { ...task } })
+    records.insert({ seq: records.nextNumber(), ...place, key: task.active, body })
+    insert(AGENT_TURN, basisId(task._id), { manifest, says })
   }
   const added = messages.map((message, index) =>
     recordOf(message, { session, task, number: before.counts.messages + index, now }),
   )
-  const insert = (kind: string, id: string, body: object) =>
-    records.insert({
-      seq: records.nextNumber(),
-      kind,
-      id,
-      workspace,
-      parent: task._id,
-      key: null,
-      body: { ...body },
-    })
   for (const message of added) insert(AGENT_MESSAGE, message._id, message)
   for (const [index, step] of steps.entries())
     insert(AGENT_STEP, `${task._id}:step:${before.counts.steps + index}`, step)

@@ -1,18 +1,20 @@
 // What a call that submits or continues a task says, checked whole before anything of it is written.
+
+import { countAhead, isLong } from '../answers/count-ahead.ts'
 import type { TaskBody, TaskMessage, TaskPart } from '../contract/agent-task.ts'
 import { INACTIVE_STATES } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Caller, Fields } from '../contract/record.ts'
 import type { MessageRecord, TaskSayings } from '../contract/task-record.ts'
 import { parseRequest, quote } from '../contract/validation.ts'
-import { filler } from '../gateway/variables.ts'
+import { fillerOf } from '../gateway/variables.ts'
 import { checkContext } from '../providers/catalogue.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chatRequestOf } from './chat-request.ts'
 import { type AgentTaskRecord, manifestOf, offeredTools, systemTextOf, type TurnManifest } from './manifest.ts'
-import { filledParts, openCalls, toolCallsOf, toolResultsOf } from './messages.ts'
+import { filledParts, openCalls, textsOf, toolCallsOf, toolResultsOf } from './messages.ts'
 import { chatOperation } from './model-step.ts'
 import { messagesOf, type NewMessage, type TaskPlace, taskNotFound, taskOf } from './store.ts'
 
@@ -50,20 +52,21 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   const agent = recordIn(agents, { records, caller }, { parent: '', name: call.agent })
   if (agent.type === 'a2a') throw externalAgent(agent)
   const before = body.task_id === undefined ? undefined : continued(call, agent, body.task_id)
+  const parts = body.message.parts as TaskPart[]
   const says = sayingsOf(body, agent, before?.task.says)
   const given = Object.entries({ ...(agent.variables as Fields), ...says.variables })
   // The variables that an agent's texts name stand there without a value.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
-  const fill = await clock.work(filler(says.engine, values))
+  const templates = [systemTextOf(agent), ...textsOf(parts)]
+  const fill = await clock.work(fillerOf(templates, { engine: says.engine, values }))
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)
-  const parts = body.message.parts as TaskPart[]
   if (body.message.role === 'tool') checkResults(body.message, before?.history ?? [])
   const filled = filledParts(parts, fill)
   const message: NewMessage = { role: body.message.role, parts, messageId: body.message.messageId, filled }
   const abandoned = body.message.role === 'user' && before ? waitingChildren(before) : []
   const submission = { agent, manifest, says, message, abandoned, ...(before && { before }) }
-  checkRequest(submission)
+  await checkRequest(submission, session)
   return submission
 }
 
@@ -134,11 +137,13 @@ function checkResults(message: TaskBody['message'], history: readonly MessageRec
 }
 
 /** Refuses what the first model call of the turn would be refused for: parameters that are none, a history that is too long. */
-function checkRequest({ manifest, says, message, before }: Submission): void {
+async function checkRequest({ manifest, says, message, before }: Submission, session: Session): Promise<void> {
   const added = { message: { ...message, kind: 'message' }, filled: message.filled } as MessageRecord
   const history = [...(before?.history ?? []), added]
   const request = chatRequestOf({ manifest, says, history, offered: offeredTools(manifest), guardrails: [] })
   const operation = chatOperation()
   const parsed = parseRequest(operation.request, request, { under: 'agent' })
-  checkContext(manifest.model, operation.promptTokens(parsed))
+  const count = () => operation.promptTokens(parsed)
+  if (isLong(request)) await session.clock.work(countAhead(() => void count(), session.ended))
+  checkContext(manifest.model, count())
 }

@@ -1,6 +1,5 @@
 // Tasks of agents for whoever serves them, over HTTP or A2A: submit, continue, read, wait, cancel, decide.
 import type { ToolAnswers } from '../backends/fixture/tool-answers.ts'
-import { AGENT_TASK } from '../contract/task-record.ts'
 import type { PageQuery } from '../contract/workspace.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
@@ -10,7 +9,7 @@ import { callsToDecide, cancelTask, decideCalls, type TaskOwner, type ToolDecisi
 import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { createRunner, type Runner } from './runner.ts'
-import { activeTasks, findTask, messagesOf, type TaskPlace, taskNotFound, taskOf, type WholeTask } from './store.ts'
+import { activeTasks, findTask, messagesOf, type TaskPlace, taskOf, tasksOf, type WholeTask } from './store.ts'
 import { delegateWith } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
 import { throughApprovalFaults } from './task-faults.ts'
@@ -109,11 +108,7 @@ function listTasks(
   { limit, starting_after: after, ending_before: before }: PageQuery,
 ): ReturnType<TaskService['list']> {
   const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
-  const filter = { kind: AGENT_TASK, workspace: caller.workspace, parent: String(found._id) }
-  for (const [param, id] of Object.entries({ starting_after: after, ending_before: before }))
-    if (id !== undefined && !session.records.inList(filter, id)) throw taskNotFound(id, param)
-  const { data, hasMore } = session.records.page({ ...filter, limit, after, before })
-  return { data: data as unknown as AgentTaskRecord[], hasMore }
+  return tasksOf({ session, workspace: caller.workspace }, String(found._id), { limit, after, before })
 }
 
 interface Settling {

@@ -1,6 +1,8 @@
 // The beginning of a turn: the task that is new or goes on, with its message and its trace, committed together.
 import { ApiError } from '../contract/error.ts'
 import { ulidOf, uuidOf } from '../lib/ids.ts'
+import { agents } from '../resources/agents.ts'
+import { recordOf } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { TaskEvents } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
@@ -21,6 +23,8 @@ export async function beginTurn(call: TaskCall, submission: Submission, events: 
   const written = await session.transact(() => {
     const current = findTask(place, base._id)
     if (submission.before) checkUnchanged(current, base)
+    // It may have been deleted meanwhile, and its tasks with it.
+    recordOf(agents, { records: session.records, caller }, base.agent_id)
     // A call that is refused has no number: those who wait for the calls that have begun would wait for it.
     change ??= turnChange(call, submission, base)
     const { task, messages } = writeChange(place, current ?? base, change)

@@ -60,7 +60,7 @@ export function turnOf(
     let steps: readonly TaskStep[] = []
     const written = await session.transact(() => {
       before()
-      const current = findTask(place, task._id)
+      const current = findTask(place, task._id, task)
       if (!current) throw new TaskGone('the task is gone')
       const made = change(current)
       steps = made.steps ?? []

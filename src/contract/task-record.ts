@@ -4,8 +4,12 @@ import type { TaskMessage, TaskPart, TaskState } from './agent-task.ts'
 import type { Caller } from './record.ts'
 import type { Identity, TemplateEngine, Thread } from './shared.ts'
 
-/** The kinds of the records; messages and steps lie in their task, a task in its agent. One has a key as long as it is active. */
+/**
+ * The kinds of the records; messages, steps and what a turn works with lie in their task, a task in its agent. One has a key as
+ * long as it is active.
+ */
 export const AGENT_TASK = 'agent_task'
+export const AGENT_TURN = 'agent_turn'
 export const AGENT_MESSAGE = 'agent_message'
 export const AGENT_STEP = 'agent_step'
 

@@ -37,8 +37,14 @@ function inputValues(inputs: Inputs | null | undefined): Record<string, unknown>
   return Object.fromEntries(inputs.map(({ key, value }) => [key, value]))
 }
 
+/** What puts values into these texts, which are then asked for in their order; long ones are rendered in a worker. */
+export function fillerOf(templates: readonly string[], templating: Templating): Promise<FillText> {
+  const length = templates.reduce((sum, text) => sum + text.length, 0)
+  return length <= RENDERED_HERE ? filler(templating.engine, templating.values) : fillerApart(templates, templating)
+}
+
 /** What puts values into texts by an engine. */
-export async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
+async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
   const render = await rendererOf({ engine, values })
   return (text, param) => {
     try {
