@@ -55,7 +55,7 @@ export function createApp(deps: AppDeps): App {
     const { pathname } = new URL(request.url)
     try {
       if (pathname.startsWith('/v2/')) requireToken(request, access)
-      else if (!beside().isPublic(pathname)) checkToken(request, access)
+      else if (!beside().isPublic(request, pathname)) checkToken(request, access)
     } catch (error) {
       return render(error)
     }

@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path'
 import { Glob } from 'bun'
 
 const src = join(import.meta.dir, '..', 'src')
-const files = [...new Glob('**/*.{ts,mjs}').scanSync(src)].sort()
+const files = [...new Glob('**/*.{ts,tsx,mjs}').scanSync(src)].sort()
 const lines = (file: string) => readFileSync(join(src, file), 'utf8').split('\n')
 /** Code without comments and without what stands in texts. */
 const codeOf = (file: string) =>
@@ -25,7 +25,7 @@ const LAYERS = [
   ['access'],
   ['agents'],
   ['endpoints', 'resources', 'control', 'inspector', 'docs'],
-  ['gateway'],
+  ['gateway', 'views'],
   ['verdict', 'observers'],
   ['scenarios'],
   ['backends', 'faults'],
@@ -37,7 +37,7 @@ const LAYERS = [
   // Functions of texts alone, which the workers call.
   ['guardrails'],
 ]
-const partOf = (file: string) => file.split('/')[0]?.replace(/\.ts$/, '') ?? ''
+const partOf = (file: string) => file.split('/')[0]?.replace(/\.tsx?$/, '') ?? ''
 const layerOf = (file: string) => LAYERS.findIndex((layer) => layer.includes(partOf(file)))
 // What compiles the program is no part of it.
 const program = files.filter((file) => partOf(file) !== 'build')
@@ -128,7 +128,7 @@ const RULES: [string, RegExp, RegExp, string][] = [
   [
     'time',
     /\bDate\.now\b|\bnew Date\(\)|\bset(?:Timeout|Interval)\b|\bperformance\.now\b|\bBun\.(?:sleep|nanoseconds)|\bprocess\.(?:hrtime|uptime)/,
-    /^(lib|build)\//,
+    /^(lib|build)\/|^inspector\/page\//,
     'const started = Date.now()',
   ],
   [

@@ -99,6 +99,8 @@ test('every route that the server has is in it, and nothing else', () => {
       'post /_understudy/verify',
       'get /_understudy/traces',
       'get /_understudy/traces/{id}',
+      'get /_understudy/traces/{id}/waterfall',
+      'get /_understudy/calls',
       'get /files/{name}',
     ].sort(),
   )

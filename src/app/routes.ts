@@ -15,6 +15,7 @@ import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
+import { wantsPage } from '../inspector/page-paths.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { createEventQueue, type EventQueue } from '../resources/events.ts'
@@ -27,8 +28,8 @@ import { answerUnrouted, pathRegex } from './unrouted.ts'
 
 /** The routes as an application of their own. */
 export interface Routes extends App {
-  /** Whether a path is answered without a token. */
-  isPublic(pathname: string): boolean
+  /** Whether a request, for a path, is answered without a token: a browser that asks for a page has none to send. */
+  isPublic(request: Request, pathname: string): boolean
 }
 
 /** Mounts every route that is no router operation. */
@@ -38,7 +39,8 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
   const queue = startWork(deps, tasks)
   const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path))
   const routes = allRoutes(deps, { sessionOf, strays, queue, tasks })
-  const publicPaths = [...routes.filter((route) => route.public).map(({ path }) => path), ...docPaths].map(pathRegex)
+  const open = routes.filter((route) => route.public).map(({ path }) => path)
+  const publicPaths = [...open, ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
   const known = () => [...endpoints.map(({ path }) => ({ path, method: 'POST' })), ...elysia.routes]
   elysia.onError(({ error, code, request }) => {
@@ -55,12 +57,13 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
   mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
   return {
     async fetch(request) {
+      if (wantsPage(request)) return inspector().pageResponse(request)
       const response = await elysia.fetch(request)
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       if (response.headers.get('content-type')?.startsWith('text/html')) response.headers.set(...NO_FRAMES)
       return response
     },
-    isPublic: (pathname) => publicPaths.some((path) => path.test(pathname)),
+    isPublic: (request, pathname) => wantsPage(request) || publicPaths.some((path) => path.test(pathname)),
   }
 }
 
@@ -127,6 +130,7 @@ function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () =
   return queue
 }
 
+const inspector = lazy<typeof import('../inspector/serve.ts')>(() => require('../inspector/serve.ts'))
 const agents = lazy<typeof import('../agents/tasks.ts')>(() => require('../agents/tasks.ts'))
 const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const

@@ -6,6 +6,8 @@ import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
+import { bundlePage } from '../inspector/bundle.ts'
+import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { withoutSignature } from './mach-o.ts'
 import { tokenTables } from './token-table.ts'
 
@@ -18,6 +20,7 @@ const here = `${process.platform}-${process.arch}`
 const made: Record<string, Uint8Array | string> = {
   ...tokenTables(),
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
+  [basename(PAGE_FILE)]: compressPage(await bundlePage()),
 }
 /** Swagger UI's own files; everything the page loads comes from the executable. */
 const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']
@@ -42,6 +45,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
       '.css': 'file',
       '.png': 'file',
       '.bin': 'file',
+      '.gz': 'file',
     },
     // A folder of their own: a script that is served would else be replaced by the module made of it.
     naming: { asset: 'assets/[dir]/[name].[ext]', chunk: '[name]-[hash].[ext]' },

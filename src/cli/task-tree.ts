@@ -1,7 +1,8 @@
 // The tree of an agent's task: its iterations, and in each the model's attempts, the tools, the waits and the sub-agents.
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../contract/trace.ts'
+import { timeText } from '../views/waterfall.ts'
 import { wrapText } from './terminal.ts'
-import { type Paint, time } from './waterfall.ts'
+import type { Paint } from './waterfall.ts'
 
 type Format = Parameters<Paint>[0]
 
@@ -88,7 +89,7 @@ function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<str
   const { kind, name, outcome, duration_ms, error, fixture, faults = [], trace, evaluations = [] } = step
   const own = trace === null || above.has(trace) ? undefined : related.get(trace)
   const said = [
-    ...(kind === 'wait' ? [] : [`${outcome} in ${time(duration_ms)}`]),
+    ...(kind === 'wait' ? [] : [`${outcome} in ${timeText(duration_ms)}`]),
     ...(own?.task ? [endOf(own.task)] : []),
     ...(error === null ? [] : [error]),
     ...(fixture === undefined ? [] : [`fixture ${fixture}`]),
@@ -108,8 +109,8 @@ function attemptNodes(attempts: readonly AttemptRecord[]): TreeNode[] {
   if (attempts.length === 1 && attempts[0]?.outcome === 'answered' && attempts[0].faults.length === 0) return []
   return attempts.map(({ target, why, outcome, status, duration_ms, wait_ms, faults, error }) => ({
     text: [
-      `${why} ${target} ${outcome} ${status} in ${time(duration_ms)}`,
-      ...(wait_ms > 0 ? [`after ${time(wait_ms)}`] : []),
+      `${why} ${target} ${outcome} ${status} in ${timeText(duration_ms)}`,
+      ...(wait_ms > 0 ? [`after ${timeText(wait_ms)}`] : []),
       ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
       ...(error === null ? [] : [error]),
     ].join(', '),

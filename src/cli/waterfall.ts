@@ -1,6 +1,8 @@
 // A trace drawn over time: a line for each step, a bar for each attempt, with its wait before it.
 import type { styleText } from 'node:util'
-import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
+import type { TraceRecord } from '../contract/trace.ts'
+import type { WaterfallRow, WaterfallSpan } from '../contract/waterfall.ts'
+import { gatewayRows, timeText } from '../views/waterfall.ts'
 import { fitText, wrapText } from './terminal.ts'
 
 type Format = Extract<Parameters<typeof styleText>[0], string>
@@ -27,33 +29,31 @@ interface Canvas {
   width: number
 }
 
+const COLOURS = { good: 'green', bad: 'red', warning: 'yellow', idle: 'dim' } as const
+
 /** The lines that show what happened in a call, in the order in which it happened, each no longer than there is room for. */
 export function waterfall(trace: TraceRecord, paint: Paint, width: number): string[] {
-  const { scenario, faults, retrievals, guardrails, cache, attempts } = trace
   const canvas = { paint, width }
-  const step = (name: string, text: string, shown = text) => stepLines(name, { text, shown }, canvas)
-  const colours = { passed: 'green', blocked: 'red', alerted: 'yellow', unchecked: 'dim' } as const
-  const verdict = ({ id, stage, outcome, reason }: TraceRecord['guardrails'][number]) => {
-    const text = reason === null ? outcome : `${outcome}: ${reason}`
-    return step(stage, `${id} ${text}`, `${id} ${paint(colours[outcome], text)}`)
-  }
-  const checks = (wanted: string) => guardrails.filter(({ stage }) => stage === wanted).flatMap(verdict)
+  const rows = gatewayRows(trace)
+  const attempts = rows.filter(isAttempt)
+  const [before, after] = [rows.findIndex(isAttempt), rows.findLastIndex(isAttempt)]
+  const steps = (some: readonly WaterfallRow[]) => some.flatMap((row) => stepOf(row, canvas))
+  if (attempts.length === 0) return steps(rows)
   return [
-    ...(scenario === null ? [] : step('scenario', scenario)),
-    ...retrievals.flatMap(({ knowledge_id, search_type, chunks }) =>
-      step('knowledge', `${knowledge_id} ${search_type}, ${counted(chunks.length, 'chunk')}`),
-    ),
-    ...checks('input'),
-    ...(cache
-      ? step('cache', cache.age_ms === null ? cache.status : `${cache.status}, ${time(cache.age_ms)} old`)
-      : []),
-    ...(attempts.length === 0 ? [] : ['', ...bars(trace, canvas), '']),
-    ...checks('output'),
-    ...(faults.length === 0
-      ? []
-      : step('faults', `${trace.task ? '' : 'on the way to the client: '}${faults.join(', ')}`)),
-    ...(trace.usage ? step('usage', spent(trace)) : []),
+    ...steps(rows.slice(0, before)),
+    ...['', ...bars(attempts, trace.duration_ms, canvas), ''],
+    ...steps(rows.slice(after + 1)),
   ]
+}
+
+/** A line that has its time. */
+type Bar = WaterfallRow & { span: WaterfallSpan }
+const isAttempt = (row: WaterfallRow): row is Bar => row.kind === 'attempt' && row.span !== null
+
+function stepOf({ title, subject, detail, tone }: WaterfallRow, canvas: Canvas): string[] {
+  const about = subject === '' ? '' : `${subject} `
+  const shown = tone === 'plain' ? detail : canvas.paint(COLOURS[tone], detail)
+  return stepLines(title, { text: `${about}${detail}`, shown: `${about}${shown}` }, canvas)
 }
 
 /** A step with its name; a text that is too long goes on under its beginning. */
@@ -62,30 +62,28 @@ function stepLines(name: string, { text, shown }: { text: string; shown: string 
   return lines.map((line, index) => `  ${paint('bold', (index === 0 ? name : '').padEnd(STEP - 3))} ${line}`)
 }
 
-const endOf = ({ outcome, status, duration_ms }: AttemptRecord) => `${outcome} ${status} in ${time(duration_ms)}`
+const colourOf = ({ tone }: Bar) => (tone === 'good' ? 'green' : 'red')
 
-function bars(trace: TraceRecord, canvas: Canvas): string[] {
-  const { attempts, duration_ms } = trace
-  const total = Math.max(1, duration_ms, ...attempts.map((one) => one.started_ms + one.duration_ms))
-  const rest = canvas.width - LABEL - Math.max(...attempts.map((attempt) => endOf(attempt).length)) - 1
-  if (rest < SHORTEST_LABEL + SHORTEST_AXIS) return stackedBars(trace, total, canvas)
+function bars(attempts: readonly Bar[], duration: number, canvas: Canvas): string[] {
+  const total = Math.max(1, duration, ...attempts.map(({ span }) => span.to))
+  const rest = canvas.width - LABEL - Math.max(...attempts.map(({ detail }) => detail.length)) - 1
+  if (rest < SHORTEST_LABEL + SHORTEST_AXIS) return stackedBars(attempts, total, canvas)
   const { paint, width } = canvas
   const label = Math.min(
-    Math.max(...attempts.map(({ target }) => target.length)),
+    Math.max(...attempts.map(({ subject }) => subject.length)),
     Math.max(SHORTEST_LABEL, rest - SHORTEST_AXIS),
   )
   const axis = Math.max(SHORTEST_AXIS, Math.min(LONGEST_AXIS, rest - label))
   const indent = ' '.repeat(label + LABEL)
   const under = (text: string) => wrapText(text, width - indent.length).map((line) => `${indent}${paint('dim', line)}`)
   return [
-    `${indent}${paint('dim', `0${time(total).padStart(axis - 1)}`)}`,
+    `${indent}${paint('dim', `0${timeText(total).padStart(axis - 1)}`)}`,
     ...attempts.flatMap((attempt) => {
-      const { target, why, outcome, error } = attempt
-      const end = endOf(attempt)
-      const begin = `  ${fitText(target, label)} ${why.padEnd(9)} ${barOf(attempt, { total, axis, paint })}`
-      const line = `${begin} ${paint(outcome === 'answered' ? 'green' : 'red', end)}`
-      const notes = notesOf(attempt).join(', ')
-      const fits = notes === '' || label + LABEL + axis + end.length + notes.length + 3 <= width
+      const { subject, title, detail, error } = attempt
+      const begin = `  ${fitText(subject, label)} ${title.padEnd(9)} ${barOf(attempt, { total, axis, paint })}`
+      const line = `${begin} ${paint(colourOf(attempt), detail)}`
+      const notes = attempt.notes.join(', ')
+      const fits = notes === '' || label + LABEL + axis + detail.length + notes.length + 3 <= width
       return [
         fits ? [line, ...(notes === '' ? [] : [notes])].join(', ') : line,
         ...(fits ? [] : under(notes)),
@@ -96,54 +94,34 @@ function bars(trace: TraceRecord, canvas: Canvas): string[] {
 }
 
 /** Each bar under its name, where there is no room beside it. */
-function stackedBars({ attempts }: TraceRecord, total: number, { paint, width }: Canvas): string[] {
+function stackedBars(attempts: readonly Bar[], total: number, { paint, width }: Canvas): string[] {
   const indent = '    '
   const axis = Math.min(LONGEST_AXIS, width - indent.length)
   const under = (text: string, format: Format) =>
     wrapText(text, width - indent.length).map((line) => `${indent}${paint(format, line)}`)
   return [
-    `${indent}${paint('dim', `0${time(total).padStart(axis - 1)}`)}`,
+    `${indent}${paint('dim', `0${timeText(total).padStart(axis - 1)}`)}`,
     ...attempts.flatMap((attempt) => {
-      const { target, why, outcome, error } = attempt
+      const { subject, title, detail, notes, error } = attempt
       return [
-        `  ${fitText(target, Math.min(target.length, width - why.length - 3))} ${why}`,
+        `  ${fitText(subject, Math.min(subject.length, width - title.length - 3))} ${title}`,
         `${indent}${barOf(attempt, { total, axis, paint })}`,
-        ...under(endOf(attempt), outcome === 'answered' ? 'green' : 'red'),
-        ...under(notesOf(attempt).join(', '), 'dim'),
+        ...under(detail, colourOf(attempt)),
+        ...under(notes.join(', '), 'dim'),
         ...(error === null ? [] : under(error, 'dim')),
       ]
     }),
   ]
 }
 
-const notesOf = ({ wait_ms, first_content_ms, started_ms, faults, request_id }: AttemptRecord): string[] => [
-  ...(wait_ms > 0 ? [`after ${time(wait_ms)}`] : []),
-  ...(first_content_ms === null ? [] : [`first content after ${time(first_content_ms - started_ms)}`]),
-  ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
-  ...(request_id ? [`request ${request_id}`] : []),
-]
-
 /** An attempt on the time axis; what is short is still one character. */
-function barOf(attempt: AttemptRecord, { total, axis, paint }: { total: number; axis: number; paint: Paint }): string {
-  const { started_ms: start, wait_ms: wait, first_content_ms: first, duration_ms: duration, outcome } = attempt
+function barOf(attempt: Bar, { total, axis, paint }: { total: number; axis: number; paint: Paint }): string {
+  const { from: start, to: end, first, wait } = attempt.span
   const at = (ms: number) => Math.min(axis, Math.round((ms / total) * axis))
   const from = Math.min(at(start), axis - 1)
-  const to = Math.max(from + 1, at(start + duration))
+  const to = Math.max(from + 1, at(end))
   const heard = first === null ? to : Math.min(at(first), to - 1)
   const waited = Math.min(at(start - wait), from)
   const bar = SILENT.repeat(Math.max(0, heard - from)) + HEARD.repeat(to - Math.max(heard, from))
-  const colour = outcome === 'answered' ? 'green' : 'red'
-  return `${' '.repeat(waited)}${paint('dim', WAIT.repeat(from - waited))}${paint(colour, bar)}${' '.repeat(axis - to)}`
-}
-
-/** A length of time, in whole milliseconds or in seconds. */
-export const time = (ms: number): string => (ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
-
-/** The counts that are numbers, and what the call would have cost. */
-function spent({ usage, cost }: TraceRecord): string {
-  const counts = Object.entries(usage ?? {}).flatMap(([name, value]) =>
-    typeof value === 'number' ? [`${value} ${name.replaceAll('_', ' ')}`] : [],
-  )
-  return [...counts, ...(cost === null ? [] : [`$${Number(cost.toPrecision(3))}`])].join(', ')
+  return `${' '.repeat(waited)}${paint('dim', WAIT.repeat(from - waited))}${paint(colourOf(attempt), bar)}${' '.repeat(axis - to)}`
 }

@@ -1,7 +1,7 @@
 // The calls of a session for somebody who waits: read once, then added to as they are saved or have changed.
 import { ApiError } from '../contract/error.ts'
 import type { Observers } from '../contract/observation.ts'
-import type { TraceEvidence } from '../db/trace-store.ts'
+import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { monotonicMs } from '../lib/monotonic.ts'

@@ -1,5 +1,6 @@
 // The registry of the routes beside the router operations, most of them under /_understudy: one line a route.
 import type { Route } from '../contract/route.ts'
+import { callsRoute } from './calls.ts'
 import { fileRoute } from './files.ts'
 import { fixtureRoutes } from './fixtures.ts'
 import { healthRoute } from './health.ts'
@@ -12,6 +13,7 @@ import { verifyRoutes } from './verify.ts'
 /** All control routes. */
 export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   healthRoute(deps),
+  callsRoute(deps),
   ...traceRoutes(deps),
   ...scenarioRoutes(deps),
   ...fixtureRoutes(deps),

@@ -3,8 +3,10 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import { Waterfall } from '../contract/waterfall.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { warningsOf } from '../sessions/warnings.ts'
+import { callWaterfall } from '../views/call-waterfall.ts'
 import type { ControlDeps } from './types.ts'
 
 const Instant = z
@@ -76,12 +78,36 @@ export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
       return trace
     },
   }
-  return [asRoute(list), asRoute(get)]
+  return [asRoute(list), asRoute(get), waterfallRoute({ sessions, sessionOf })]
+}
+
+function waterfallRoute({ sessions, sessionOf }: Pick<ControlDeps, 'sessions' | 'sessionOf'>): Route {
+  return asRoute<{ all: 'true' | 'false' }, unknown>({
+    method: 'get',
+    path: '/_understudy/traces/:id/waterfall',
+    tag: 'Emulator',
+    summary: 'Get the waterfall of a trace',
+    description:
+      'What happened in a call over time, line by line: steps and attempts of the gateway, steps of an agent, and the tries of the client for the same.',
+    query: z.strictObject({ all }),
+    response: Waterfall,
+    errors: [404],
+    handle({ request, params, query }) {
+      const id = params.id ?? ''
+      const meant = query.all === 'true' ? sessions.list() : [sessionOf(request)]
+      const { traces } = meant.find((session) => session.traces.has(id)) ?? {}
+      const trace = traces?.get(id)
+      if (!traces || !trace) throw unknown(id)
+      return callWaterfall(trace, { calls: traces.around(id, AROUND), find: (one) => traces.get(one) })
+    },
+  })
 }
 
 const unknown = (id: string) =>
   new ApiError(404, 'trace_not_found', `there is no trace with the id ${JSON.stringify(id)} in this session`)
 
+/** Calls before and after one among which the other tries of its client are looked for. */
+const AROUND = 200
 const MOST_AT_ONCE = 1_000
 
 /** A page over all sessions, in the order in which calls came: each session has a clock of its own. */

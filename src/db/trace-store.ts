@@ -1,32 +1,16 @@
 // Traces in SQLite: written once, listed newest first.
 import { and, asc, count, desc, eq, gt, max } from 'drizzle-orm'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
-import type { ClientNote } from '../contract/finding.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
-import { fingerprint } from '../lib/ids.ts'
-import { questionOf } from '../lib/question.ts'
 import { type LongTexts, longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import type { DroppedRows } from './row-budget.ts'
 import { traces } from './schema.ts'
+import { EVIDENCE, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
 import { conditionsOf, SESSION_NAME, type TraceFilter } from './trace-filter.ts'
-import { type CallTimes, type TraceTexts, type TraceWrites, traceWrites } from './trace-writes.ts'
+import { type TraceWindows, windowsOf } from './trace-window.ts'
+import { type TraceWrites, traceWrites } from './trace-writes.ts'
 import type { Writer } from './writer.ts'
-
-/** A trace with what it takes to tell how the client behaved. */
-export interface TraceEvidence {
-  /** The number of the call in its session. */
-  seq: number
-  trace: TraceRecord
-  /** Equal for equal requests of an operation. */
-  request: string
-  /** Equal for requests that ask the same, of another model or with other settings too. */
-  question(): string
-  /** Null for a call that was not made here. */
-  heard: CallTimes | null
-  /** Null as well for one that was made before such notes were kept. */
-  client: ClientNote | null
-}
 
 /** A trace, and when its call came. */
 export interface Arrival {
@@ -35,7 +19,7 @@ export interface Arrival {
 }
 
 /** The traces of one session. */
-export interface TraceStore extends TraceWrites {
+export interface TraceStore extends TraceWrites, TraceWindows {
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
   /** The same with the time at which each call came, 0 when it is not known: sessions have clocks of their own. */
   arrivals(filter: TraceFilter): Arrival[]
@@ -50,35 +34,6 @@ export interface TraceStore extends TraceWrites {
   bySeq(seq: number): TraceEvidence | undefined
   /** The highest call number stored, 0 when there is none. */
   lastSeq(): number
-}
-
-const EVIDENCE = {
-  seq: traces.seq,
-  record: traces.record,
-  request: traces.request,
-  arrived: traces.arrived,
-  left: traces.left,
-  client: traces.client,
-  apart: traces.apart,
-}
-interface EvidenceRow extends Pick<TraceTexts, 'request'> {
-  seq: number
-  record: string
-  arrived: number | null
-  left: number | null
-  client: string | null
-  apart: number | null
-}
-function evidenceOf({ seq, record, request, arrived, left, client: note }: EvidenceRow): TraceEvidence {
-  const client: ClientNote | null = note === null ? null : JSON.parse(note)
-  return {
-    seq,
-    trace: JSON.parse(record),
-    request: client?.request ?? fingerprint(request),
-    question: () => client?.request ?? questionOf(request),
-    heard: arrived === null || left === null ? null : { arrived, left },
-    client,
-  }
 }
 
 /** How many traces are kept. */
@@ -104,11 +59,15 @@ export function traceStore(
   const database: BetterSQLite3Database = drizzle(connection)
   const limits = { keep, bytes, dropped }
   const long = longTexts(connection)
-  return { ...traceWrites({ connection, database, writer, limits, long }), ...readsOf(database, long) }
+  const writes = traceWrites({ connection, database, writer, limits, long })
+  return { ...writes, ...readsOf(database, long), ...windowsOf(database, long) }
 }
 
 /** Everything that only looks. */
-function readsOf(database: BetterSQLite3Database, long: LongTexts): Omit<TraceStore, keyof TraceWrites> {
+function readsOf(
+  database: BetterSQLite3Database,
+  long: LongTexts,
+): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
   const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
   const arrivals = (filter: TraceFilter): Arrival[] =>
     database

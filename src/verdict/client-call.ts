@@ -1,7 +1,7 @@
 // A call as the judge of clients sees it: when it came, what it was told, and what it said of itself.
 import type { ClientMark } from '../contract/finding.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
-import type { TraceEvidence } from '../db/trace-store.ts'
+import type { TraceEvidence } from '../db/trace-evidence.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
 export interface ClientCall {

@@ -1,7 +1,7 @@
 // Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
 import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
 import type { StrayPath, Verification } from '../contract/verification.ts'
-import type { TraceEvidence } from '../db/trace-store.ts'
+import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
 import { clientCalls, pauseBetween, sameRequest } from './client-call.ts'

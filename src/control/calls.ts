@@ -1,0 +1,74 @@
+// GET /_understudy/calls: calls in brief, in pages large enough to list a hundred thousand of them.
+import { z } from 'zod'
+import { CallRow } from '../contract/call-row.ts'
+import { ApiError } from '../contract/error.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { rowOf } from '../views/call-row.ts'
+import type { ControlDeps } from './types.ts'
+
+const MOST_ROWS = 1_000
+const whole = (high: number) =>
+  z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(0).max(high))
+
+const CallsQuery = z.strictObject({
+  sessions: z.literal('all', { error: "must be 'all', or left out" }).optional().describe("All, or the caller's own."),
+  limit: whole(MOST_ROWS).default(500).describe(`Calls that are looked at, up to ${MOST_ROWS}; 500 when left out.`),
+  cursor: z.string().optional().describe('The `next` of the page before.'),
+  above: whole(Number.MAX_SAFE_INTEGER).default(0).describe('Only calls of a higher number in their session.'),
+  text: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Only calls whose record, request or answer holds this text; capital letters count as small ones.'),
+})
+
+const Calls = z.object({
+  object: z.literal('list'),
+  data: z.array(CallRow),
+  next: z.string().nullable().describe('Cursor of the next page; null when there is none.'),
+})
+
+export function callsRoute({ sessions, sessionOf }: ControlDeps): Route {
+  return asRoute({
+    method: 'get',
+    path: '/_understudy/calls',
+    tag: 'Emulator',
+    summary: 'List calls in brief',
+    description:
+      'One row a call, session by session and newest first in each. A page may hold fewer rows than were looked at: `next` says whether there are more.',
+    query: CallsQuery,
+    response: Calls,
+    errors: [400],
+    handle({ request, query }): z.infer<typeof Calls> {
+      const list = query.sessions === 'all' ? sessions.list() : [sessionOf(request)]
+      return { object: 'list', ...pageOf(list, query) }
+    },
+  })
+}
+
+function pageOf(sessions: readonly Session[], { limit, cursor, above, text }: z.infer<typeof CallsQuery>) {
+  const from = cursor === undefined ? undefined : parsed(cursor)
+  // Of a session that has gone since there are no more calls.
+  const first = from === undefined ? 0 : sessions.findIndex(({ name }) => name === from.name)
+  const data: CallRow[] = []
+  let before = from?.before ?? Number.MAX_SAFE_INTEGER
+  let left = limit
+  for (const session of first < 0 ? [] : sessions.slice(first)) {
+    if (left <= 0) return { data, next: `${before}:${session.name}` }
+    const { found, looked, last } = session.traces.span({ before, above, limit: left, text: text?.toLowerCase() })
+    for (const { seq, arrived, trace } of found) data.push(rowOf(trace, { seq, arrived }))
+    if (looked === left) return { data, next: `${last}:${session.name}` }
+    // Sessions without calls are work as well.
+    left -= Math.max(1, looked)
+    before = Number.MAX_SAFE_INTEGER
+  }
+  return { data, next: null }
+}
+
+function parsed(cursor: string): { name: string; before: number } {
+  const [, before, name] = /^(\d{1,16}):(.+)$/.exec(cursor) ?? []
+  if (name !== undefined) return { name, before: Number(before) }
+  const message = `cursor ${JSON.stringify(cursor)} is not valid: it must be the 'next' of an earlier page`
+  throw new ApiError(400, 'invalid_cursor', message, { param: 'cursor' })
+}

@@ -1,0 +1,104 @@
+// The page: views at the side, the one that the address names beside them.
+import { useState } from 'preact/hooks'
+import { helpShown, KeyHelp, useKeys } from './keys.tsx'
+import { tokenWanted, useToken } from './state/api.ts'
+import { countedText, instantText } from './state/format.ts'
+import { connection, pending } from './state/live.ts'
+import { reportData } from './state/report.ts'
+import { hashOf, here } from './state/route.ts'
+import { nextTheme, theme } from './state/theme.ts'
+import { Dialog } from './ui/dialog.tsx'
+import { Icon } from './ui/icons.tsx'
+import { VIEWS } from './views.tsx'
+
+const views = VIEWS.filter(({ inReport }) => inReport || !reportData)
+
+/** The whole page. */
+export function Shell() {
+  useKeys()
+  const [first] = views
+  const view = views.find(({ id }) => id === here.value.view) ?? first
+  return (
+    <div class="shell">
+      <nav aria-label="Views">
+        <a class="brand" href={hashOf('calls')}>
+          <Icon name="calls" />
+          <span>Understudy</span>
+        </a>
+        {views.map(({ id, label, icon }) => (
+          <a key={id} href={hashOf(id)} aria-current={id === view?.id ? 'page' : undefined}>
+            <Icon name={icon} />
+            <span>{label}</span>
+          </a>
+        ))}
+        <span class="gap" />
+        <State />
+        <button type="button" class="quiet" onClick={nextTheme} title={`Theme: ${theme.value}`}>
+          <Icon name="theme" />
+          <span>{{ auto: 'Auto', light: 'Light', dark: 'Dark' }[theme.value]}</span>
+        </button>
+        <button type="button" class="quiet" onClick={() => (helpShown.value = true)}>
+          <Icon name="help" />
+          <span>Keys</span>
+        </button>
+      </nav>
+      <main>{view?.show()}</main>
+      <KeyHelp />
+      <TokenDialog />
+    </div>
+  )
+}
+
+const STATES = { connecting: 'connecting', live: 'live', lost: 'no server' } as const
+
+/** Whether the page shows what happens now, or a report of what was. */
+function State() {
+  if (reportData) {
+    return (
+      <span class="state" title={`${reportData.title}, written ${instantText(Date.parse(reportData.made))}`}>
+        <i />
+        <span>Report</span>
+      </span>
+    )
+  }
+  const under = pending.value === 0 ? '' : `, ${countedText(pending.value, 'call')} under way`
+  return (
+    <span class={`state ${connection.value}`} role="status">
+      <i />
+      <span>
+        {STATES[connection.value]}
+        {under}
+      </span>
+    </span>
+  )
+}
+
+function TokenDialog() {
+  const [value, setValue] = useState('')
+  if (!tokenWanted.value) return null
+  return (
+    <Dialog title="A token is wanted" onClose={() => (tokenWanted.value = false)}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          useToken(value)
+        }}
+      >
+        <p>This server answers only those who have one of its tokens. It is kept in this tab alone.</p>
+        <label>
+          Token
+          <input
+            type="password"
+            autocomplete="off"
+            value={value}
+            onInput={(event) => setValue(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary" disabled={value.trim() === ''}>
+          Use it
+        </button>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,95 @@
+// The time axis of a waterfall: where nothing but waiting happens for long, it is folded.
+import type { Waterfall } from '../../../contract/waterfall.ts'
+
+/** A stretch of waiting that is drawn shorter than it was. */
+export interface Fold {
+  /** Milliseconds that it stands for. */
+  ms: number
+  /** Percent of the width. */
+  x: number
+  width: number
+}
+
+/** Where times are drawn. */
+export interface Axis {
+  /** A time in ms as percent of the width. */
+  at(ms: number): number
+  folds: readonly Fold[]
+  ticks: readonly { ms: number; x: number }[]
+}
+
+/** A gap is folded from so many ms on, when it is so large a part of the whole. */
+const [SHORTEST_FOLD_MS, LEAST_PART] = [400, 0.15]
+/** How wide a fold is drawn, as part of the whole. */
+const FOLD_PART = 0.07
+const MOST_TICKS = 5
+
+interface Stretch {
+  from: number
+  to: number
+  folded: boolean
+}
+
+/** The axis of a waterfall. */
+export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to'>): Axis {
+  const end = Math.max(to, from + 1)
+  const busy = rows
+    .flatMap(({ span, lane }) => (span && lane !== 'client' ? [span] : []))
+    .concat(rows.flatMap(({ span, lane, trace }) => (span && lane === 'client' && trace !== null ? [span] : [])))
+    .toSorted((one, other) => one.from - other.from)
+  const stretches = stretchesOf(busy, from, end)
+  const open = stretches.filter(({ folded }) => !folded).reduce((sum, one) => sum + one.to - one.from, 0)
+  const folds = stretches.filter(({ folded }) => folded).length
+  const foldWidth = folds === 0 ? 0 : Math.min(FOLD_PART, 0.5 / folds) * 100
+  const scale = (100 - folds * foldWidth) / Math.max(1, open)
+  const drawn: (Stretch & { x: number; width: number })[] = []
+  let x = 0
+  for (const stretch of stretches) {
+    const width = stretch.folded ? foldWidth : (stretch.to - stretch.from) * scale
+    drawn.push({ ...stretch, x, width })
+    x += width
+  }
+  const at = (ms: number): number => {
+    const one = drawn.find((stretch) => ms <= stretch.to) ?? drawn.at(-1)
+    if (!one) return 0
+    const part = (ms - one.from) / Math.max(1, one.to - one.from)
+    return Math.max(0, Math.min(100, one.x + Math.min(1, part) * one.width))
+  }
+  return {
+    at,
+    folds: drawn.filter(({ folded }) => folded).map((one) => ({ ms: one.to - one.from, x: one.x, width: one.width })),
+    ticks: ticksOf(drawn, from, end).map((ms) => ({ ms, x: at(ms) })),
+  }
+}
+
+/** The whole time, in stretches in which something is done, and long ones in which nothing is. */
+function stretchesOf(busy: readonly { from: number; to: number }[], from: number, to: number): Stretch[] {
+  const gaps: { from: number; to: number }[] = []
+  let reached = from
+  for (const span of busy) {
+    if (span.from > reached) gaps.push({ from: reached, to: span.from })
+    reached = Math.max(reached, span.to)
+  }
+  const long = gaps.filter((gap) => gap.to - gap.from >= Math.max(SHORTEST_FOLD_MS, (to - from) * LEAST_PART))
+  const stretches: Stretch[] = []
+  let at = from
+  for (const gap of long) {
+    if (gap.from > at) stretches.push({ from: at, to: gap.from, folded: false })
+    stretches.push({ ...gap, folded: true })
+    at = gap.to
+  }
+  if (to > at) stretches.push({ from: at, to, folded: false })
+  return stretches
+}
+
+/** Times with round figures, none of them in a fold. */
+function ticksOf(stretches: readonly Stretch[], from: number, to: number): number[] {
+  const open = stretches.filter(({ folded }) => !folded)
+  const length = open.reduce((sum, one) => sum + one.to - one.from, 0)
+  const rough = length / MOST_TICKS
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)))
+  const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power
+  const ticks: number[] = []
+  for (let ms = Math.ceil(from / step) * step; ms <= to && ticks.length < 200; ms += step) ticks.push(ms)
+  return ticks.filter((ms) => open.some((one) => ms >= one.from && ms <= one.to)).slice(0, MOST_TICKS * 4)
+}

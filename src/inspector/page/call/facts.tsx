@@ -1,0 +1,81 @@
+// What there is to know of a call beside its course: who, when, by what, at what cost.
+import type { StoredTrace } from '../../../contract/trace.ts'
+import { costText, countText, instantText, spanText } from '../state/format.ts'
+import { hashOf } from '../state/route.ts'
+
+/** The facts of a call. */
+export function Facts({ trace }: { trace: StoredTrace }) {
+  const { started_at, duration_ms, session, operation, fixture, synthesized, cost, thread, retry_after_ms } = trace
+  const answeredBy = fixture ?? (synthesized ? 'made up: no fixture matched' : null)
+  const rows: [string, string | null][] = [
+    ['Began', `${instantText(Date.parse(started_at))}`],
+    ['Took', spanText(duration_ms)],
+    ['Operation', operation],
+    ['Session', session],
+    ['Plan', trace.plan.join(' → ')],
+    ['Answered by', answeredBy],
+    ['Scenario', trace.scenario],
+    ['Told to wait', retry_after_ms === null ? null : spanText(retry_after_ms)],
+    ['Tokens', tokensText(trace)],
+    ['Cost', cost === null ? null : costText(cost)],
+    ['Cache', trace.cache && `${trace.cache.status}, key ${trace.cache.key.slice(0, 12)}`],
+    ['Thread', typeof thread?.id === 'string' ? thread.id : null],
+    ['Metadata', trace.metadata && JSON.stringify(trace.metadata)],
+    ['Identity', trace.identity && JSON.stringify(trace.identity)],
+    ['Trace', trace.id],
+  ]
+  return (
+    <dl class="facts">
+      {rows.map(([name, value]) =>
+        value === null || value === '' ? null : (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+      )}
+      {trace.parent !== null && (
+        <div>
+          <dt>Made inside</dt>
+          <dd>
+            <a href={hashOf('calls', { call: trace.parent })}>{trace.parent}</a>
+          </dd>
+        </div>
+      )}
+    </dl>
+  )
+}
+
+function tokensText({ usage }: StoredTrace): string | null {
+  const counts = Object.entries(usage ?? {}).flatMap(([name, value]) =>
+    typeof value === 'number' ? [`${countText(value)} ${name.replaceAll('_', ' ').replace(/ tokens$/, '')}`] : [],
+  )
+  return counts.length === 0 ? null : counts.join(', ')
+}
+
+/** The headers of ours that the answer had, as far as the trace says them. */
+export function answerHeaders({
+  id,
+  session,
+  attempts,
+  cache,
+  model,
+  scenario,
+  fixture,
+  faults,
+  synthesized,
+}: StoredTrace) {
+  const acted = [...new Set([...faults, ...attempts.flatMap((attempt) => attempt.faults)])]
+  const rows: [string, string | null][] = [
+    ['x-understudy-trace', id],
+    ['x-understudy-session', session],
+    ['x-understudy-attempts', String(attempts.length)],
+    ['x-understudy-fallback', String(attempts.at(-1)?.position ?? 0)],
+    ['x-understudy-cache', cache?.status ?? 'off'],
+    ['x-understudy-faults', acted.join(', ')],
+    ['x-understudy-model', model],
+    ['x-understudy-scenario', scenario],
+    ['x-understudy-fixture', fixture ?? (synthesized ? 'synthesized' : null)],
+  ]
+  return rows.filter((row): row is [string, string] => row[1] !== null)
+}

@@ -1,0 +1,51 @@
+// JSON to read: indented, its parts in colours. Everything of a trace is text here, and never markup.
+import { useState } from 'preact/hooks'
+import { countText } from '../state/format.ts'
+
+/** Characters that are shown before somebody asks for the rest, and those that are coloured. */
+const [MOST_SHOWN, MOST_COLOURED] = [60_000, 200_000]
+
+const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/** A value as JSON. */
+export function Json({ value, label }: { value: unknown; label: string }) {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
+  return <Code text={text} label={label} coloured={typeof value !== 'string'} />
+}
+
+/** A long text, of which the beginning is shown at first. */
+export function Code({ text, label, coloured = false }: { text: string; label: string; coloured?: boolean }) {
+  const [all, setAll] = useState(false)
+  const shown = all ? text : text.slice(0, MOST_SHOWN)
+  return (
+    <>
+      <pre class="code" role="region" tabIndex={0} aria-label={label}>
+        {coloured && shown.length <= MOST_COLOURED ? colours(shown) : shown}
+      </pre>
+      {shown.length < text.length && (
+        <button type="button" onClick={() => setAll(true)}>
+          Show all {countText(text.length)} characters
+        </button>
+      )}
+    </>
+  )
+}
+
+function colours(text: string) {
+  const parts = []
+  let end = 0
+  for (const match of text.matchAll(TOKEN)) {
+    const [whole, string, colon] = match
+    if (match.index > end) parts.push(text.slice(end, match.index))
+    const kind = string === undefined ? 'literal' : colon === undefined ? 'string' : 'key'
+    parts.push(
+      <span class={kind} key={match.index}>
+        {string ?? whole}
+      </span>,
+    )
+    if (colon !== undefined) parts.push(colon)
+    end = match.index + whole.length
+  }
+  parts.push(text.slice(end))
+  return parts
+}

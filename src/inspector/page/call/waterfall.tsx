@@ -1,0 +1,148 @@
+// The waterfall of a call: what the gateway did, and below it what its client saw.
+import type { Waterfall, WaterfallRow } from '../../../contract/waterfall.ts'
+import { spanText } from '../state/format.ts'
+import { hashOf, here } from '../state/route.ts'
+import { type Axis, axisOf } from './axis.ts'
+
+const LANES = {
+  gateway: 'What the gateway did',
+  agent: 'What the agent did',
+  client: 'What the client saw',
+} as const
+
+/** The waterfall. */
+export function WaterfallChart({ waterfall }: { waterfall: Waterfall }) {
+  const axis = axisOf(waterfall)
+  const lanes = (['gateway', 'agent', 'client'] as const)
+    .map((lane) => ({ lane, rows: waterfall.rows.filter((row) => row.lane === lane && row.kind !== 'usage') }))
+    .filter(({ rows }) => rows.length > 0)
+  if (lanes.length === 0) return <p class="note">The call was refused before anything was done for it.</p>
+  return (
+    <div class="waterfall" role="table" aria-label="Waterfall of the call">
+      <AxisLine axis={axis} />
+      {lanes.map(({ lane, rows }) => (
+        <div key={lane} class={`lane ${lane}`} role="rowgroup" aria-label={LANES[lane]}>
+          <div class="lane-name" role="row">
+            <span role="rowheader">{LANES[lane]}</span>
+          </div>
+          {rows.map((row, index) => (
+            <Line key={index} row={row} axis={axis} />
+          ))}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function AxisLine({ axis }: { axis: Axis }) {
+  return (
+    <div class="axis" aria-hidden="true">
+      <svg role="presentation">
+        {axis.ticks.map(({ ms, x }) => (
+          <g key={ms}>
+            <line class="tick" x1={`${x}%`} x2={`${x}%`} y1="12" y2="18" />
+            <text x={`${x}%`} y="9" text-anchor={x < 4 ? 'start' : x > 96 ? 'end' : 'middle'}>
+              {spanText(ms)}
+            </text>
+          </g>
+        ))}
+      </svg>
+    </div>
+  )
+}
+
+function Line({ row, axis }: { row: WaterfallRow; axis: Axis }) {
+  const { title, subject, detail, error, tone, trace, depth } = row
+  const about = subject === '' || row.kind === 'call' ? '' : subject
+  return (
+    <div class={`line ${tone} ${row.kind}`} role="row">
+      <div class="label" role="rowheader" style={{ paddingLeft: depth * 12 }}>
+        <span class="title">{title}</span>
+        {trace === null ? (
+          <span class="subject" title={about}>
+            {about}
+          </span>
+        ) : (
+          <a class="subject" href={hashOf(here.value.view, withCall(trace))}>
+            {about === '' ? 'its trace' : about}
+          </a>
+        )}
+      </div>
+      <div class="bar" role="cell">
+        {row.span && <Bar row={row} axis={axis} />}
+      </div>
+      <div class="detail" role="cell">
+        <span class="outcome">{detail}</span>
+        {notesOf(row).map((note) => (
+          <span key={note} class="note">
+            {note}
+          </span>
+        ))}
+        {row.faults.map((fault) => (
+          <span key={fault} class="tag fault">
+            {fault}
+          </span>
+        ))}
+        {error !== null && <span class="error">{error}</span>}
+      </div>
+    </div>
+  )
+}
+
+/** Faults have their own marks. */
+const notesOf = ({ notes }: WaterfallRow) => notes.filter((note) => !note.startsWith('faults: '))
+
+function withCall(id: string): URLSearchParams {
+  const params = new URLSearchParams(here.value.params)
+  params.set('call', id)
+  return params
+}
+
+const [TOP, HEIGHT] = [6, 12]
+
+function Bar({ row, axis }: { row: WaterfallRow; axis: Axis }) {
+  const { span, faults } = row
+  if (!span) return null
+  const [start, end] = [axis.at(span.from), axis.at(span.to)]
+  const waited = axis.at(span.from - span.wait)
+  const first = span.first === null ? null : axis.at(span.first)
+  const percent = (value: number) => `${value}%`
+  return (
+    <svg role="img" aria-label={inWords(row)}>
+      {span.wait > 0 && (
+        <line class="wait" x1={percent(waited)} x2={percent(start)} y1={TOP + HEIGHT / 2} y2={TOP + HEIGHT / 2} />
+      )}
+      <rect class="whole" x={percent(start)} y={TOP} width={percent(Math.max(0, end - start))} height={HEIGHT} rx="2" />
+      {first !== null && (
+        <rect
+          class="content"
+          x={percent(first)}
+          y={TOP}
+          width={percent(Math.max(0, end - first))}
+          height={HEIGHT}
+          rx="2"
+        />
+      )}
+      <rect class="least" x={percent(Math.min(start, 99.6))} y={TOP} width="3" height={HEIGHT} rx="1" />
+      {faults.length > 0 && <circle class="fault" cx={percent(Math.min(99, end))} cy={TOP + HEIGHT / 2} r="4" />}
+      {axis.folds.map(({ x, width, ms }) => (
+        <g key={x} class="fold">
+          <rect x={percent(x)} y="0" width={percent(width)} height="24" />
+          {row.kind !== 'call' && span.wait >= ms && start > x && (
+            <text x={percent(x + width / 2)} y="9" text-anchor="middle">
+              {spanText(ms)}
+            </text>
+          )}
+        </g>
+      ))}
+    </svg>
+  )
+}
+
+/** The bar for those who do not see it. */
+function inWords({ title, subject, detail, notes, error, span }: WaterfallRow): string {
+  const when = span ? `from ${spanText(span.from)} to ${spanText(span.to)}` : ''
+  return [`${title} ${subject}`.trim(), detail, when, ...notes, ...(error === null ? [] : [error])]
+    .filter((part) => part !== '')
+    .join(', ')
+}

@@ -1,0 +1,61 @@
+// What a list of calls is narrowed by: the parameters of the address, as a test of rows.
+import type { CallRow } from '../../../contract/call-row.ts'
+
+/** Parameters of the address that narrow the list by one value. */
+export const CHOICES = ['session', 'operation', 'model', 'outcome', 'status', 'fault', 'fixture'] as const
+export type Choice = (typeof CHOICES)[number]
+
+/** All parameters that narrow it. */
+export const FILTERS = [...CHOICES, 'text', 'since', 'until', 'inner'] as const
+
+/** The values of a row that a choice is made of. */
+const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
+  session: ({ session }) => [session],
+  operation: ({ operation }) => [operation],
+  model: ({ model }) => [model ?? 'none'],
+  outcome: ({ outcome }) => [outcome],
+  status: ({ status }) => [String(status)],
+  fault: ({ faults }) => (faults.length > 0 ? faults : ['none']),
+  fixture: ({ fixture, synthesized }) => [fixture ?? (synthesized ? 'synthesized' : 'none')],
+}
+
+/** Values that stand for several: `5xx`, and `any` fault. */
+const matches = (choice: Choice, wanted: string, values: readonly string[]): boolean => {
+  if (values.includes(wanted)) return true
+  if (choice === 'status' && /^[1-5]xx$/.test(wanted)) return values.some((value) => value[0] === wanted[0])
+  if (choice === 'fault' && wanted === 'any') return !values.includes('none')
+  return choice === 'outcome' && wanted === 'failed' && !values.includes('answered')
+}
+
+/** The test of the rows that are meant; `found` are traces in which the server has found the text. */
+export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (row: CallRow) => boolean {
+  const tests: ((row: CallRow) => boolean)[] = []
+  for (const choice of CHOICES) {
+    const wanted = params.getAll(choice)
+    if (wanted.length > 0) tests.push((row) => wanted.some((one) => matches(choice, one, VALUES[choice](row))))
+  }
+  const [since, until] = ['since', 'until'].map((name) => instantOf(params.get(name)))
+  if (since !== undefined) tests.push(({ started }) => started >= since)
+  if (until !== undefined) tests.push(({ started }) => started <= until)
+  if (params.get('inner') === 'no') tests.push(({ inner }) => !inner)
+  const text = params.get('text')?.toLowerCase()
+  if (text) tests.push((row) => found.has(row.id) || wordsIn(row).includes(text))
+  return (row) => tests.every((test) => test(row))
+}
+
+const wordsIn = ({ id, name, model, operation, error, thread, task, fixture, session, faults }: CallRow): string =>
+  [id, name, model, operation, error, thread, task, fixture, session, ...faults].join('\n').toLowerCase()
+
+/** ISO 8601, or milliseconds since the epoch. */
+function instantOf(text: string | null): number | undefined {
+  if (!text) return undefined
+  const at = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** How often each value of a choice is there, the most frequent first. */
+export function choiceValues(choice: Choice, rows: readonly CallRow[]): [value: string, count: number][] {
+  const counts = new Map<string, number>()
+  for (const row of rows) for (const value of VALUES[choice](row)) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return [...counts].sort(([one, many], [other, most]) => most - many || (one < other ? -1 : 1))
+}

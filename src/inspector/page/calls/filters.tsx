@@ -1,0 +1,145 @@
+// The bar above the list: what it is narrowed by. Everything in it is in the address too.
+import { useRef, useState } from 'preact/hooks'
+import { allCalls, changes } from '../state/call-list.ts'
+import { countText } from '../state/format.ts'
+import { here, narrow } from '../state/route.ts'
+import { Icon } from '../ui/icons.tsx'
+import { CHOICES, type Choice, choiceValues, FILTERS } from './filter.ts'
+import { isNarrowed, searching, shownCalls } from './shown.ts'
+
+/** Id of the field that a key leads to. */
+export const SEARCH = 'search'
+
+/** The bar. */
+export function Filters() {
+  changes.value
+  return (
+    <search class="filters">
+      <Search />
+      {CHOICES.map((choice) => (
+        <ChoiceField key={choice} choice={choice} />
+      ))}
+      <TimeField name="since" label="From" />
+      <TimeField name="until" label="To" />
+      {isNarrowed.value && (
+        <button type="button" class="quiet" onClick={clearFilters}>
+          Clear
+        </button>
+      )}
+      <output class="count" aria-live="polite">
+        {searching.value ? 'searching … ' : ''}
+        {isNarrowed.value
+          ? `${countText(shownCalls.value.length)} of ${countText(allCalls().length)}`
+          : `${countText(allCalls().length)} calls`}
+      </output>
+    </search>
+  )
+}
+
+/** Takes every filter away. */
+export function clearFilters(): void {
+  narrow(Object.fromEntries(FILTERS.map((name) => [name, undefined])))
+}
+
+const TYPING_MS = 200
+
+function Search() {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const later = (value: string) => {
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => narrow({ text: value.trim() }, { replace: true }), TYPING_MS)
+  }
+  return (
+    <label class="search">
+      <Icon name="search" />
+      <span class="hidden">Search in calls</span>
+      <input
+        id={SEARCH}
+        type="search"
+        placeholder="Search calls, requests, answers"
+        value={here.value.params.get('text') ?? ''}
+        onInput={(event) => later(event.currentTarget.value)}
+      />
+      <span class="key">/</span>
+    </label>
+  )
+}
+
+/** Choices that stand for several values. */
+const GROUPS: Partial<Record<Choice, [value: string, label: string][]>> = {
+  status: [
+    ['2xx', '2xx'],
+    ['4xx', '4xx'],
+    ['5xx', '5xx'],
+  ],
+  outcome: [['failed', 'not answered']],
+  fault: [['any', 'any fault']],
+}
+
+const LABELS: Record<Choice, string> = {
+  session: 'Session',
+  operation: 'Operation',
+  model: 'Model',
+  outcome: 'Outcome',
+  status: 'Status',
+  fault: 'Fault',
+  fixture: 'Fixture',
+}
+
+function ChoiceField({ choice }: { choice: Choice }) {
+  const value = here.value.params.get(choice) ?? ''
+  // The values are countedText when somebody is about to choose one.
+  const [open, setOpen] = useState(false)
+  const values = open ? choiceValues(choice, allCalls()) : []
+  const groups = GROUPS[choice] ?? []
+  const known = value === '' || [...values, ...groups].some(([one]) => one === value)
+  return (
+    <label class={`choice${value === '' ? '' : ' active'}`}>
+      <span class="hidden">{LABELS[choice]}</span>
+      <select
+        value={value}
+        onPointerDown={() => setOpen(true)}
+        onFocus={() => setOpen(true)}
+        onChange={(event) => narrow({ [choice]: event.currentTarget.value })}
+      >
+        <option value="">{LABELS[choice]}</option>
+        {!known && <option value={value}>{value}</option>}
+        {groups.map(([one, label]) => (
+          <option key={one} value={one}>
+            {label}
+          </option>
+        ))}
+        {values.map(([one, count]) => (
+          <option key={one} value={one}>
+            {one} ({countText(count)})
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function TimeField({ name, label }: { name: 'since' | 'until'; label: string }) {
+  const value = here.value.params.get(name) ?? ''
+  return (
+    <label class={`time${value === '' ? '' : ' active'}`}>
+      <span>{label}</span>
+      <input
+        type="datetime-local"
+        step="1"
+        value={localOf(value)}
+        onChange={(event) => {
+          const at = new Date(event.currentTarget.value)
+          narrow({ [name]: Number.isNaN(at.getTime()) ? undefined : at.toISOString() })
+        }}
+      />
+    </label>
+  )
+}
+
+/** An instant as the field wants it: the time here, without a zone. */
+function localOf(text: string): string {
+  const at = new Date(/^\d+$/.test(text) ? Number(text) : text)
+  if (text === '' || Number.isNaN(at.getTime())) return ''
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+}

@@ -1,0 +1,141 @@
+// The list of calls: a grid of which only the rows that are seen are drawn.
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import type { CallRow } from '../../../contract/call-row.ts'
+import { clockText, spanText } from '../state/format.ts'
+import { useVirtual } from '../ui/virtual.ts'
+import { choose, chosen, shownCalls } from './shown.ts'
+
+const ROW_HEIGHT = 30
+
+/** The list of the calls that are shown. */
+export function CallsList() {
+  const scroller = useRef<HTMLDivElement>(null)
+  const rows = shownCalls.value
+  const { items, height, show } = useVirtual(scroller, {
+    count: rows.length,
+    rowHeight: ROW_HEIGHT,
+    keyOf: (index) => rows[index]?.id ?? String(index),
+  })
+  keepPosition(scroller, rows)
+  const id = chosen.value
+  useEffect(() => {
+    const index = id === null ? -1 : shownCalls.value.findIndex((row) => row.id === id)
+    if (index >= 0) show(index)
+  }, [id])
+  return (
+    <div
+      class="grid"
+      role="grid"
+      aria-label="Calls, newest first"
+      aria-rowcount={rows.length + 1}
+      aria-activedescendant={items.some(({ index }) => rows[index]?.id === id) ? `call-${id}` : undefined}
+      tabIndex={0}
+    >
+      <div class="head" role="row" aria-rowindex={1}>
+        {COLUMNS.map(([name, label]) => (
+          <span key={name} role="columnheader" class={`c-${name}`}>
+            {label}
+          </span>
+        ))}
+      </div>
+      <div class="rows" ref={scroller} role="rowgroup">
+        <div class="space" role="presentation" style={{ height }}>
+          {items.map(({ index, start, key }) => {
+            const row = rows[index]
+            return row && <Row key={key} row={row} index={index} top={start} chosen={row.id === id} />
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** What is looked at stays where it is when calls come in above it; at the top, the newest are seen. */
+function keepPosition(scroller: { current: HTMLElement | null }, rows: readonly CallRow[]): void {
+  const before = useRef({ length: rows.length, first: rows[0]?.id })
+  useLayoutEffect(() => {
+    const element = scroller.current
+    const { length, first } = before.current
+    const added = rows.length - length
+    before.current = { length: rows.length, first: rows[0]?.id }
+    if (!element || element.scrollTop < ROW_HEIGHT || added <= 0 || first === rows[0]?.id) return
+    element.scrollTop += added * ROW_HEIGHT
+  }, [rows])
+}
+
+const COLUMNS = [
+  ['time', 'Time'],
+  ['status', 'Status'],
+  ['model', 'Model'],
+  ['operation', 'Operation'],
+  ['tries', 'Attempts'],
+  ['length', 'Duration'],
+  ['about', 'What happened'],
+] as const
+
+/** The class of a call's state. */
+export const toneClass = ({ outcome }: Pick<CallRow, 'outcome'>): string =>
+  outcome === 'answered' ? 'good' : outcome === 'cancelled' ? 'warning' : 'bad'
+
+interface RowProps {
+  row: CallRow
+  index: number
+  top: number
+  chosen: boolean
+}
+
+function Row({ row, index, top, chosen }: RowProps) {
+  const { id, arrived, started, status, model, operation, stream, attempts, duration } = row
+  return (
+    <div
+      class={`row ${toneClass(row)}${chosen ? ' chosen' : ''}${row.inner ? ' inner' : ''}`}
+      role="row"
+      id={`call-${id}`}
+      aria-rowindex={index + 2}
+      aria-selected={chosen}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => choose(index)}
+    >
+      <span role="gridcell" class="c-time">
+        {clockText(arrived || started)}
+      </span>
+      <span role="gridcell" class="c-status">
+        <span class="pill">{status}</span>
+      </span>
+      <span role="gridcell" class="c-model" title={model ?? ''}>
+        {model ?? 'no model'}
+      </span>
+      <span role="gridcell" class="c-operation" title={operation}>
+        {operation} {stream && <span class="tag">stream</span>}
+      </span>
+      <span role="gridcell" class="c-tries">
+        {attempts > 1 ? <span class="tries">{attempts}</span> : attempts}
+      </span>
+      <span role="gridcell" class="c-length">
+        {spanText(duration)}
+      </span>
+      <span role="gridcell" class="c-about" title={aboutOf(row).join(' · ')}>
+        {row.faults.map((fault) => (
+          <span key={fault} class="tag fault">
+            {fault}
+          </span>
+        ))}
+        {aboutOf(row).join(' · ')}
+      </span>
+    </div>
+  )
+}
+
+/** What is particular about a call, most telling first. */
+function aboutOf({ outcome, error, cached, inner, session, waited, fixture, synthesized, task }: CallRow): string[] {
+  return [
+    ...(outcome === 'answered' || outcome === 'refused' ? [] : [outcome]),
+    ...(error === null ? [] : [error]),
+    ...(waited > 0 ? [`waited ${spanText(waited)}`] : []),
+    ...(cached ? ['from the cache'] : []),
+    ...(task === null ? [] : ['agent']),
+    ...(inner ? ['made inside'] : []),
+    ...(session === 'default' ? [] : [session]),
+    ...(fixture === null ? (synthesized ? ['synthesized'] : []) : [fixture]),
+  ]
+}

@@ -1,0 +1,95 @@
+// The calls that the list shows: those that the address narrows it to, newest first, and which of them is chosen.
+import { computed, effect, signal } from '@preact/signals'
+import type { CallRow } from '../../../contract/call-row.ts'
+import { askJson } from '../state/api.ts'
+import { allCalls, changes } from '../state/call-list.ts'
+import { reportData } from '../state/report.ts'
+import { here, narrow } from '../state/route.ts'
+import { FILTERS, testOf } from './filter.ts'
+
+/** The filter alone: choosing a call changes no list. */
+const filter = computed(() => {
+  const { params } = here.value
+  const own = new URLSearchParams([...params].filter(([name]) => (FILTERS as readonly string[]).includes(name)))
+  return own.toString()
+})
+
+/** Whether the list is narrowed. */
+export const isNarrowed = computed(() => filter.value !== '')
+
+/** Traces in which the server has found the text. */
+const found = signal<ReadonlySet<string>>(new Set())
+/** Whether it still looks. */
+export const searching = signal(false)
+
+const text = computed(() => new URLSearchParams(filter.value).get('text') ?? '')
+effect(() => {
+  const wanted = text.value
+  found.value = new Set()
+  searching.value = false
+  if (wanted === '') return
+  if (reportData) {
+    found.value = new Set(
+      Object.entries(reportData.calls).flatMap(([id, { trace }]) =>
+        JSON.stringify([trace.request, trace.answer]).toLowerCase().includes(wanted.toLowerCase()) ? [id] : [],
+      ),
+    )
+    return
+  }
+  const stop = new AbortController()
+  searching.value = true
+  search(wanted, stop.signal)
+    .catch(() => {})
+    .finally(() => {
+      if (!stop.signal.aborted) searching.value = false
+    })
+  return () => stop.abort()
+})
+
+async function search(wanted: string, signal: AbortSignal): Promise<void> {
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const query = new URLSearchParams({ sessions: 'all', limit: '1000', text: wanted, ...(cursor && { cursor }) })
+    const page: { data: CallRow[]; next: string | null } = await askJson(`/_understudy/calls?${query}`, { signal })
+    if (page.data.length > 0) found.value = new Set([...found.value, ...page.data.map(({ id }) => id)])
+    cursor = page.next
+  }
+}
+
+/** The calls shown, newest first. */
+export const shownCalls = computed((): readonly CallRow[] => {
+  changes.value
+  const params = new URLSearchParams(filter.value)
+  if (filter.value === '') return allCalls().toReversed()
+  const test = testOf(params, found.value)
+  return allCalls().filter(test).reverse()
+})
+
+/** The id of the chosen call. */
+export const chosen = computed(() => here.value.params.get('call'))
+
+/** Chooses the call of a place in the list. */
+export function choose(index: number): void {
+  const row = shownCalls.value[Math.max(0, Math.min(shownCalls.value.length - 1, index))]
+  if (row) narrow({ call: row.id, session_of: undefined }, { replace: true })
+}
+
+const place = () => shownCalls.value.findIndex(({ id }) => id === chosen.value)
+
+/** Chooses the next call or the one before. */
+export function stepCall(by: 1 | -1): void {
+  const at = place()
+  choose(at < 0 ? (by > 0 ? 0 : shownCalls.value.length - 1) : at + by)
+}
+
+/** Chooses the next call in the list that was not answered, or the one before. */
+export function stepToFailure(by: 1 | -1): void {
+  const rows = shownCalls.value
+  const at = place()
+  for (let index = at < 0 && by < 0 ? rows.length - 1 : at + by; index >= 0 && index < rows.length; index += by) {
+    if (rows[index]?.outcome !== 'answered') {
+      choose(index)
+      return
+    }
+  }
+}

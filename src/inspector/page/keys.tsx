@@ -1,0 +1,94 @@
+// What keys do, everywhere in the page.
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { close } from './call/detail.tsx'
+import { SEARCH } from './calls/filters.tsx'
+import { stepCall, stepToFailure } from './calls/shown.ts'
+import { go } from './state/route.ts'
+import { nextTheme } from './state/theme.ts'
+import { Dialog } from './ui/dialog.tsx'
+import { VIEWS } from './views.tsx'
+
+/** Whether the list of keys is shown. */
+export const helpShown = signal(false)
+
+interface Key {
+  /** Values of `KeyboardEvent.key`. */
+  keys: readonly string[]
+  shown: string
+  does: string
+  act(): void
+}
+
+const search = () => {
+  const field = document.getElementById(SEARCH)
+  if (field) field.focus()
+  else go('calls')
+}
+
+const KEYS: readonly Key[] = [
+  { keys: ['j', 'ArrowDown'], shown: 'j ↓', does: 'next call', act: () => stepCall(1) },
+  { keys: ['k', 'ArrowUp'], shown: 'k ↑', does: 'call before', act: () => stepCall(-1) },
+  { keys: ['n'], shown: 'n', does: 'next call that failed', act: () => stepToFailure(1) },
+  { keys: ['N', 'p'], shown: 'p', does: 'failed call before', act: () => stepToFailure(-1) },
+  { keys: ['/'], shown: '/', does: 'search', act: search },
+  { keys: ['Escape'], shown: 'Esc', does: 'close the call', act: close },
+  { keys: ['t'], shown: 't', does: 'light, dark, as the machine', act: nextTheme },
+  { keys: ['?'], shown: '?', does: 'these keys', act: () => (helpShown.value = !helpShown.value) },
+]
+
+const typesIn = (target: EventTarget | null) =>
+  target instanceof HTMLElement && (target.matches('input, textarea, select') || target.isContentEditable)
+
+/** Listens for keys as long as the page is there. */
+export function useKeys(): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+      const { target, key } = event
+      if (typesIn(target)) {
+        if (key === 'Escape' && target instanceof HTMLElement) target.blur()
+        return
+      }
+      // A window over the page, tabs and code have keys of their own.
+      if (document.querySelector('dialog[open]')) return
+      if (target instanceof HTMLElement && target.closest('[role=tablist], pre, .cm-editor') && key.startsWith('Arrow'))
+        return
+      const found = KEYS.find(({ keys }) => keys.includes(key))
+      const view = VIEWS[Number(key) - 1]
+      if (!found && !view) return
+      event.preventDefault()
+      if (found) found.act()
+      else if (view) go(view.id)
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+}
+
+/** The list of keys. */
+export function KeyHelp() {
+  if (!helpShown.value) return null
+  return (
+    <Dialog title="Keys" onClose={() => (helpShown.value = false)}>
+      <dl class="keys">
+        {KEYS.map(({ shown, does }) => (
+          <div key={shown}>
+            <dt>
+              {shown.split(' ').map((one) => (
+                <kbd key={one}>{one}</kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>
+            <kbd>1</kbd> … <kbd>{VIEWS.length}</kbd>
+          </dt>
+          <dd>the views, from top to bottom</dd>
+        </div>
+      </dl>
+    </Dialog>
+  )
+}

@@ -1,0 +1,8 @@
+// The part with uPlot: calls over time.
+import uPlot from 'uplot'
+
+/** What the part gives. */
+export const chartPart = { uPlot }
+export type ChartPart = typeof chartPart
+
+Object.assign(globalThis, { understudyChart: chartPart })

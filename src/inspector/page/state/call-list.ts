@@ -1,0 +1,68 @@
+// All calls that the page knows, in the order in which they came, with what lists of choices are made of.
+import { signal } from '@preact/signals'
+import type { CallRow } from '../../../contract/call-row.ts'
+
+/** Counts every change, so that whoever shows calls looks again. */
+export const changes = signal(0)
+
+/** Oldest first. */
+let rows: CallRow[] = []
+const byId = new Map<string, CallRow>()
+
+const isOrdered = (one: CallRow, other: CallRow) =>
+  one.arrived - other.arrived ||
+  (one.session === other.session ? one.seq - other.seq : one.session < other.session ? -1 : 1)
+
+/** The calls, oldest first. */
+export const allCalls = (): readonly CallRow[] => rows
+
+/** The call of a trace. */
+export const callOf = (id: string): CallRow | undefined => byId.get(id)
+
+/** Adds calls, or puts what is new of them in their place. */
+export function addCalls(added: readonly CallRow[]): void {
+  const fresh: CallRow[] = []
+  for (const row of added) {
+    const known = byId.get(row.id)
+    // A row that is listed has a truer time than one that was only heard of.
+    if (known) Object.assign(known, row, { arrived: known.arrived })
+    else {
+      byId.set(row.id, row)
+      fresh.push(row)
+    }
+  }
+  if (fresh.length > 0) insert(fresh.sort(isOrdered))
+  if (added.length > 0) changes.value++
+}
+
+function insert(fresh: CallRow[]): void {
+  const [first, last] = [fresh[0], fresh.at(-1)]
+  const [oldest, newest] = [rows[0], rows.at(-1)]
+  if (!first || !last) return
+  if (!oldest || !newest) rows = fresh
+  else if (isOrdered(newest, first) <= 0) for (const row of fresh) rows.push(row)
+  else if (isOrdered(last, oldest) <= 0) rows = fresh.concat(rows)
+  else rows = rows.concat(fresh).sort(isOrdered)
+}
+
+/** Takes away the calls of a session. */
+export function forgetSession(name: string): void {
+  for (const row of rows) if (row.session === name) byId.delete(row.id)
+  rows = rows.filter(({ session }) => session !== name)
+  changes.value++
+}
+
+/** The highest number of a session's calls, and the number from which on one is missing; looked for among the newest. */
+export function knownOf(session: string): { highest: number; complete: number } {
+  const numbers: number[] = []
+  for (let index = rows.length - 1; index >= 0 && numbers.length < LOOKED_AT; index--) {
+    const row = rows[index]
+    if (row?.session === session) numbers.push(row.seq)
+  }
+  numbers.sort((one, other) => one - other)
+  const highest = numbers.at(-1) ?? 0
+  let complete = numbers[0] ?? 0
+  for (const number of numbers) if (number === complete + 1) complete = number
+  return { highest, complete }
+}
+const LOOKED_AT = 5_000

@@ -1,0 +1,31 @@
+// Figures and times as people read them.
+
+/** A length of time. */
+export function spanText(ms: number): string {
+  if (ms < 1) return ms === 0 ? '0 ms' : `${ms.toFixed(1)} ms`
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
+  if (ms < 3_600_000) return `${(ms / 60_000).toFixed(1)} min`
+  return `${(ms / 3_600_000).toFixed(1)} h`
+}
+
+/** The time of day, with milliseconds. */
+export const clockText = (ms: number): string => {
+  const at = new Date(ms)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const day = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+  return `${day}.${String(at.getMilliseconds()).padStart(3, '0')}`
+}
+
+/** Day and time of day. */
+export const instantText = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')
+
+/** A number with its thousands apart. */
+export const countText = (value: number): string => value.toLocaleString('en')
+
+/** What something costs, to three digits. */
+export const costText = (value: number): string => (value === 0 ? '$0' : `$${Number(value.toPrecision(3))}`)
+
+/** A number and its noun. */
+export const countedText = (count: number, noun: string): string =>
+  `${countText(count)} ${noun}${count === 1 ? '' : 's'}`

@@ -1,0 +1,78 @@
+// What to do first: the address and a token in the words of the client that somebody has, and a call to begin with.
+import { useState } from 'preact/hooks'
+import { Code } from '../call/json.tsx'
+import { askJson, token, wordsOf } from '../state/api.ts'
+import { here } from '../state/route.ts'
+import { CopyButton } from '../ui/copy.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+import { SNIPPETS } from './snippets.ts'
+
+/** The view. */
+export function Start() {
+  const [chosen, setChosen] = useState('curl')
+  const session = here.value.params.get('session') ?? undefined
+  const key = token.value !== '' ? token.value : session ? `session:${session}` : 'any'
+  return (
+    <div class="page start">
+      <h1>Point a client here</h1>
+      <p>
+        Calls appear in this page as they are made. Any token works unless some are set; <code>session:name</code> as
+        the token works in a session of its own.
+      </p>
+      <dl class="facts">
+        {[
+          ['Base URL', `${location.origin}/v2/router`],
+          ['Token', key],
+        ].map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <code>{value}</code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <Tabs
+        label="Clients"
+        chosen={chosen}
+        onChoose={setChosen}
+        tabs={SNIPPETS.map(({ id, label, text }) => ({
+          id,
+          label,
+          show: () => {
+            const snippet = text({ base: `${location.origin}/v2/router`, key })
+            return (
+              <section class="block">
+                <header>
+                  <h2>{label}</h2>
+                  <CopyButton text={() => snippet} />
+                </header>
+                <Code text={snippet} label={`${label} snippet`} />
+              </section>
+            )
+          },
+        }))}
+      />
+      <SendOne session={session} />
+    </div>
+  )
+}
+
+function SendOne({ session }: { session: string | undefined }) {
+  const [state, setState] = useState('')
+  const send = async () => {
+    setState('sending …')
+    const body = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }
+    const sent = askJson('/v2/router/chat/completions', { method: 'POST', body, session })
+    setState(await sent.then(() => 'sent: it is the newest call', wordsOf))
+  }
+  return (
+    <p class="actions">
+      <button type="button" class="primary" onClick={send}>
+        <Icon name="start" /> Send one
+      </button>
+      <output aria-live="polite">{state}</output>
+    </p>
+  )
+}

@@ -1,0 +1,81 @@
+// A call over time as a model: what the terminal prints, JSON says and the page draws are three renderings of it.
+import type { AttemptRecord, GuardrailRecord, OutcomeKind, TraceRecord } from '../contract/trace.ts'
+import type { WaterfallRow, WaterfallTone } from '../contract/waterfall.ts'
+
+/** A line about which nothing particular is to be said. */
+export const plainRow = (row: Pick<WaterfallRow, 'kind' | 'title'> & Partial<WaterfallRow>): WaterfallRow => ({
+  ...{ lane: 'gateway', depth: 0, subject: '', detail: '', notes: [], error: null, tone: 'plain' },
+  ...{ span: null, faults: [], trace: null },
+  ...row,
+})
+
+/** What the gateway did in a call, in the order in which it happened. */
+export function gatewayRows(trace: TraceRecord): WaterfallRow[] {
+  const { scenario, faults, retrievals, guardrails, cache, attempts, usage } = trace
+  const checks = (wanted: GuardrailRecord['stage']) =>
+    guardrails.filter(({ stage }) => stage === wanted).map(guardrailRow)
+  const onTheWay = trace.task ? '' : 'on the way to the client: '
+  return [
+    ...(scenario === null ? [] : [plainRow({ kind: 'scenario', title: 'scenario', detail: scenario })]),
+    ...retrievals.map(({ knowledge_id, search_type, chunks }) => {
+      const detail = `${search_type}, ${chunks.length} chunk${chunks.length === 1 ? '' : 's'}`
+      return plainRow({ kind: 'knowledge', title: 'knowledge', subject: knowledge_id, detail })
+    }),
+    ...checks('input'),
+    ...(cache ? [plainRow({ kind: 'cache', title: 'cache', detail: cacheText(cache) })] : []),
+    ...attempts.map(attemptRow),
+    ...checks('output'),
+    ...(faults.length === 0
+      ? []
+      : [plainRow({ kind: 'faults', title: 'faults', detail: `${onTheWay}${faults.join(', ')}`, faults })]),
+    ...(usage ? [plainRow({ kind: 'usage', title: 'usage', detail: spent(trace) })] : []),
+  ]
+}
+
+const VERDICTS = { passed: 'good', blocked: 'bad', alerted: 'warning', unchecked: 'idle' } as const
+
+function guardrailRow({ id, stage, outcome, reason }: GuardrailRecord): WaterfallRow {
+  const detail = reason === null ? outcome : `${outcome}: ${reason}`
+  return plainRow({ kind: 'guardrail', title: stage, subject: id, detail, tone: VERDICTS[outcome] })
+}
+
+const cacheText = ({ status, age_ms: age }: NonNullable<TraceRecord['cache']>) =>
+  age === null ? status : `${status}, ${timeText(age)} old`
+
+/** The tone of an outcome. */
+export const toneOf = (outcome: OutcomeKind): WaterfallTone =>
+  outcome === 'answered' ? 'good' : outcome === 'cancelled' ? 'warning' : 'bad'
+
+/** An attempt as a line. */
+export function attemptRow(attempt: AttemptRecord): WaterfallRow {
+  const { target, why, outcome, status, duration_ms, started_ms, first_content_ms, wait_ms, faults, error } = attempt
+  return plainRow({
+    kind: 'attempt',
+    title: why,
+    subject: target,
+    detail: `${outcome} ${status} in ${timeText(duration_ms)}`,
+    notes: notesOf(attempt),
+    error,
+    tone: outcome === 'answered' ? 'good' : 'bad',
+    span: { from: started_ms, to: started_ms + duration_ms, first: first_content_ms, wait: wait_ms },
+    faults,
+  })
+}
+
+const notesOf = ({ wait_ms, first_content_ms, started_ms, faults, request_id }: AttemptRecord): string[] => [
+  ...(wait_ms > 0 ? [`after ${timeText(wait_ms)}`] : []),
+  ...(first_content_ms === null ? [] : [`first content after ${timeText(first_content_ms - started_ms)}`]),
+  ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
+  ...(request_id ? [`request ${request_id}`] : []),
+]
+
+/** A length of time, in whole milliseconds or in seconds. */
+export const timeText = (ms: number): string => (ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)
+
+/** The counts that are numbers, and what the call would have cost. */
+function spent({ usage, cost }: TraceRecord): string {
+  const counts = Object.entries(usage ?? {}).flatMap(([name, value]) =>
+    typeof value === 'number' ? [`${value} ${name.replaceAll('_', ' ')}`] : [],
+  )
+  return [...counts, ...(cost === null ? [] : [`$${Number(cost.toPrecision(3))}`])].join(', ')
+}
