@@ -14,10 +14,16 @@ import { endpoints } from './endpoints/index.ts'
 import { soundHeaders } from './lib/header-text.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
+import type { Session } from './sessions/sessions.ts'
 
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 
 const paths = new Set(endpoints.map(({ path }) => path))
+
+const WORK = [EVENT, AGENT_TASK]
+/** Whether a session waits for what is done beside calls. */
+const hasWork = ({ hasRecords, records }: Session) =>
+  hasRecords() && WORK.some((kind) => records.keyed(kind).length > 0)
 
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
@@ -36,8 +42,7 @@ export function createApp(deps: AppDeps): App {
   }
   const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
   // The events that an earlier process left are applied at once, and its tasks go on.
-  if (sessions.list().some(({ records }) => [EVENT, AGENT_TASK].some((kind) => records.keyed(kind).length > 0)))
-    beside()
+  if (sessions.list().some(hasWork)) beside()
   const elysia = new Elysia({ normalize: false })
   elysia.onError(({ error }) => render(error))
   for (const { path, operation } of endpoints) {

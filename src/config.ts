@@ -3,7 +3,7 @@
 import { ConfigError, readConfigFile, type SettingValue } from './config/file.ts'
 import { type BackendName, type ForwardingRules, readForwarding } from './config/providers.ts'
 import { SETTINGS } from './config/settings.ts'
-import { problemsOf, quote } from './contract/validation.ts'
+import { problemsOf, quote, safeParse } from './contract/validation.ts'
 
 export { ConfigError, SETTINGS }
 
@@ -48,7 +48,7 @@ function fromEnvironment(key: Key, environment: Record<string, string | undefine
 
 function validated(key: Key, { value, source }: SettingValue): unknown {
   const listed = isList(key) && !Array.isArray(value) ? [value] : value
-  const result = SETTINGS[key].schema().safeParse(listed)
+  const result = safeParse<unknown>(SETTINGS[key].schema(), listed)
   if (result.success) return result.data
   const [problem] = problemsOf(result.error, listed)
   const at = problem?.path.length ? (listed as unknown[])[problem.path[0] as number] : value

@@ -133,10 +133,22 @@ function likelyValue(issue: Issue, value: unknown): string {
 const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>
   path.at(-1) === issue.discriminator ? path : [...path, issue.discriminator ?? '']
 
+const uses = new WeakMap<z.ZodType, number>()
+/** Uses of a schema after which zod may compile it: that takes as long as some dozen parses, and most of a start are the only one. */
+const COMPILED_AFTER = 32
+
+/** Whether a schema is to be parsed as it is, since nobody knows yet that it is used often; counts this use. */
+function isRare(schema: z.ZodType): boolean {
+  const count = uses.get(schema) ?? 0
+  if (count < COMPILED_AFTER) uses.set(schema, count + 1)
+  return count < COMPILED_AFTER
+}
+
 /** Parses as the schema does, with the valid keys in the message of a key that is not known. */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> {
   try {
     return schema.safeParse(value, {
+      jitless: isRare(schema),
       error: ({ code, inst }) => {
         if (code !== 'unrecognized_keys') return undefined
         return `${UNKNOWN_KEY}${Object.keys((inst as unknown as z.ZodObject).shape).join(', ')}`

@@ -34,6 +34,10 @@ export const openClone = (bytes: Buffer): Database => new Driver(bytes)
 export const byteSize = (database: Database): number =>
   numberOf(database, 'page_count') * numberOf(database, 'page_size')
 
+/** Whether a workspace holds anything. */
+export const hasRecords = (database: Database): boolean =>
+  database.prepare('SELECT EXISTS (SELECT 1 FROM records)').pluck().get() === 1
+
 /** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. */
 export function openFile(file: string): { database: Database; release: () => void } {
   const release = lock(file)

@@ -1,26 +1,19 @@
 // What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
 import { ApiError } from '../contract/error.ts'
-import type { Contents, Records } from '../contract/record.ts'
 import { checkpointer } from '../db/checkpoint.ts'
-import { contentStore } from '../db/content-store.ts'
-import { keptStore, type SizedKeyValueStore } from '../db/key-value-store.ts'
-import { byteSize, type Database, openClone } from '../db/open.ts'
-import { recordStore } from '../db/record-store.ts'
-import type { DroppedRows, StoreSize } from '../db/row-budget.ts'
+import { byteSize, type Database, hasRecords, openClone } from '../db/open.ts'
+import type { StoreSize } from '../db/row-budget.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
-import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
-import { once } from '../lib/once.ts'
-
-/** The stores over one database. */
-interface Stores {
-  readonly traces: TraceStore
-  readonly keyValues: SizedKeyValueStore
-  /** The workspace. */
-  readonly records: Records
-  /** Files, and the chunks of knowledge bases. */
-  readonly contents: Contents
-}
+import {
+  type DataHistory,
+  type DataOptions,
+  nothingDropped,
+  type OpenStores,
+  onUse,
+  type Stores,
+  storesOver,
+} from './stores.ts'
 
 /** How much is stored. */
 export interface DataCounts {
@@ -32,6 +25,8 @@ export interface DataCounts {
 export interface SessionData extends Stores {
   /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
+  /** Whether the workspace holds anything; quicker than looking what it is. */
+  hasRecords(): boolean
   /** Everything that is stored. */
   snapshot(): Snapshot
   /** Data with the content of a snapshot, or with nothing, in the place of this; rejects when it cannot be loaded. */
@@ -49,25 +44,6 @@ export interface SessionData extends Stores {
   close(): void
 }
 
-/** How much of a session is kept; everything when left out. */
-export interface DataLimits {
-  /** Most traces; the oldest go first. */
-  traces?: number | undefined
-  /** Most bytes of traces. */
-  traceBytes?: number | undefined
-  /** Most bytes of stored responses, cached answers, picture files; the oldest go first. */
-  answerBytes?: number | undefined
-}
-
-/** What the stores need to know. */
-export interface DataOptions {
-  keep: DataLimits
-  /** Milliseconds since the epoch, on the session's clock. */
-  now(): number
-  /** Told when a database in memory is opened. */
-  opened?(): void
-}
-
 /** What calls of a session end with when it begins anew. */
 export const resetError = (what = 'the session was reset'): ApiError =>
   new ApiError(409, 'session_reset', `${what} while this call was answered: make it again`)
@@ -77,63 +53,9 @@ interface OpenData {
   writer: Writer
   stores: OpenStores
 }
-/** Stores that are made at their first use: their statements are most of what a small session takes. */
-interface OpenStores extends Stores {
-  /** The number that was given last to a record, when that is not known from what is stored. */
-  lastNumber(): number | undefined
-}
-
-/** What went of the stores to make room. */
-interface DroppedData {
-  traces: DroppedRows
-  keyValues: DroppedRows
-}
-const nothingDropped = (): DroppedData => ({ traces: { count: 0, last: 0 }, keyValues: { count: 0, last: 0 } })
-
-/** What is known of a database beside what it holds. */
-interface DataHistory {
-  dropped: DroppedData
-  /** The highest number of a record that there was. */
-  number?: number | undefined
-}
-
 const opened = (database: Database, options: DataOptions, continued: DataHistory): OpenData => {
   const writer = createWriter(database)
   return { database, writer, stores: storesOver(database, writer, { ...options, ...continued }) }
-}
-
-const storesOver = (
-  database: Database,
-  writer: Pick<Writer, 'write'>,
-  { keep, now, number, dropped }: DataOptions & DataHistory,
-): OpenStores => {
-  let numbered: Records | undefined
-  const traces = once(() =>
-    traceStore(database, writer, { keep: keep.traces, bytes: keep.traceBytes, dropped: dropped.traces }),
-  )
-  const keyValues = once(() =>
-    keptStore(database, writer, { now, bytes: keep.answerBytes, dropped: dropped.keyValues }),
-  )
-  const records = once(() => {
-    numbered = recordStore(database, number)
-    return numbered
-  })
-  const contents = once(() => contentStore(database))
-  return {
-    get traces() {
-      return traces()
-    },
-    get keyValues() {
-      return keyValues()
-    },
-    get records() {
-      return records()
-    },
-    get contents() {
-      return contents()
-    },
-    lastNumber: () => (numbered ? numbered.lastNumber() : number),
-  }
 }
 
 const countsOf = ({ traces, keyValues }: Stores): DataCounts => ({ traces: traces.size(), keyValues: keyValues.size() })
@@ -161,6 +83,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     records: onUse(() => use().stores.records),
     contents: onUse(() => use().stores.contents),
     transact: (run) => use().writer.transact(run),
+    hasRecords: () => hasRecords(use().database),
     snapshot: () => dump(use().database),
     async replaced(snapshot) {
       if (!snapshot) return memoryData(empty, options)
@@ -189,10 +112,6 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
   }
 }
 
-/** A store that is looked up each time it is used. */
-const onUse = <Store extends object>(store: () => Store): Store =>
-  new Proxy({} as Store, { get: (own, name) => Reflect.get(Object.hasOwn(own, name) ? own : store(), name) })
-
 /** Data in a file; `release` lets another process have it. */
 export function fileData(
   { database, release }: { database: Database; release(): void },
@@ -207,8 +126,12 @@ export function fileData(
     const write: Writer['write'] = (run, { ahead, ...size } = {}) =>
       over ? Promise.resolve() : writer.write(unlessOver(run), { ...size, ahead: ahead?.map(unlessOver) })
     const own = storesOver(database, { write }, { ...options, dropped: nothingDropped() })
-    const { traces, keyValues, records, contents } = own
-    const stores = { traces, keyValues, records, contents }
+    const stores: Stores = {
+      traces: own.traces,
+      keyValues: onUse(() => own.keyValues),
+      records: onUse(() => own.records),
+      contents: onUse(() => own.contents),
+    }
     return {
       ...stores,
       awake: true,
@@ -217,6 +140,7 @@ export function fileData(
           if (over) throw resetError()
           return run()
         }),
+      hasRecords: () => hasRecords(database),
       snapshot: () => dump(database),
       async replaced(snapshot) {
         try {

@@ -28,6 +28,8 @@ export interface Session {
   readonly contents: Contents
   /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
+  /** Whether the workspace holds anything; quicker than looking what it is. */
+  hasRecords(): boolean
   /** Everything that is stored. */
   snapshot(): Snapshot
   /** How much is stored, without waking anything. */

@@ -5,11 +5,12 @@ import { openClone, openFile, template } from '../db/open.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
 import { limitAwake, type SessionEntry } from './awake.ts'
-import { type DataLimits, fileData, memoryData, resetError, type SessionData } from './data.ts'
+import { fileData, memoryData, resetError, type SessionData } from './data.ts'
 import { watchIdle } from './idle.ts'
 import { createPeeked } from './peeked.ts'
 import { type Approvals, DEFAULT_SESSION, type Session } from './session.ts'
 import { createSlot, type OwnedSlot } from './slot.ts'
+import type { DataLimits } from './stores.ts'
 
 export type { Session } from './session.ts'
 

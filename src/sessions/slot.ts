@@ -154,11 +154,12 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
   }
 }
 
-const storesOf = ({ traces, keyValues, records, contents, snapshot, counts }: SessionData) => ({
+const storesOf = ({ traces, keyValues, records, contents, hasRecords, snapshot, counts }: SessionData) => ({
   traces,
   keyValues,
   records,
   contents,
+  hasRecords,
   snapshot,
   counts,
 })

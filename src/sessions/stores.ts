@@ -1,0 +1,103 @@
+// The stores over the database of a session, each made at its first use.
+import type { Contents, Records } from '../contract/record.ts'
+import type { SizedKeyValueStore } from '../db/key-value-store.ts'
+import type { Database } from '../db/open.ts'
+import type { DroppedRows } from '../db/row-budget.ts'
+import { type TraceStore, traceStore } from '../db/trace-store.ts'
+import type { Writer } from '../db/writer.ts'
+import { lazy } from '../lib/lazy.ts'
+import { once } from '../lib/once.ts'
+
+// Most calls touch none of these.
+const keyValueStore = lazy<typeof import('../db/key-value-store.ts')>(() => require('../db/key-value-store.ts'))
+const recordStore = lazy<typeof import('../db/record-store.ts')>(() => require('../db/record-store.ts'))
+const contentStore = lazy<typeof import('../db/content-store.ts')>(() => require('../db/content-store.ts'))
+
+/** The stores over one database. */
+export interface Stores {
+  readonly traces: TraceStore
+  readonly keyValues: SizedKeyValueStore
+  /** The workspace. */
+  readonly records: Records
+  /** Files, and the chunks of knowledge bases. */
+  readonly contents: Contents
+}
+
+/** How much of a session is kept; everything when left out. */
+export interface DataLimits {
+  /** Most traces; the oldest go first. */
+  traces?: number | undefined
+  /** Most bytes of traces. */
+  traceBytes?: number | undefined
+  /** Most bytes of stored responses, cached answers, picture files; the oldest go first. */
+  answerBytes?: number | undefined
+}
+
+/** What the stores need to know. */
+export interface DataOptions {
+  keep: DataLimits
+  /** Milliseconds since the epoch, on the session's clock. */
+  now(): number
+  /** Told when a database in memory is opened. */
+  opened?(): void
+}
+
+/** Stores that are made at their first use: their statements are most of what a small session takes. */
+export interface OpenStores extends Stores {
+  /** The number that was given last to a record, when that is not known from what is stored. */
+  lastNumber(): number | undefined
+}
+
+/** What went of the stores to make room. */
+interface DroppedData {
+  traces: DroppedRows
+  keyValues: DroppedRows
+}
+/** That of a database in which nothing was removed yet. */
+export const nothingDropped = (): DroppedData => ({ traces: { count: 0, last: 0 }, keyValues: { count: 0, last: 0 } })
+
+/** What is known of a database beside what it holds. */
+export interface DataHistory {
+  dropped: DroppedData
+  /** The highest number of a record that there was. */
+  number?: number | undefined
+}
+
+/** Stores over a database. */
+export const storesOver = (
+  database: Database,
+  writer: Pick<Writer, 'write'>,
+  { keep, now, number, dropped }: DataOptions & DataHistory,
+): OpenStores => {
+  let numbered: Records | undefined
+  const traces = once(() =>
+    traceStore(database, writer, { keep: keep.traces, bytes: keep.traceBytes, dropped: dropped.traces }),
+  )
+  const keyValues = once(() =>
+    keyValueStore().keptStore(database, writer, { now, bytes: keep.answerBytes, dropped: dropped.keyValues }),
+  )
+  const records = once(() => {
+    numbered = recordStore().recordStore(database, number)
+    return numbered
+  })
+  const contents = once(() => contentStore().contentStore(database))
+  return {
+    get traces() {
+      return traces()
+    },
+    get keyValues() {
+      return keyValues()
+    },
+    get records() {
+      return records()
+    },
+    get contents() {
+      return contents()
+    },
+    lastNumber: () => (numbered ? numbered.lastNumber() : number),
+  }
+}
+
+/** A store that is looked up each time it is used. */
+export const onUse = <Store extends object>(store: () => Store): Store =>
+  new Proxy({} as Store, { get: (own, name) => Reflect.get(Object.hasOwn(own, name) ? own : store(), name) })
