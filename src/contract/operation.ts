@@ -68,6 +68,8 @@ export interface RenderedAnswer {
   /** The body as JSON, when that is made already. */
   text?: string
   events(): StreamEvent[]
+  /** What \`assemble\` makes of all events; absent when only they say it. */
+  streamed?: (() => object) | undefined
   /**
    * Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images` of a
    * `quality` and `size`, `seconds`.

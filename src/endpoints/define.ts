@@ -46,11 +46,9 @@ export async function serveOperation(
   if (large) await nextTurn()
   const type = request.headers.get('content-type')
   const isForm = operation.body === 'multipart'
-  const read = isForm
-    ? await readForm(bytes, type, operation)
-    : large
-      ? await readLargeJson(bytes, type)
-      : readJson(bytes, type)
+  const json = () => (large ? readLargeJson(bytes, type) : readJson(bytes, type))
+  const reading = isForm ? readForm(bytes, type, operation) : json()
+  const read = reading instanceof Promise ? await reading : reading
   const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
   const refusal = (error: unknown) => (error instanceof ApiError ? renamed(error, namespace) : error)
   const parse = () => {
@@ -82,6 +80,9 @@ export async function serveOperation(
       headers,
       get signal() {
         return activity.signal
+      },
+      get aborted() {
+        return activity.aborted
       },
       hold,
       parse,

@@ -3,7 +3,7 @@ import type { BackendCall } from '../contract/backend.ts'
 import type { ActiveFault, NextReply } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
 import { type Deadline, startDeadline, unlessAborted } from '../lib/deadline.ts'
-import type { StreamEvent } from '../lib/sse.ts'
+import type { PromptIterator, StreamEvent, StreamEvents } from '../lib/sse.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import { read } from './read.ts'
 import type { AttemptInfo, Outcome } from './recording.ts'
@@ -48,11 +48,12 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       deadline?.stop()
       return { kind: 'answered', model, content, from: reply, attempt: record }
     }
-    const events = await toFirstContent(content.events, deadline)
+    const beginning = toFirstContent(content.events, deadline)
+    const events = beginning instanceof Promise ? await beginning : beginning
     // A client that has gone is told nothing, so nothing would record the end.
-    callContext.signal.throwIfAborted()
+    if (callContext.aborted) callContext.signal.throwIfAborted()
     begun = true
-    return { kind: 'answered', model, content: { kind: 'stream', events }, from: reply, attempt: record }
+    return { kind: 'answered', model, content: { ...content, events }, from: reply, attempt: record }
   } catch (error) {
     deadline?.stop()
     const signal = signalNow()
@@ -99,14 +100,14 @@ export function withFaults(
 const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined): T | Promise<T> =>
   deadline && step instanceof Promise ? unlessAborted(deadline.signal, step) : step
 
-type Events = Iterable<StreamEvent> | AsyncIterable<StreamEvent>
-
 /** The same events, read ahead up to the first that carries content; whatever fails before it is thrown. */
-async function toFirstContent(events: Events, deadline: Deadline | undefined): Promise<Events> {
-  if (Array.isArray(events)) {
-    deadline?.stop()
-    return events
-  }
+function toFirstContent(events: StreamEvents, deadline: Deadline | undefined): StreamEvents | Promise<StreamEvents> {
+  if (!Array.isArray(events)) return readAhead(events, deadline)
+  deadline?.stop()
+  return events
+}
+
+async function readAhead(events: StreamEvents, deadline: Deadline | undefined): Promise<StreamEvents> {
   const source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
   const ahead: StreamEvent[] = []
   for (;;) {
@@ -124,7 +125,7 @@ async function toFirstContent(events: Events, deadline: Deadline | undefined): P
 /** What was read ahead, then what follows. A client that reads slowly is no silence of the provider. */
 async function* rest(
   ahead: readonly StreamEvent[],
-  source: Iterator<StreamEvent> | AsyncIterator<StreamEvent>,
+  source: Iterator<StreamEvent> | PromptIterator<StreamEvent>,
   deadline: Deadline | undefined,
 ): AsyncGenerator<StreamEvent> {
   try {
@@ -138,7 +139,7 @@ async function* rest(
     }
   } finally {
     deadline?.stop()
-    const left = source.return?.()
+    const left = source.return?.(undefined)
     // A source that did not listen to the signal does not listen to this either.
     if (!deadline?.signal.aborted) await left
   }

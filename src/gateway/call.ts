@@ -22,6 +22,8 @@ export interface Call {
   headers: Headers
   /** Aborted when the client has gone. Made when it is asked for, which most calls never do. */
   readonly signal: AbortSignal
+  /** Whether it is aborted, asked without making it. */
+  readonly aborted: boolean
   /** Finds the client's connection, for what cannot be said in HTTP. */
   hold?: ConnectionFinder | undefined
   /** Of a call from inside: the trace of the call that made it, if one did, and what tells it from all others. */
@@ -71,6 +73,9 @@ export function innerCall({ operation, request, origin, key, agent }: InnerCall)
     url,
     headers,
     signal,
+    get aborted() {
+      return signal.aborted
+    },
     inner: { parent: trace, key, agent },
     parse,
   }

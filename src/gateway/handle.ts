@@ -18,7 +18,7 @@ import { startTrace } from './recorder.ts'
 import type { AttemptAnswer, TraceRecorder } from './recording.ts'
 import { toResponse } from './respond.ts'
 import { route } from './route.ts'
-import { settingsOf } from './settings.ts'
+import { type Settings, settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
 import type { CallContext, CallEnd, CallGuardrail, Gateway, GatewayParts } from './types.ts'
@@ -116,18 +116,13 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
     get signal() {
       return call.signal
     },
+    get aborted() {
+      return call.aborted
+    },
     recording,
     backend: gateway.backend,
     playing,
-    facts: {
-      headers: call.headers,
-      key: call.inner?.key ?? playing?.keyOf(call.text) ?? '',
-      text: prompt.user,
-      identity: settings.identity?.id,
-      thread: settings.thread?.id,
-      inner: call.inner !== undefined,
-      agent: call.inner?.agent,
-    },
+    facts: factsOf(call, settings, { playing, text: prompt.user }),
   }
   if (large) await nextTurn()
   const cacheKey = settings.cacheTtl === undefined ? undefined : await keyOf(callContext, large)
@@ -137,6 +132,21 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
       : await guardsOf(settings, { ...call, trace: recording.id }, gateway.guardrails)
   return { callContext, targets, cacheKey, guards }
 }
+
+/** What rules of a scenario tell a call by. */
+const factsOf = (
+  { headers, inner, text: body }: Call,
+  { identity, thread }: Settings,
+  { playing, text }: Pick<CallContext, 'playing'> & { text: string },
+): CallContext['facts'] => ({
+  headers,
+  key: inner?.key ?? playing?.keyOf(body) ?? '',
+  text,
+  identity: identity?.id,
+  thread: thread?.id,
+  inner: inner !== undefined,
+  agent: inner?.agent,
+})
 
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
 async function answerOf({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
@@ -174,7 +184,7 @@ function cached(callContext: CallContext, key: string): AttemptAnswer | undefine
   const replayed = operation.replay?.(request, stored.answer, answerContext)
   const content =
     stream && replayed
-      ? { kind: 'stream' as const, events: replayed.events() }
+      ? { kind: 'stream' as const, events: replayed.events(), whole: undefined }
       : { kind: 'whole' as const, value: replayed?.body() ?? stored.answer }
   return { kind: 'answered', model, content, from: { headers: {}, usage, fixture: null, synthesized: false } }
 }

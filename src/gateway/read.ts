@@ -1,6 +1,6 @@
 // Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
 import type { Operation, StreamRules } from '../contract/operation.ts'
-import { type BytesBody, ConnectionFailure, type Reply, Unreadable } from '../contract/reply.ts'
+import { type BytesBody, ConnectionFailure, type EventsBody, type Reply, Unreadable } from '../contract/reply.ts'
 import { quote } from '../contract/validation.ts'
 import { nestingProblem } from '../lib/nesting.ts'
 import { networkReason } from '../lib/network-error.ts'
@@ -13,7 +13,7 @@ import { Refusal, TimedOut } from './outcome.ts'
 /** A reply as an answer of this API. */
 export type ReplyContent =
   | { kind: 'whole'; value: unknown; text?: string }
-  | { kind: 'stream'; events: Iterable<StreamEvent> | AsyncIterable<StreamEvent> }
+  | ({ kind: 'stream' } & Pick<EventsBody, 'events' | 'whole'>)
 
 /** What a reply is read as. */
 export interface ReadOptions {
@@ -37,7 +37,7 @@ export async function read(reply: Reply, reading: ReadOptions): Promise<ReplyCon
     const { value, text } = body
     return { kind: 'whole', value, ...(text !== undefined && { text }) }
   }
-  if (body.kind === 'events') return { kind: 'stream', events: body.events }
+  if (body.kind === 'events') return { kind: 'stream', events: body.events, whole: body.whole }
   if (status < 200 || status > 299) throw refusal(readErrorBody(await textOf(body, reading)), reply, status)
   if (reading.stream) return { kind: 'stream', events: await readStream(body, reply, reading) }
   return readWhole(await textOf(body, reading), body, reply, reading.operation)

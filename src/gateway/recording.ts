@@ -2,7 +2,7 @@
 import type { ActiveScenario } from '../contract/fault.ts'
 import type { KeyValueEntry } from '../contract/key-value.ts'
 import type { Observers } from '../contract/observation.ts'
-import type { Reply } from '../contract/reply.ts'
+import type { EventsBody, Reply } from '../contract/reply.ts'
 import type { GuardrailRecord, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -55,7 +55,9 @@ export interface AnswerEffects {
 export interface AnswerRecord {
   answer: AttemptAnswer
   /** The events so far, or the whole answer with its text. */
-  content: { kind: 'events'; events: StreamEvent[] } | { kind: 'value'; value: unknown; text: string }
+  content:
+    | { kind: 'events'; events: StreamEvent[]; whole: EventsBody['whole'] }
+    | { kind: 'value'; value: unknown; text: string }
   complete: boolean
   /** What cut it short. */
   failure?: Failure

@@ -6,7 +6,7 @@ import { soundHeaders } from '../lib/header-text.ts'
 import { lazy } from '../lib/lazy.ts'
 import { within } from '../lib/patience.ts'
 import { sliceEnd } from '../lib/slices.ts'
-import { encodeEvent } from '../lib/sse.ts'
+import { encodeEvent, type PromptIterable, type PromptIterator } from '../lib/sse.ts'
 
 // Large, and of use to broken answers alone.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
@@ -100,7 +100,7 @@ type Piece = string | Uint8Array
  * encoded is thrown back at its maker, who tells the client and the trace.
  */
 function directStream<Item = Piece>(
-  items: Iterable<Item> | AsyncIterable<Item>,
+  items: Iterable<Item> | PromptIterable<Item>,
   { connection, clientTimeout = CLIENT_TIMEOUT_MS }: Client,
   encode: (item: Item) => Piece = (item) => item as Piece,
 ): ReadableStream {
@@ -111,30 +111,33 @@ function directStream<Item = Piece>(
       let sent = false
       let over = sliceEnd()
       try {
-        let next = await source.next()
-        while (!next.done) {
-          let piece: Piece
-          try {
-            piece = encode(next.value)
-          } catch (error) {
-            next = await thrownBack(source, error)
-            continue
+        for (let step = source.next(); ; step = source.next()) {
+          // What is there is sent in this turn: a promise would cost more than the event.
+          let next = step instanceof Promise ? await step : step
+          let piece: Piece | undefined
+          while (!next.done && piece === undefined) {
+            try {
+              piece = encode(next.value)
+            } catch (error) {
+              next = await thrownBack(source, error)
+            }
           }
+          if (piece === undefined) break
           sent = true
           // A promise when more is waiting than the connection takes: nothing is made until the client has read.
           const written: number | Promise<number> = controller.write(piece)
           if (typeof written !== 'number') await within(written, clientTimeout, unread)
-          await controller.flush()
+          const flushed: number | Promise<number> = controller.flush()
+          if (typeof flushed !== 'number') await flushed
           // A client that reads fast enough would have the loop for itself.
           if (over()) {
             await nextTurn()
             over = sliceEnd()
           }
-          next = await source.next()
         }
       } catch (error) {
         // Whoever makes the items learns that nobody hears the rest, as by the end of a loop.
-        await Promise.resolve(source.return?.()).catch(() => {})
+        await Promise.resolve(source.return?.(undefined)).catch(() => {})
         // What was flushed leaves in the next turn, and must not be lost with the connection.
         if (sent) await nextTurn()
         await breakOff(error, connection)
@@ -144,7 +147,7 @@ function directStream<Item = Piece>(
   } as unknown as UnderlyingDefaultSource)
 }
 
-function thrownBack<Item>(source: Iterator<Item> | AsyncIterator<Item>, error: unknown) {
+function thrownBack<Item>(source: Iterator<Item> | PromptIterator<Item>, error: unknown) {
   if (!source.throw) throw error
   return source.throw(error)
 }

@@ -4,7 +4,7 @@ import { ApiError, envelope } from '../contract/error.ts'
 import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { isStream, streamOf } from '../faults/wire.ts'
-import { encodeEvent } from '../lib/sse.ts'
+import { encodeEvent, type PromptIterable } from '../lib/sse.ts'
 import { withFaults } from './attempt.ts'
 import { errorOf, type Failure, failureOf } from './outcome.ts'
 import { headersOf } from './recorder.ts'
@@ -59,7 +59,7 @@ interface StreamEnd<Item> {
 }
 
 async function* toEnd<Item>(
-  items: Iterable<Item> | AsyncIterable<Item>,
+  items: Iterable<Item> | PromptIterable<Item>,
   { over, signal, errorItem }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined

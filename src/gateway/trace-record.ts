@@ -40,18 +40,16 @@ export function storedAnswer(recording: TraceRecorder, guarded: GuardedStep): St
     )
     return call.session.clock.work(whole.then(stored))
   }
-  return stored(
-    guarded(() => {
-      const value = call.operation.assemble(content.events)
-      return { value, text: JSON.stringify(value) }
-    }, undefined),
-  )
+  // What was composed here is known: nothing of it is read again.
+  const whole = (complete && content.whole) || (() => call.operation.assemble(content.events))
+  return stored(guarded(() => written(whole()), undefined))
 }
 
 interface WholeAnswer {
   value: unknown
   text: string
 }
+const written = (value: object): WholeAnswer => ({ value, text: JSON.stringify(value) })
 
 async function assembledInSlices(assembly: AnswerAssembly, events: readonly StreamEvent[]): Promise<WholeAnswer> {
   await inSlices(events, assembly.add)

@@ -57,6 +57,8 @@ export interface CallContext {
   answerContext: AnswerContext
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal
+  /** Whether it is aborted, asked without making it. */
+  readonly aborted: boolean
   recording: TraceRecorder
   backend: Backend
   /** The scenario that is played, and what tells this call apart in it. */

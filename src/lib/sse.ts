@@ -10,9 +10,41 @@ export interface StreamEvent {
   tokens?: number
 }
 
+/** Events that are there already, or that come in their own time. */
+export type StreamEvents = Iterable<StreamEvent> | PromptIterable<StreamEvent>
+
+/**
+ * What \`for await\` goes over, whose next item may also be there at once. Any \`AsyncIterable\` is one; who asks by hand and
+ * waits for promises alone saves one for every item.
+ */
+export interface PromptIterable<Item> {
+  [Symbol.asyncIterator](): PromptIterator<Item>
+}
+export interface PromptIterator<Item> {
+  next(): IteratorResult<Item> | Promise<IteratorResult<Item>>
+  return?(value: undefined): Promise<IteratorResult<Item>>
+  throw?(error: unknown): Promise<IteratorResult<Item>>
+}
+
+/** An event that is made as text, which is all that most calls need of it. */
+export class WrittenEvent implements StreamEvent {
+  readonly text: string
+  readonly tokens?: number
+  constructor(text: string, tokens: number | undefined) {
+    this.text = text
+    if (tokens) this.tokens = tokens
+  }
+  get data(): unknown {
+    return JSON.parse(this.text)
+  }
+}
+
 /** The event as text, ready for the wire. */
-export const encodeEvent = ({ event, data, text = JSON.stringify(data) }: StreamEvent): string =>
-  `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`
+export function encodeEvent(one: StreamEvent): string {
+  // Not taken apart above: the data of one that has its text need not be there.
+  const { event, text = JSON.stringify(one.data) } = one
+  return `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`
+}
 
 /** The end mark of a router stream. */
 export const DONE_EVENT: StreamEvent = { data: undefined, text: '[DONE]' }

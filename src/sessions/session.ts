@@ -60,6 +60,8 @@ export interface Requester {
 export interface Activity {
   /** Aborted when the client has gone, or with the session's reason. Made when it is asked for: most calls are over before anybody must listen. */
   readonly signal: AbortSignal
+  /** Whether the signal is aborted, or would be if it were made. */
+  readonly aborted: boolean
   /** It is over. */
   end(): void
 }

@@ -204,6 +204,9 @@ function activityOf(client: Requester, { ending, running, over }: Activities): A
       joined ??= join()
       return joined.controller.signal
     },
+    get aborted() {
+      return joined ? joined.controller.signal.aborted : ending.signal.aborted || client.signal.aborted
+    },
     end,
   }
 }

@@ -103,7 +103,9 @@ export function valueIn<T>({ body }: Reply): T {
 /** All events of a reply. */
 export async function eventsIn({ body }: Reply): Promise<StreamEvent[]> {
   if (body.kind !== 'events') throw new Error(`the body is ${body.kind}, not events: ${JSON.stringify(body)}`)
-  return Array.fromAsync(body.events)
+  const events: StreamEvent[] = []
+  for await (const event of body.events) events.push(event)
+  return events
 }
 
 /** A request that reached the provider. */

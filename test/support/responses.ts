@@ -12,7 +12,7 @@ import type { Operation } from '../../src/contract/operation.ts'
 import { ModelResponse } from '../../src/contract/responses-answer.ts'
 import { responses } from '../../src/endpoints/responses.ts'
 import { createGateway } from '../../src/gateway/handle.ts'
-import type { StreamEvent } from '../../src/lib/sse.ts'
+import type { StreamEvents } from '../../src/lib/sse.ts'
 import { createObservers } from '../../src/observers/list.ts'
 import { providerNames } from '../../src/providers/names.ts'
 import { createRuns } from '../../src/scenarios/runs.ts'
@@ -86,7 +86,20 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     const operation = responses as Operation
     const { url: address, headers, signal } = request
     const caller = () => callerOf(undefined, { tokens: {} })
-    return gateway.handle({ operation, session, caller, text, retained: true, url: address, headers, signal, parse })
+    return gateway.handle({
+      operation,
+      session,
+      caller,
+      text,
+      retained: true,
+      url: address,
+      headers,
+      signal,
+      get aborted() {
+        return signal.aborted
+      },
+      parse,
+    })
   }
   return fetch as typeof globalThis.fetch
 }
@@ -94,7 +107,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
 /** A `fetch` whose streams break off after some events, with an error that the provider is overloaded. */
 export function breakingFetch(app: TestApp, after: number): typeof globalThis.fetch {
   const whole = fixtureBackend(fixturesInForce({ files: fixedFixtures([]), shipped: [] }), 'synthesize')
-  async function* broken(events: Iterable<StreamEvent> | AsyncIterable<StreamEvent>) {
+  async function* broken(events: StreamEvents) {
     let left = after
     for await (const event of events) {
       if (left-- === 0) throw new ApiError(503, 'overloaded', 'the provider is overloaded')

@@ -2,7 +2,7 @@
 import type { BackendCall } from '../../contract/backend.ts'
 import { ApiError, SPENDING_LIMIT } from '../../contract/error.ts'
 import type { Reply } from '../../contract/reply.ts'
-import { sseReader } from '../../lib/sse.ts'
+import { type PromptIterable, sseReader } from '../../lib/sse.ts'
 import { costOf } from '../../providers/catalogue.ts'
 import { usageIn, usageInText } from './usage.ts'
 
@@ -127,7 +127,7 @@ function wholeCounter(): UsageCounter {
   }
 }
 
-async function* eventsWithEnd<T>(events: Iterable<T> | AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {
+async function* eventsWithEnd<T>(events: Iterable<T> | PromptIterable<T>, ended: () => void): AsyncGenerator<T> {
   try {
     yield* events
   } finally {

@@ -108,13 +108,21 @@ function composed(
     model: answerContext.model,
     system_fingerprint: `fp_${fingerprint(answerContext.model).slice(0, 10)}`,
   }
+  const told = request.stream_options?.include_usage ? usage : undefined
   return {
     usage,
     tokens: answer.tokens,
     body: () => ({ ...frame, object: 'chat.completion', choices: choices.map(wholeChoice), usage }),
-    events: () => chatChunks(frame, choices, request.stream_options?.include_usage ? usage : undefined),
+    events: () => chatChunks(frame, choices, told),
+    streamed: choices.every(isPlain)
+      ? () => ({ ...frame, object: 'chat.completion', choices: choices.map(wholeChoice), ...(told && { usage: told }) })
+      : undefined,
   }
 }
+
+/** Whether a choice is the same whole and put together from its chunks: sound and a refusal cut to nothing come in another form. */
+const isPlain = ({ answer, logprobs, sound }: ChoiceParts): boolean =>
+  !logprobs && !sound && answer.refusal?.length !== 0
 
 /** The calls of an answer, in the field in which the client looks for them. */
 function callFields({ answer: { toolCalls }, callIds, legacy }: ChoiceParts) {

@@ -1,0 +1,58 @@
+// A composed stream is written without being read again: its texts and its whole answer are those that reading would give.
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { ChatRequest } from '../src/contract/chat-request.ts'
+import type { AttemptContext, RenderedAnswer } from '../src/contract/operation.ts'
+import type { TextScript } from '../src/contract/script.ts'
+import { composeChat } from '../src/endpoints/chat/answer.ts'
+import { assembleChat } from '../src/endpoints/chat/assemble.ts'
+
+const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
+const call = fc.record(
+  { name: fc.constantFrom('one', 'two'), arguments: text, input: text, id: text },
+  { requiredKeys: ['name'] },
+)
+const scripts = fc.record(
+  {
+    content: text,
+    reasoning: text,
+    refusal: text,
+    tool_calls: fc.array(call, { maxLength: 2 }),
+    finish_reason: fc.constantFrom('stop', 'length', 'content_filter'),
+  },
+  { requiredKeys: [] },
+)
+const requests = fc.record(
+  {
+    n: fc.integer({ min: 1, max: 3 }),
+    max_tokens: fc.integer({ min: 1, max: 6 }),
+    logprobs: fc.boolean(),
+    stop: fc.constantFrom('o', 'two', ' '),
+    reasoning_effort: fc.constantFrom('none', 'high'),
+    stream_options: fc.record({ include_usage: fc.boolean() }),
+    functions: fc.constant([{ name: 'one' }]),
+  },
+  { requiredKeys: [] },
+)
+
+test('the whole answer of a composed stream, and the data of its events, are what is read out of them', () => {
+  const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  let known = 0
+  fc.assert(
+    fc.property(requests, scripts, (given, script) => {
+      const request = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...given }
+      const composed = composeChat(
+        request as ChatRequest,
+        script as TextScript,
+        answerContext as unknown as AttemptContext,
+      ) as RenderedAnswer
+      const events = composed.events()
+      for (const event of events) expect(event.text).toBe(JSON.stringify(event.data))
+      if (!composed.streamed) return
+      known++
+      expect(JSON.stringify(composed.streamed())).toBe(JSON.stringify(assembleChat(events)))
+    }),
+    { seed: 5, numRuns: 2_000 },
+  )
+  expect(known).toBeGreaterThan(500)
+})
