@@ -7,7 +7,7 @@ import type { TaskChanger } from './change.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
 import type { Runner } from './runner.ts'
-import { messagesOf, type TaskPlace, taskOf } from './store.ts'
+import { findTask, messagesOf, type TaskPlace, taskOf } from './store.ts'
 import { journalStep } from './turn.ts'
 import { canceled, closing, noResult } from './turn-end.ts'
 
@@ -28,11 +28,17 @@ export interface ToolDecision {
 const openIn = (place: TaskPlace, id: string): ToolCallPart[] =>
   openCalls(messagesOf(place, id).map(({ message }) => message))
 
+/** What ends tasks that run, and those that wait. */
+interface CancelDeps {
+  runner: Runner
+  change: TaskChanger
+}
+
 /** Cancels a task with its sub-tasks; 409 when it has ended. */
 export async function cancelTask(
   { session, caller }: TaskOwner,
   id: string,
-  { runner, change }: { runner: Runner; change: TaskChanger },
+  { runner, change }: CancelDeps,
 ): Promise<void> {
   const place = { session, workspace: caller.workspace }
   const { children } = taskOf(place, id)
@@ -47,10 +53,21 @@ export async function cancelTask(
       steps: open.map((call) => failedStep(place.session, task, call, why)),
     }
   })
-  for (const child of Object.values(children)) {
-    const { state } = taskOf(place, child)
-    if (state === 'input-required' || state === 'working' || state === 'submitted')
-      await cancelTask({ session, caller }, child, { runner, change })
+  await cancelTasks({ session, caller }, Object.values(children), { runner, change })
+}
+
+const CANCELABLE = new Set(['input-required', 'working', 'submitted'])
+
+/** Cancels those of some tasks that can be; the others have ended, or are gone with their agents. */
+export async function cancelTasks(owner: TaskOwner, ids: readonly string[], deps: CancelDeps): Promise<void> {
+  const place = { session: owner.session, workspace: owner.caller.workspace }
+  for (const id of ids) {
+    const found = findTask(place, id)
+    if (!found || !CANCELABLE.has(found.state)) continue
+    await cancelTask(owner, id, deps).catch((error: unknown) => {
+      // It may have ended meanwhile.
+      if (!(error instanceof ApiError)) throw error
+    })
   }
 }
 

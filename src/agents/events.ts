@@ -5,6 +5,7 @@ import type { MessageRecord } from '../contract/task-record.ts'
 import type { TaskStep, TraceRecord } from '../contract/trace.ts'
 import type { Session, SessionSlot } from '../sessions/session.ts'
 import type { AgentTaskRecord } from './manifest.ts'
+import type { ToolCallPart } from './messages.ts'
 import { TASK_OPERATION, taskTrace } from './turn-trace.ts'
 
 /** One thing that has happened to a task. */
@@ -12,7 +13,7 @@ export type TaskEvent =
   /** A step is committed: the task as it is now, and what is new. */
   | { type: 'changed'; task: AgentTaskRecord; messages: readonly MessageRecord[]; steps: readonly TaskStep[] }
   /** A tool is being run. */
-  | { type: 'tool-started'; task: AgentTaskRecord; tool: string; tool_call_id: string }
+  | { type: 'tool-started'; task: AgentTaskRecord; call: ToolCallPart }
 
 /** Is told of what happens, at once and in order; it must not wait. */
 export type TaskListener = (event: TaskEvent) => void

@@ -64,7 +64,8 @@ export const textOfMessage = ({ parts }: Pick<TaskMessage, 'parts'>): string => 
 export const textOfResult = (result: unknown): string =>
   typeof result === 'string' ? result : JSON.stringify(result ?? null)
 
-function assistantMessage(message: TaskMessage): ChatMessage {
+/** A message of the agent as a message of chat. */
+export function assistantMessage(message: TaskMessage): ChatMessage {
   const calls = toolCallsOf(message)
   const text = textOfMessage(message)
   return {

@@ -1,6 +1,6 @@
 // The paths of tasks: submit and continue, read, cancel, and decide about calls of tools.
 import { z } from 'zod'
-import { AgentTask, TaskBody, type TaskPart } from '../contract/agent-task.ts'
+import { AgentTask, TaskBody } from '../contract/agent-task.ts'
 import { TRACE_ID } from '../contract/answer-headers.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { listOf, pageQuery } from '../contract/workspace.ts'
@@ -9,7 +9,6 @@ import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { TaskOwner } from './decisions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
-import { textOfMessage } from './messages.ts'
 import { shownTask } from './show.ts'
 import { taskNotFound } from './store.ts'
 import { streamOfTask } from './stream.ts'
@@ -42,6 +41,11 @@ export const fromOf = ({ url, headers }: Request): AgentTaskRecord['from'] => ({
   scenario: headers.get('x-understudy-scenario'),
 })
 
+const taskHeaders = ({ session }: TaskOwner, { turn }: AgentTaskRecord) => ({
+  [TRACE_ID]: turn.trace,
+  'x-understudy-session': session.name,
+})
+
 const question = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Where is my parcel?' }] }
 
 function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
@@ -63,7 +67,7 @@ function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
     async handle({ request, params: { agent_key = '' }, body }) {
       const owner = await callOf(request)
       const task = await tasks().submit({ ...owner, agent: agent_key, body, from: fromOf(request) })
-      const headers = { [TRACE_ID]: task.turn.trace, 'x-understudy-session': owner.session.name }
+      const headers = taskHeaders(owner, task)
       if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
       const ended = await tasks().settled(owner, task._id, request.signal)
       return Response.json(shownTask(ended.task, ended.history), { headers })
@@ -72,9 +76,14 @@ function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
 }
 
 const StreamBody = TaskBody.extend({
-  stream_timeout_seconds: z.int().min(1).max(3600).optional().describe('Accepted; the stream ends with the turn.'),
+  stream_timeout_seconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(1800)
+    .describe('Seconds of the session’s clock after which the stream ends with `agents.timeout`; the task works on.'),
 })
-const StreamedEvent = z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.looseObject({}) })
+const EventOfStream = z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.looseObject({}) })
 
 function streamRoute({ tasks, callOf }: TaskRouteDeps): Route {
   return asRoute({
@@ -82,19 +91,20 @@ function streamRoute({ tasks, callOf }: TaskRouteDeps): Route {
     method: 'post',
     path: `${PATH}/stream-task`,
     summary: 'Submit a task to an agent and follow it',
-    description: 'As submitting one; the answer is a stream of what the turn does, up to `[DONE]`.',
+    description:
+      'As submitting one; the answer is a stream of what the turn does, up to `[DONE]`: `agents.execution_started`, `event.agents.started`, then `event.agents.thought` for each iteration, `event.agents.message-created` for what users and tools say, `event.workflow_events.tool_execution_started`, `_finished` and `_failed`, and at the end `event.agents.action_review_requested`, `event.agents.inactive` or `event.agents.errored`. `agents.timeout` ends a stream that takes too long, `agents.error` one whose session begins anew. Other events of such streams (`handed_off`, `action_reviewed`, `execution_named`) are not sent.',
     operationId: 'streamAgentTask',
     examples: { question: { message: question } },
     body: StreamBody,
-    response: StreamedEvent,
+    response: EventOfStream,
     contentType: 'text/event-stream',
     errors: [400, 404, 409, 413, 415],
     async handle({ request, params: { agent_key = '' }, body }) {
       const owner = await callOf(request)
-      const task = await tasks().submit({ ...owner, agent: agent_key, body, from: fromOf(request) })
-      const headers = { [TRACE_ID]: task.turn.trace, 'x-understudy-session': owner.session.name }
-      const input = textOfMessage({ parts: body.message.parts as TaskPart[] })
-      return toResponse(streamOfTask({ tasks: tasks(), owner, signal: request.signal, input }, task, headers))
+      const { stream_timeout_seconds: seconds, ...taskBody } = body
+      const call = { ...owner, agent: agent_key, body: taskBody, from: fromOf(request) }
+      const headersOf = (task: AgentTaskRecord) => taskHeaders(owner, task)
+      return toResponse(await streamOfTask({ tasks: tasks(), call, seconds, signal: request.signal, headersOf }))
     },
   })
 }

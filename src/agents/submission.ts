@@ -29,6 +29,8 @@ export interface TaskCall {
   from: AgentTaskRecord['from']
   /** The context that a new task belongs to, when the caller names one. */
   context?: string
+  /** Told of the task as soon as it is committed, before it works. */
+  begun?(task: AgentTaskRecord): void
   /** Of a sub-task: the task that it works for, and the call of a tool that it answers. */
   parent?: { task: AgentTaskRecord; tool_call_id: string }
 }

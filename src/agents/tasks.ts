@@ -5,7 +5,7 @@ import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { changeTask, type TaskChanger } from './change.ts'
-import { callsToDecide, cancelTask, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
+import { callsToDecide, cancelTask, cancelTasks, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
 import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { createRunner, type Runner } from './runner.ts'
@@ -72,9 +72,9 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       const { session, caller } = call
       const submission = await submissionOf(call)
       const task = await beginTurn(call, submission, events)
+      call.begun?.(task)
       start(session, task)
-      for (const child of submission.abandoned)
-        await cancelTask({ session, caller }, child, { runner, change: changer })
+      await cancelTasks({ session, caller }, submission.abandoned, { runner, change: changer })
       return task
     },
     settled: (owner, id, signal) => untilSettled({ owner, id, signal }, { events, get }),
@@ -124,13 +124,15 @@ async function untilSettled(
 ): Promise<WholeTask> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stop = events.subscribe(owner.session.slot, id, ({ task }) => task.active === null && resolve())
-  const leave = () => reject(signal?.reason)
-  signal?.addEventListener('abort', leave, { once: true })
+  // A session that begins anew has other tasks, and nobody goes on with this one.
+  const endings = [owner.session.ended, ...(signal ? [signal] : [])]
+  const leave = () => reject(endings.find(({ aborted }) => aborted)?.reason)
+  for (const one of endings) one.addEventListener('abort', leave, { once: true })
   try {
     if (get(owner, id).task.active !== null) await promise
     return get(owner, id)
   } finally {
     stop()
-    signal?.removeEventListener('abort', leave)
+    for (const one of endings) one.removeEventListener('abort', leave)
   }
 }

@@ -70,7 +70,7 @@ async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
   const { session, signal } = turn
   const started = session.clock.now()
   const { tool_name: name, tool_call_id } = part
-  turn.deps.events.notify(session, { type: 'tool-started', task: turn.task, tool: name, tool_call_id })
+  turn.deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
   const faults: string[] = []
   const result = await unlessAborted(signal, resultOf(turn, part, faults))
   const failed = 'error' in result
