@@ -1,6 +1,7 @@
 // A task as events of a stream: what its turn does, as it does it, up to its end or to that of the client's patience.
 import { ApiError } from '../contract/error.ts'
 import type { Reply } from '../contract/reply.ts'
+import type { MessageRecord } from '../contract/task-record.ts'
 import { startDeadline } from '../lib/deadline.ts'
 import { DONE_EVENT, type StreamEvent } from '../lib/sse.ts'
 import type { TaskEvent } from './events.ts'
@@ -28,16 +29,12 @@ class StreamTimeout extends Error {}
 /** Submits a task, and gives its turn as a stream of events. */
 export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: TaskStreamOptions): Promise<Reply> {
   const { session } = call
-  const waiting: TaskEvent[] = []
-  let wake = () => {}
+  const happened = eventQueue()
   let stop = () => {}
   const task = await tasks.submit({
     ...call,
     begun({ _id }) {
-      stop = tasks.subscribe(call, _id, (event) => {
-        waiting.push(event)
-        wake()
-      })
+      stop = tasks.subscribe(call, _id, happened.push)
     },
   })
   const activity = session.begin({ signal })
@@ -45,51 +42,72 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
   const reason = () =>
     new StreamTimeout(`the stream has taken its stream_timeout_seconds of ${time}; the task works on`)
   const limit = startDeadline(session.clock, seconds * 1000, { outer: activity.signal, reason })
-  const over = limit.signal
   const close = () => {
+    happened.wake()
     stop()
     limit.stop()
     activity.end()
   }
   // A client may go before it has read anything: nothing of what follows is run then.
-  over.addEventListener('abort', close, { once: true })
+  limit.signal.addEventListener('abort', close, { once: true })
   return { ...STREAM, status: 200, headers: headersOf(task), body: { kind: 'events', events: events() } }
 
   async function* events(): AsyncGenerator<StreamEvent> {
-    const event = ([type, data]: StreamedEvent): StreamEvent => ({
-      data: { type, timestamp: new Date(session.clock.now()).toISOString(), data },
-    })
-    const leave = () => wake()
-    over.addEventListener('abort', leave, { once: true })
-    const eventsOf = eventsOfTask()
     try {
-      for (const one of beginning(task, call.body.message as Parameters<typeof beginning>[1])) yield event(one)
-      for (;;) {
-        const next = waiting.shift()
-        if (next) {
-          for (const one of eventsOf(next)) yield event(one)
-          if (next.task.active !== null) continue
-          for (const one of ending(next.task, tasks.get(call, task._id).history)) yield event(one)
-          break
-        }
-        if (over.aborted) {
-          const said = cutOff(over.reason)
-          if (said) yield event(said)
-          if (!(over.reason instanceof StreamTimeout)) return
-          break
-        }
-        await new Promise<void>((resolve) => (wake = resolve))
-      }
-      yield DONE_EVENT
+      const input = call.body.message as Parameters<typeof beginning>[1]
+      const historyOf = () => tasks.get(call, task._id).history
+      for await (const [type, data] of turnEvents(task, input, { happened, over: limit.signal, historyOf }))
+        yield { data: { type, timestamp: new Date(session.clock.now()).toISOString(), data } }
+      if (!limit.signal.aborted || limit.signal.reason instanceof StreamTimeout) yield DONE_EVENT
     } finally {
+      limit.signal.removeEventListener('abort', close)
       close()
-      over.removeEventListener('abort', leave)
     }
   }
 }
 
+/** What happens, until somebody asks for it. */
+function eventQueue() {
+  const waiting: TaskEvent[] = []
+  let wake = () => {}
+  return {
+    push(event: TaskEvent) {
+      waiting.push(event)
+      wake()
+    },
+    shift: () => waiting.shift(),
+    /** Resolves when there may be more. */
+    more: () => new Promise<void>((resolve) => (wake = resolve)),
+    wake: () => wake(),
+  }
+}
+
+interface TurnFeed {
+  happened: ReturnType<typeof eventQueue>
+  /** Aborted when nobody is told any more. */
+  over: AbortSignal
+  historyOf(): readonly MessageRecord[]
+}
+
+async function* turnEvents(
+  task: AgentTaskRecord,
+  input: Parameters<typeof beginning>[1],
+  { happened, over, historyOf }: TurnFeed,
+): AsyncGenerator<StreamedEvent> {
+  yield* beginning(task, input)
+  const eventsOf = eventsOfTask()
+  for (;;) {
+    const next = happened.shift()
+    if (next) {
+      yield* eventsOf(next)
+      if (next.task.active === null) return yield* ending(next.task, historyOf())
+    } else if (over.aborted) return yield* cutOff(over.reason)
+    else await happened.more()
+  }
+}
+
 /** What is said when the stream ends before the turn: nothing to a client that has gone. */
-function cutOff(reason: unknown): StreamedEvent | undefined {
-  if (reason instanceof StreamTimeout) return ['agents.timeout', { message: reason.message }]
-  return reason instanceof ApiError ? ['agents.error', { error: reason.message, code: reason.code }] : undefined
+function cutOff(reason: unknown): StreamedEvent[] {
+  if (reason instanceof StreamTimeout) return [['agents.timeout', { message: reason.message }]]
+  return reason instanceof ApiError ? [['agents.error', { error: reason.message, code: reason.code }]] : []
 }
