@@ -11,22 +11,18 @@ afterAll(app.close)
 const say = (content: string) => app.post(CHAT, { model: 'openai/gpt-4o', ...user(content) })
 
 test('a trace that cannot be stored fails its own call alone', async () => {
-  const ids = [await say('one'), await say('two')].map(({ headers }) => headers.get('x-understudy-trace'))
-  const snapshot = (await app.fetch('/_understudy/snapshot')).json() as { tables: { traces: object[] } }
-  // The trace that the second call of a session gets stands there as that of another one.
-  const [second] = snapshot.tables.traces.filter((row) => (row as { id: string }).id === ids[1])
-  snapshot.tables.traces = [{ ...second, seq: 1 }]
-  expect((await app.post('/_understudy/snapshot', snapshot)).status).toBe(200)
-  await app.post('/_understudy/sessions/default/clock', { set: '2025-01-01T00:00:00Z' })
+  const first = await say('one')
+  const { traces } = app.understudy.sessions.get('default')
+  const { request, rendered, answer, ...trace } = await app.traceOf(first)
+  const texts = { request: JSON.stringify(request), rendered: JSON.stringify(rendered), answer: JSON.stringify(answer) }
+  // Where the trace of the next call should stand is that of another one.
+  await traces.record(2, { ...trace, id: 'another' }, { ...texts, arrived: 0, left: 0 })
   const answers = await Promise.all([say('two'), say('three'), say('four')])
   expect(answers.map(({ status }) => status)).toEqual([500, 200, 200])
   expect(reported).toHaveLength(1)
-  const traces = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
-  expect(traces.map(({ id }) => id)).toEqual(
-    [answers[2], answers[1]]
-      .map((answer) => answer?.headers.get('x-understudy-trace') as string)
-      .concat(ids[1] as string),
-  )
+  const stored = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
+  const idOf = (answer = first) => answer.headers.get('x-understudy-trace') as string
+  expect(stored.map(({ id }) => id)).toEqual([idOf(answers[2]), idOf(answers[1]), 'another', idOf(first)])
 })
 
 test('of a hundred writes with three bad ones, the three fail and the others are there', async () => {

@@ -34,6 +34,8 @@ const apart = (count: number, name: string) => JSON.stringify({ $parts: count, o
 const APART = '{"$parts":'
 const partId = (name: string, part: number) => `${name}/${part}`
 
+const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
+
 /** Kept things of a database. */
 export function keptStore(
   connection: Database,
@@ -62,7 +64,8 @@ export function keptStore(
       if (tried) budget.doubt()
       tried = true
       const { purge, remove, insert } = statements()
-      budget.remove([...purge.all(now()), ...remove.all(kind, id)] as number[])
+      const gone = [...purge.all(now()), ...remove.all(kind, id)] as number[]
+      budget.remove(gone.length, sumOf(gone))
       insert.run(kind, id, value, expires)
       budget.add(bytes)
     }

@@ -72,4 +72,31 @@ export const migrations: readonly string[] = [
   CREATE TRIGGER traces_removed AFTER DELETE ON traces WHEN old.apart IS NOT NULL BEGIN
     DELETE FROM long_texts WHERE trace = old.seq;
   END;`,
+  // Compact rows (trace-row.ts): what a `record` of these holds has no column beside it. Those of before stay as they are.
+  // The newest row says up to which number no trace is shown any more; what is not shown is removed later, many at once.
+  `CREATE TABLE trace_rows (
+    seq INTEGER PRIMARY KEY,
+    started INTEGER NOT NULL,
+    model TEXT,
+    status INTEGER NOT NULL,
+    record TEXT NOT NULL,
+    request TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    rendered TEXT NOT NULL DEFAULT 'null',
+    thread TEXT,
+    apart INTEGER,
+    arrived INTEGER,
+    left INTEGER,
+    client TEXT
+  );
+  INSERT INTO trace_rows
+    SELECT seq, started, model, status, record, request, answer, rendered, thread, apart, arrived, left, client FROM traces;
+  DROP TABLE traces;
+  CREATE INDEX trace_rows_thread ON trace_rows (thread) WHERE thread IS NOT NULL;
+  CREATE TRIGGER trace_rows_removed AFTER DELETE ON trace_rows WHEN old.apart IS NOT NULL BEGIN
+    DELETE FROM long_texts WHERE trace = old.seq;
+  END;
+  CREATE VIEW traces AS SELECT * FROM trace_rows
+    WHERE seq > coalesce((SELECT record ->> '$[0]' FROM trace_rows ORDER BY seq DESC LIMIT 1), 0);
+  CREATE TABLE trace_ids (block INTEGER PRIMARY KEY, marks BLOB NOT NULL);`,
 ]

@@ -1,6 +1,7 @@
 // Opens a database: the only file that names the driver.
 import Driver from 'better-sqlite3'
 import { migrations } from './migrations.ts'
+import { NOT_SHOWN } from './trace-row.ts'
 
 /**
  * Pages of write-ahead log (4 KiB each) after which it is moved into the database file, so that it stays bounded: in a worker,
@@ -50,7 +51,10 @@ export function openFile(file: string): { database: Database; release: () => voi
     database.pragma(`wal_autocheckpoint = ${MOST_PAGES}`)
     database.pragma(`journal_size_limit = ${CHECKPOINT_PAGES * 4096}`)
     migrate(database, file)
-    database.exec('DELETE FROM long_texts WHERE trace NOT IN (SELECT seq FROM traces WHERE apart IS NOT NULL)')
+    // What a process that was killed has left.
+    database.exec(`DELETE FROM trace_rows WHERE ${NOT_SHOWN};
+      DELETE FROM long_texts
+      WHERE NOT EXISTS (SELECT 1 FROM trace_rows WHERE seq = long_texts.trace AND apart IS NOT NULL)`)
     // A damaged file shows at this read at the latest, and not at the first call.
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
     return { database, release }

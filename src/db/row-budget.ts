@@ -23,10 +23,10 @@ export interface DroppedRows {
 export interface RowBudget {
   /** Counts a row that was written, and drops the oldest while there is no room; the newest always stays. */
   add(bytes: number): void
-  /** Whether it asks for what rows took that are removed: far from the limit nobody needs it, and SQLite takes its time to say it. */
-  readonly close: boolean
-  /** Counts rows that were removed, by what each took. */
-  remove(rows: readonly number[]): void
+  /** Whether rows have been counted: until they must be, nobody asks for what those took that are removed. */
+  readonly exact: boolean
+  /** Counts rows that were removed, and what they took together. */
+  remove(count: number, bytes: number): void
   /** To be called when a write is made again: the first try was counted, and then undone. */
   doubt(): void
   size(): StoreSize
@@ -59,58 +59,57 @@ export interface RowBudgetOptions {
 /** A budget for the rows of a table. */
 export function rowBudget(connection: Database, { table, bytes, limit, dropped }: RowBudgetOptions): RowBudget {
   const statements = once(() => ({
-    count: connection.prepare(`SELECT count(*) FROM ${table}`).pluck(),
-    total: connection.prepare(`SELECT coalesce(sum(${bytes}), 0) FROM ${table}`).pluck(),
+    total: connection.prepare(`SELECT count(*), coalesce(sum(${bytes}), 0) FROM ${table}`).raw(),
     oldest: connection.prepare(
       `SELECT rowid AS number, ${bytes} AS bytes FROM ${table}
        WHERE rowid < (SELECT max(rowid) FROM ${table}) ORDER BY rowid`,
     ),
     drop: connection.prepare(`DELETE FROM ${table} WHERE rowid <= ?`),
   }))
-  // Never too low. Nothing is counted before it must be: until then the whole database stands for its table.
-  let sum: number | undefined
-  // Whether the sum is what there is, as it must be close to the limit: else each write there would count anew.
-  let exact = false
+  // Nothing is counted before it must be: until then the whole database stands for its table, which is never too low.
+  let counted: { entries: number; bytes: number } | undefined
+  let atMost: number | undefined
 
-  const recount = (): number => {
-    sum = Number(statements().total.get())
-    exact = sum > limit / 2
-    return sum
+  const count = () => {
+    const [entries, bytes] = statements().total.get() as [number, number]
+    return (counted = { entries, bytes })
   }
   const makeRoom = () => {
-    let left = exact ? (sum ?? 0) : recount()
+    const left = counted ?? count()
     let last: number | undefined
-    const rows = statements().oldest.iterate() as Iterable<{ number: number; bytes: number }>
-    for (const row of rows) {
-      if (left <= limit) break
-      left -= row.bytes
+    let rows = 0
+    for (const row of statements().oldest.iterate() as Iterable<{ number: number; bytes: number }>) {
+      if (left.bytes <= limit) break
+      left.bytes -= row.bytes
+      rows++
       last = row.number
     }
-    sum = left
     if (last === undefined) return
-    dropped.count += statements().drop.run(last).changes
+    statements().drop.run(last)
+    left.entries -= rows
+    dropped.count += rows
     dropped.last = Math.max(dropped.last, last)
   }
   return {
     add(added) {
-      sum = (sum ?? byteSize(connection)) + added
-      if (sum > limit) makeRoom()
+      if (counted) {
+        counted.entries++
+        counted.bytes += added
+      } else atMost = (atMost ?? byteSize(connection)) + added
+      if ((counted?.bytes ?? atMost ?? 0) > limit) makeRoom()
     },
-    get close() {
-      return exact
+    get exact() {
+      return counted !== undefined
     },
-    remove(rows) {
-      if (exact) sum = rows.reduce((left, taken) => left - taken, sum ?? 0)
+    remove(rows, bytes) {
+      if (!counted) return
+      counted.entries -= rows
+      counted.bytes -= bytes
     },
     doubt() {
-      sum = undefined
-      exact = false
+      counted = undefined
+      atMost = undefined
     },
-    size: () => ({
-      entries: Number(statements().count.get()),
-      bytes: exact ? (sum ?? 0) : recount(),
-      limit,
-      dropped: dropped.count,
-    }),
+    size: () => ({ ...(counted ?? count()), limit, dropped: dropped.count }),
   }
 }

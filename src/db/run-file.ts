@@ -20,7 +20,7 @@ export function openRunFile(file: string): RunFile {
   const { database, release } = openFile(file)
   const number = (sql: string) => Number(database.prepare(sql).pluck().get())
   const isRun = number(`SELECT count(*) FROM kept WHERE kind = '${MARK}'`) > 0
-  const rows = number('SELECT (SELECT count(*) FROM traces) + (SELECT count(*) FROM records)')
+  const rows = number('SELECT (SELECT count(*) FROM trace_rows) + (SELECT count(*) FROM records)')
   if (rows > 0 && !isRun) {
     database.close()
     release()
@@ -28,7 +28,9 @@ export function openRunFile(file: string): RunFile {
       `database ${file} is that of a server, which a run would replace: name another file with --db`,
     )
   }
-  database.exec(`DELETE FROM traces; INSERT OR REPLACE INTO kept (kind, id, value) VALUES ('${MARK}', 'exec', '{}')`)
+  database.exec(
+    `DELETE FROM trace_rows; DELETE FROM trace_ids; INSERT OR REPLACE INTO kept (kind, id, value) VALUES ('${MARK}', 'exec', '{}')`,
+  )
   const writer = createWriter(database)
   return {
     async keep(sessions) {

@@ -1,33 +1,5 @@
-// The tables as drizzle sees them; db/migrations.ts makes them.
+// The tables as drizzle sees them, but those of traces; db/migrations.ts makes them.
 import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-
-/** Traces by call number, which is also the order in which calls came in. */
-export const traces = sqliteTable('traces', {
-  seq: integer('seq').primaryKey(),
-  id: text('id').notNull().unique(),
-  /** Milliseconds since the epoch. */
-  started: integer('started').notNull(),
-  /** Null when the body was refused before it named one. */
-  model: text('model'),
-  status: integer('status').notNull(),
-  /** Id of the thread that the call belongs to. */
-  thread: text('thread'),
-  /** A `TraceRecord` as JSON. */
-  record: text('record').notNull(),
-  /** The request's JSON text as it came; a text that is no JSON is kept as a JSON string. */
-  request: text('request').notNull(),
-  /** The rendered request's JSON text, `null` when rendering changed nothing. */
-  rendered: text('rendered').notNull(),
-  /** The answer's JSON text, `null` when there was none. */
-  answer: text('answer').notNull(),
-  /** When the call came and when its answer had gone out, in ms since the epoch by the machine's clock, whatever the session's. */
-  arrived: integer('arrived'),
-  left: integer('left'),
-  /** A `ClientNote` as JSON; null for calls that were not made here, or before there was one. */
-  client: text('client'),
-  /** Bytes of its texts that are stored in `long_texts`; null when all of them are here. */
-  apart: integer('apart'),
-})
 
 /** What calls keep for later ones, by kind and id. */
 export const kept = sqliteTable(

@@ -1,6 +1,7 @@
 // Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
 import { asObject } from '../lib/values.ts'
 import type { Database } from './open.ts'
+import { NAMED_COLUMNS, namedRow } from './trace-row.ts'
 
 /** Version of the format; a newer one is refused. */
 export const SNAPSHOT_FORMAT = 1
@@ -18,16 +19,24 @@ const JSON_TEXTS: Record<string, readonly string[]> = { traces: ['request', 'ren
 /** The full-text index is a table of its own kind, with tables behind it. */
 const INDEX = 'chunk_texts'
 
+/** What is worked out again from the traces. */
+const DERIVED = 'trace_ids'
+/** Where the tables are that a snapshot shows otherwise than they are stored, and what it shows of them. */
+const STORED: Record<string, string> = { traces: 'trace_rows' }
+const ROWS: Record<string, string> = { long_texts: 'long_texts WHERE trace IN (SELECT seq FROM traces)' }
+const stored = (name: string) => STORED[name] ?? name
+
 /** Columns by table; the counters of `AUTOINCREMENT` come last, since inserting rows changes them. */
 function tablesOf(database: Database): [string, string[]][] {
   const names = database
     .prepare(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
-       AND name NOT LIKE '${INDEX}!_%' ESCAPE '!' ORDER BY name`,
+       AND name NOT LIKE '${INDEX}!_%' ESCAPE '!' AND name NOT IN ('${DERIVED}', '${STORED.traces}')`,
     )
     .pluck()
     .all() as string[]
-  return [...names, 'sqlite_sequence'].map((name) => {
+  return [...[...names, 'traces'].sort(), 'sqlite_sequence'].map((name) => {
+    if (name === 'traces') return [name, NAMED_COLUMNS]
     const columns = database.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(name) as string[]
     return [name, name === INDEX ? ['rowid', 'text'] : columns]
   })
@@ -53,13 +62,21 @@ export function lastInstant({ tables }: Snapshot): number {
   return Math.ceil(last)
 }
 
+function rowsOf(database: Database, name: string, columns: readonly string[]): Row[] {
+  if (name === 'traces') {
+    const rows = database.prepare('SELECT * FROM traces ORDER BY seq').all() as Parameters<typeof namedRow>[0][]
+    return rows.map(namedRow)
+  }
+  return database.prepare(`SELECT ${columns.join(', ')} FROM ${ROWS[name] ?? name} ORDER BY 1, 2`).all() as Row[]
+}
+
 /** The whole of a database. */
 export function dump(database: Database): Snapshot {
   const tables = tablesOf(database).map(([name, columns]) => {
     const json = JSON_COLUMNS[name]
-    const rows = database.prepare(`SELECT ${columns.join(', ')} FROM ${name} ORDER BY 1, 2`).all() as Row[]
+    const rows = rowsOf(database, name, columns)
     const read = ([column, value]: [string, unknown]) =>
-      column === json ? [column, JSON.parse(String(value))] : [column, packed(value)]
+      column === json && typeof value === 'string' ? [column, JSON.parse(value)] : [column, packed(value)]
     return [name, rows.map((row) => Object.fromEntries(Object.entries(row).map(read)))]
   })
   return { understudy_snapshot: SNAPSHOT_FORMAT, tables: Object.fromEntries(tables) }
@@ -67,16 +84,17 @@ export function dump(database: Database): Snapshot {
 
 /** Empties a database; belongs inside a transaction. */
 export function clear(database: Database): void {
-  for (const [name] of tablesOf(database)) database.exec(`DELETE FROM ${name}`)
+  for (const [name] of [...tablesOf(database), [DERIVED] as const]) database.exec(`DELETE FROM ${stored(name)}`)
 }
 
 /** Puts a dumped database in the place of what is there; belongs inside a transaction. */
 export function restore(database: Database, { tables }: Snapshot): void {
   clear(database)
-  for (const [name, columns] of tablesOf(database)) {
+  for (const [name, shown] of tablesOf(database)) {
+    const columns = shown.filter((column) => name !== 'traces' || column !== 'id')
     if (name === 'sqlite_sequence') database.exec('DELETE FROM sqlite_sequence')
     const places = columns.map(() => '?').join(', ')
-    const insert = database.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`)
+    const insert = database.prepare(`INSERT INTO ${stored(name)} (${columns.join(', ')}) VALUES (${places})`)
     const json = JSON_COLUMNS[name]
     const write = (row: Row) => (column: string) => {
       if (JSON_TEXTS[name]?.includes(column)) refuseNoJson(`${name}.${column}`, row[column])

@@ -3,7 +3,7 @@ import type { ClientNote } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { questionOf } from '../lib/question.ts'
-import { traces } from './schema.ts'
+import { RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
 import type { CallTimes } from './trace-writes.ts'
 
 /** A trace with what it takes to tell how the client behaved. */
@@ -21,33 +21,23 @@ export interface TraceEvidence {
   client: ClientNote | null
 }
 
-/** Its columns. */
-export const EVIDENCE = {
-  seq: traces.seq,
-  record: traces.record,
-  request: traces.request,
-  arrived: traces.arrived,
-  left: traces.left,
-  client: traces.client,
-  apart: traces.apart,
-}
-/** A row of them. */
-export interface EvidenceRow {
-  request: string
+/** Selects what it takes. */
+export const EVIDENCE = `SELECT seq, request, apart, ${RECORD_COLUMNS} FROM traces`
+/** A row of that. */
+export interface EvidenceRow extends RecordRow {
   seq: number
-  record: string
-  arrived: number | null
-  left: number | null
-  client: string | null
+  request: string
   apart: number | null
 }
 
 /** What a row says. */
-export function evidenceOf({ seq, record, request, arrived, left, client: note }: EvidenceRow): TraceEvidence {
-  const client: ClientNote | null = note === null ? null : JSON.parse(note)
+export function evidenceOf(row: EvidenceRow): TraceEvidence {
+  const { seq, request } = row
+  const { trace, notes } = unpackedRow(row)
+  const { arrived, left, client } = notes
   return {
     seq,
-    trace: JSON.parse(record),
+    trace,
     request: client?.request ?? fingerprint(request),
     question: () => client?.request ?? questionOf(request),
     heard: arrived === null || left === null ? null : { arrived, left },

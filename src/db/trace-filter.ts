@@ -1,6 +1,5 @@
 // What a list of traces is narrowed by, in SQL.
-import { between, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
-import { traces } from './schema.ts'
+import { ARRIVED, SESSION } from './trace-row.ts'
 
 /** What a list of traces is narrowed by; the page goes on after the trace with the id `after`. */
 export interface TraceFilter {
@@ -19,20 +18,24 @@ export interface TraceFilter {
   limit: number
 }
 
-/** The name of a trace's session. */
-export const SESSION_NAME = sql<string>`json_extract(${traces.record}, '$.session')`
-
-/** The conditions of a filter; `seqOf` finds the number of a call by the id of its trace. */
-export function conditionsOf(filter: TraceFilter, seqOf: (id: string) => number | undefined): (SQL | undefined)[] {
-  const { model, status, thread, since, until, after, session, arrived } = filter
-  return [
-    model === undefined ? undefined : eq(traces.model, model),
-    status === undefined ? undefined : eq(traces.status, status),
-    thread === undefined ? undefined : eq(traces.thread, thread),
-    since === undefined ? undefined : gte(traces.started, since),
-    until === undefined ? undefined : lte(traces.started, until),
-    after === undefined ? undefined : lt(traces.seq, seqOf(after) ?? 0),
-    session === undefined ? undefined : eq(SESSION_NAME, session),
-    arrived && between(sql`coalesce(${traces.arrived}, 0)`, ...arrived),
+/** The conditions of a filter, and their values; `seqOf` finds the number of a call by the id of its trace. */
+export function conditionsOf(
+  { model, status, thread, since, until, after, session, arrived }: Omit<TraceFilter, 'limit'>,
+  seqOf: (id: string) => number | undefined,
+): { sql: string; values: unknown[] } {
+  const conditions: [string, ...values: unknown[]][] = [
+    ['model = ?', model],
+    ['status = ?', status],
+    ['thread = ?', thread],
+    ['started >= ?', since],
+    ['started <= ?', until],
+    ['seq < ?', after === undefined ? undefined : (seqOf(after) ?? 0)],
+    [`${SESSION} = ?`, session],
+    [`${ARRIVED} BETWEEN ? AND ?`, ...(arrived ?? [undefined])],
   ]
+  const given = conditions.filter(([, first]) => first !== undefined)
+  return {
+    sql: given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`,
+    values: given.flatMap(([, ...values]) => values),
+  }
 }

@@ -1,15 +1,14 @@
 // Traces in SQLite: written once, listed newest first.
-import { and, asc, count, desc, eq, gt, max } from 'drizzle-orm'
-import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
-import { type LongTexts, longTexts } from './long-texts.ts'
+import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import type { DroppedRows } from './row-budget.ts'
-import { traces } from './schema.ts'
-import { EVIDENCE, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
-import { conditionsOf, SESSION_NAME, type TraceFilter } from './trace-filter.ts'
-import { type TraceWindows, windowsOf } from './trace-window.ts'
-import { type TraceWrites, traceWrites } from './trace-writes.ts'
+import { EVIDENCE, type EvidenceRow, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
+import { conditionsOf, type TraceFilter } from './trace-filter.ts'
+import { traceIds } from './trace-ids.ts'
+import { RECORD_COLUMNS, type RecordRow, SESSION, unpackedRow } from './trace-row.ts'
+import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts'
+import { type TraceTexts, type TraceWrites, traceWrites } from './trace-writes.ts'
 import type { Writer } from './writer.ts'
 
 /** A trace, and when its call came. */
@@ -56,63 +55,49 @@ export function traceStore(
     dropped = { count: 0, last: 0 },
   }: TraceLimits = {},
 ): TraceStore {
-  const database: BetterSQLite3Database = drizzle(connection)
   const limits = { keep, bytes, dropped }
   const long = longTexts(connection)
-  const writes = traceWrites({ connection, database, writer, limits, long })
-  return { ...writes, ...readsOf(database, long), ...windowsOf(database, long) }
+  const ids = traceIds(connection)
+  const from = { connection, long, ids }
+  return { ...traceWrites({ ...from, writer, limits }), ...readsOf(from), ...windowsOf(from) }
 }
 
-/** Everything that only looks. */
-function readsOf(
-  database: BetterSQLite3Database,
-  long: LongTexts,
-): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
-  const seqOf = (id: string) => database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
-  const arrivals = (filter: TraceFilter): Arrival[] =>
-    database
-      .select({ record: traces.record, arrived: traces.arrived })
-      .from(traces)
-      .where(and(...conditionsOf(filter, seqOf)))
-      .orderBy(desc(traces.seq))
-      .limit(filter.limit)
-      .all()
-      .map((row) => ({ trace: JSON.parse(row.record), arrived: row.arrived ?? 0 }))
+/** Everything that only looks: at the view, which has only what is shown. */
+function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
+  const seqOf = ids.seqOf
+  const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)
+  const arrivals = ({ limit, ...filter }: TraceFilter): Arrival[] => {
+    const { sql, values } = conditionsOf(filter, seqOf)
+    const select = connection.prepare(`SELECT ${RECORD_COLUMNS} FROM traces ${sql} ORDER BY seq DESC LIMIT ?`)
+    return (select.all(...values, limit) as RecordRow[]).map((row) => {
+      const { trace, notes } = unpackedRow(row)
+      return { trace, arrived: notes.arrived ?? 0 }
+    })
+  }
   return {
     list({ limit, ...filter }) {
       const found = arrivals({ ...filter, limit: limit + 1 }).map(({ trace }) => trace)
       return { data: found.slice(0, limit), hasMore: found.length > limit }
     },
     arrivals,
-    sessions: () => {
-      const rows = database.selectDistinct({ name: SESSION_NAME }).from(traces).orderBy(SESSION_NAME).all()
-      return rows.map(({ name }) => name)
-    },
+    sessions: () => connection.prepare(`SELECT DISTINCT ${SESSION} FROM traces ORDER BY 1`).pluck().all() as string[],
     get(id) {
-      const row = database.select().from(traces).where(eq(traces.id, id)).get()
+      const row = connection.prepare('SELECT * FROM traces WHERE seq = ?').get(seqOf(id) ?? -1)
       if (!row) return undefined
-      const { record, request, rendered, answer } = long.read(row)
-      return {
-        ...JSON.parse(record),
-        request: JSON.parse(request),
-        rendered: JSON.parse(rendered),
-        answer: JSON.parse(answer),
-      }
+      const whole = long.read(row as EvidenceRow & TraceTexts)
+      const [request, rendered, answer] = [whole.request, whole.rendered, whole.answer].map((text) => JSON.parse(text))
+      return { ...unpackedRow(whole).trace, request, rendered, answer }
     },
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {
-      const rows = database.select(EVIDENCE).from(traces).where(gt(traces.seq, seq)).orderBy(asc(traces.seq)).all()
+      const rows = connection.prepare(`${EVIDENCE} WHERE seq > ? ORDER BY seq`).all(seq) as EvidenceRow[]
       for (const row of rows) yield evidenceOf(long.read(row))
     },
     bySeq(seq) {
-      const row = database.select(EVIDENCE).from(traces).where(eq(traces.seq, seq)).get()
+      const row = connection.prepare(`${EVIDENCE} WHERE seq = ?`).get(seq) as EvidenceRow | undefined
       return row && evidenceOf(long.read(row))
     },
-    count: () => database.select({ total: count() }).from(traces).get()?.total ?? 0,
-    lastSeq: () =>
-      database
-        .select({ last: max(traces.seq) })
-        .from(traces)
-        .get()?.last ?? 0,
+    count: () => number('SELECT count(*) FROM traces'),
+    lastSeq: () => number('SELECT max(seq) FROM trace_rows'),
   }
 }

@@ -1,10 +1,10 @@
 // Some of the traces of a session by the numbers of their calls: pages of lists, and what stands around one call.
-import { and, asc, desc, eq, gt, gte, lt, sql } from 'drizzle-orm'
-import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3'
 import type { TraceRecord } from '../contract/trace.ts'
 import type { LongTexts } from './long-texts.ts'
-import { traces } from './schema.ts'
-import { EVIDENCE, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
+import type { Database } from './open.ts'
+import { EVIDENCE, type EvidenceRow, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
+import type { TraceIds } from './trace-ids.ts'
+import { RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
 
 /** Calls by number: below one and above another, which are left out themselves, and the most that are looked at. */
 export interface TraceSpan {
@@ -30,40 +30,38 @@ export interface TraceWindows {
   around(id: string, most: number): TraceEvidence[]
 }
 
+/** Where traces are read. */
+export interface TraceReads {
+  connection: Database
+  long: LongTexts
+  ids: TraceIds
+}
+
+/** Whether what is stored beside a record holds a text. */
+const BESIDE = 'instr(lower(request), :text) OR instr(lower(answer), :text)'
+const holds = (trace: TraceRecord, text: string) => JSON.stringify(trace).toLowerCase().includes(text)
+
 /** Windows on the traces of a database. */
-export function windowsOf(database: BetterSQLite3Database, long: LongTexts): TraceWindows {
+export function windowsOf({ connection, long, ids }: TraceReads): TraceWindows {
   return {
     span({ before, above, limit, text }) {
-      const meant = text === undefined ? sql`${traces.record}` : recordWith(text)
-      const rows = database
-        .select({ seq: traces.seq, arrived: traces.arrived, record: sql<string | null>`${meant}` })
-        .from(traces)
-        .where(and(lt(traces.seq, before), gt(traces.seq, above)))
-        .orderBy(desc(traces.seq))
-        .limit(limit)
-        .all()
-      const found = rows.flatMap(({ seq, arrived, record }) =>
-        record === null ? [] : [{ seq, arrived: arrived ?? 0, trace: JSON.parse(record) as TraceRecord }],
-      )
+      const rows = connection
+        .prepare(
+          `SELECT seq, ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant FROM traces
+           WHERE seq < :before AND seq > :above ORDER BY seq DESC LIMIT :limit`,
+        )
+        .all({ before, above, limit, text }) as (RecordRow & { seq: number; meant: number })[]
+      const found = rows.flatMap(({ seq, meant, ...row }) => {
+        const { trace, notes } = unpackedRow(row)
+        return meant || holds(trace, text ?? '') ? [{ seq, arrived: notes.arrived ?? 0, trace }] : []
+      })
       return { found, looked: rows.length, last: rows.at(-1)?.seq ?? 0 }
     },
     around(id, most) {
-      const seq = database.select({ seq: traces.seq }).from(traces).where(eq(traces.id, id)).get()?.seq
+      const seq = ids.seqOf(id)
       if (seq === undefined) return []
-      const rows = database
-        .select(EVIDENCE)
-        .from(traces)
-        .where(and(gte(traces.seq, seq - most), lt(traces.seq, seq + most + 1)))
-        .orderBy(asc(traces.seq))
-        .all()
-      return rows.map((row) => evidenceOf(long.read(row)))
+      const rows = connection.prepare(`${EVIDENCE} WHERE seq BETWEEN ? AND ? ORDER BY seq`).all(seq - most, seq + most)
+      return (rows as EvidenceRow[]).map((row) => evidenceOf(long.read(row)))
     },
   }
-}
-
-/** The record when it or what is stored beside it holds a text, else null. */
-function recordWith(text: string) {
-  const holds = (column: typeof traces.record | typeof traces.request | typeof traces.answer) =>
-    sql`instr(lower(${column}), ${text})`
-  return sql`CASE WHEN ${holds(traces.record)} OR ${holds(traces.request)} OR ${holds(traces.answer)} THEN ${traces.record} END`
 }

@@ -1,22 +1,19 @@
-// Writes traces, and drops the oldest when there are too many.
-import { eq } from 'drizzle-orm'
-import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3'
+// Writes traces.
+import type { ClientNote } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { once } from '../lib/once.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
-import { traces } from './schema.ts'
-import { traceInserter } from './trace-insert.ts'
-import type { Writer } from './writer.ts'
+import { rowBytes } from './row-budget.ts'
+import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
+import { packedRecord, RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
 
-/** What is stored beside a trace, as JSON texts. */
+/** What is stored beside a trace: JSON texts, and what is known of its client. */
 export interface TraceTexts {
   request: string
   rendered: string
   answer: string
-  /** A `ClientNote`. */
-  client?: string
+  client?: ClientNote
 }
 
 /** When a call came and when its answer had gone out, in ms since the epoch by the machine's clock: client's waits are real. */
@@ -25,60 +22,65 @@ export interface CallTimes {
   left: number
 }
 
-/** The changes of the traces of one session. */
-export interface TraceWrites {
+/** The changes of the traces of one session, and how many there are. */
+export interface TraceWrites extends Pick<TraceRetention, 'size' | 'dropped'> {
   /** Resolves when the trace is committed. */
   record(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): Promise<void>
   /** The same at once; belongs inside a transaction. */
   insert(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): void
   /** Puts the last form of a trace in the place of an earlier one; nothing happens when that is gone. Belongs inside a transaction. */
   replace(trace: TraceRecord, answer: string): void
-  /** How much is stored. */
-  size(): StoreSize
-  /** How many were removed since the start because there were newer ones: all, or those of the calls after one by number. */
-  dropped(after?: number): number
 }
 
 /** Where traces are written. */
-export interface TraceTarget {
-  connection: Database
-  database: BetterSQLite3Database
-  writer: Pick<Writer, 'write'>
-  /** Most traces, most bytes of them, and what went before. */
-  limits: { keep: number; bytes: number; dropped: DroppedRows }
+export interface TraceTarget extends RetentionTarget {
   long: LongTexts
 }
 
-const BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'client')} + coalesce(apart, 0)`
+const statementsOf = (connection: Database) => ({
+  // What most calls have; a value that is bound takes about as long as a hundred bytes of it.
+  insert: connection.prepare(
+    'INSERT INTO trace_rows (seq, started, model, status, record, request, answer) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  ),
+  insertAll: once(() =>
+    connection.prepare(
+      `INSERT INTO trace_rows (seq, started, model, status, record, request, answer, rendered, thread, apart)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+  ),
+  one: once(() =>
+    connection.prepare(`SELECT ${TRACE_BYTES} AS bytes, ${RECORD_COLUMNS} FROM trace_rows WHERE seq = ?`),
+  ),
+  update: once(() =>
+    connection.prepare('UPDATE trace_rows SET model = ?, status = ?, record = ?, answer = ? WHERE seq = ?'),
+  ),
+})
 
 /** Stores traces, and drops the oldest. */
-export function traceWrites({ connection, database, writer, limits, long }: TraceTarget): TraceWrites {
-  const { keep, bytes: limit, dropped } = limits
-  const insert = traceInserter(connection, database)
-  const budget = rowBudget(connection, { table: 'traces', bytes: BYTES, limit, dropped })
-  const remove = connection.prepare('DELETE FROM traces WHERE seq <= ?')
-  const removeCounted = connection.prepare(`${remove.source} RETURNING ${BYTES}`).pluck()
-  const bytesOf = once(() => connection.prepare(`SELECT ${BYTES} FROM traces WHERE id = ?`).pluck())
-  const dropUpTo = (last: number) => {
-    if (budget.close) {
-      const gone = removeCounted.all(last) as number[]
-      budget.remove(gone)
-      dropped.count += gone.length
-    } else dropped.count += remove.run(last).changes
-    dropped.last = Math.max(dropped.last, last)
-  }
+export function traceWrites(target: TraceTarget): TraceWrites {
+  const { connection, writer, limits, long, ids } = target
+  const statements = once(() => statementsOf(connection))
+  const { added, changed, doubt, size, dropped } = traceRetention(target)
   /** The row of a trace: what is written before it, and how it is written itself. */
   const rowOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes) => {
-    const record = JSON.stringify(trace)
+    const { client = null, arrived, left } = stored
+    const record = packedRecord(trace, { hidden: Math.max(0, seq - limits.keep), arrived, left, client })
     const { texts, ahead, apart } = long.stored(seq, stored)
-    const bytes = rowBytes([record, texts.request, texts.rendered, texts.answer, stored.client ?? ''])
+    const { request, rendered, answer } = texts
+    const bytes = rowBytes([record, request, rendered, answer])
+    const thread = (trace.thread?.id as string | undefined) ?? null
+    const more = rendered !== 'null' || thread !== null || ahead.length > 0
     let tried = false
     const run = () => {
-      if (tried) budget.doubt()
+      if (tried) doubt()
       tried = true
-      insert(trace, { seq, record, ...stored, ...texts, apart: apart() })
-      if (seq > keep) dropUpTo(seq - keep)
-      budget.add(bytes + (apart() ?? 0))
+      const { model, status } = trace
+      const { insert, insertAll } = statements()
+      const started = Date.parse(trace.started_at)
+      if (more) insertAll().run(seq, started, model, status, record, request, answer, rendered, thread, apart())
+      else insert.run(seq, started, model, status, record, request, answer)
+      ids.add(seq, trace.id)
+      added(seq, bytes + (apart() ?? 0))
     }
     return { run, bytes, ahead }
   }
@@ -93,18 +95,15 @@ export function traceWrites({ connection, database, writer, limits, long }: Trac
       run()
     },
     replace(trace, answer) {
-      const taken = bytesOf().get(trace.id) as number | undefined
-      if (taken === undefined) return
-      const record = JSON.stringify(trace)
-      database
-        .update(traces)
-        .set({ record, answer, model: trace.model, status: trace.status })
-        .where(eq(traces.id, trace.id))
-        .run()
-      budget.remove([taken])
-      budget.add(bytesOf().get(trace.id) as number)
+      const seq = ids.seqOf(trace.id)
+      if (seq === undefined) return
+      const { one, update } = statements()
+      const row = one().get(seq) as RecordRow & { bytes: number }
+      const record = packedRecord(trace, unpackedRow(row).notes)
+      update().run(trace.model, trace.status, record, answer, seq)
+      changed(row.bytes, (one().get(seq) as { bytes: number }).bytes)
     },
-    dropped: (after) => (after === undefined ? dropped.count : Math.max(0, dropped.last - after)),
-    size: budget.size,
+    size,
+    dropped,
   }
 }

@@ -9,13 +9,13 @@ const COUNTS = ['x-stainless-retry-count', 'x-retry-count', 'grpc-previous-rpc-a
 /** AWS counts attempts from 1: `attempt=2; max=3`. */
 const AWS_ATTEMPT = /\battempt=(\d+)/
 
-/** The note of a call that has ended, as JSON; `told` are the headers of its answer when that is a refusal. */
+/** The note of a call that has ended; `told` are the headers of its answer when that is a refusal. */
 export function clientNote(
   { headers, hold, session, retained, text }: Call,
   answerHeaders: Record<string, string>,
-): string {
+): ClientNote {
   const key = headers.get('idempotency-key')
-  const note: ClientNote = {
+  return {
     connection: hold?.peer?.() ?? null,
     retry: retryOf(headers),
     key: key === null ? null : fingerprint(key),
@@ -24,7 +24,6 @@ export function clientNote(
     ...(answerHeaders['x-should-retry'] !== undefined && { advised: true }),
     ...(session.clock.kind === 'virtual' && isDated(answerHeaders) && { dated: true }),
   }
-  return JSON.stringify(note)
 }
 
 function retryOf(headers: Headers): number | null {

@@ -1,0 +1,94 @@
+// How many traces there are: the oldest are removed many at once, after the calls whose traces push them out. Until then they
+// are not shown (the view `traces`), and not counted.
+import { once } from '../lib/once.ts'
+import type { Database } from './open.ts'
+import { type DroppedRows, rowBudget, rowBytesSql, type StoreSize } from './row-budget.ts'
+import type { TraceIds } from './trace-ids.ts'
+import { NOT_SHOWN } from './trace-row.ts'
+import type { Writer } from './writer.ts'
+
+/** The bytes of a row. */
+export const TRACE_BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'client')} + coalesce(apart, 0)`
+
+/** Traces that are not shown are removed when there may be so many of them, or bytes. */
+const MOST_HIDDEN = 256
+const MOST_HIDDEN_BYTES = 1_000_000
+
+/** Where traces are removed. */
+export interface RetentionTarget {
+  connection: Database
+  writer: Pick<Writer, 'write'>
+  /** Most traces, most bytes of them, and what went before. */
+  limits: { keep: number; bytes: number; dropped: DroppedRows }
+  ids: TraceIds
+}
+
+/** Counts traces, and removes the oldest. */
+export interface TraceRetention {
+  /** Counts a row that was written; belongs inside its transaction. */
+  added(seq: number, bytes: number): void
+  /** Counts the change of a row, by its bytes before and after. */
+  changed(before: number, after: number): void
+  /** To be called when a write is made again: the first try was counted, and then undone. */
+  doubt(): void
+  size(): StoreSize
+  /** How many were removed since the start because there were newer ones: all, or those of the calls after one by number. */
+  dropped(after?: number): number
+}
+
+const statementsOf = (connection: Database) => ({
+  hidden: connection
+    .prepare(`SELECT count(*), coalesce(sum(${TRACE_BYTES}), 0) FROM trace_rows WHERE ${NOT_SHOWN}`)
+    .raw(),
+  remove: connection.prepare(`DELETE FROM trace_rows WHERE ${NOT_SHOWN}`),
+  first: connection.prepare('SELECT min(seq) FROM trace_rows').pluck(),
+})
+
+/** The retention of a database's traces. */
+export function traceRetention({ connection, writer, limits, ids }: RetentionTarget): TraceRetention {
+  const { keep, bytes: limit, dropped } = limits
+  const budget = rowBudget(connection, { table: 'trace_rows', bytes: TRACE_BYTES, limit, dropped })
+  const statements = once(() => statementsOf(connection))
+  const hidden = () => statements().hidden.get() as [count: number, bytes: number]
+  /** How much was written since something was removed. */
+  let written = { rows: 0, bytes: 0 }
+  const remove = () => {
+    let gone = 0
+    const undo = () => {
+      if (gone > 0) budget.doubt()
+      dropped.count -= gone
+      gone = 0
+    }
+    const run = () => {
+      undo()
+      if (budget.exact) budget.remove(...hidden())
+      gone = statements().remove.run().changes
+      dropped.count += gone
+      ids.store(Number(statements().first.get()))
+    }
+    // Its turn comes after that of the calls which are committed now. What fails is done the next time.
+    writer.write(run).catch(undo)
+  }
+  return {
+    added(seq, bytes) {
+      if (seq > keep) dropped.last = Math.max(dropped.last, seq - keep)
+      budget.add(bytes)
+      written.rows++
+      written.bytes += bytes
+      if (written.rows < MOST_HIDDEN && written.bytes < MOST_HIDDEN_BYTES) return
+      written = { rows: 0, bytes: 0 }
+      remove()
+    },
+    changed(before, after) {
+      budget.remove(1, before)
+      budget.add(after)
+    },
+    doubt: budget.doubt,
+    size() {
+      const [count, bytes] = hidden()
+      const all = budget.size()
+      return { ...all, entries: all.entries - count, bytes: all.bytes - bytes, dropped: all.dropped + count }
+    },
+    dropped: (after) => (after === undefined ? dropped.count + hidden()[0] : Math.max(0, dropped.last - after)),
+  }
+}

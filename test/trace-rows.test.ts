@@ -1,0 +1,169 @@
+// What is stored of a trace is small, and what is read of it the same: whatever it holds, whatever its session's clock says, in
+// whatever order calls end, however many are kept, and after any restart.
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { AttemptRecord, TraceRecord } from '../src/contract/trace.ts'
+import { openClone, template } from '../src/db/open.ts'
+import { packedRecord, unpackedRow } from '../src/db/trace-row.ts'
+import { traceStore } from '../src/db/trace-store.ts'
+import { createWriter } from '../src/db/writer.ts'
+import { ulidOf } from '../src/lib/ids.ts'
+import { createTestApp } from './support/app.ts'
+import { CHAT, user } from './support/chat.ts'
+
+const text = fc.string()
+const object = fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
+const number = fc.oneof(fc.nat(), fc.double({ noNaN: true, min: 0, max: 1e9 }).map(Math.abs))
+const outcome = fc.constantFrom('answered', 'refused', 'timed out')
+const list = (value: fc.Arbitrary<unknown>) => fc.array(value, { maxLength: 2 })
+const maybe = (value: fc.Arbitrary<unknown>) => fc.option(value)
+
+const attempt: Record<keyof AttemptRecord, fc.Arbitrary<unknown>> = {
+  target: text,
+  position: fc.nat(3),
+  number: fc.nat(3),
+  why: fc.constantFrom('first', 'retry', 'fallback'),
+  faults: list(text),
+  wait_ms: number,
+  started_ms: number,
+  first_content_ms: maybe(number),
+  duration_ms: number,
+  outcome,
+  status: fc.constantFrom(200, 429, 500),
+  request_id: maybe(text),
+  error: maybe(text),
+  fixture: fc.option(text, { nil: undefined }),
+}
+const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
+  id: text,
+  session: text,
+  operation: fc.constantFrom('chat.completions', 'embeddings'),
+  parent: maybe(text),
+  inner: fc.boolean(),
+  name: fc.oneof(text, fc.constant('embeddings')),
+  model: maybe(text),
+  stream: fc.boolean(),
+  status: fc.constantFrom(200, 429, 500),
+  outcome,
+  started_at: fc.nat(2 ** 40).map((ms) => new Date(ms * 4).toISOString()),
+  duration_ms: number,
+  fixture: maybe(text),
+  synthesized: fc.boolean(),
+  plan: list(text),
+  scenario: maybe(text),
+  faults: list(text),
+  attempts: list(fc.record(attempt)),
+  cache: maybe(object),
+  guardrails: list(object),
+  retrievals: list(object),
+  retry_after_ms: maybe(number),
+  usage: maybe(object),
+  cost: maybe(number),
+  attachments: list(object),
+  metadata: maybe(object),
+  identity: maybe(object),
+  thread: maybe(object),
+  error: maybe(object),
+  task: fc.option(object, { nil: undefined }),
+}
+const notes = fc.record({
+  hidden: fc.nat(),
+  arrived: fc.nat(),
+  left: fc.nat(),
+  client: maybe(object),
+})
+
+test('every record and its notes are read as they were written, to the order of their fields', () => {
+  expect(Object.keys(TraceRecord.shape).sort()).toEqual(Object.keys(record).sort())
+  expect(Object.keys(AttemptRecord.shape).sort()).toEqual(Object.keys(attempt).sort())
+  fc.assert(
+    fc.property(fc.record(record), notes, (made, beside) => {
+      // As the gateway makes it: JSON, in the order of the call.
+      const { task, ...rest } = JSON.parse(JSON.stringify(made)) as TraceRecord
+      const trace = task === undefined ? rest : { ...rest, task }
+      const { model, status } = trace
+      const stored = packedRecord(trace, beside as never)
+      const none = { arrived: null, left: null, client: null }
+      const row = { started: Date.parse(trace.started_at), model, status, record: stored, ...none }
+      const read = unpackedRow(row)
+      expect(JSON.stringify(read)).toBe(JSON.stringify({ trace, notes: beside }))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+const TRACE = {
+  session: 'default',
+  operation: 'chat.completions',
+  model: null,
+  status: 200,
+  attempts: [],
+  plan: [],
+  faults: [],
+  guardrails: [],
+  retrievals: [],
+  attachments: [],
+} as unknown as TraceRecord
+const TEXTS = { request: 'null', rendered: 'null', answer: 'null', arrived: 0, left: 0 }
+
+/** A clock that stands still, goes, jumps ahead and is set back. */
+const steps = fc.array(fc.constantFrom(0, 0, 0, 1, 1, 40, 1e6, -1, -1e6), { minLength: 1, maxLength: 700 })
+
+test('ids are found by any clock, in any order of ends, over restarts, and never when they are not shown', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      steps,
+      fc.integer({ min: 20, max: 800 }),
+      fc.infiniteStream(fc.nat(9)),
+      async (made, keep, chance) => {
+        const draw = () => Number(chance.next().value)
+        const bytes = template()
+        const database = openClone(bytes)
+        const writer = createWriter(database)
+        let store = traceStore(database, writer, { keep })
+        let now = 2e12
+        const all = made.map((step, index) => {
+          now += step
+          return { seq: index + 1, started: now, id: ulidOf(1, now, draw() === 0 ? 'keyed' : 'trace', index) }
+        })
+        const late: typeof all = []
+        const write = ({ seq, id, started }: (typeof all)[number]) =>
+          store.record(seq, { ...TRACE, id, started_at: new Date(started).toISOString() }, TEXTS)
+        const written: typeof all = []
+        for (const call of all) {
+          if (draw() === 9) late.push(call)
+          else written.push(call)
+          if (draw() === 8 && late[0]) written.push(late.shift() as (typeof all)[number])
+        }
+        written.push(...late)
+        for (let index = 0; index < written.length; ) {
+          const count = 1 + draw() * 5
+          await Promise.all(written.slice(index, index + count).map(write))
+          index += count
+          const done = written.slice(0, index)
+          const last = Math.max(...done.map(({ seq }) => seq))
+          if (draw() === 0) store = traceStore(database, writer, { keep })
+          if (draw() > 2 && index < written.length) continue
+          for (const { seq, id } of done.slice(-30).concat(done.slice(0, 30)))
+            expect(store.get(id)?.id).toBe(seq > last - keep ? id : (undefined as never))
+          for (const { id } of written.slice(index, index + 5)) expect(store.has(id)).toBe(false)
+          const shown = done.filter(({ seq }) => seq > last - keep).map(({ seq }) => seq)
+          expect([...store.since(0)].map(({ seq }) => seq)).toEqual(shown.sort((one, other) => one - other))
+          expect(store.count()).toBe(shown.length)
+          expect(store.size().entries).toBe(shown.length)
+        }
+        writer.close()
+      },
+    ),
+    { numRuns: 25 },
+  )
+})
+
+test('a short call takes less than 1,700 bytes, 200 of them for the row itself', async () => {
+  const app = createTestApp({ db: ':memory:' })
+  expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('Hello, how are you?') })).status).toBe(200)
+  const { traces } = app.understudy.sessions.get('default').counts()
+  expect(traces.entries).toBe(1)
+  expect(traces.bytes).toBeLessThan(1_700)
+  app.close()
+})
