@@ -34,16 +34,13 @@ const SETTINGS: Record<string, Setting> = {
 
 /** Scenarios that provoke nothing even in a careless program, and why. */
 const EXEMPT: Record<string, string> = {
-  'agent-runaway': 'the limits of the agent end the task, whatever its client does',
-  'agent-tool-down': 'the model is told, and answers all the same',
-  'agent-stuck': 'nobody sees who goes on waiting',
   'content-filter': 'the answer is complete, only its finish reason differs, and nobody sees who reads that',
   'slow-first-token': 'whoever waits has done nothing wrong',
   'stream-missing-done': 'the answer is complete, and a client that takes it so is right',
 }
 
 const shipped = (manner: string, name: string) => {
-  if (name.startsWith('agent-')) return program('agent-tasks')
+  if (name.startsWith('agent-')) return program('agent-tasks', manner)
   const { model = 'openai/gpt-4o', fallback = 'anthropic/claude-sonnet-4', wait = 0 } = SETTINGS[name] ?? {}
   return program('shipped', manner, model, fallback, String(wait))
 }

@@ -10,6 +10,7 @@ import type { Runner } from './runner.ts'
 import { findTask, messagesOf, type TaskPlace, taskOf } from './store.ts'
 import { journalStep } from './turn.ts'
 import { canceled, closing, noResult } from './turn-end.ts'
+import { replaceTurnTrace } from './turn-trace.ts'
 
 /** Whose tasks are meant. */
 export interface TaskOwner {
@@ -51,6 +52,8 @@ export async function cancelTask(
       task: { state: 'canceled', finish_reason: 'canceled', pending: [] },
       messages: open.map((call) => closing(call, why)),
       steps: open.map((call) => failedStep(place.session, task, call, why)),
+      saves: (canceled) =>
+        replaceTurnTrace({ task: canceled, history: messagesOf(place, id) }, place, Date.parse(task.updated)),
     }
   })
   await cancelTasks({ session, caller }, Object.values(children), { runner, change })

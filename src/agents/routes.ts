@@ -66,7 +66,8 @@ function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
     errors: [400, 404, 409, 413, 415],
     async handle({ request, params: { agent_key = '' }, body }) {
       const owner = await callOf(request)
-      const task = await tasks().submit({ ...owner, agent: agent_key, body, from: fromOf(request) })
+      const call = { ...owner, agent: agent_key, body, from: fromOf(request), client: request.signal }
+      const task = await tasks().submit(call)
       const headers = taskHeaders(owner, task)
       if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
       const ended = await tasks().settled(owner, task._id, request.signal)
@@ -102,7 +103,7 @@ function streamRoute({ tasks, callOf }: TaskRouteDeps): Route {
     async handle({ request, params: { agent_key = '' }, body }) {
       const owner = await callOf(request)
       const { stream_timeout_seconds: seconds, ...taskBody } = body
-      const call = { ...owner, agent: agent_key, body: taskBody, from: fromOf(request) }
+      const call = { ...owner, agent: agent_key, body: taskBody, from: fromOf(request), client: request.signal }
       const headersOf = (task: AgentTaskRecord) => taskHeaders(owner, task)
       return toResponse(await streamOfTask({ tasks: tasks(), call, seconds, signal: request.signal, headersOf }))
     },

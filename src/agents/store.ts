@@ -1,5 +1,5 @@
 // Tasks in the records of a session: what is read of them, and how a step of one is written.
-import type { TaskMessage, TaskPart } from '../contract/agent-task.ts'
+import { isActive, type TaskMessage, type TaskPart } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Fields, PageFilter } from '../contract/record.ts'
 import { AGENT_MESSAGE, AGENT_STEP, AGENT_TASK, AGENT_TURN, type MessageRecord } from '../contract/task-record.ts'
@@ -94,8 +94,6 @@ export interface TaskChange {
   steps?: readonly TaskStep[]
 }
 
-const ACTIVE = new Set(['submitted', 'working'])
-
 /** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. Gives the messages that were added. */
 export function writeChange(
   { session, workspace }: TaskPlace,
@@ -109,7 +107,7 @@ export function writeChange(
     steps: before.counts.steps + steps.length,
   }
   const task = { ...before, ...changes, counts, updated: new Date(now).toISOString() }
-  task.active = ACTIVE.has(task.state) ? task._id : null
+  task.active = isActive(task.state) ? task._id : null
   const { manifest, says, ...body } = task
   const insert = (kind: string, id: string, fields: object) =>
     records.insert({ seq: records.nextNumber(), kind, id, workspace, parent: task._id, key: null, body: { ...fields } })

@@ -31,6 +31,8 @@ export interface TaskCall {
   context?: string
   /** Told of the task as soon as it is committed, before it works. */
   begun?(task: AgentTaskRecord): void
+  /** Of a client: aborted when it has gone. */
+  client?: AbortSignal
   /** Of a sub-task: the task that it works for, and the call of a tool that it answers. */
   parent?: { task: AgentTaskRecord; tool_call_id: string }
 }

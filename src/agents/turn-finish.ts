@@ -5,12 +5,10 @@ import type { TraceRecord } from '../contract/trace.ts'
 import { agents } from '../resources/agents.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
-import { shownTask } from './show.ts'
-import { journalOf } from './store.ts'
 import { standingOf } from './tool-step.ts'
 import { journalStep, type Turn } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
-import { turnTrace } from './turn-trace.ts'
+import { replaceTurnTrace } from './turn-trace.ts'
 import { wakeParent } from './waiting.ts'
 
 /** How a turn ends. */
@@ -47,9 +45,7 @@ export async function finishTurn(turn: Turn, { state, reason, error = null, open
       steps: [...waits, ...closed],
     }),
     (task) => {
-      const own = journalOf(place, task._id).filter((step) => step.turn === task.turn.number)
-      trace = turnTrace(session, task, own)
-      session.traces.replace(trace, JSON.stringify(shownTask(task, history)))
+      trace = replaceTurnTrace({ task, history }, place, session.clock.now())
       charge(turn)
       wakeParent(place, task)
     },

@@ -6,6 +6,8 @@ import { emptySteps } from '../gateway/recording.ts'
 import { realClock } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
+import { shownTask } from './show.ts'
+import { journalOf, type TaskPlace, type WholeTask } from './store.ts'
 
 /** The operation of the call that submits a task. */
 export const TASK_OPERATION = 'agent.task'
@@ -32,7 +34,7 @@ function costOfSteps(steps: readonly TaskStep[]): number | null {
 }
 
 /** The trace of a turn as far as it has come; `steps` are its own. */
-export function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly TaskStep[]): TraceRecord {
+function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly TaskStep[]): TraceRecord {
   const { turn, says, error, manifest } = task
   const failure = error && { ...error, param: null }
   return {
@@ -84,4 +86,13 @@ export function recordTurn(session: Session, task: AgentTaskRecord, request: str
   const arrived = realClock.now()
   const stored = { arrived, left: arrived, request, rendered: 'null', answer: 'null' }
   session.traces.insert(task.turn.seq, turnTrace(session, task, []), stored)
+}
+
+/** Puts the trace of a task's turn, which is over since `ended`, in its last form; belongs inside a transaction. */
+export function replaceTurnTrace({ task, history }: WholeTask, place: TaskPlace, ended: number): TraceRecord {
+  const { session } = place
+  const steps = journalOf(place, task._id).filter(({ turn }) => turn === task.turn.number)
+  const trace = { ...turnTrace(session, task, steps), duration_ms: Math.max(0, ended - task.turn.started) }
+  session.traces.replace(trace, JSON.stringify(shownTask(task, history)))
+  return trace
 }

@@ -2,6 +2,7 @@
 import { Elysia } from 'elysia'
 import { callerOf, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
+import { forClients } from '../agents/client-tasks.ts'
 import { taskRoutes } from '../agents/routes.ts'
 import type { TaskService } from '../agents/tasks.ts'
 import { ApiError } from '../contract/error.ts'
@@ -18,6 +19,7 @@ import { toNamespace } from '../endpoints/namespace.ts'
 import { wantsPage } from '../inspector/page-paths.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
+import { createTaskReaders } from '../observers/task-readers.ts'
 import { createEventQueue, type EventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
@@ -35,10 +37,11 @@ export interface Routes extends App {
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
-  const tasks = once(() => agents().createTaskService(deps))
+  const readers = createTaskReaders()
+  const tasks = once(() => forClients(agents().createTaskService(deps), readers))
   const queue = startWork(deps, tasks)
   const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path))
-  const routes = allRoutes(deps, { sessionOf, strays, queue, tasks })
+  const routes = allRoutes(deps, { sessionOf, strays, readers, queue, tasks })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
@@ -73,9 +76,10 @@ function allRoutes(
   {
     sessionOf,
     strays,
+    readers,
     queue,
     tasks,
-  }: { strays: StrayLog; queue: EventQueue; tasks(): TaskService } & Pick<ControlDeps, 'sessionOf'>,
+  }: { strays: StrayLog; queue: EventQueue; tasks(): TaskService } & Pick<ControlDeps, 'sessionOf' | 'readers'>,
 ): Route[] {
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
@@ -86,6 +90,7 @@ function allRoutes(
     observers,
     runs,
     strays,
+    readers,
     operations: () => endpoints.map(({ name }) => name),
     events: queue.counts,
   })

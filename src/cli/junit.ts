@@ -3,6 +3,7 @@ import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-writes.ts'
 import { failsVerdict } from '../verdict/findings.ts'
+import { taskLines } from './report.ts'
 import type { SuiteRun } from './suite-run.ts'
 
 interface Case {
@@ -41,8 +42,9 @@ function casesOf(run: SuiteRun): Case[] {
 }
 
 function sessionCases(report: Verification, { name: suite, strict, times }: SuiteRun): Case[] {
-  const { session, expectations, notices } = report
-  const output = notices.length === 0 ? undefined : notices.join('; ')
+  const { session, expectations, notices, tasks } = report
+  const said = [...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
+  const output = said.length === 0 ? undefined : said.join('; ')
   const findings = report.findings
   const own = `${suite}.${session}`
   const took = spanOf([...(times.get(session)?.values() ?? [])])

@@ -1,7 +1,7 @@
 // What a judge says of sessions, as people read it.
 import { stripVTControlCharacters, styleText } from 'node:util'
 import type { Finding } from '../contract/finding.ts'
-import type { ExpectationReport, Paths, RuleReport, Verification } from '../contract/verification.ts'
+import type { ExpectationReport, Paths, RuleReport, TaskCounts, Verification } from '../contract/verification.ts'
 import { lengthOf } from './overview.ts'
 import type { SuiteRun } from './suite-run.ts'
 import { terminalWidth, wrapLine } from './terminal.ts'
@@ -136,6 +136,7 @@ function togetherLines(reports: readonly Verification[]): string[] {
             'attempt',
           )}`,
     ),
+    ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
     line('exercised', taken.map(([path, times]) => `${path} (${times})`).join(', ') || 'nothing'),
     line('not exercised', never.map(([path]) => path).join(', ') || 'nothing'),
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
@@ -147,6 +148,29 @@ function togetherLines(reports: readonly Verification[]): string[] {
       sum((one) => one.dropped),
     ).map((text) => line('unknown', text)),
   ]
+}
+
+/** What became of the tasks of agents, in words; nothing when there were none. */
+export function taskLines(counts: readonly TaskCounts[]): string[] {
+  const sum = (of: (one: TaskCounts) => number) => counts.reduce((total, one) => total + of(one), 0)
+  const states = [...new Set(counts.flatMap((one) => Object.keys(one.states)))].sort()
+  if (states.length === 0) return []
+  const counted = states.map((state) => `${state} ${sum((one) => one.states[state] ?? 0)}`)
+  const work = [
+    count(
+      sum((one) => one.iterations),
+      'iteration',
+    ),
+    count(
+      sum((one) => one.tool_calls),
+      'tool call',
+    ),
+    count(
+      sum((one) => one.sub_tasks),
+      'sub-task',
+    ),
+  ]
+  return [`${counted.join(', ')}; ${work.join(', ')}`]
 }
 
 /** The rules of all sessions: each plays its own, and they are added up by name. */

@@ -4,7 +4,7 @@ import { Identity, TemplateEngine, Thread } from './shared.ts'
 import { Ulid } from './workspace.ts'
 
 /** The states of a task; the last three exist in A2A and are never reached by ours. */
-const TASK_STATES = [
+export const TASK_STATES = [
   'submitted',
   'working',
   'input-required',
@@ -17,6 +17,9 @@ const TASK_STATES = [
 export type TaskState = (typeof TASK_STATES)[number]
 /** The states in which nothing of a task runs, so that a message may continue it. */
 export const INACTIVE_STATES: readonly TaskState[] = ['input-required', 'completed', 'failed', 'canceled', 'rejected']
+
+/** Whether a task in a state is at work. */
+export const isActive = (state: string): boolean => state === 'submitted' || state === 'working'
 
 const TextPart = z.looseObject({ kind: z.literal('text'), text: z.string() })
 const FilePart = z.looseObject({

@@ -29,6 +29,18 @@ export const ExpectationReport = z.object({
 })
 export type ExpectationReport = z.infer<typeof ExpectationReport>
 
+/** What the tasks of agents came to, and what it took. */
+export const TaskCounts = z.object({
+  states: z
+    .record(z.string(), count)
+    .describe('Tasks of clients by their state now; `gone` are those that were removed while they worked.'),
+  at_work: count.describe('Tasks that have not come to an end or to a wait, sub-tasks included.'),
+  iterations: count.describe('Model calls, of sub-tasks too.'),
+  tool_calls: count.describe('Calls of tools that are over, of sub-tasks too.'),
+  sub_tasks: count.describe('Tasks that work for these.'),
+})
+export type TaskCounts = z.infer<typeof TaskCounts>
+
 /** Ways through a gateway and its client that only bad days show; how often each was taken. */
 export const Paths = z.object({
   retry: count.describe('Attempts that repeat one that failed.'),
@@ -85,6 +97,7 @@ export const Verification = z.object({
     )
     .describe('How often each provider, model and operation came to each outcome.'),
   paths: Paths,
+  tasks: TaskCounts,
   order: z.array(Step).describe('The attempts in the order in which they began, the first 1000 of them.'),
   waits: z
     .object({

@@ -1,5 +1,6 @@
 // GET /_understudy/traces and /_understudy/traces/:id: what calls were made and what became of them.
 import { z } from 'zod'
+import { isActive } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { StoredTrace, TraceRecord } from '../contract/trace.ts'
@@ -35,7 +36,7 @@ const ListQuery = z.strictObject({
   until: Instant.optional().describe('Latest start.'),
 })
 
-export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
+export function traceRoutes({ sessions, sessionOf, readers }: ControlDeps): Route[] {
   const list: Route<z.infer<typeof ListQuery>> = {
     method: 'get',
     path: '/_understudy/traces',
@@ -73,8 +74,12 @@ export function traceRoutes({ sessions, sessionOf }: ControlDeps): Route[] {
     handle({ request, params, query }) {
       const id = params.id ?? ''
       const meant = query.all === 'true' ? sessions.list() : [sessionOf(request)]
-      const trace = meant.find(({ traces }) => traces.has(id))?.traces.get(id)
-      if (!trace) throw unknown(id)
+      const session = meant.find(({ traces }) => traces.has(id))
+      const trace = session?.traces.get(id)
+      if (!session || !trace) throw unknown(id)
+      const { task } = trace
+      // Whoever reads the end of a task here has read it.
+      if (task) readers.shown(session.slot, { id: task.id, active: isActive(task.state) })
       return trace
     },
   }

@@ -4,6 +4,7 @@ import type { Fixture } from '../backends/fixture/fixture.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Observers } from '../contract/observation.ts'
 import type { StrayPath } from '../contract/verification.ts'
+import type { TaskReaders } from '../observers/task-readers.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
@@ -37,6 +38,8 @@ export interface ControlDeps {
   strict: boolean
   /** Calls of paths that there are not. */
   strays: StrayCalls
+  /** What clients have seen of the tasks of agents that they have begun. */
+  readers: TaskReaders
   /** How many events are waiting, and how many have failed since the start. */
   events(): { waiting: number; failed: number }
 }

@@ -7,6 +7,7 @@ import { Expectation } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { verify } from '../verdict/verify.ts'
 import { type CallList, createCallWatches, lookUntilDone, stayIn } from './call-watch.ts'
+import { asTheyAre, unreadTasks } from './task-evidence.ts'
 import type { ControlDeps } from './types.ts'
 
 const LONGEST_WAIT_MS = 60_000
@@ -15,7 +16,7 @@ const VerifyQuery = z.strictObject({
   wait: Duration.refine((ms) => ms <= LONGEST_WAIT_MS, { error: 'must be at most 60s' })
     .default(0)
     .describe(
-      'How long to wait, in real time, for expectations that are not met yet and calls under way, such as `5s`.',
+      'How long to wait, in real time, for expectations that are not met yet, calls under way and tasks at work, such as `5s`.',
     ),
   ended: z
     .enum(['well', 'badly', 'stopped'])
@@ -30,15 +31,20 @@ const VerifyBody = z.strictObject({
 
 type Query = z.infer<typeof VerifyQuery>
 
-export function verifyRoutes({ sessions, sessionOf, runs, fixtures, strict, strays, observers }: ControlDeps): Route[] {
-  const watches = createCallWatches(observers)
-  const look = (session: Session, calls: CallList, { ended, more }: Query & { more: readonly Expectation[] }) => {
+/** What is asked beside the scenario's own expectations, and of a client that has ended. */
+type Asked = Query & { more: readonly Expectation[] }
+
+/** Looks at a session, its calls given. */
+const lookWith =
+  ({ runs, fixtures, strict, strays, readers }: ControlDeps) =>
+  (session: Session, calls: CallList, { ended, more }: Asked): Verification => {
     const run = runs.current(session)
     return verify({
       session: session.name,
       run,
       runs: runs.played(session),
-      calls: [...calls.since(run?.calls ?? 0)],
+      calls: asTheyAre(calls.since(run?.calls ?? 0), session),
+      unread: unreadTasks(session, readers),
       begun: session.calls,
       dropped: session.traces.dropped(run?.calls ?? 0),
       strays: strays.of(session.name),
@@ -48,10 +54,16 @@ export function verifyRoutes({ sessions, sessionOf, runs, fixtures, strict, stra
       strict,
     })
   }
+
+export function verifyRoutes(deps: ControlDeps): Route[] {
+  const { sessions, sessionOf, observers } = deps
+  const watches = createCallWatches(observers)
+  const look = lookWith(deps)
   const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
     const { current, end } = stayIn(sessionOf(request, true), sessions, request.signal)
     // Nothing more comes of a client that has ended.
-    const isDone = ({ ok, pending }: Verification) => pending === 0 && (ok || query.ended !== undefined)
+    const isDone = ({ ok, pending, tasks }: Verification) =>
+      pending === 0 && (query.ended !== undefined || (ok && tasks.at_work === 0))
     const options = { session: current, watches, signal: request.signal, wait: query.wait, isDone }
     return lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
   }

@@ -1,5 +1,6 @@
 // The file format of scenarios, version 1.
 import { z } from 'zod'
+import { TASK_STATES } from '../contract/agent-task.ts'
 import { Duration } from '../contract/duration.ts'
 import { FAULT_POINTS } from '../contract/fault.ts'
 import { FindingKind } from '../contract/finding.ts'
@@ -134,31 +135,68 @@ const Like = z.strictObject({
 })
 export type CallPattern = z.infer<typeof Like>
 
+/** What a task of an agent is like; every condition given must hold. */
+const TaskLike = z.strictObject({
+  agent: z.string().optional().describe('Of tasks: key of the agent; `*` stands for any characters.'),
+  state: z.enum(TASK_STATES).optional().describe('Of tasks: their state in the end.'),
+  tool: z
+    .string()
+    .optional()
+    .describe(
+      'Of calls of tools: name of the function, or key of the agent that a sub-task has; `*` stands for any characters.',
+    ),
+})
+export type TaskPattern = z.infer<typeof TaskLike>
+
+/** What is counted of tasks. */
+const TASK_COUNTERS = ['tasks', 'iterations', 'tool_calls', 'sub_tasks'] as const
+
 /** What must have happened when all is over: how often, in which order, or that waits were kept. */
 export const Expectation = Like.extend({
+  ...TaskLike.shape,
   at: z
     .enum(['provider', 'gateway'])
     .optional()
     .describe('Whether attempts (the usual) or calls are counted, when no number says it.'),
   attempts: Range.optional().describe('How many attempts there are like that; at least one when nothing is said.'),
   calls: Range.optional().describe('How many calls of the client there are like that.'),
+  tasks: Range.optional().describe('How many tasks clients have submitted to agents that are like that.'),
+  iterations: Range.optional().describe('How many model calls tasks like that make together, sub-tasks included.'),
+  tool_calls: Range.optional().describe('How many calls of tools tasks like that make together, sub-tasks included.'),
+  sub_tasks: Range.optional().describe('How many tasks like that work for others.'),
   order: z.array(Like).min(2).optional().describe('Attempts that come in this order; others may come between them.'),
   waits_kept: z
     .literal(true)
     .optional()
     .describe('The client never calls again earlier than `Retry-After` has told it to.'),
-}).superRefine(({ attempts, calls, order, waits_kept, ...like }, context) => {
-  const said = Object.entries({ attempts, calls, order, waits_kept }).filter(([, value]) => value !== undefined)
-  const issue = (message: string) => context.addIssue({ code: 'custom', path: [said[0]?.[0] ?? ''], message })
+}).superRefine((expectation, context) => {
+  const { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, waits_kept, ...narrowing } = expectation
+  const counted = { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, waits_kept }
+  const given = (object: object) =>
+    Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const said = given(counted)
+  const like = given(narrowing)
+  const issue = (message: string, path = said[0] ?? '') => context.addIssue({ code: 'custom', path: [path], message })
   if (said.length > 1)
     issue(
       `cannot stand beside ${said
         .slice(1)
-        .map(([name]) => `'${name}'`)
+        .map((name) => `'${name}'`)
         .join(', ')}`,
     )
-  if ((order || waits_kept) && Object.values(like).some((value) => value !== undefined))
-    issue('stands alone: nothing narrows it')
+  if ((order || waits_kept) && like.length > 0) return issue('stands alone: nothing narrows it')
+  const ofTasks = TASK_COUNTERS.find((name) => said.includes(name))
+  const words = ofTasks === 'tool_calls' ? ['agent', 'state', 'tool'] : ofTasks ? ['agent', 'state'] : []
+  for (const word of like) {
+    const isOfTasks = word in TaskLike.shape
+    if (ofTasks ? !words.includes(word) : isOfTasks)
+      issue(
+        ofTasks
+          ? `does not narrow '${ofTasks}': only ${words.map((one) => `'${one}'`).join(', ')} can`
+          : `is of tasks: it narrows ${word === 'tool' ? "'tool_calls'" : TASK_COUNTERS.map((one) => `'${one}'`).join(', ')}`,
+        word,
+      )
+  }
 })
 export type Expectation = z.infer<typeof Expectation>
 

@@ -1,9 +1,10 @@
 // Holds expectations against what happened.
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 import type { ExpectationReport } from '../contract/verification.ts'
-import { inRange } from '../lib/match.ts'
+import { globRegex, inRange } from '../lib/match.ts'
 import { matchesModel, matchesPosition, matchesProvider } from '../scenarios/rule-match.ts'
-import type { CallPattern, Expectation } from '../scenarios/schema.ts'
+import type { CallPattern, Expectation, TaskPattern } from '../scenarios/schema.ts'
+import { type CountedTask, iterationsOf, toolStepsOf } from './tasks.ts'
 
 /** An attempt, with its call and the instant at which it began, in ms since the epoch. */
 export interface AttemptEvidence {
@@ -17,15 +18,22 @@ export interface CallEvidence {
   traces: readonly TraceRecord[]
   /** The attempts in the order in which they began. */
   tried: readonly AttemptEvidence[]
+  tasks: readonly CountedTask[]
   /** How often the client called again too early. */
   brokenWaits: number
 }
 
 /** Whether an expectation is met, in words. */
 export function judge(expectation: Expectation, happened: CallEvidence): ExpectationReport {
-  const { at, attempts, calls, order, waits_kept, ...like } = expectation
+  const { at, attempts, calls, order, waits_kept, ...more } = expectation
+  const { agent, state, tool, tasks, iterations, tool_calls, sub_tasks, ...like } = more
   if (waits_kept) return waitsKept(happened.brokenWaits)
   if (order) return inOrder(order, happened.tried)
+  const figures = { tasks, iterations, tool_calls, sub_tasks }
+  for (const { name, ...figure } of TASK_FIGURES) {
+    const range = figures[name]
+    if (range) return taskExpectation({ ...figure, range }, { agent, state, tool }, happened.tasks)
+  }
   const ofCalls = calls !== undefined || at === 'gateway'
   const found = ofCalls
     ? happened.traces.map(callSeen).filter((seen) => isLike(seen, like))
@@ -36,6 +44,37 @@ export function judge(expectation: Expectation, happened: CallEvidence): Expecta
     actual: String(found.length),
     met: inRange(found.length, range),
   }
+}
+
+interface TaskFigure {
+  noun: string
+  /** How much of it there is in one task. */
+  of(task: CountedTask, tool: string | undefined): number
+}
+
+/** What is counted of tasks. */
+const TASK_FIGURES = [
+  { name: 'tasks', noun: 'task', of: (task) => (task.isSubTask ? 0 : 1) },
+  { name: 'iterations', noun: 'iteration', of: iterationsOf },
+  {
+    name: 'tool_calls',
+    noun: 'tool call',
+    of: (task, tool) => toolStepsOf(task).filter(({ name }) => isNamed(tool, name)).length,
+  },
+  { name: 'sub_tasks', noun: 'sub-task', of: (task) => (task.isSubTask ? 1 : 0) },
+] as const satisfies (TaskFigure & { name: keyof Expectation })[]
+
+const isNamed = (glob: string | undefined, name: string): boolean => glob === undefined || globRegex(glob).test(name)
+
+function taskExpectation(
+  { noun, of, range }: TaskFigure & { range: readonly [number, number] },
+  like: TaskPattern,
+  tasks: readonly CountedTask[],
+): ExpectationReport {
+  const { agent: key, state: wanted, tool } = like
+  const meant = tasks.filter(({ agent, state }) => isNamed(key, agent) && (wanted === undefined || wanted === state))
+  const found = meant.reduce((sum, task) => sum + of(task, tool), 0)
+  return { expected: `${rangeText(range, noun)}${likeText(like)}`, actual: String(found), met: inRange(found, range) }
 }
 
 const waitsKept = (broken: number): ExpectationReport => ({
@@ -101,7 +140,7 @@ const rangeText = ([first, last]: readonly [number, number], noun: string): stri
   return Number.isFinite(last) ? `${first} to ${counted(last)}` : `at least ${counted(first)}`
 }
 
-const likeText = (like: CallPattern): string => {
+const likeText = (like: CallPattern | TaskPattern): string => {
   const given = Object.entries(like).filter(([, value]) => value !== undefined)
   return given.length === 0 ? '' : `: ${given.map(([field, value]) => `${field} ${value}`).join(', ')}`
 }

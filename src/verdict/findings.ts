@@ -5,6 +5,7 @@ import { brokeOff, type ClientCall, natureOf } from './client-call.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { findingKinds } from './kinds/index.ts'
 import { type Pairing, pairCalls } from './pairing.ts'
+import type { UnreadTask } from './tasks.ts'
 
 /** What a client is judged by. */
 export interface JudgeOptions {
@@ -13,6 +14,7 @@ export interface JudgeOptions {
   /** Most attempts for one request, as the scenario says. */
   maxAttempts?: number | undefined
   strays?: readonly StrayPath[]
+  unread?: readonly UnreadTask[]
   end?: ClientEnd
 }
 
@@ -21,7 +23,7 @@ const MOST_TRACES = 20
 /** What was found, and which calls were taken for repetitions of which; calls come in the order in which they were made. */
 export function judgeClient(
   calls: readonly ClientCall[],
-  { accept = [], maxAttempts, strays = [], end }: JudgeOptions = {},
+  { accept = [], maxAttempts, strays = [], unread = [], end }: JudgeOptions = {},
 ): { findings: Finding[]; pairing: Pairing } {
   const accepted = new Set(accept)
   const mayGiveUp = accepted.has('gave-up')
@@ -31,7 +33,7 @@ export function judgeClient(
     return mayGiveUp ? 0 : 2
   }
   const pairing = pairCalls(calls, { mayGiveUp, costOf })
-  const behaviour = { calls, pairing, strays, accepted, maxAttempts, end }
+  const behaviour = { calls, pairing, strays, unread, accepted, maxAttempts, end }
   const findings = findingKinds.flatMap(({ kind, find }) =>
     find(behaviour).map(({ calls: shown, at, ...draft }): Finding => {
       const [first] = shown

@@ -1,16 +1,20 @@
 // Why a verdict may say little: what a judge must not keep to itself.
 import type { Verification } from '../contract/verification.ts'
-
-import { times } from './kinds/define.ts'
+import { type ClientEnd, times } from './kinds/define.ts'
 
 /** What weakens a verdict, in words. */
-export function noticesOf({
-  calls,
-  rules,
-  pending,
-  dropped,
-  strays,
-}: Pick<Verification, 'calls' | 'rules' | 'pending' | 'dropped' | 'strays'>): string[] {
+export function noticesOf(
+  {
+    calls,
+    rules,
+    pending,
+    dropped,
+    strays,
+    tasks,
+  }: Pick<Verification, 'calls' | 'rules' | 'pending' | 'dropped' | 'strays' | 'tasks'>,
+  end: ClientEnd,
+): string[] {
+  const working = end === undefined ? tasks.at_work : 0
   const unknown = strays.filter(({ likely, method }) => likely === null && (method === 'GET' || method === 'HEAD'))
   return [
     ...(calls === 0 ? ['no call came, so there is nothing to judge: was the address of this server used?'] : []),
@@ -22,6 +26,11 @@ export function noticesOf({
     ...(pending > 0
       ? [
           `${pending} ${pending === 1 ? 'call is' : 'calls are'} still under way: whether anybody gave up is not judged yet`,
+        ]
+      : []),
+    ...(working > 0
+      ? [
+          `${working} ${working === 1 ? 'task is' : 'tasks are'} still at work: whether anybody gave up on ${working === 1 ? 'it' : 'them'} is not judged yet`,
         ]
       : []),
     ...(dropped > 0

@@ -11,6 +11,7 @@ import type { ClientEnd } from './kinds/define.ts'
 import { noticesOf } from './notices.ts'
 import type { Pairing } from './pairing.ts'
 import { pathsOf } from './paths.ts'
+import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
 
 /** What is looked at. */
 export interface SessionEvidence {
@@ -21,6 +22,8 @@ export interface SessionEvidence {
   run: ScenarioRun | undefined
   /** The calls, in the order in which they began. */
   calls: readonly TraceEvidence[]
+  /** Turns of tasks whose end the client has not read. */
+  unread: readonly UnreadTask[]
   /** The number of the last call that has begun. */
   begun: number
   /** How many traces are gone. */
@@ -40,7 +43,7 @@ const MOST_STEPS = 1000
 
 /** The report on a session. */
 export function verify(evidence: SessionEvidence): Verification {
-  const { session, run, runs, begun, dropped, strays, fixtures, end, strict } = evidence
+  const { session, run, runs, begun, dropped, strays, unread, fixtures, end, strict } = evidence
   const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
   const all = made.map(({ trace }) => trace)
   // Calls from inside reach providers like others, but no client made them.
@@ -50,7 +53,7 @@ export function verify(evidence: SessionEvidence): Verification {
   const { accept, max_attempts: maxAttempts } = run?.scenario ?? {}
   const before = run && dropped === 0 ? run.calls : (evidence.calls[0]?.seq ?? begun + 1) - 1
   const pending = Math.max(0, begun - before - evidence.calls.length)
-  const judged = judgeClient(clientCalls(calls), { accept, maxAttempts, strays, end })
+  const judged = judgeClient(clientCalls(calls), { accept, maxAttempts, strays, unread, end })
   // Whoever still waits for an answer may be about to ask again.
   const findings = judged.findings.filter(({ kind }) => pending === 0 || (kind !== 'gave-up' && kind !== 'swallowed'))
   const waits = waitsIn(judged.pairing, traces)
@@ -61,7 +64,10 @@ export function verify(evidence: SessionEvidence): Verification {
     ]),
   )
   const expect = [...(run?.expect ?? []), ...evidence.expect]
-  const expectations = expect.map((one) => judge(one, { traces, tried, brokenWaits: waits.broken.length }))
+  const agentTasks = tasksIn(all)
+  const tasks = countTasks(agentTasks)
+  const happened = { traces, tried, tasks: agentTasks, brokenWaits: waits.broken.length }
+  const expectations = expect.map((one) => judge(one, happened))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
   return {
     session,
@@ -71,6 +77,7 @@ export function verify(evidence: SessionEvidence): Verification {
     attempts: tried.length,
     counts: countsOf(traces, tried),
     paths: pathsOf(traces, tried, judged.pairing),
+    tasks,
     order: tried.slice(0, MOST_STEPS).map(({ trace, attempt: { target, why, outcome, status, faults } }) => ({
       trace: trace.id,
       target,
@@ -86,7 +93,7 @@ export function verify(evidence: SessionEvidence): Verification {
     expectations,
     findings,
     strays: [...strays],
-    notices: noticesOf({ calls: traces.length, rules, pending, dropped, strays }),
+    notices: noticesOf({ calls: traces.length, rules, pending, dropped, strays, tasks }, end),
     pending,
     dropped,
   }

@@ -1,8 +1,10 @@
-// A program that has an agent look things up on a bad day: it polls each task for a while, and cancels what does not end.
-// agent-tasks.ts
+// A program that has an agent look things up on a bad day: it polls each task for a while, and cancels what does not end; a careless
+// one never asks what became of them.
+// agent-tasks.ts careful|quits
 import { pass, say, upTo } from './surroundings.ts'
 
 const { UNDERSTUDY_URL = '', UNDERSTUDY_TOKEN = '' } = process.env
+const [manner = 'careful'] = process.argv.slice(2)
 const TASKS = 2
 const LOOKS = 20
 
@@ -28,6 +30,7 @@ await ask('POST', '/v2/agents', {
 for (const number of upTo(TASKS)) {
   const message = { role: 'user', parts: [{ kind: 'text', text: `Question ${number}` }] }
   const { id } = await ask('POST', '/v2/agents/helper/task', { message })
+  if (manner === 'quits') continue
   const path = `/v2/agents/helper/tasks/${id}`
   const stateOf = async () => ((await ask('GET', path)).status as { state: string }).state
   let state = await stateOf()

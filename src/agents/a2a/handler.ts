@@ -49,12 +49,12 @@ function ownTask({ tasks, owner, agent }: AgentCall, id: string): WholeTask {
 }
 
 async function submitted(call: AgentCall, params: SendMessageRequest): Promise<AgentTaskRecord> {
-  const { tasks, owner, agent, from } = call
+  const { tasks, owner, agent, from, signal: client } = call
   if (params.configuration?.taskPushNotificationConfig) throw noPush()
   const body = bodyOf(params)
   const context = params.message?.contextId ?? ''
   if (body.task_id !== undefined) checkGoesOn(ownTask(call, body.task_id).task, context)
-  return tasks.submit({ ...owner, agent: String(agent._id), body, from, ...(context !== '' && { context }) })
+  return tasks.submit({ ...owner, agent: String(agent._id), body, from, client, ...(context !== '' && { context }) })
 }
 
 /** A2A continues a task that waits for its user; one that has ended is not begun again. */

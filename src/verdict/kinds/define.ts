@@ -3,6 +3,7 @@ import type { Finding, FindingKind } from '../../contract/finding.ts'
 import type { StrayPath } from '../../contract/verification.ts'
 import type { ClientCall } from '../client-call.ts'
 import type { Pairing } from '../pairing.ts'
+import type { UnreadTask } from '../tasks.ts'
 
 /** How the client ended, as far as that is known: well, or with a complaint of its own. */
 export type ClientEnd = 'well' | 'badly' | 'stopped' | undefined
@@ -13,6 +14,8 @@ export interface Behaviour {
   calls: readonly ClientCall[]
   pairing: Pairing
   strays: readonly StrayPath[]
+  /** Turns of tasks whose end it has not read. */
+  unread: readonly UnreadTask[]
   /** Kinds that are no fault. */
   accepted: ReadonlySet<FindingKind>
   /** Most attempts for one request; a guess is made when it is not given. */

@@ -3,11 +3,12 @@ import { groupBy } from '../../lib/group-by.ts'
 import { brokeOff, type ClientCall, lengthOfCall, natureOf } from '../client-call.ts'
 import { hungUpOn } from '../hung-up.ts'
 import { MOST_TO_REARRANGE } from '../rearrange.ts'
+import { unreadIn } from '../unread-tasks.ts'
 import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 export const gaveUp: FindingDefinition = {
   kind: 'gave-up',
-  find: (behaviour) => [...failedIn(behaviour), ...hungUpIn(behaviour)],
+  find: (behaviour) => [...failedIn(behaviour), ...hungUpIn(behaviour), ...unreadIn(behaviour)],
 }
 
 type Chain = readonly ClientCall[]

@@ -1,0 +1,40 @@
+// Tasks of agents as they are now, for a judge: the trace of a turn says what it did only when it is over.
+import { isActive } from '../contract/agent-task.ts'
+import { AGENT_STEP, AGENT_TASK, type TaskRecord } from '../contract/task-record.ts'
+import type { TaskStep } from '../contract/trace.ts'
+import type { TraceEvidence } from '../db/trace-evidence.ts'
+import type { TaskReaders } from '../observers/task-readers.ts'
+import type { Session } from '../sessions/session.ts'
+import type { UnreadTask } from '../verdict/tasks.ts'
+
+/** The calls, those that are turns of tasks with what the tasks have done up to now. */
+export function asTheyAre(calls: Iterable<TraceEvidence>, { records }: Session): TraceEvidence[] {
+  const tasks = records.keyed(AGENT_TASK).map(({ body }) => body as unknown as TaskRecord)
+  const working = new Map(tasks.map((task) => [task.turn.trace, task]))
+  return [...calls].map((call) => {
+    const { task: seen, faults } = call.trace
+    if (!seen) return call
+    const task = working.get(call.trace.id)
+    // What was removed while it worked has no end.
+    if (!task) return isActive(seen.state) ? withTask(call, { ...seen, state: 'gone' }, faults) : call
+    const { state, finish_reason, turn } = task
+    const page = { kind: AGENT_STEP, workspace: task.workspace_id, parent: task._id }
+    const journal = records.page(page).data.reverse() as unknown as TaskStep[]
+    const steps = journal.filter((step) => step.turn === turn.number)
+    const acted = new Set([...faults, ...steps.flatMap((step) => step.faults ?? [])])
+    return withTask(call, { ...seen, state, finish_reason, iterations: turn.iterations, steps }, [...acted])
+  })
+}
+
+const withTask = (
+  call: TraceEvidence,
+  task: NonNullable<TraceEvidence['trace']['task']>,
+  faults: string[],
+): TraceEvidence => ({ ...call, trace: { ...call.trace, task, faults } })
+
+/** The turns whose end nobody has read, of tasks that are still there. */
+export const unreadTasks = ({ records, slot }: Session, readers: TaskReaders): UnreadTask[] =>
+  readers.unread(slot).flatMap(({ task, workspace, trace, looks }) => {
+    const found = records.get(AGENT_TASK, workspace, task)?.body as unknown as TaskRecord | undefined
+    return found ? [{ trace, state: found.state, looks }] : []
+  })
