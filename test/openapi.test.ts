@@ -86,6 +86,7 @@ test('every route that the server has is in it, and nothing else', () => {
       'get /_understudy/health',
       'get /_understudy/live',
       'get /_understudy/scenario',
+      'get /_understudy/scenarios',
       'put /_understudy/scenario',
       'delete /_understudy/scenario',
       'get /_understudy/sessions',

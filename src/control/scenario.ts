@@ -7,6 +7,7 @@ import { fixedSource, idleRules, type ScenarioSource } from '../scenarios/load.t
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { phasesOf, ScenarioPhase } from '../views/phases.ts'
 import type { ControlDeps } from './types.ts'
 
 /** What a scenario has to tell while it is played. */
@@ -18,6 +19,21 @@ const Report = z.object({
   state: z.string().nullable(),
   started_at: z.iso.datetime().nullable(),
   rules: z.array(RuleReport),
+  phases: z
+    .array(ScenarioPhase)
+    .describe('When rules may act, of those that go by time; without end for those that never stop.'),
+})
+
+const Known = z.object({
+  object: z.literal('list'),
+  data: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string().nullable(),
+      from: z.string().describe('Where it was read.'),
+      rules: z.array(z.string()).describe('Names of its rules.'),
+    }),
+  ),
 })
 
 /** A scenario in a request: the name of a known one, or a whole one. */
@@ -37,9 +53,11 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
       state: run?.state() ?? null,
       started_at: run ? new Date(run.started).toISOString() : null,
       rules: run?.rules() ?? [],
+      phases: run ? phasesOf(run.scenario) : [],
     }
   }
   return [
+    knownRoute(runs),
     {
       method: 'get',
       path,
@@ -82,6 +100,25 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
     },
   ]
 }
+
+const knownRoute = (runs: ControlDeps['runs']): Route => ({
+  method: 'get',
+  path: '/_understudy/scenarios',
+  tag: 'Emulator',
+  summary: 'List scenarios',
+  description:
+    'The scenarios that can be played by name: those that the program was started with, and those that ship with it.',
+  response: Known,
+  handle: (): z.infer<typeof Known> => ({
+    object: 'list',
+    data: runs.all().map(({ name, description, location, rules }) => ({
+      name,
+      description: description ?? null,
+      from: location,
+      rules: rules.map((rule) => rule.name),
+    })),
+  }),
+})
 
 /** The known scenario of a name, or the one that the body is; `ApiError` 400 otherwise. */
 export function chosenScenario(given: string | object, runs: ScenarioRuns, param = ''): ScenarioSource {

@@ -33,6 +33,8 @@ export interface ScenarioRuns {
   ofCall(session: Session, named: string | null): ScenarioRun | undefined
   /** A scenario by name: one that was given at the start, or a shipped one; a 400 that lists all names otherwise. */
   find(name: string): ScenarioSource
+  /** All of those. */
+  all(): Scenario[]
 }
 
 /** A scenario in play, and where it comes from. */
@@ -106,6 +108,7 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
       return name === null || run?.name === name ? run : named(session, name)
     },
     find,
+    all: () => knownNames(given).map((name) => find(name).scenario),
   }
 }
 
@@ -154,7 +157,7 @@ function sourceNamed(name: string, given: readonly ScenarioSource[]): ScenarioSo
   if (source) return source
   const shipped = files().loadShipped(name)
   if (shipped) return files().fixedSource(shipped)
-  const names = [...new Set([...given.map((one) => one.scenario.name), ...files().shippedScenarios()])]
+  const names = knownNames(given)
   throw new ApiError(
     400,
     'unknown_scenario',
@@ -162,6 +165,10 @@ function sourceNamed(name: string, given: readonly ScenarioSource[]): ScenarioSo
     { param: 'scenario' },
   )
 }
+
+const knownNames = (given: readonly ScenarioSource[]): string[] => [
+  ...new Set([...given.map((one) => one.scenario.name), ...files().shippedScenarios()]),
+]
 
 function refuseEqualNames(given: readonly ScenarioSource[]): void {
   for (const [index, { scenario }] of given.entries()) {

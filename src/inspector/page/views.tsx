@@ -1,8 +1,12 @@
 // The registry of views: one line a view.
 import type { ComponentChildren } from 'preact'
 import type { IconName } from './ui/icons.tsx'
+import { AgentsView } from './views/agents.tsx'
+import { BadDaysView } from './views/bad-days.tsx'
 import { CallsView } from './views/calls.tsx'
+import { SessionsView } from './views/sessions.tsx'
 import { Start } from './views/start.tsx'
+import { WorkspaceView } from './views/workspace.tsx'
 
 /** A view of the page. */
 export interface View {
@@ -18,5 +22,9 @@ export interface View {
 /** All views, in the order in which they are listed; the first is shown when none is named. */
 export const VIEWS: readonly View[] = [
   { id: 'calls', label: 'Calls', icon: 'calls', inReport: true, show: () => <CallsView /> },
+  { id: 'bad-days', label: 'Bad days', icon: 'storm', inReport: true, show: () => <BadDaysView /> },
+  { id: 'sessions', label: 'Sessions', icon: 'clock', inReport: false, show: () => <SessionsView /> },
+  { id: 'agents', label: 'Agents', icon: 'agents', inReport: false, show: () => <AgentsView /> },
+  { id: 'workspace', label: 'Workspace', icon: 'workspace', inReport: false, show: () => <WorkspaceView /> },
   { id: 'start', label: 'Start', icon: 'start', inReport: false, show: () => <Start /> },
 ]

@@ -3,8 +3,9 @@ import type { Waterfall } from '../../../contract/waterfall.ts'
 
 /** A stretch of waiting that is drawn shorter than it was. */
 export interface Fold {
-  /** Milliseconds that it stands for. */
-  ms: number
+  /** Milliseconds of its begin and its end. */
+  from: number
+  to: number
   /** Percent of the width. */
   x: number
   width: number
@@ -57,7 +58,7 @@ export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to
   }
   return {
     at,
-    folds: drawn.filter(({ folded }) => folded).map((one) => ({ ms: one.to - one.from, x: one.x, width: one.width })),
+    folds: drawn.filter(({ folded }) => folded).map(({ from, to, x, width }) => ({ from, to, x, width })),
     ticks: ticksOf(drawn, from, end).map((ms) => ({ ms, x: at(ms) })),
   }
 }
@@ -70,6 +71,9 @@ function stretchesOf(busy: readonly { from: number; to: number }[], from: number
     if (span.from > reached) gaps.push({ from: reached, to: span.from })
     reached = Math.max(reached, span.to)
   }
+  const waited = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
+  // When nothing but waiting takes time, there is nothing to make room for.
+  if (to - from - waited < 1) return [{ from, to, folded: false }]
   const long = gaps.filter((gap) => gap.to - gap.from >= Math.max(SHORTEST_FOLD_MS, (to - from) * LEAST_PART))
   const stretches: Stretch[] = []
   let at = from
@@ -82,13 +86,17 @@ function stretchesOf(busy: readonly { from: number; to: number }[], from: number
   return stretches
 }
 
+/** Round figures: 1, 2 and 5 of each power of ten, and from a minute on what clocks go by. */
+const STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000],
+  ...[1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1_440].map((minutes) => minutes * 60_000),
+]
+
 /** Times with round figures, none of them in a fold. */
 function ticksOf(stretches: readonly Stretch[], from: number, to: number): number[] {
   const open = stretches.filter(({ folded }) => !folded)
   const length = open.reduce((sum, one) => sum + one.to - one.from, 0)
-  const rough = length / MOST_TICKS
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)))
-  const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power
+  const step = STEPS.find((one) => one >= length / MOST_TICKS) ?? length
   const ticks: number[] = []
   for (let ms = Math.ceil(from / step) * step; ms <= to && ticks.length < 200; ms += step) ticks.push(ms)
   return ticks.filter((ms) => open.some((one) => ms >= one.from && ms <= one.to)).slice(0, MOST_TICKS * 4)

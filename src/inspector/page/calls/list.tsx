@@ -97,7 +97,8 @@ function Row({ row, index, top, chosen }: RowProps) {
       onClick={() => choose(index)}
     >
       <span role="gridcell" class="c-time">
-        {clockText(arrived || started)}
+        {clockText(arrived || started).slice(0, 8)}
+        <small>{clockText(arrived || started).slice(8)}</small>
       </span>
       <span role="gridcell" class="c-status">
         <span class="pill">{status}</span>

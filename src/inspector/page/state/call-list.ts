@@ -1,9 +1,28 @@
 // All calls that the page knows, in the order in which they came, with what lists of choices are made of.
-import { signal } from '@preact/signals'
+import { signal, untracked } from '@preact/signals'
 import type { CallRow } from '../../../contract/call-row.ts'
 
 /** Counts every change, so that whoever shows calls looks again. */
 export const changes = signal(0)
+
+/** The same, at a pace at which the server can be asked about it. */
+export const calmChanges = signal(0)
+const CALM_MS = 2_000
+let calming = false
+let more = false
+function calm(): void {
+  more = calming
+  if (calming) return
+  calming = true
+  calmChanges.value++
+  setTimeout(() => {
+    calming = false
+    if (more) calm()
+  }, CALM_MS)
+}
+changes.subscribe((count) => {
+  if (count > 0) untracked(calm)
+})
 
 /** Oldest first. */
 let rows: CallRow[] = []

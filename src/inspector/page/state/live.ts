@@ -15,6 +15,8 @@ export const loading = signal(true)
 export const pending = signal(0)
 /** Counts the changes of sessions: whoever shows one looks again. */
 export const sessionChanges = signal(0)
+/** Counts the steps of tasks. */
+export const taskChanges = signal(0)
 
 const FIRST_PAGE = 200
 const PAGE = 1_000
@@ -40,7 +42,8 @@ function observe(observation: Observation): void {
   else if (observation.type === 'trace-saved') {
     underWay.delete(observation.trace.id)
     soon(rowOf(observation.trace, { seq: observation.seq, arrived: Date.now() }))
-  } else if (observation.type === 'session-changed') {
+  } else if (observation.type === 'task-changed') taskChanges.value++
+  else if (observation.type === 'session-changed') {
     sessionChanges.value++
     const { change, session } = observation
     if (change === 'reset' || change === 'deleted' || change === 'replaced') forgetSession(session)

@@ -1,0 +1,39 @@
+// A button that does something on the server, and says when that does not work.
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { wordsOf } from '../state/api.ts'
+
+/** What a button does. */
+export interface ActionProps {
+  act: () => Promise<unknown>
+  children: ComponentChildren
+  kind?: 'primary' | 'danger' | 'quiet'
+  disabled?: boolean
+  /** Asked before it is done. */
+  confirm?: string
+}
+
+/** The button; while it acts it cannot be pressed again. */
+export function ActionButton({ act, children, kind, disabled = false, confirm }: ActionProps) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<string>()
+  const press = async () => {
+    if (confirm !== undefined && !globalThis.confirm(confirm)) return
+    setBusy(true)
+    setError(undefined)
+    await act().catch((reason: unknown) => setError(wordsOf(reason)))
+    setBusy(false)
+  }
+  return (
+    <>
+      <button type="button" class={kind} disabled={disabled || busy} onClick={press}>
+        {children}
+      </button>
+      {error !== undefined && (
+        <span class="callout bad" role="alert">
+          {error}
+        </span>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,120 @@
+// Agents: their tasks, each message by message; what waits for approval is decided here.
+import { useState } from 'preact/hooks'
+import { askJson } from '../state/api.ts'
+import { calmChanges } from '../state/call-list.ts'
+import { sessionChanges, taskChanges } from '../state/live.ts'
+import { hashOf, here } from '../state/route.ts'
+import { ActionButton } from '../ui/action.tsx'
+import { useLoaded } from '../ui/loaded.ts'
+import { SessionChoice, sessionHere } from './session-choice.tsx'
+import { type Task, TaskPanel } from './task.tsx'
+
+interface Agent {
+  _id: string
+  key: string
+  display_name?: string | null
+  description?: string | null
+  role?: string | null
+}
+
+const listOf = async <Value,>(path: string, session: string) =>
+  (await askJson<{ data: Value[] }>(path, { session })).data
+
+/** The view. */
+export function AgentsView() {
+  const session = sessionHere()
+  const agents = useLoaded(() => listOf<Agent>('/v2/agents?limit=100', session), [session, sessionChanges.value])
+  const key = here.value.params.get('agent') ?? agents.value?.[0]?.key
+  return (
+    <div class="page wide">
+      <header class="page-head">
+        <h1>Agents</h1>
+        <SessionChoice />
+      </header>
+      {agents.error !== undefined && <p class="callout bad">{agents.error}</p>}
+      {agents.value?.length === 0 && (
+        <p class="note">The workspace of this session has no agents: make one with POST /v2/agents.</p>
+      )}
+      <div class="columns">
+        <nav class="list" aria-label="Agents">
+          {agents.value?.map((agent) => (
+            <a
+              key={agent._id}
+              href={hashOf('agents', withSession({ agent: agent.key }))}
+              aria-current={agent.key === key ? 'true' : undefined}
+            >
+              <strong>{agent.display_name ?? agent.key}</strong>
+              <span class="note">{agent.role ?? agent.description ?? agent.key}</span>
+            </a>
+          ))}
+        </nav>
+        {key !== undefined && <Tasks key={key} agent={key} session={session} />}
+      </div>
+    </div>
+  )
+}
+
+/** Parameters with the session that the view is about. */
+const withSession = (params: Record<string, string>): Record<string, string> =>
+  sessionHere() === 'default' ? params : { ...params, session: sessionHere() }
+
+function Tasks({ agent, session }: { agent: string; session: string }) {
+  const path = `/v2/agents/${encodeURIComponent(agent)}`
+  const when = [session, agent, taskChanges.value, calmChanges.value, sessionChanges.value]
+  const tasks = useLoaded(() => listOf<Task>(`${path}/tasks`, session), when)
+  const id = here.value.params.get('task') ?? tasks.value?.[0]?.id
+  return (
+    <div class="stack">
+      <NewTask path={path} session={session} reload={tasks.reload} />
+      {tasks.error !== undefined && <p class="callout bad">{tasks.error}</p>}
+      {tasks.value?.length === 0 && <p class="note">It has worked on nothing yet.</p>}
+      <div class="chips">
+        {tasks.value?.map((task) => (
+          <a
+            key={task.id}
+            href={hashOf('agents', withSession({ agent, task: task.id }))}
+            aria-current={task.id === id ? 'true' : undefined}
+          >
+            <span class={`pill ${toneOfState(task.status.state)}`}>{task.status.state}</span> …{task.id.slice(-6)}
+          </a>
+        ))}
+      </div>
+      {id !== undefined && <TaskPanel key={id} path={`${path}/tasks/${id}`} session={session} when={when} />}
+    </div>
+  )
+}
+
+/** How a state of a task looks. */
+export const toneOfState = (state: string): string =>
+  state === 'completed'
+    ? 'good'
+    : state === 'failed' || state === 'rejected'
+      ? 'bad'
+      : state === 'input-required'
+        ? 'warning'
+        : ''
+
+function NewTask({ path, session, reload }: { path: string; session: string; reload: () => void }) {
+  const [text, setText] = useState('')
+  const send = async () => {
+    const message = { role: 'user', parts: [{ kind: 'text', text }] }
+    await askJson(`${path}/task`, { method: 'POST', body: { message }, session })
+    setText('')
+    reload()
+  }
+  return (
+    <form class="actions" onSubmit={(event) => event.preventDefault()}>
+      <label class="grow">
+        <span class="hidden">Message to the agent</span>
+        <input
+          placeholder="Ask the agent something"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <ActionButton act={send} disabled={text.trim() === ''}>
+        Send
+      </ActionButton>
+    </form>
+  )
+}

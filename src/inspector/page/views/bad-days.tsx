@@ -1,0 +1,179 @@
+// Bad days: the scenario in force with what became of its rules, what clients did wrong, and how it went over time.
+import { useState } from 'preact/hooks'
+import type { Verification } from '../../../contract/verification.ts'
+import { askJson } from '../state/api.ts'
+import { allCalls, calmChanges } from '../state/call-list.ts'
+import { sessionChanges } from '../state/live.ts'
+import { reportData } from '../state/report.ts'
+import { ActionButton } from '../ui/action.tsx'
+import { useLoaded } from '../ui/loaded.ts'
+import { CallsChart } from './calls-chart.tsx'
+import type { ScenarioState } from './scenario-state.ts'
+import { SessionChoice, sessionHere } from './session-choice.tsx'
+import { Verdict } from './verdict.tsx'
+
+interface KnownScenario {
+  name: string
+  description: string | null
+  from: string
+}
+
+/** A session of more calls is judged when it is looked at, and then when somebody asks. */
+const MANY_CALLS = 20_000
+
+/** The view. */
+export function BadDaysView() {
+  return reportData ? <ReportedDays /> : <LiveDays />
+}
+
+function ReportedDays() {
+  const verdicts = reportData?.verdicts ?? []
+  return (
+    <div class="page wide">
+      <h1>Bad days</h1>
+      {verdicts.length === 0 && <p class="note">This report holds no verdicts.</p>}
+      {verdicts.map((verdict) => (
+        <section key={verdict.session} class="card" aria-label={`Session ${verdict.session}`}>
+          <header>
+            <h2>{verdict.session}</h2>
+            <span class="note">{verdict.scenario ?? 'no scenario'}</span>
+          </header>
+          <Rules rules={verdict.rules} />
+          <Verdict verdict={verdict} />
+        </section>
+      ))}
+    </div>
+  )
+}
+
+function LiveDays() {
+  const session = sessionHere()
+  const many = allCalls().length > MANY_CALLS
+  const when = [session, sessionChanges.value, many ? 0 : calmChanges.value]
+  const state = useLoaded(() => askJson<ScenarioState>('/_understudy/scenario', { session }), when)
+  const verdict = useLoaded(() => askJson<Verification>('/_understudy/verify', { session }), when)
+  const { value } = state
+  return (
+    <div class="page wide">
+      <header class="page-head">
+        <h1>Bad days</h1>
+        <SessionChoice />
+      </header>
+      {state.error !== undefined && <p class="callout bad">{state.error}</p>}
+      {value && <ScenarioChoice state={value} session={session} reload={state.reload} />}
+      {value?.problem && <p class="callout bad">{value.problem}</p>}
+      {value?.warnings.map((warning) => (
+        <p key={warning} class="callout warn">
+          {warning}
+        </p>
+      ))}
+      <CallsChart session={session} state={value} />
+      {value && value.rules.length > 0 && (
+        <section class="card" aria-label="Rules">
+          <h2>Rules</h2>
+          <Rules rules={value.rules} />
+        </section>
+      )}
+      {verdict.value && (
+        <section class="card" aria-label="Verdict">
+          <Verdict verdict={verdict.value} />
+          {many && (
+            <p class="actions">
+              <button type="button" onClick={verdict.reload}>
+                Judge again
+              </button>
+            </p>
+          )}
+        </section>
+      )}
+    </div>
+  )
+}
+
+interface ChoiceProps {
+  state: ScenarioState
+  session: string
+  reload: () => void
+}
+
+function ScenarioChoice({ state, session, reload }: ChoiceProps) {
+  const { value: known = [] } = useLoaded(
+    async () => (await askJson<{ data: KnownScenario[] }>('/_understudy/scenarios')).data,
+    [],
+  )
+  const [name, setName] = useState(state.scenario ?? '')
+  const path = '/_understudy/scenario'
+  const about = known.find((one) => one.name === (name || state.scenario))
+  return (
+    <section class="card" aria-label="Scenario">
+      <header>
+        <h2>{state.scenario ?? 'Nothing goes wrong'}</h2>
+        <span class="note">
+          {state.scenario === null ? 'no scenario is played' : `from ${state.from}, state ${state.state}`}
+        </span>
+      </header>
+      <p class="actions">
+        <label>
+          Scenario
+          <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
+            <option value="">choose one</option>
+            {known.map((one) => (
+              <option key={one.name} value={one.name}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <ActionButton
+          kind="primary"
+          disabled={name === ''}
+          act={() => askJson(path, { method: 'PUT', body: { name }, session }).then(reload)}
+        >
+          {name === state.scenario ? 'Begin it anew' : 'Play it'}
+        </ActionButton>
+        {state.scenario !== null && (
+          <ActionButton act={() => askJson(path, { method: 'DELETE', session }).then(reload)}>Stop it</ActionButton>
+        )}
+      </p>
+      {about?.description && <p class="note">{about.description}</p>}
+    </section>
+  )
+}
+
+function Rules({ rules }: { rules: ScenarioState['rules'] }) {
+  return (
+    <div class="scrolls">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Rule</th>
+            <th>Fault</th>
+            <th>At</th>
+            <th class="number">Matched</th>
+            <th class="number">Fired</th>
+            <th class="number">Applied</th>
+            <th>Notes</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rules.map(({ name, fault, at, matched, fired, applied, skipped, idle }) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td>{fault ?? '–'}</td>
+              <td>{at}</td>
+              <td class="number">{matched}</td>
+              <td class="number">{fired}</td>
+              <td class="number">{applied}</td>
+              <td class="note">
+                {[
+                  ...(idle === null ? [] : [idle]),
+                  ...Object.entries(skipped).map(([why, count]) => `${why}: ${count}`),
+                ].join('; ')}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,69 @@
+// The clock of a session: moved by hand where it is virtual.
+import { useState } from 'preact/hooks'
+import { askJson } from '../state/api.ts'
+import { countedText } from '../state/format.ts'
+import { ActionButton } from '../ui/action.tsx'
+import type { SessionInfo } from './session-choice.tsx'
+
+const STEPS = ['1s', '10s', '1m', '10m', '1h'] as const
+
+/** What can be done with the clock. */
+export function ClockControls({ session, reload }: { session: SessionInfo; reload: () => void }) {
+  const { name, clock } = session
+  const [time, setTime] = useState('')
+  const [length, setLength] = useState('')
+  const change = (body: object) => () =>
+    askJson(`/_understudy/sessions/${encodeURIComponent(name)}/clock`, { method: 'POST', body }).then(reload)
+  if (clock.kind === 'real') {
+    return <p class="note">Its clock is real and goes by itself. A session made with a virtual clock can be moved.</p>
+  }
+  return (
+    <>
+      <h3>Clock</h3>
+      <p class="actions">
+        {clock.frozen ? (
+          <ActionButton act={change({ resume: true })}>Let it go</ActionButton>
+        ) : (
+          <ActionButton act={change({ freeze: true })}>Freeze</ActionButton>
+        )}
+        <span class="note">
+          {clock.frozen ? 'It stands still' : 'It jumps to the next wait that is due'},{' '}
+          {countedText(clock.waiting, 'wait')} not over.
+        </span>
+      </p>
+      <p class="actions">
+        <span class="note">Advance</span>
+        {STEPS.map((step) => (
+          <ActionButton key={step} act={change({ advance: step })}>
+            {step}
+          </ActionButton>
+        ))}
+        <label>
+          <span class="hidden">Length of time</span>
+          <input
+            class="short"
+            placeholder="90s"
+            value={length}
+            onInput={(event) => setLength(event.currentTarget.value)}
+          />
+        </label>
+        <ActionButton act={change({ advance: length })} disabled={length === ''}>
+          Advance
+        </ActionButton>
+      </p>
+      <p class="actions">
+        <label>
+          <span class="hidden">Time to set</span>
+          <input
+            placeholder="2025-01-01T00:00:00Z"
+            value={time}
+            onInput={(event) => setTime(event.currentTarget.value)}
+          />
+        </label>
+        <ActionButton act={change({ set: time })} disabled={time === ''}>
+          Set
+        </ActionButton>
+      </p>
+    </>
+  )
+}

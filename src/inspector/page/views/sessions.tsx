@@ -1,0 +1,151 @@
+// Sessions: what there is, and what can be done with each; the clock of one of them.
+import { useState } from 'preact/hooks'
+import { ask, askJson } from '../state/api.ts'
+import { instantText } from '../state/format.ts'
+import { sessionChanges } from '../state/live.ts'
+import { hashOf } from '../state/route.ts'
+import { ActionButton } from '../ui/action.tsx'
+import { saveFile } from '../ui/copy.tsx'
+import { useLoaded } from '../ui/loaded.ts'
+import { ClockControls } from './clock.tsx'
+import { loadSessions, type SessionInfo, sessionHere } from './session-choice.tsx'
+
+/** The view. */
+export function SessionsView() {
+  const { value, error, reload } = useLoaded(loadSessions, [sessionChanges.value])
+  const chosen = value?.find(({ name }) => name === sessionHere()) ?? value?.[0]
+  return (
+    <div class="page wide">
+      <header class="page-head">
+        <h1>Sessions</h1>
+        <p class="note">Each has data, fixtures, a scenario and a clock of its own; none sees another.</p>
+      </header>
+      {error !== undefined && <p class="callout bad">{error}</p>}
+      <NewSession />
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Calls</th>
+            <th>Scenario</th>
+            <th>Clock</th>
+            <th>Seed</th>
+            <th>Fixtures</th>
+          </tr>
+        </thead>
+        <tbody>
+          {value?.map((session) => (
+            <tr key={session.name} aria-current={session.name === chosen?.name ? 'true' : undefined}>
+              <td>
+                <a href={hashOf('sessions', { session: session.name })}>{session.name}</a>
+              </td>
+              <td>
+                <a href={hashOf('calls', { session: session.name })}>{session.calls}</a>
+              </td>
+              <td>{session.scenario ?? '–'}</td>
+              <td>
+                {session.clock.kind}
+                {session.clock.frozen && ', frozen'}
+              </td>
+              <td>{session.seed}</td>
+              <td>{session.fixtures.length}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {chosen && <SessionPanel key={chosen.name} session={chosen} reload={reload} />}
+    </div>
+  )
+}
+
+function SessionPanel({ session, reload }: { session: SessionInfo; reload: () => void }) {
+  const { name, clock } = session
+  const path = `/_understudy/sessions/${encodeURIComponent(name)}`
+  const save = async () =>
+    saveFile(`${name}.snapshot.json`, await (await ask('/_understudy/snapshot', { session: name })).text())
+  const put = async (file: File) => {
+    await askJson('/_understudy/snapshot', { method: 'POST', body: JSON.parse(await file.text()), session: name })
+    reload()
+  }
+  return (
+    <section class="card" aria-label={`Session ${name}`}>
+      <header>
+        <h2>{name}</h2>
+        <span class="note">its time is {instantText(Date.parse(clock.now))}</span>
+      </header>
+      <ClockControls session={session} reload={reload} />
+      <h3>State</h3>
+      <p class="actions">
+        <ActionButton act={save}>Save a snapshot</ActionButton>
+        <SnapshotField put={put} />
+        <ActionButton
+          act={() => askJson(`${path}/reset`, { method: 'POST' }).then(reload)}
+          confirm={`Forget everything that ${name} holds?`}
+        >
+          Reset
+        </ActionButton>
+        {name !== 'default' && (
+          <ActionButton
+            kind="danger"
+            act={() => askJson(path, { method: 'DELETE' }).then(reload)}
+            confirm={`Delete the session ${name}?`}
+          >
+            Delete
+          </ActionButton>
+        )}
+      </p>
+    </section>
+  )
+}
+
+function SnapshotField({ put }: { put: (file: File) => Promise<void> }) {
+  const [file, setFile] = useState<File>()
+  return (
+    <>
+      <label class="file">
+        <span class="hidden">Snapshot to load</span>
+        <input
+          type="file"
+          accept=".json,application/json"
+          onChange={(event) => setFile(event.currentTarget.files?.[0])}
+        />
+      </label>
+      {file && (
+        <ActionButton
+          act={() => put(file)}
+          confirm="Put the snapshot in the place of everything that the session holds?"
+        >
+          Load it
+        </ActionButton>
+      )}
+    </>
+  )
+}
+
+function NewSession() {
+  const [name, setName] = useState('')
+  const [kind, setKind] = useState<'real' | 'virtual'>('virtual')
+  const make = async () => {
+    await askJson('/_understudy/sessions', { method: 'POST', body: { name, clock: kind } })
+    setName('')
+    sessionChanges.value++
+  }
+  return (
+    <form class="actions" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        <span class="hidden">Name of a new session</span>
+        <input placeholder="new session" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+      </label>
+      <label>
+        <span class="hidden">Its clock</span>
+        <select value={kind} onChange={(event) => setKind(event.currentTarget.value === 'real' ? 'real' : 'virtual')}>
+          <option value="virtual">virtual clock</option>
+          <option value="real">real clock</option>
+        </select>
+      </label>
+      <ActionButton act={make} disabled={name.trim() === ''}>
+        Make it
+      </ActionButton>
+    </form>
+  )
+}

@@ -1,0 +1,52 @@
+// A verdict on a session: expectations, findings with their traces, and what weakens it.
+import type { Verification } from '../../../contract/verification.ts'
+import { countedText } from '../state/format.ts'
+import { hashOf } from '../state/route.ts'
+
+/** The verdict. */
+export function Verdict({ verdict }: { verdict: Verification }) {
+  const { ok, calls, attempts, expectations, findings, notices, pending } = verdict
+  return (
+    <>
+      <header class="verdict">
+        <span class={`pill ${ok ? 'good' : 'bad'}`}>{ok ? 'ok' : 'not ok'}</span>
+        <h2>Verdict</h2>
+        <span class="note">
+          {countedText(calls, 'call')}, {countedText(attempts, 'attempt')}
+          {pending > 0 && `, ${pending} under way`}
+        </span>
+      </header>
+      {findings.map(({ kind, severity, accepted, message, traces }, index) => (
+        <div key={index} class="finding">
+          <span class={`pill ${accepted ? '' : severity === 'error' ? 'bad' : 'warning'}`}>{kind}</span>
+          <p>
+            {message} {accepted && <span class="note">The scenario accepts this.</span>}
+            <span class="traces">
+              {traces.slice(0, 8).map((id, at) => (
+                <a key={id} href={hashOf('calls', { call: id })}>
+                  call {at + 1}
+                </a>
+              ))}
+            </span>
+          </p>
+        </div>
+      ))}
+      {expectations.map(({ expected, actual, met }) => (
+        <div key={expected} class="finding">
+          <span class={`pill ${met ? 'good' : 'bad'}`}>{met ? 'met' : 'not met'}</span>
+          <p>
+            {expected} <span class="note">There was: {actual}</span>
+          </p>
+        </div>
+      ))}
+      {findings.length === 0 && expectations.length === 0 && (
+        <p class="note">Nothing was expected, and nothing is held against the client.</p>
+      )}
+      {notices.map((notice) => (
+        <p key={notice} class="note">
+          {notice}
+        </p>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,144 @@
+// The workspace of a session: the records of each resource, and their versions.
+import { useState } from 'preact/hooks'
+import { Json } from '../call/json.tsx'
+import { askJson } from '../state/api.ts'
+import { sessionChanges } from '../state/live.ts'
+import { hashOf, here } from '../state/route.ts'
+import { useLoaded } from '../ui/loaded.ts'
+import { SessionChoice, sessionHere } from './session-choice.tsx'
+
+interface Resource {
+  path: string
+  label: string
+  /** Paths of what lies in one record, after its id. */
+  inside?: readonly string[]
+}
+
+const RESOURCES: readonly Resource[] = [
+  { path: 'projects', label: 'Projects' },
+  { path: 'datasets', label: 'Datasets', inside: ['datapoints', 'versions'] },
+  { path: 'files', label: 'Files' },
+  { path: 'knowledge', label: 'Knowledge', inside: ['datasources'] },
+  { path: 'evaluators', label: 'Evaluators', inside: ['versions'] },
+  { path: 'human-eval-sets', label: 'Review sets' },
+  { path: 'tools', label: 'Tools', inside: ['versions'] },
+  { path: 'contacts', label: 'Contacts' },
+  { path: 'memory-stores', label: 'Memory stores', inside: ['memories'] },
+  { path: 'agents', label: 'Agents', inside: ['versions', 'tasks'] },
+  { path: 'feedback', label: 'Feedback' },
+]
+
+type Fields = Record<string, unknown>
+
+const [FIRST] = RESOURCES
+const SHOWN = 100
+
+/** The view. */
+export function WorkspaceView() {
+  const session = sessionHere()
+  const { params } = here.value
+  const resource = RESOURCES.find(({ path }) => path === params.get('of')) ?? FIRST
+  const within = params.get('in') ?? ''
+  if (!resource) return null
+  return (
+    <div class="page wide">
+      <header class="page-head">
+        <h1>Workspace</h1>
+        <SessionChoice />
+      </header>
+      <div class="columns">
+        <nav class="list" aria-label="Resources">
+          {RESOURCES.map(({ path, label }) => (
+            <a
+              key={path}
+              href={hashOf('workspace', withSession({ of: path }))}
+              aria-current={path === resource.path ? 'true' : undefined}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+        <Records key={`${session} ${resource.path} ${within}`} resource={resource} within={within} session={session} />
+      </div>
+    </div>
+  )
+}
+
+const withSession = (params: Record<string, string>): Record<string, string> =>
+  sessionHere() === 'default' ? params : { ...params, session: sessionHere() }
+
+interface RecordsProps {
+  resource: Resource
+  /** The record and the list in it that is shown instead, such as `01J.../versions`. */
+  within: string
+  session: string
+}
+
+function Records({ resource, within, session }: RecordsProps) {
+  const path = `/v2/${resource.path}${within === '' ? '' : `/${within}`}`
+  const load = async () => {
+    const answer = await askJson<{ data?: Fields[] } | Fields[]>(`${path}?limit=${SHOWN}`, { session })
+    return Array.isArray(answer) ? answer : (answer.data ?? [])
+  }
+  const { value, error } = useLoaded(load, [session, path, sessionChanges.value])
+  return (
+    <div class="stack">
+      {within !== '' && (
+        <p>
+          <a href={hashOf('workspace', withSession({ of: resource.path }))}>{resource.label}</a> / {within}
+        </p>
+      )}
+      {error !== undefined && <p class="callout bad">{error}</p>}
+      {value?.length === 0 && <p class="note">There are none.</p>}
+      {value?.map((record, index) => (
+        <RecordEntry
+          key={idOf(record) ?? index}
+          record={record}
+          resource={resource}
+          inside={within === '' ? (resource.inside ?? []) : []}
+        />
+      ))}
+      {value?.length === SHOWN && <p class="note">The first {SHOWN} are shown.</p>}
+    </div>
+  )
+}
+
+const idOf = (record: Fields): string | undefined => {
+  const id = record._id ?? record.id
+  return typeof id === 'string' ? id : undefined
+}
+
+const TITLES = ['display_name', 'name', 'key', 'external_id', 'filename', 'version', 'title'] as const
+
+function titleOf(record: Fields): string {
+  const found = TITLES.map((name) => record[name]).find(
+    (value) => typeof value === 'string' || typeof value === 'number',
+  )
+  return String(found ?? idOf(record) ?? 'record')
+}
+
+function RecordEntry({ record, resource, inside }: { record: Fields; resource: Resource; inside: readonly string[] }) {
+  const [open, setOpen] = useState(false)
+  const id = idOf(record)
+  return (
+    <details class="card record" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <strong>{titleOf(record)}</strong> <span class="note mono">{id}</span>
+      </summary>
+      {open && (
+        <>
+          {id !== undefined && inside.length > 0 && (
+            <p class="actions">
+              {inside.map((name) => (
+                <a key={name} href={hashOf('workspace', withSession({ of: resource.path, in: `${id}/${name}` }))}>
+                  {name}
+                </a>
+              ))}
+            </p>
+          )}
+          <Json value={record} label={titleOf(record)} />
+        </>
+      )}
+    </details>
+  )
+}

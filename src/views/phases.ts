@@ -1,0 +1,29 @@
+// When the rules of a scenario may act, as stretches of time from its start.
+import { z } from 'zod'
+import type { Scenario } from '../scenarios/engine.ts'
+
+/** A stretch of time in which a rule may act. */
+export const ScenarioPhase = z.object({
+  rule: z.string(),
+  phase: z.enum(['healthy', 'degrading', 'down', 'recovering']),
+  from_ms: z.number().describe('Milliseconds from the start of the scenario.'),
+  to_ms: z.number().nullable().describe('Null when it does not end.'),
+})
+export type ScenarioPhase = z.infer<typeof ScenarioPhase>
+
+/** The phases of all rules that go by time. */
+export function phasesOf({ rules }: Scenario): ScenarioPhase[] {
+  return rules.flatMap(({ name, when: { schedule, after, for: length } }): ScenarioPhase[] => {
+    if (schedule) {
+      let at = 0
+      return schedule.map(({ phase, for: lasts }) => {
+        const from = at
+        at += lasts ?? 0
+        return { rule: name, phase, from_ms: from, to_ms: lasts === undefined ? null : at }
+      })
+    }
+    if (after === undefined && length === undefined) return []
+    const from = after ?? 0
+    return [{ rule: name, phase: 'down', from_ms: from, to_ms: length === undefined ? null : from + length }]
+  })
+}
