@@ -45,6 +45,8 @@ export function forClients(service: TaskService, readers: TaskReaders): TaskServ
     },
     settled: async (owner, id, signal) => showing(owner, await service.settled(owner, id, signal)),
     get: (owner, id) => showing(owner, service.get(owner, id)),
+    // Whoever is shown one of them reads it whole.
+    page: (...asked) => service.page(...asked),
     list(owner, agent, query) {
       const page = service.list(owner, agent, query)
       for (const task of page.data) shown(owner, task)

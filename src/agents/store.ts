@@ -2,7 +2,14 @@
 import { isActive, type TaskMessage, type TaskPart } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Fields, PageFilter } from '../contract/record.ts'
-import { AGENT_MESSAGE, AGENT_STEP, AGENT_TASK, AGENT_TURN, type MessageRecord } from '../contract/task-record.ts'
+import {
+  AGENT_MESSAGE,
+  AGENT_STEP,
+  AGENT_TASK,
+  AGENT_TURN,
+  type MessageRecord,
+  type TaskRecord,
+} from '../contract/task-record.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
 import { ulidOf } from '../lib/ids.ts'
@@ -64,19 +71,23 @@ export const journalOf = inTask(AGENT_STEP) as unknown as (place: TaskPlace, id:
 export const activeTasks = (session: Session): AgentTaskRecord[] =>
   session.records.keyed(AGENT_TASK).map(({ workspace, body }) => withBasis({ session, workspace }, body))
 
-/** Tasks of an agent, newest first. */
-export function tasksOf(
+/** A page of the tasks of an agent, newest first, without what their turns work with. */
+export function taskPage(
   place: TaskPlace,
   agent: string,
   page: Pick<PageFilter, 'limit' | 'after' | 'before'>,
-): { data: AgentTaskRecord[]; hasMore: boolean } {
+): { data: TaskRecord[]; hasMore: boolean } {
   const { records } = place.session
   const filter = { kind: AGENT_TASK, workspace: place.workspace, parent: agent }
   for (const [param, id] of Object.entries({ starting_after: page.after, ending_before: page.before }))
     if (id !== undefined && !records.inList(filter, id)) throw taskNotFound(id, param)
   const { data, hasMore } = records.page({ ...filter, ...page })
-  return { data: data.map((body) => withBasis(place, body)), hasMore }
+  return { data: data as unknown as TaskRecord[], hasMore }
 }
+
+/** Tasks with what their turns work with. */
+export const wholeTasks = (place: TaskPlace, tasks: readonly TaskRecord[]): AgentTaskRecord[] =>
+  tasks.map((task) => withBasis(place, { ...task }))
 
 /** A message that a step adds. */
 export interface NewMessage {

@@ -1,5 +1,6 @@
 // Tasks of agents for whoever serves them, over HTTP or A2A: submit, continue, read, wait, cancel, decide.
 import type { ToolAnswers } from '../backends/fixture/tool-answers.ts'
+import type { TaskRecord } from '../contract/task-record.ts'
 import type { PageQuery } from '../contract/workspace.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
@@ -9,7 +10,16 @@ import { callsToDecide, cancelTask, cancelTasks, decideCalls, type TaskOwner, ty
 import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { createRunner, type Runner } from './runner.ts'
-import { activeTasks, findTask, messagesOf, type TaskPlace, taskOf, tasksOf, type WholeTask } from './store.ts'
+import {
+  activeTasks,
+  findTask,
+  messagesOf,
+  type TaskPlace,
+  taskOf,
+  taskPage,
+  type WholeTask,
+  wholeTasks,
+} from './store.ts'
 import { delegateWith } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
 import { throughApprovalFaults } from './task-faults.ts'
@@ -27,6 +37,8 @@ export interface TaskService {
   get(owner: TaskOwner, id: string): WholeTask
   /** Tasks of an agent, newest first. */
   list(owner: TaskOwner, agent: string, query: PageQuery): { data: AgentTaskRecord[]; hasMore: boolean }
+  /** The same without what their turns work with, which may be large. */
+  page(owner: TaskOwner, agent: string, query: PageQuery): { data: TaskRecord[]; hasMore: boolean }
   /** Ends a task with what it is doing; one that has ended is refused with 409. */
   cancel(owner: TaskOwner, id: string): Promise<WholeTask>
   /** Decides about calls of tools that wait for approval, and goes on. */
@@ -79,7 +91,11 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
     },
     settled: (owner, id, signal) => untilSettled({ owner, id, signal }, { events, get }),
     get,
-    list: listTasks,
+    page: pageOfTasks,
+    list(owner, ...asked) {
+      const { data, hasMore } = pageOfTasks(owner, ...asked)
+      return { data: wholeTasks(placeOf(owner), data), hasMore }
+    },
     async cancel(owner, id) {
       await cancelTask(owner, id, { runner, change: changer })
       return get(owner, id)
@@ -102,13 +118,13 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
 }
 
 /** A page of the tasks of an agent, newest first. */
-function listTasks(
+function pageOfTasks(
   { session, caller }: TaskOwner,
   agent: string,
   { limit, starting_after: after, ending_before: before }: PageQuery,
-): ReturnType<TaskService['list']> {
+): ReturnType<TaskService['page']> {
   const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
-  return tasksOf({ session, workspace: caller.workspace }, String(found._id), { limit, after, before })
+  return taskPage({ session, workspace: caller.workspace }, String(found._id), { limit, after, before })
 }
 
 interface Settling {

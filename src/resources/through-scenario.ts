@@ -20,6 +20,9 @@ export interface WorkspaceDeps {
   count(session: Session): void
 }
 
+/** The paths of the API, and those of agents over A2A. */
+const EMULATED = /^\/(v2|a2a)\//
+
 /** Makes the routes of the workspace answer through the faults of scenarios; leaves those of the emulator as they are. */
 export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {
   const handleOf = (route: Route) => async (input: RouteInput) => {
@@ -44,7 +47,7 @@ export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route
     count(session)
     return played(route, input, { session, signal, run })
   }
-  return (route) => (route.path.startsWith('/v2/') ? { ...route, handle: handleOf(route) } : route)
+  return (route) => (EMULATED.test(route.path) ? { ...route, handle: handleOf(route) } : route)
 }
 
 interface WorkspaceCall {
@@ -106,6 +109,9 @@ async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
     if (!(answer instanceof Response)) return { ...valueReply(answer), status: route.status ?? 200 }
     const { 'content-type': contentType = '', ...headers } = Object.fromEntries(answer.headers)
     const reply = { ...valueReply(undefined), status: answer.status, headers }
+    // What comes in its own time is handed on in that.
+    if (contentType.startsWith('text/event-stream') && answer.body)
+      return { ...reply, body: { kind: 'bytes', contentType, bytes: answer.body } }
     if (!contentType.startsWith('application/json'))
       return { ...reply, body: { kind: 'bytes', contentType, bytes: await answer.bytes() } }
     return { ...reply, body: { kind: 'value', value: await answer.json() } }

@@ -1,7 +1,8 @@
 // ListTasks: the tasks of an agent, last changed first, a page at a time.
 import { type ListTasksRequest, type ListTasksResponse, TaskState } from '@a2a-js/sdk'
+import type { TaskRecord } from '../../contract/task-record.ts'
 import { quote } from '../../contract/validation.ts'
-import type { AgentTaskRecord } from '../manifest.ts'
+import { nextTurn } from '../../lib/bare-socket.ts'
 import type { AgentCall } from './call.ts'
 import { malformed } from './errors.ts'
 import { stateOf, taskShapeOf } from './shapes.ts'
@@ -9,30 +10,65 @@ import { stateOf, taskShapeOf } from './shapes.ts'
 const MOST = 100
 const USUAL = 50
 
+/** Tasks that are read in one go. */
+const TOGETHER = 200
+
 /** The page of tasks that a client asks for. */
-export function listedTasks({ tasks, owner, agent }: AgentCall, params: ListTasksRequest): ListTasksResponse {
+export async function listedTasks(call: AgentCall, params: ListTasksRequest): Promise<ListTasksResponse> {
   const { pageSize = USUAL, pageToken, historyLength, includeArtifacts = false } = params
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= MOST))
     throw malformed(`'pageSize' must be a whole number from 1 to ${MOST}, got ${pageSize}`)
-  const all = tasks.list(owner, String(agent._id), { limit: Number.MAX_SAFE_INTEGER }).data
-  const wanted = all.filter(filterOf(params)).sort((a, b) => Date.parse(b.updated) - Date.parse(a.updated))
-  const last = pageToken === '' ? -1 : wanted.findIndex(({ _id }) => _id === pageToken)
-  if (pageToken !== '' && last < 0)
-    throw malformed(`'pageToken' must be a 'nextPageToken' of this list, got ${quote(pageToken)}`)
-  const page = wanted.slice(last + 1, last + 1 + pageSize)
-  const more = last + 1 + pageSize < wanted.length
+  const wanted = await matching(call, filterOf(params))
+  const from = pageToken === '' ? undefined : placeOf(pageToken)
+  const rest = from ? wanted.filter((task) => task._id !== from._id && inOrder(from, task) < 0) : wanted
+  const page = rest.sort(inOrder).slice(0, pageSize)
+  const last = page.at(-1)
   return {
     tasks: page.map(({ _id }) => {
+      const { tasks, owner } = call
       const shape = taskShapeOf(tasks.get(owner, _id), historyLength ?? 0)
       return includeArtifacts ? shape : { ...shape, artifacts: [] }
     }),
-    nextPageToken: more ? (page.at(-1)?._id ?? '') : '',
+    nextPageToken: last && page.length < rest.length ? `${last.updated}.${last._id}` : '',
     pageSize,
     totalSize: wanted.length,
   }
 }
 
-function filterOf({ contextId, status, statusTimestampAfter }: ListTasksRequest): (task: AgentTaskRecord) => boolean {
+/** A task of the list, before it is shown. */
+interface ListedTask {
+  _id: string
+  /** Milliseconds since the epoch. */
+  updated: number
+}
+
+/** The one that was changed last comes first. */
+const inOrder = (a: ListedTask, b: ListedTask): number => b.updated - a.updated || (a._id < b._id ? 1 : -1)
+
+/** The end of the page before; it is known by where it stood, since a task may have changed meanwhile. */
+function placeOf(pageToken: string): ListedTask {
+  const [, updated, _id] = /^(\d+)\.(\w+)$/.exec(pageToken) ?? []
+  if (updated === undefined || _id === undefined)
+    throw malformed(`'pageToken' must be a 'nextPageToken' of this list, got ${quote(pageToken)}`)
+  return { updated: Number(updated), _id }
+}
+
+/** All tasks that a client means, read a page at a time: others need not wait for a long list. */
+async function matching(
+  { tasks, owner, agent }: AgentCall,
+  fits: (task: TaskRecord) => boolean,
+): Promise<ListedTask[]> {
+  const found: ListedTask[] = []
+  for (let after: string | undefined; ; ) {
+    const { data, hasMore } = tasks.page(owner, String(agent._id), { limit: TOGETHER, starting_after: after })
+    for (const task of data) if (fits(task)) found.push({ _id: task._id, updated: Date.parse(task.updated) })
+    after = data.at(-1)?._id
+    if (!hasMore || after === undefined) return found
+    await nextTurn()
+  }
+}
+
+function filterOf({ contextId, status, statusTimestampAfter }: ListTasksRequest): (task: TaskRecord) => boolean {
   const after = statusTimestampAfter === undefined ? Number.NEGATIVE_INFINITY : Date.parse(statusTimestampAfter)
   if (Number.isNaN(after)) throw malformed(`'statusTimestampAfter' must be a time, got ${quote(statusTimestampAfter)}`)
   if (status === TaskState.UNRECOGNIZED) throw malformed("'status' must be a state such as TASK_STATE_WORKING")

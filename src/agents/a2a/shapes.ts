@@ -32,7 +32,7 @@ const STATES: Record<TaskStateName, TaskState> = {
   'auth-required': TaskState.TASK_STATE_AUTH_REQUIRED,
 }
 /** The state of a task as A2A 1.0 numbers it. */
-export const stateOf = ({ state }: AgentTaskRecord): TaskState => STATES[state]
+export const stateOf = ({ state }: Pick<AgentTaskRecord, 'state'>): TaskState => STATES[state]
 
 const partWith = (content: Part['content'], { filename = '', mediaType = '' } = {}): Part => ({
   content,
