@@ -4,6 +4,7 @@ import type { Caller } from './contract/record.ts'
 import { quote } from './contract/validation.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
 import { uuidOf } from './lib/ids.ts'
+import { remembering } from './lib/remember.ts'
 import { DEFAULT_SESSION } from './sessions/session.ts'
 
 /** What the rules are configured with. */
@@ -14,14 +15,22 @@ export interface AccessOptions {
   tokens: Readonly<Record<string, { workspace: string; project?: string | undefined }>>
 }
 
+/** Whether a `Host` header names this machine, or nothing. */
+const isOurs = remembering((header: string) => {
+  const name = hostName(header)
+  return name === '' || isLoopback(name)
+})
+
 /** 403 when the `Host` header is neither loopback nor the host listened on: a page of another site that points here. */
 export function checkHost(request: Request, host: string | undefined): void {
   // HTTP/1.0 may leave the header out, and the URL is then a bare path.
   if (request.url.startsWith('/')) throw new ApiError(400, 'host_required', "send a 'Host' header")
   // Listening on every interface always asks for a token, which a strange page does not have; any name may be ours there.
   if (host !== undefined && isWildcard(host)) return
-  const name = hostName(request.headers.get('host') ?? '')
-  if (name === '' || isLoopback(name) || name === host?.toLowerCase().replace(/^\[|\]$/g, '')) return
+  const header = request.headers.get('host') ?? ''
+  if (isOurs(header)) return
+  const name = hostName(header)
+  if (name === host?.toLowerCase().replace(/^\[|\]$/g, '')) return
   throw new ApiError(
     403,
     'host_not_allowed',
@@ -34,7 +43,10 @@ const WORD = /^\S+$/
 /** The token of a request, undefined when it has none; 401 when what it has instead is no token. */
 export function tokenOf(request: Request): string | undefined {
   const header = request.headers.get('authorization')
-  if (header === null) return undefined
+  return header === null ? undefined : tokenIn(header)
+}
+
+const tokenIn = remembering((header: string): string | undefined => {
   const word = header.slice(SCHEME.length)
   if (header.startsWith(SCHEME) && WORD.test(word)) return word
   const [, token, more] = /^Bearer(?:\s+(\S+)\s*(.*))?$/is.exec(header) ?? []
@@ -42,7 +54,7 @@ export function tokenOf(request: Request): string | undefined {
   if (/^(?:Bearer)?\s*$/i.test(header)) return undefined
   if (token !== undefined) throw unauthorized(`the token has a space in it: send one word, as in ${EXAMPLE}`)
   throw unauthorized(`the header 'Authorization' is not a bearer token: send ${EXAMPLE}`)
-}
+})
 
 /** 401 unless the token of a request, less what it says of the session, is one of those configured; gives the token. */
 export function checkToken(request: Request, { token: allowed, tokens }: AccessOptions): string | undefined {
@@ -82,10 +94,11 @@ export function callerOf(token: string | undefined, { tokens }: Pick<AccessOptio
 
 /** The name of the session that a request means: header, then token, else the default one. */
 export const sessionName = (request: Request, token: string | undefined): string =>
-  request.headers.get('x-understudy-session') ??
-  /^session:(.*)$/.exec(token ?? '')?.[1] ??
-  /#(?:session:)?(.*)$/.exec(token ?? '')?.[1] ??
-  DEFAULT_SESSION
+  request.headers.get('x-understudy-session') ?? sessionIn(token ?? '') ?? DEFAULT_SESSION
+
+const sessionIn = remembering(
+  (token: string) => /^session:(.*)$/.exec(token)?.[1] ?? /#(?:session:)?(.*)$/.exec(token)?.[1],
+)
 
 const PREFIX = /^\/s\/([^/]+)(?=\/)/
 /** The request without a `/s/<session>` before its path, whose session goes into the header. */

@@ -14,10 +14,12 @@ import { endpoints } from './endpoints/index.ts'
 import { soundHeaders } from './lib/header-text.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
+import { remembering } from './lib/remember.ts'
 import type { Session } from './sessions/sessions.ts'
 
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 
+const pathIn = remembering((url: string) => new URL(url).pathname)
 const paths = new Set(endpoints.map(({ path }) => path))
 
 const WORK = [EVENT, AGENT_TASK]
@@ -57,7 +59,7 @@ export function createApp(deps: AppDeps): App {
     elysia.post(path, serve, { parse: 'none' })
   }
   const answer = (request: Request): Response | Promise<Response> => {
-    const { pathname } = new URL(request.url)
+    const pathname = pathIn(request.url)
     try {
       if (pathname.startsWith('/v2/')) requireToken(request, access)
       else if (!beside().isPublic(request, pathname)) checkToken(request, access)

@@ -221,7 +221,7 @@ test.each<[{ name: string }, string, unknown]>([
   const body = { kind: 'bytes' as const, bytes: Buffer.from(text), contentType: 'application/json' }
   const reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
   const reading = { operation: operation as unknown as Operation, stream: false, signal: new AbortController().signal }
-  const outcome = await read(reply, reading).then(
+  const outcome = await Promise.resolve(read(reply, reading)).then(
     (content) => content,
     (error: Error) => error.message,
   )

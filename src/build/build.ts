@@ -74,9 +74,6 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
   setup(builder) {
     const driver = join(root, `node_modules/better-sqlite3/lib/${platform}.js`)
     builder.onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: driver }))
-    // The form of it for browsers, which does without Node's cryptography: chance is given to it (lib/ids.ts).
-    const ulid = join(root, 'node_modules/ulid/dist/browser/index.js')
-    builder.onResolve({ filter: /^ulid$/ }, () => ({ path: ulid }))
     builder.onLoad({ filter: /swagger-ui-bundle\.js$/ }, async ({ path }) => ({
       contents: await Bun.file(path).bytes(),
       loader: 'file',

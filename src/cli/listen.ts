@@ -54,7 +54,7 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
       async fetch(request, server) {
         // Nobody knows how long an answer takes; its body has a limit of its own.
         server.timeout(request, 0)
-        const response = await app.fetch(request, finderOf(request, server))
+        const response = await app.fetch(request, new RequestConnection(request, server))
         if (isWhole(response)) server.timeout(request, idle)
         return response
       },
@@ -79,14 +79,24 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
   }
 }
 
-/** Finds the connection of a request that is being answered. */
-const finderOf = (request: Request, server: Bun.Server<undefined>): ConnectionFinder =>
-  Object.assign(() => connectionOf(request, server), {
-    peer() {
-      const client = server.requestIP(request)
-      return client ? `${client.address}:${client.port}` : undefined
-    },
-  })
+/** Finds the connection of a request that is being answered. There is one for every request, so it is no closure. */
+class RequestConnection implements ConnectionFinder {
+  readonly #request: Request
+  readonly #server: Bun.Server<undefined>
+  constructor(request: Request, server: Bun.Server<undefined>) {
+    this.#request = request
+    this.#server = server
+  }
+
+  find(): Promise<Connection | undefined> {
+    return connectionOf(this.#request, this.#server)
+  }
+
+  peer(): string | undefined {
+    const client = this.#server.requestIP(this.#request)
+    return client ? `${client.address}:${client.port}` : undefined
+  }
+}
 
 /** The longest that the server can time, in seconds. */
 const MOST_IDLE_S = 255

@@ -12,7 +12,7 @@ export interface Connection {
 
 /** Finds the connection of a request, when there is a hold on it. */
 export interface ConnectionFinder {
-  (): Promise<Connection | undefined>
+  find(): Promise<Connection | undefined>
   /** What tells the connection apart from others of its time; asked while the call is under way. */
   peer?(): string | undefined
 }

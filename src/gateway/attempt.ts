@@ -40,7 +40,8 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       : answer()
     const reply = await inTime(replying, deadline)
     record.replied(reply)
-    const content = await inTime(read(reply, asked), deadline)
+    const reading = inTime(read(reply, asked), deadline)
+    const content = reading instanceof Promise ? await reading : reading
     if (content.kind === 'whole') {
       deadline?.signal.throwIfAborted()
       record.contentBegan()
@@ -68,7 +69,7 @@ const askedOf = (callContext: CallContext, model: string, signal: () => AbortSig
   const { operation, session, stream, prompt, answerContext, facts } = callContext
   return {
     operation,
-    request: { ...callContext.request, model },
+    request: withModel(callContext.request, model),
     model,
     stream,
     session: session.name,
@@ -82,6 +83,10 @@ const askedOf = (callContext: CallContext, model: string, signal: () => AbortSig
     uses: session.uses,
   }
 }
+
+/** The request to a model; most go to the one that they name. */
+const withModel = (request: object, model: string): object =>
+  (request as { model?: unknown }).model === model ? request : { ...request, model }
 
 /** What is heard through some faults, the first of them outermost. */
 export function withFaults(

@@ -31,9 +31,12 @@ export function guardsOf(
 export async function guard(
   callContext: CallContext,
   guards: readonly CallGuardrail[],
-  { stage, texts }: { stage: CallGuardrail['stage']; texts: readonly string[] | undefined },
+  { stage, texts: textsOf }: { stage: CallGuardrail['stage']; texts(): readonly string[] | undefined },
 ): Promise<void> {
-  for (const { id, param, check } of guards.filter((one) => one.stage === stage)) {
+  const asked = guards.filter((one) => one.stage === stage)
+  if (asked.length === 0) return
+  const texts = textsOf()
+  for (const { id, param, check } of asked) {
     const { signal, prompt, recording } = callContext
     const verdict: GuardrailVerdict = texts ? await check({ texts, input: prompt.user, signal }) : STREAMED
     recording.guardrail({ id, stage, ...verdict })

@@ -33,7 +33,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
       const faults = faultsHeard(callContext)
       if (faults.length === 0) return toResponse(await replyToEnd(ready, end), { clientTimeout: parts.clientTimeout })
       const answer = async () => toReply(await answerOf(ready), ready)
-      return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.() })
+      return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.find() })
     }),
   call: (inner) =>
     recorded(innerCall(inner), parts, async (ready, end) => {
@@ -95,11 +95,13 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const targets = planOf(operation.model(parsed), settings, luck)
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
-  const rendered = (await renderVariables(operation, parsed, call.text.length)) as object
+  const rendering = renderVariables(operation, parsed, call.text.length)
+  const rendered = (rendering instanceof Promise ? await rendering : rendering) as object
   const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
   if (large) await nextTurn()
   const resolved = (operation.resolve ? await operation.resolve(balanced, answerContext) : balanced) as object
-  const request = await retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
+  const known = retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
+  const request = known instanceof Promise ? await known : known
   if (settings.identity) await gateway.people.meet(settings.identity, call)
   if (rendered !== parsed || request !== resolved)
     recording.rendered = large ? await jsonInSlices(request) : JSON.stringify(request)
@@ -151,11 +153,11 @@ const factsOf = (
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
 async function answerOf({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
   const { operation, request, prompt } = callContext
-  await guard(callContext, guards, { stage: 'input', texts: operation.inputTexts?.(request) ?? [prompt.user] })
+  await guard(callContext, guards, { stage: 'input', texts: () => operation.inputTexts?.(request) ?? [prompt.user] })
   const stored = cacheKey === undefined ? undefined : cached(callContext, cacheKey)
   const answer = stored ?? (await answered(callContext, targets))
   const { content } = answer
-  const texts = content.kind === 'whole' ? (operation.outputTexts?.(content.value as object) ?? []) : undefined
+  const texts = () => (content.kind === 'whole' ? (operation.outputTexts?.(content.value as object) ?? []) : undefined)
   await guard(callContext, guards, { stage: 'output', texts })
   return answer
 }

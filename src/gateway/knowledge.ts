@@ -13,12 +13,20 @@ interface RetrievalContext {
 }
 
 /** The request with the context found for it; the request itself when it asks for none. */
-export async function retrieve(
+export function retrieve(
+  request: object,
+  context: RetrievalContext,
+  knowledge: KnowledgeDirectory,
+): object | Promise<object> {
+  return context.settings.knowledge.length === 0 ? request : withKnowledge(request, context, knowledge)
+}
+
+async function withKnowledge(
   request: object,
   { operation, settings, call, recording }: RetrievalContext,
   knowledge: KnowledgeDirectory,
 ): Promise<object> {
-  if (settings.knowledge.length === 0 || !operation.addContext) return request
+  if (!operation.addContext) return request
   const { user } = operation.prompt(request)
   const texts: string[] = []
   for (const [index, base] of settings.knowledge.entries()) {

@@ -12,7 +12,7 @@ import { Refusal, TimedOut } from './outcome.ts'
 
 /** A reply as an answer of this API. */
 export type ReplyContent =
-  | { kind: 'whole'; value: unknown; text?: string }
+  | { kind: 'whole'; value: unknown; text?: string | undefined }
   | ({ kind: 'stream' } & Pick<EventsBody, 'events' | 'whole'>)
 
 /** What a reply is read as. */
@@ -31,13 +31,15 @@ const BAD_ANSWER = 502
  * The content of a reply. A stream's own failures are thrown while it is read.
  * @throws Refusal, Unreadable, ConnectionFailure
  */
-export async function read(reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
-  const { body, status } = reply
-  if (body.kind === 'value') {
-    const { value, text } = body
-    return { kind: 'whole', value, ...(text !== undefined && { text }) }
-  }
+export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise<ReplyContent> {
+  const { body } = reply
+  if (body.kind === 'value') return { kind: 'whole', value: body.value, text: body.text }
   if (body.kind === 'events') return { kind: 'stream', events: body.events, whole: body.whole }
+  return readBytes(body, reply, reading)
+}
+
+async function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
+  const { status } = reply
   if (status < 200 || status > 299) throw refusal(readErrorBody(await textOf(body, reading)), reply, status)
   if (reading.stream) return { kind: 'stream', events: await readStream(body, reply, reading) }
   return readWhole(await textOf(body, reading), body, reply, reading.operation)

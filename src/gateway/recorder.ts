@@ -89,6 +89,7 @@ export function headersOf({ id, call, steps, answer: record }: TraceRecorder): R
 }
 
 /** The rules of the scenario that have acted, each once. */
-const faultsOf = ({ faults, attempts }: TraceSteps): string[] => [
-  ...new Set([...faults, ...attempts.flatMap((attempt) => attempt.faults)]),
-]
+function faultsOf({ faults, attempts }: TraceSteps): readonly string[] {
+  if (faults.length === 0 && attempts.every((attempt) => attempt.faults.length === 0)) return faults
+  return [...new Set([...faults, ...attempts.flatMap((attempt) => attempt.faults)])]
+}

@@ -2,6 +2,7 @@
 import type { AnswerAssembly } from '../contract/assembly.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
+import { remembering } from '../lib/remember.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { costOf } from '../providers/catalogue.ts'
@@ -28,7 +29,8 @@ export function storedAnswer(recording: TraceRecorder, guarded: GuardedStep): St
   const { content, complete } = answer
   const stored = (whole: WholeAnswer | undefined): StoredAnswer => {
     if (!whole) return { text: 'null', ...NO_EFFECTS }
-    return { text: whole.text, ...(complete ? guarded(() => answer.effects(whole.value), NO_EFFECTS) : NO_EFFECTS) }
+    const { usage, keep } = complete ? guarded(() => answer.effects(whole.value), NO_EFFECTS) : NO_EFFECTS
+    return { text: whole.text, usage, keep }
   }
   if (content.kind === 'value') return stored(content)
   const assembly = content.events.length > FEW_EVENTS && call.operation.assembly?.()
@@ -60,6 +62,8 @@ async function assembledInSlices(assembly: AnswerAssembly, events: readonly Stre
 /** How a call ended, in the terms of its trace. */
 export type TraceOutcome = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & { headers: Record<string, string> }
 
+const isoTime = remembering((time: number) => new Date(time).toISOString())
+
 /** The trace of a call that has ended. */
 export function traceOf(
   recording: TraceRecorder,
@@ -87,11 +91,17 @@ export function traceOf(
     stream: guarded(() => request !== undefined && operation.streams(request), false),
     status,
     outcome,
-    started_at: new Date(recording.started).toISOString(),
+    started_at: isoTime(recording.started),
     duration_ms: duration,
     fixture: answer ? answer.from.fixture : (steps.attempts.at(-1)?.fixture ?? null),
     synthesized: answer?.from.synthesized ?? false,
-    ...steps,
+    plan: steps.plan,
+    scenario: steps.scenario,
+    faults: steps.faults,
+    attempts: steps.attempts,
+    cache: steps.cache,
+    guardrails: steps.guardrails,
+    retrievals: steps.retrievals,
     retry_after_ms: guarded(() => retryAfter(headers, recording.started + duration) ?? null, null),
     usage: used,
     cost: guarded(cost, null),

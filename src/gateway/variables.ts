@@ -18,9 +18,15 @@ const RENDERED_HERE = 50_000
 const LONGEST_MS = 60_000
 
 /** The request, of so many characters, with its variables filled in; a request without any comes back as it is. */
-export async function renderVariables(operation: Operation, request: unknown, length: number): Promise<unknown> {
+export function renderVariables(operation: Operation, request: unknown, length: number): unknown | Promise<unknown> {
   const { variables, template_engine, svc } = request as TemplateFields
   if (!operation.fillTexts || (!variables && !svc?.inputs && !template_engine)) return request
+  return rendered(operation, request as TemplateFields, length)
+}
+
+async function rendered(operation: Operation, request: TemplateFields, length: number): Promise<unknown> {
+  if (!operation.fillTexts) return request
+  const { variables, template_engine, svc } = request
   const values = { ...inputValues(svc?.inputs), ...variables }
   const engine = template_engine ?? 'text'
   if (length <= RENDERED_HERE) return operation.fillTexts(request, await filler(engine, values))

@@ -14,11 +14,24 @@ export function headerText(text: string): string {
   return ascii.length > MOST_CHARACTERS ? `${ascii.slice(0, MOST_CHARACTERS - 3)}...` : ascii
 }
 
+const names = new Set<string>()
+/** Whether a name is one; those that were are known, as there are few. */
+function isName(text: string): boolean {
+  if (names.has(text)) return true
+  if (!NAME.test(text)) return false
+  if (names.size < MOST_NAMES) names.add(text)
+  return true
+}
+const MOST_NAMES = 100
+
+function areSound(headers: Record<string, string>): boolean {
+  for (const name in headers) if (!isName(name) || !isSound(headers[name] ?? '')) return false
+  return true
+}
+
 /** The headers with values that any client can read; a name that is none is left out. */
 export function soundHeaders(headers: Record<string, string>): Record<string, string> {
-  let strange = false
-  for (const name in headers) if (!isSound(headers[name] ?? '') || !NAME.test(name)) strange = true
-  if (!strange) return headers
+  if (areSound(headers)) return headers
   const named = Object.entries(headers).filter(([name]) => NAME.test(name))
   return Object.fromEntries(named.map(([name, value]) => [name, headerText(value)]))
 }

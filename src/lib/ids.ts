@@ -1,17 +1,31 @@
 // Identifiers that repeat when seed, time and order of calls repeat.
-import { ulid } from 'ulid'
+import { remembering } from './remember.ts'
 
-/** The ULID of one purpose and number (`trace`, 17) of a seed at an instant in ms since the epoch. */
+const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+/** The two digits of each number below 1,024 in Crockford's base 32. */
+const PAIRS = Array.from({ length: 1_024 }, (_, pair) => `${DIGITS[pair >> 5]}${DIGITS[pair & 31]}`)
+const pair = (number: number): string => PAIRS[number & 1_023] ?? ''
+const four = (number: number): string => pair(number >> 10) + pair(number)
+const TWENTY_BITS = 2 ** 20
+/** Eight digits: the last forty bits of a number. */
+const eight = (number: number): string => four((number / TWENTY_BITS) % TWENTY_BITS) + four(number % TWENTY_BITS)
+
+const FORTY = 40
+const lowest = (bits: bigint): number => Number(BigInt.asUintN(FORTY, bits))
+
+/** Ten digits of time. */
+const timeDigits = remembering((now: number) => pair(Math.floor(now / 2 ** FORTY)) + eight(now))
+
+/**
+ * The ULID of one purpose and number (`trace`, 17) of a seed at an instant in ms since the epoch. Written here: there is one
+ * for every call, and the package of that name asks for each digit by a function (test/ids.test.ts).
+ */
 export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
-  // ulid asks for 16 characters of chance; one hash holds ten of them.
-  let bits = Bun.hash(`${purpose}:${count}`, BigInt(seed))
-  let asked = 0
-  return ulid(now, () => {
-    if (asked++ === 8) bits = Bun.hash(`${purpose}:${count}:more`, BigInt(seed) ^ bits)
-    const five = Number(bits & 31n)
-    bits >>= 5n
-    return five / 32
-  })
+  // It takes 80 bits of chance, more than one hash has to give: the last eight digits are of the first.
+  const text = `${purpose}:${count}`
+  const first = Bun.hash(text, BigInt(seed))
+  const second = Bun.hash(`${text}:more`, BigInt(seed) ^ (first >> 40n))
+  return timeDigits(now) + eight(lowest(second)) + eight(lowest(first))
 }
 
 /** A short hexadecimal fingerprint of a text. */

@@ -47,13 +47,15 @@ function textRegex(source: string, flags: keyof typeof regexes): RegExp {
   return regex
 }
 
+const fold = (text: string, folded: boolean) => (folded ? text.toLowerCase() : text)
+
 /** The captures of a text that matches, else undefined. */
 export function matchText(match: TextMatch, text: string): Record<string, string> | undefined {
   if (typeof match === 'string') return match === text ? {} : undefined
-  const fold = (value: string) => (match.ignore_case ? value.toLowerCase() : value)
-  if (match.equals !== undefined) return fold(match.equals) === fold(text) ? {} : undefined
-  if (match.contains !== undefined) return fold(text).includes(fold(match.contains)) ? {} : undefined
-  const found = textRegex(match.regex ?? '', match.ignore_case ? 'iu' : 'u').exec(text)
+  const { ignore_case: folded = false } = match
+  if (match.equals !== undefined) return fold(match.equals, folded) === fold(text, folded) ? {} : undefined
+  if (match.contains !== undefined) return fold(text, folded).includes(fold(match.contains, folded)) ? {} : undefined
+  const found = textRegex(match.regex ?? '', folded ? 'iu' : 'u').exec(text)
   return found ? { ...found.groups } : undefined
 }
 

@@ -7,6 +7,7 @@ import { offerOf } from '../../contract/chat-tools.ts'
 import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
+import { remembering } from '../../lib/remember.ts'
 import { runJob } from '../../lib/worker/pool.ts'
 import { chatChunks } from './chunks.ts'
 import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
@@ -76,9 +77,9 @@ function composed(
 ): RenderedAnswer {
   const count = request.n ?? 1
   const { legacy } = offerOf(request)
-  const choices = Array.from(
-    { length: count },
-    (_, index): ChoiceParts => ({
+  const choices: ChoiceParts[] = []
+  for (let index = 0; index < count; index++)
+    choices.push({
       answer,
       callIds: answer.toolCalls.map(
         ({ id }, call) => id ?? `call_${fingerprint(`${answerContext.id}:${index}:${call}`)}`,
@@ -90,8 +91,7 @@ function composed(
         : undefined,
       sound,
       legacy,
-    }),
-  )
+    })
   const usage = usageOf(
     script,
     chatPromptTokens(request),
@@ -106,7 +106,7 @@ function composed(
     id: `chatcmpl-${answerContext.id}`,
     created: Math.floor(answerContext.now / 1000),
     model: answerContext.model,
-    system_fingerprint: `fp_${fingerprint(answerContext.model).slice(0, 10)}`,
+    system_fingerprint: systemFingerprint(answerContext.model),
   }
   const told = request.stream_options?.include_usage ? usage : undefined
   return {
@@ -119,6 +119,8 @@ function composed(
       : undefined,
   }
 }
+
+const systemFingerprint = remembering((model: string) => `fp_${fingerprint(model).slice(0, 10)}`)
 
 /** Whether a choice is the same whole and put together from its chunks: sound and a refusal cut to nothing come in another form. */
 const isPlain = ({ answer, logprobs, sound }: ChoiceParts): boolean =>

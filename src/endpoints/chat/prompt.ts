@@ -28,14 +28,22 @@ const isResult = (message: Message | undefined) => message?.role === 'tool' || m
 
 export function chatPrompt(request: ChatRequest): Prompt {
   const { messages } = request
-  const users = messages.filter((message) => message.role === 'user')
-  const instructions = messages.filter((message) => message.role === 'system' || message.role === 'developer')
+  let turn = 0
+  let user: Message | undefined
+  const instructions: string[] = []
+  for (const message of messages) {
+    const { role } = message
+    if (role === 'user') {
+      turn++
+      user = message
+    } else if (role === 'system' || role === 'developer') instructions.push(chatContentText(message.content))
+  }
   const last = messages.at(-1)
   const { tools, choice } = offerOf(request)
   return {
-    system: instructions.map((message) => chatContentText(message.content)).join('\n'),
-    user: chatContentText(users.at(-1)?.content),
-    turn: users.length,
+    system: instructions.join('\n'),
+    user: chatContentText(user?.content),
+    turn,
     tools: tools.map(({ name }) => name),
     toolResult: isResult(last),
     ...(isResult(last) ? { toolText: chatContentText(last?.content) } : {}),
@@ -126,8 +134,17 @@ function fileName({ filename, uri, file_id, file_data, mimeType }: FilePart): st
 }
 
 type UserPart = Extract<Extract<Message, { role: 'user' }>['content'], unknown[]>[number]
-const userParts = (messages: readonly Message[]): UserPart[] =>
-  messages.flatMap((message) => (message.role === 'user' && Array.isArray(message.content) ? message.content : []))
+const NO_PARTS: readonly UserPart[] = []
+/** Most users say one text, without parts. */
+function userParts(messages: readonly Message[]): readonly UserPart[] {
+  let parts: UserPart[] | undefined
+  for (const message of messages) {
+    if (message.role !== 'user' || !Array.isArray(message.content)) continue
+    parts ??= []
+    for (const part of message.content) parts.push(part)
+  }
+  return parts ?? NO_PARTS
+}
 
 // Counts of OpenAI's cookbook: 3 tokens frame every message, 1 a name, and 3 open the answer.
 const PER_MESSAGE = 3
