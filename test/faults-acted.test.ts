@@ -70,7 +70,7 @@ const ROWS: Record<string, Row> = {
 }
 const OF_WORKSPACE = ['stuck-processing', 'stale-read', 'shifted-page']
 // Theirs are test/faults-tools.test.ts and test/faults-tasks.test.ts.
-const OF_TOOLS = ['tool-error', 'tool-timeout', 'sub-agent-failed', 'stuck-task', 'approval-never']
+const OF_TOOLS = ['tool-error', 'tool-timeout', 'sub-agent-failed', 'stuck-task', 'approval-never', 'late-answer']
 
 test('every kind has its row', () => {
   expect(faultKinds.map(({ type }) => type).sort()).toEqual([...Object.keys(ROWS), ...OF_WORKSPACE, ...OF_TOOLS].sort())

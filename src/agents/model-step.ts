@@ -6,14 +6,15 @@ import type { EvaluatorFields } from '../contract/evaluator.ts'
 import type { Reply } from '../contract/reply.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { endpoints } from '../endpoints/index.ts'
-import { unlessAborted } from '../lib/deadline.ts'
+import type { CallOrigin } from '../gateway/call.ts'
 import { once } from '../lib/once.ts'
 import { evaluate } from '../resources/evaluate.ts'
 import { evaluators } from '../resources/evaluators.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
 import { agentFacts } from './fault-facts.ts'
 import { textsOf, toolCallPart, withOwnIds } from './messages.ts'
-import { journalStep, type Turn } from './turn.ts'
+import { journalStep, type Turn, type TurnChange } from './turn.ts'
+import { underWay } from './under-way.ts'
 
 /** The operation that iterations are calls of. */
 export const chatOperation = once(() => {
@@ -25,44 +26,26 @@ export const chatOperation = once(() => {
 /** Asks the model and commits what it says; throws the gateway's `ApiError` when there is no answer, which the journal has then. */
 export async function askModel(turn: Turn): Promise<void> {
   const { session, deps, signal, task } = turn
-  const { clock, traces } = session
-  const started = clock.now()
+  const started = session.clock.now()
   const iteration = task.turn.iterations + 1
   const { settings, model } = task.manifest
   const guardrails = sampled(settings.guardrails, { session, task, iteration })
   const request = chatRequestOf({ ...task, ...turn, guardrails })
   const key = `${task._id}:${task.turn.number}:${iteration}`
   const about = { kind: 'model', name: model, iteration } as const
+  const call = {
+    ...{ key: 'model', iteration },
+    async make(own: AbortSignal) {
+      const origin = turn.origin(own)
+      const inner = { operation: chatOperation(), request, origin, key, agent: agentFacts(turn, iteration) }
+      const { trace, reply } = await deps.gateway.call(inner)
+      const parts = partsOf(reply, turn)
+      return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin }) }
+    },
+    change: (said: ModelAnswer): TurnChange => answerChange(turn, said, { started, iteration }),
+  }
   try {
-    const inner = {
-      operation: chatOperation(),
-      request,
-      origin: turn.origin(),
-      key,
-      agent: agentFacts(turn, iteration),
-    }
-    const { trace, reply } = await unlessAborted(signal, deps.gateway.call(inner))
-    const { usage = null, cost = null, model: answered } = traces.get(trace) ?? {}
-    const parts = partsOf(reply, turn)
-    const evaluations = await evaluationsOf(turn, iteration, parts)
-    await turn.commit(({ turn: use, totals }) => ({
-      task: {
-        turn: { ...use, iterations: iteration, cost: use.cost + (cost ?? 0) },
-        totals: { ...totals, iterations: totals.iterations + 1, cost: totals.cost + (cost ?? 0) },
-      },
-      messages: [{ role: 'agent', parts, trace }],
-      steps: [
-        journalStep(turn, started, {
-          ...about,
-          name: answered ?? model,
-          outcome: 'answered',
-          trace,
-          usage,
-          cost,
-          ...(evaluations.length > 0 && { evaluations }),
-        }),
-      ],
-    }))
+    await turn.commit(call.change(await underWay(turn, call)))
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error
     const step = journalStep(turn, started, {
@@ -81,6 +64,36 @@ export async function askModel(turn: Turn): Promise<void> {
     throw error
   }
 }
+
+/** What a model says in an iteration, and what is said of that. */
+interface ModelAnswer {
+  trace: string
+  parts: TaskPart[]
+  evaluations: NonNullable<TaskStep['evaluations']>
+}
+
+const answerChange =
+  (
+    turn: Turn,
+    { trace, parts, evaluations }: ModelAnswer,
+    { started, iteration }: { started: number; iteration: number },
+  ): TurnChange =>
+  ({ turn: use, totals, manifest }) => {
+    const { usage = null, cost = null, model } = turn.session.traces.get(trace) ?? {}
+    return {
+      task: {
+        turn: { ...use, iterations: iteration, cost: use.cost + (cost ?? 0) },
+        totals: { ...totals, iterations: totals.iterations + 1, cost: totals.cost + (cost ?? 0) },
+      },
+      messages: [{ role: 'agent', parts, trace }],
+      steps: [
+        journalStep(turn, started, {
+          ...{ kind: 'model', name: model ?? manifest.model, iteration, outcome: 'answered', trace, usage, cost },
+          ...(evaluations.length > 0 && { evaluations }),
+        }),
+      ],
+    }
+  }
 
 interface Choice {
   message?: {
@@ -106,10 +119,11 @@ function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
 /** What the evaluators say that look at this iteration. One that fails says so; it ends no task. */
 async function evaluationsOf(
   turn: Turn,
-  iteration: number,
   parts: readonly TaskPart[],
-): Promise<NonNullable<TaskStep['evaluations']>> {
-  const { session, task, deps, signal, history } = turn
+  { iteration, origin }: { iteration: number; origin: CallOrigin },
+): Promise<ModelAnswer['evaluations']> {
+  const { session, task, deps, history } = turn
+  const { signal } = origin
   const chosen = sampled(task.manifest.settings.evaluators, { session, task, iteration })
   const asked = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
   return Promise.all(
@@ -121,7 +135,7 @@ async function evaluationsOf(
       if (!found) return { ...nothing, reason: `there is no evaluator ${JSON.stringify(id)} any more` }
       try {
         const evaluator = found as unknown as EvaluatorFields
-        return { id, ...(await evaluate(evaluator, { origin: turn.origin(), ask: deps.ask, judged })) }
+        return { id, ...(await evaluate(evaluator, { origin, ask: deps.ask, judged })) }
       } catch (error) {
         if (signal.aborted || !(error instanceof ApiError)) throw error
         return { ...nothing, reason: error.message }

@@ -90,6 +90,7 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
   } finally {
     deadline.stop()
     activity.end()
+    for (const { arrive } of turn.late) void arrive()
   }
 }
 

@@ -2,15 +2,16 @@
 import { ApiError } from '../contract/error.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
-import { unlessAborted } from '../lib/deadline.ts'
 import type { AgentFunction } from './manifest.ts'
 import { rawArguments, type ToolCallPart } from './messages.ts'
 import type { CallStanding } from './next-step.ts'
 import { findTask } from './store.ts'
 import { throughToolFaults } from './tool-faults.ts'
 import type { ToolContext, ToolResult } from './tools/define.ts'
+import { toolNames } from './tools/record.ts'
 import { runTool } from './tools/run.ts'
 import { journalStep, type Turn } from './turn.ts'
+import { underWay } from './under-way.ts'
 
 /** What can be done with a call that has no result. */
 export function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPart): CallStanding {
@@ -67,12 +68,30 @@ const resultChange = (
 })
 
 async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
-  const { session, signal } = turn
+  const { session, offered, task } = turn
   const started = session.clock.now()
   const { tool_name: name, tool_call_id } = part
   turn.deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
+  const entry = offered.get(name)?.entry
+  return underWay(turn, {
+    ...{ key: `tool:${tool_call_id}`, iteration: task.turn.iterations, part },
+    tool: entry ? toolNames({ name, entry }) : [name],
+    make: (signal) => outcomeOf(turn, part, { signal, started }),
+    change:
+      ({ result, step }) =>
+      (now) =>
+        'pending' in result ? {} : resultChange(now, part, { result, step }),
+  })
+}
+
+async function outcomeOf(
+  turn: Turn,
+  part: ToolCallPart,
+  { signal, started }: { signal: AbortSignal; started: number },
+): Promise<ToolOutcome> {
+  const { tool_name: name, tool_call_id } = part
   const faults: string[] = []
-  const result = await unlessAborted(signal, resultOf(turn, part, faults))
+  const result = await resultOf(turn, part, { signal, faults })
   const failed = 'error' in result
   const child = findTask(turn.place, turn.task._id)?.children[tool_call_id]
   const subTask = child === undefined ? undefined : findTask(turn.place, child)
@@ -92,8 +111,12 @@ async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
 }
 
 /** What a call comes to; what is wrong with it is told to the model, who may do better. */
-async function resultOf(turn: Turn, part: ToolCallPart, faults: string[]): Promise<ToolResult> {
-  const { offered, task, session, deps, signal } = turn
+async function resultOf(
+  turn: Turn,
+  part: ToolCallPart,
+  { signal, faults }: { signal: AbortSignal; faults: string[] },
+): Promise<ToolResult> {
+  const { offered, task, session, deps } = turn
   const tool = offered.get(part.tool_name)
   if (!tool?.kind.run) return { error: noSuchTool(part.tool_name, offered) }
   const raw = rawArguments(part)

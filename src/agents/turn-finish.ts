@@ -2,7 +2,7 @@
 import type { TaskState } from '../contract/agent-task.ts'
 import type { TaskReason } from '../contract/task-record.ts'
 import type { TraceRecord } from '../contract/trace.ts'
-import { agents } from '../resources/agents.ts'
+import { charge } from './charge.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
 import { standingOf } from './tool-step.ts'
@@ -24,7 +24,8 @@ export interface TurnOutcome {
 export async function finishTurn(turn: Turn, { state, reason, error = null, open = [] }: TurnOutcome): Promise<void> {
   const { session, place, history } = turn
   const now = session.clock.now()
-  const waited = new Set(open.map(({ tool_call_id }) => tool_call_id))
+  // What is to come late closes its call itself.
+  const waited = new Set([...open, ...turn.late].map(({ tool_call_id }) => tool_call_id))
   const unanswered = openCalls(history.map(({ message }) => message)).filter((call) => !waited.has(call.tool_call_id))
   const about = ({ tool_name: name, tool_call_id }: ToolCallPart) => ({
     name,
@@ -46,18 +47,9 @@ export async function finishTurn(turn: Turn, { state, reason, error = null, open
     }),
     (task) => {
       trace = replaceTurnTrace({ task, history }, place, session.clock.now())
-      charge(turn)
+      charge(session, turn.task)
       wakeParent(place, task)
     },
   )
   if (trace) turn.deps.events.ended(session, turn.task, trace)
-}
-
-/** Adds to what the agent has cost in all. */
-function charge({ session, task: { totals, workspace_id, agent_id } }: Turn): void {
-  const cost = totals.cost - totals.billed
-  const found = cost > 0 ? session.records.get(agents.kind, workspace_id, agent_id)?.body : undefined
-  if (!found) return
-  const body = { ...found, total_cost: Number(found.total_cost ?? 0) + cost }
-  session.records.update(agent_id, { key: String(found.key), body })
 }

@@ -38,12 +38,14 @@ export interface Turn {
   readonly waiting: Set<string>
   /** Aborted when the turn is ended. */
   readonly signal: AbortSignal
+  /** Calls whose answers come when it is over, and the calls of tools that they answer. */
+  readonly late: { tool_call_id: string | undefined; arrive(): Promise<void> }[]
   /** Commits a step; the change is made of the task as it is then. Rejects with the signal's reason when the turn is over, and writes nothing. */
   commit(change: TurnChange): Promise<void>
   /** Commits the end of the turn, whatever its signal says; `also` is done in the same transaction. */
   finish(change: TurnChange, also: (task: AgentTaskRecord) => void): Promise<void>
-  /** On whose behalf its calls are made. */
-  origin(): CallOrigin
+  /** On whose behalf its calls are made, which end with a signal. */
+  origin(signal: AbortSignal): CallOrigin
 }
 
 /** A turn of a task that is to go on. */
@@ -83,6 +85,7 @@ export function turnOf(
     offered: offeredTools(task.manifest),
     waiting: new Set(),
     signal,
+    late: [],
     commit: (change) =>
       write(
         change,
@@ -90,13 +93,13 @@ export function turnOf(
         () => {},
       ),
     finish: (change, also) => write(change, () => {}, also),
-    origin: () => ({
+    origin: (own) => ({
       session,
       caller: () => turn.task.caller,
       headers: new Headers(task.from.scenario === null ? {} : { 'x-understudy-scenario': task.from.scenario }),
       url: task.from.url,
       retained: true,
-      signal,
+      signal: own,
       trace: turn.task.turn.trace,
     }),
   }

@@ -8,7 +8,7 @@ import type { Rule } from '../scenarios/schema.ts'
 export type Ask = (path: string, body?: unknown) => Promise<unknown>
 
 /** Points at which only what agents do is met. */
-const OF_AGENTS = ['tool', 'task', 'approval']
+const OF_AGENTS = ['tool', 'task', 'approval', 'cancel']
 const PLAIN_KEY = /^[\w.-]+$/
 /** As many as say that it goes on and on. */
 const MOST_ITERATIONS = 5

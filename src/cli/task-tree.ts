@@ -86,12 +86,13 @@ const TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' 
 const FORMATS: Record<TaskStep['outcome'], Format> = { answered: 'green', failed: 'red', waiting: 'yellow' }
 
 function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<string>): TreeNode {
-  const { kind, name, outcome, duration_ms, error, fixture, faults = [], trace, evaluations = [] } = step
+  const { kind, name, outcome, duration_ms, error, fixture, late, faults = [], trace, evaluations = [] } = step
   const own = trace === null || above.has(trace) ? undefined : related.get(trace)
   const said = [
     ...(kind === 'wait' ? [] : [`${outcome} in ${timeText(duration_ms)}`]),
     ...(own?.task ? [endOf(own.task)] : []),
     ...(error === null ? [] : [error]),
+    ...(late ? ['late'] : []),
     ...(fixture === undefined ? [] : [`fixture ${fixture}`]),
     ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
     ...evaluations.map(({ id, value }) => `evaluator ${id}: ${value}`),

@@ -4,8 +4,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Operation } from './operation.ts'
 import type { Reply } from './reply.ts'
 
-/** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, on the workspace, on what an agent hears of a tool, on an iteration of a task, or on a decision about its tools. */
-export const FAULT_POINTS = ['provider', 'gateway', 'workspace', 'tool', 'task', 'approval'] as const
+/** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, on the workspace, on what an agent hears of a tool, on an iteration of a task, on a decision about its tools, or on what becomes of a call under way when its task is canceled. */
+export const FAULT_POINTS = ['provider', 'gateway', 'workspace', 'tool', 'task', 'approval', 'cancel'] as const
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 
 /** The iteration of an agent's task that a call is. */
@@ -42,7 +42,7 @@ export interface FaultContext {
   stream: boolean
   /** At `workspace` only. */
   call?: WorkspaceCall | undefined
-  /** At `tool` only: what the tool goes by, the function's name first. */
+  /** At `tool` and `cancel` only: what the tool goes by, the function's name first. */
   tool?: readonly string[] | undefined
   /** Time of the session. */
   clock: Clock
@@ -111,7 +111,7 @@ export interface FaultFacts {
   inner: boolean
   /** Of what an agent does, and of what is decided about it. */
   agent?: AgentFacts | undefined
-  /** At `tool` only: what the tool goes by, the function's name first. */
+  /** At `tool` and `cancel` only: what the tool goes by, the function's name first. */
   tool?: readonly string[]
   /** The last user message. */
   text: string

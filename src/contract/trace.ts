@@ -86,6 +86,7 @@ export const TaskStep = z.object({
   usage: z.looseObject({}).nullable().describe('Tokens of a model call.'),
   cost: z.number().nullable().describe('What a model call would have cost in USD at list price.'),
   faults: z.array(z.string()).optional().describe('Rules of the scenario whose faults have acted on a tool.'),
+  late: z.literal(true).optional().describe('It came when the task was canceled already.'),
   evaluations: z
     .array(Evaluation.extend({ id: z.string(), reason: z.string().nullable() }))
     .optional()

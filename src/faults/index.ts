@@ -14,6 +14,7 @@ import { emptyReply } from './empty-reply.ts'
 import { hang } from './hang.ts'
 import { httpError } from './http-error.ts'
 import { keepAliveComments } from './keep-alive-comments.ts'
+import { lateAnswer } from './late-answer.ts'
 import { malformedChunk } from './malformed-chunk.ts'
 import { malformedJson } from './malformed-json.ts'
 import { missingDone } from './missing-done.ts'
@@ -92,7 +93,7 @@ const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPa
 const ofTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
 
 /** Those of the tasks of agents alone. */
-const ofTasks: readonly FaultKind[] = [stuckTask, approvalNever]
+const ofTasks: readonly FaultKind[] = [stuckTask, approvalNever, lateAnswer]
 
 /** All kinds of faults, in the order in which documents list them. */
 export const faultKinds: readonly FaultKind[] = [

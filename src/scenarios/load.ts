@@ -130,6 +130,7 @@ const OF_AGENTS: Record<string, string | undefined> = {
   tool: 'calls of tools',
   task: 'iterations of tasks',
   approval: 'decisions about tools',
+  cancel: 'calls under way when a task is canceled',
 }
 const NO_CALL = ['body', 'path', 'stream', 'target', 'attempt'] as const
 const AGENTS_ONLY = ['agent', 'task', 'iteration'] as const
@@ -167,8 +168,10 @@ function foreignWord(rule: Rule): string | undefined {
     thing !== undefined && given(['provider', 'model', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
   if (foreign) return `${thing} have no ${foreign}`
   const agents = (at === 'workspace' || at === 'gateway') && given(AGENTS_ONLY)
-  if (agents) return `${agents} is of calls that agents make, which are at 'provider', 'tool', 'task' and 'approval'`
-  return at !== 'tool' && given(['tool']) ? "tool is of calls of tools, which are at 'tool'" : undefined
+  if (agents)
+    return `${agents} is of calls that agents make, which are at 'provider', 'tool', 'task', 'approval' and 'cancel'`
+  const ofTools = at === 'tool' || at === 'cancel'
+  return !ofTools && given(['tool']) ? "tool is of calls of tools, which are at 'tool' and 'cancel'" : undefined
 }
 
 function unknownOperation(rule: Rule, operations: readonly string[]): string | undefined {

@@ -61,7 +61,9 @@ const RuleMatch = z.strictObject({
   tool: z
     .string()
     .optional()
-    .describe('At `tool`: name, key or type of the tool that an agent calls; `*` stands for any characters.'),
+    .describe(
+      'At `tool` and `cancel`: name, key or type of the tool that an agent calls; `*` stands for any characters.',
+    ),
 })
 
 const Phase = z.strictObject({
@@ -102,7 +104,7 @@ export const Rule = z
       .enum(FAULT_POINTS)
       .optional()
       .describe(
-        'Where it acts: on what the gateway hears of the provider, on what the client hears of the gateway or of the workspace, on what an agent hears of a tool, on an iteration of a task before its model is asked, or on a decision that lets its tools run.',
+        'Where it acts: on what the gateway hears of the provider, on what the client hears of the gateway or of the workspace, on what an agent hears of a tool, on an iteration of a task before its model is asked, on a decision that lets its tools run, or on what becomes of a call under way when its task is canceled.',
       ),
     match: RuleMatch.default({}),
     when: RuleWhen.default({}),

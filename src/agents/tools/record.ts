@@ -12,7 +12,7 @@ export interface StoredTool extends ToolParts {
 export const storedTool = ({ record }: ToolEntry): StoredTool => (record ?? {}) as StoredTool
 
 /** What the tool of a call goes by: the function's name, the tool's key, its type. */
-export function toolNames({ name, entry }: ToolCall): string[] {
+export function toolNames({ name, entry }: Pick<ToolCall, 'name' | 'entry'>): string[] {
   const { key } = storedTool(entry)
   return [name, ...(key === undefined ? [] : [key]), entry.type]
 }

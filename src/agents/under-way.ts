@@ -1,0 +1,150 @@
+// A call that is under way when its task is canceled: it ends with the task, unless the scenario has its answer come all the same.
+import { AGENT_SUBJECTS } from '../contract/agent-subjects.ts'
+import { ApiError } from '../contract/error.ts'
+import { valueReply } from '../contract/reply.ts'
+import type { TaskStep } from '../contract/trace.ts'
+import { withFaults } from '../gateway/attempt.ts'
+import { startDeadline, unlessAborted } from '../lib/deadline.ts'
+import { changeTask } from './change.ts'
+import { charge } from './charge.ts'
+import { taskFacts } from './fault-facts.ts'
+import { type ToolCallPart, toolCallsOf } from './messages.ts'
+import { findTask, messagesOf } from './store.ts'
+import { journalStep, type Turn, type TurnChange } from './turn.ts'
+import { canceled, closing, noResult, TurnEnded } from './turn-end.ts'
+import { replaceTurnTrace } from './turn-trace.ts'
+
+/** A call of a model or a tool. */
+export interface CallUnderWay<Answer> {
+  /** Tells it apart from the others of its turn. */
+  key: string
+  iteration: number
+  /** The call of a tool that it answers; absent of a call of a model. */
+  part?: ToolCallPart
+  /** What the tool goes by. */
+  tool?: readonly string[]
+  /** Makes it; its own signal is aborted with the turn's, unless it goes on. */
+  make(signal: AbortSignal): Promise<Answer>
+  /** What its answer changes of the task. */
+  change(answer: Answer): TurnChange
+}
+
+/** Makes a call of a turn; rejects with the reason of the turn's signal when that is aborted first. */
+export async function underWay<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
+  const { signal } = turn
+  const own = new AbortController()
+  const leave = () => {
+    const { reason } = signal
+    const isCanceled = reason instanceof TurnEnded && reason.reason === 'canceled'
+    if (!isCanceled || !goesOn(turn, call, { own, work })) own.abort(reason)
+  }
+  const work = call.make(own.signal)
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await unlessAborted(signal, work)
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+interface OngoingWork<Answer> {
+  own: AbortController
+  work: Promise<Answer>
+}
+
+/** Whether the scenario says what becomes of a call whose task is canceled; the turn then has it among those that come late. */
+function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
+  const { session, task, deps, signal } = turn
+  const { tool, iteration, key, part } = call
+  const playing = deps.gateway.runs.ofCall(session, task.from.scenario)
+  // A task that works for this one ends with it.
+  const subTask = part && findTask(turn.place, task._id)?.children[part.tool_call_id]
+  if (!playing || subTask !== undefined) return false
+  const about = { operation: AGENT_SUBJECTS.cancel, request: part?.arguments ?? {}, model: '', stream: false }
+  const moment = {
+    ...about,
+    at: 'cancel',
+    iteration,
+    key: `cancel:${iteration}:${key}`,
+    ...(tool && { tool }),
+  } as const
+  const faults = playing.faults(taskFacts(turn, moment))
+  if (faults.length === 0) return false
+  const activity = session.begin({ signal: new AbortController().signal })
+  const longest = task.manifest.settings.max_execution_time * 1000
+  const lifetime = startDeadline(session.clock, longest, { outer: activity.signal, reason: canceled })
+  lifetime.signal.addEventListener('abort', () => own.abort(lifetime.signal.reason), { once: true })
+  const rules: string[] = []
+  const end = async () => {
+    own.abort(signal.reason)
+    return valueReply({})
+  }
+  const decided = withFaults(faults, end, {
+    about: { ...about, tool, clock: session.clock, signal: lifetime.signal },
+    onActed: (rule) => rules.push(rule),
+  })
+  decided.catch(() => {})
+  const arrive = async () => {
+    try {
+      await decided
+      await commitLate(turn, lateChange(turn, call.change(await work), rules))
+    } catch (error) {
+      if (session.ended.aborted) return
+      if (!own.signal.aborted && !(error instanceof ApiError)) deps.gateway.report(error)
+      if (part) await commitLate(turn, closedCall(turn, part))
+    } finally {
+      lifetime.stop()
+      activity.end()
+    }
+  }
+  turn.late.push({ tool_call_id: part?.tool_call_id, arrive: () => arrive().catch(deps.gateway.report) })
+  return true
+}
+
+/** The change that an answer makes, which comes too late; calls of tools that a model then asks for are not made. */
+const lateChange =
+  (turn: Turn, change: TurnChange, rules: readonly string[]): TurnChange =>
+  (task) => {
+    const made = change(task)
+    const asked = (made.messages ?? []).flatMap(toolCallsOf)
+    const why = noResult('canceled')
+    const late = (step: TaskStep): TaskStep => ({
+      ...step,
+      duration_ms: turn.session.clock.now() - Date.parse(step.started_at),
+      late: true,
+      faults: [...(step.faults ?? []), ...rules],
+    })
+    return {
+      ...made,
+      messages: [...(made.messages ?? []), ...asked.map((call) => closing(call, why))],
+      steps: [...(made.steps ?? []).map(late), ...asked.map((call) => closedStep(turn, call))],
+    }
+  }
+
+/** The change that closes a call which nothing has come of. */
+const closedCall =
+  (turn: Turn, part: ToolCallPart): TurnChange =>
+  () => ({ messages: [closing(part, noResult('canceled'))], steps: [closedStep(turn, part)] })
+
+const closedStep = (turn: Turn, { tool_name: name, tool_call_id }: ToolCallPart): TaskStep =>
+  journalStep(turn, turn.session.clock.now(), {
+    ...{ kind: 'tool', name, tool_call_id },
+    ...{ outcome: 'failed', error: noResult('canceled') },
+  })
+
+/** Commits what has come of a call of a canceled task; nothing when somebody has gone on with it, which has closed the call, or removed it. */
+async function commitLate({ deps, place, task: { _id, turn } }: Turn, change: TurnChange): Promise<void> {
+  if (!findTask(place, _id)) return
+  await changeTask(deps.events)(place, _id, (task) => {
+    if (task.state !== 'canceled' || task.turn.number !== turn.number) return undefined
+    const made = change(task)
+    const { totals = task.totals } = made.task ?? {}
+    charge(place.session, { ...task, totals })
+    return {
+      ...made,
+      task: { ...made.task, totals: { ...totals, billed: totals.cost } },
+      saves: (written) =>
+        replaceTurnTrace({ task: written, history: messagesOf(place, _id) }, place, Date.parse(task.updated)),
+    }
+  })
+}
