@@ -1,7 +1,10 @@
 // npm run bench loop [ROUNDS] [EXECUTABLE] [NAME]: how long other calls wait while the server is at heavy work. A second program
 // sends the heavy call; this one sends small ones, each as soon as the last is answered, and keeps the longest wait.
+
 import { join } from 'node:path'
-import { call, headers, inFolder, median, start, understudy } from './support.ts'
+import { headers } from './headers.ts'
+import { bodyOf, ROUTER } from './servers.ts'
+import { median, post, scratch, serveArgs, start, understudy } from './support.ts'
 
 const [rounds = '3', executable = understudy, only = ''] = process.argv.slice(2)
 /** Small calls that are answered before the heavy one begins, so that nothing is loaded or compiled for the first time. */
@@ -110,13 +113,15 @@ if (process.argv[2] === 'send') {
   process.exit(0)
 }
 
+const callOnce = (url: string) => post(`${url}${ROUTER}`, bodyOf({ form: 'whole' }))
+
 /** The longest wait of a small call, in ms, while the heavy ones are answered; their status. */
 async function longest(
   url: string,
   file: string,
   { path, sends = 1 }: Heavy,
 ): Promise<{ wait: number; took: number; status: string }> {
-  for (let calls = 0; calls < WARM_UP; calls++) await call(url)
+  for (let calls = 0; calls < WARM_UP; calls++) await callOnce(url)
   const began = performance.now()
   const children = Array.from({ length: sends }, () =>
     Bun.spawn([process.execPath, import.meta.path, 'send', `${url}/v2/router${path}`, file], { stdout: 'pipe' }),
@@ -128,7 +133,7 @@ async function longest(
   let wait = 0
   while (!ended) {
     const sent = performance.now()
-    await call(url)
+    await callOnce(url)
     wait = Math.max(wait, performance.now() - sent)
   }
   await ends
@@ -136,29 +141,28 @@ async function longest(
   return { wait, took: performance.now() - began, status: status.trim().slice(0, 60) }
 }
 
-await inFolder(async (folder) => {
-  const rows: object[] = []
-  for (const [index, one] of heavy.entries()) {
-    if (!one.name.includes(only)) continue
-    const file = join(folder, `${index}.json`)
-    await Bun.write(file, JSON.stringify(one.body))
-    const server = await start([executable, 'serve', '--json', '--port', '0', '--db', 'understudy.db'])
-    try {
-      const results = []
-      for (let round = 0; round < Number(rounds); round++) results.push(await longest(server.url, file, one))
-      const waits = results.map(({ wait }) => wait)
-      const row = {
-        'heavy call': one.name,
-        status: results[0]?.status,
-        'first wait ms': Math.round(waits[0] ?? 0),
-        'longest wait ms (median)': Math.round(median(waits)),
-        'took ms': Math.round(median(results.map(({ took }) => took))),
-      }
-      console.error(JSON.stringify(row))
-      rows.push(row)
-    } finally {
-      await server.stop()
+const { folder } = scratch()
+const rows: object[] = []
+for (const [index, one] of heavy.entries()) {
+  if (!one.name.includes(only)) continue
+  const file = join(folder, `${index}.json`)
+  await Bun.write(file, JSON.stringify(one.body))
+  const server = await start({ args: serveArgs(executable) })
+  try {
+    const results = []
+    for (let round = 0; round < Number(rounds); round++) results.push(await longest(server.url, file, one))
+    const waits = results.map(({ wait }) => wait)
+    const row = {
+      'heavy call': one.name,
+      status: results[0]?.status,
+      'first wait ms': Math.round(waits[0] ?? 0),
+      'longest wait ms (median)': Math.round(median(waits)),
+      'took ms': Math.round(median(results.map(({ took }) => took))),
     }
+    console.error(JSON.stringify(row))
+    rows.push(row)
+  } finally {
+    await server.stop()
   }
-  console.table(rows)
-})
+}
+console.table(rows)

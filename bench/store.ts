@@ -4,7 +4,7 @@ import { createUnderstudy } from '../src/deps.ts'
 import { contacts } from '../src/resources/contacts.ts'
 import { createRecord } from '../src/resources/verbs.ts'
 import { workOf } from '../src/resources/work.ts'
-import { inFolder, median, megabytes } from './support.ts'
+import { median, megabytes, scratch } from './support.ts'
 
 const sizes = (process.argv[2] ?? '100,10000,1000000').split(',').map(Number)
 const SECONDS = 2
@@ -34,50 +34,47 @@ async function rate(run: () => Promise<unknown>): Promise<number> {
   return median(rates)
 }
 
-await inFolder(async (folder) => {
-  const config = { ...readConfig({ seed_file: ['none'] }, {}), db: `${folder}/store.db` }
-  const { app, sessions } = createUnderstudy(config, (error) => {
-    throw error
-  })
-  const call = async (method: string, path: string, body?: unknown) => {
-    const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
-    const response = await app.fetch(new Request(`http://localhost${path}`, request))
-    if (!response.ok) throw new Error(await response.text())
-    return (await response.json()) as { _id: string; data: { _id: string }[] }
-  }
-  let made = 0
-  let renamed = 0
-  const body = () => ({ external_id: `user-${made++}`, display_name: 'Somebody' })
-  const create = () => call('POST', '/v2/contacts', body())
-  const session = sessions.find('default')
-  const { workspace_id, created_by_id } = (await create()) as unknown as Record<string, string>
-  const caller = { workspace: String(workspace_id), user: String(created_by_id) }
-  /** Records that nobody measures are made many to a transaction. */
-  const fill = (count: number) =>
-    session.transact(() => {
-      const work = workOf(session, caller)
-      for (let made = 0; made < count; made++) createRecord(contacts, work, body())
-    })
-  const rows = []
-  for (const size of sizes) {
-    while (made < size) await fill(Math.min(BATCH, size - made))
-    const half = Math.floor(made / 2)
-    const middle = await call('POST', '/v2/contacts', { external_id: `user-${half}` })
-    const page = `/v2/contacts?limit=50&starting_after=${middle._id}`
-    rows.push({
-      records: made,
-      'reads/s': Math.round(await rate(() => call('GET', `/v2/contacts/${middle._id}`))),
-      'pages/s': Math.round(await rate(() => call('GET', page))),
-      'updates/s': Math.round(
-        await rate(() => call('PATCH', `/v2/contacts/${middle._id}`, { display_name: `${renamed++}` })),
-      ),
-      'creates/s': Math.round(await rate(create)),
-      'creates and deletes/s': Math.round(
-        await rate(async () => call('DELETE', `/v2/contacts/${(await create())._id}`)),
-      ),
-      memory: megabytes(process.memoryUsage.rss()),
-    })
-  }
-  console.table(rows)
-  sessions.close()
+const { folder } = scratch()
+const config = { ...readConfig({ seed_file: ['none'] }, {}), db: `${folder}/store.db` }
+const { app, sessions } = createUnderstudy(config, (error) => {
+  throw error
 })
+const call = async (method: string, path: string, body?: unknown) => {
+  const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+  const response = await app.fetch(new Request(`http://localhost${path}`, request))
+  if (!response.ok) throw new Error(await response.text())
+  return (await response.json()) as { _id: string; data: { _id: string }[] }
+}
+let made = 0
+let renamed = 0
+const body = () => ({ external_id: `user-${made++}`, display_name: 'Somebody' })
+const create = () => call('POST', '/v2/contacts', body())
+const session = sessions.find('default')
+const { workspace_id, created_by_id } = (await create()) as unknown as Record<string, string>
+const caller = { workspace: String(workspace_id), user: String(created_by_id) }
+/** Records that nobody measures are made many to a transaction. */
+const fill = (count: number) =>
+  session.transact(() => {
+    const work = workOf(session, caller)
+    for (let made = 0; made < count; made++) createRecord(contacts, work, body())
+  })
+const rows = []
+for (const size of sizes) {
+  while (made < size) await fill(Math.min(BATCH, size - made))
+  const half = Math.floor(made / 2)
+  const middle = await call('POST', '/v2/contacts', { external_id: `user-${half}` })
+  const page = `/v2/contacts?limit=50&starting_after=${middle._id}`
+  rows.push({
+    records: made,
+    'reads/s': Math.round(await rate(() => call('GET', `/v2/contacts/${middle._id}`))),
+    'pages/s': Math.round(await rate(() => call('GET', page))),
+    'updates/s': Math.round(
+      await rate(() => call('PATCH', `/v2/contacts/${middle._id}`, { display_name: `${renamed++}` })),
+    ),
+    'creates/s': Math.round(await rate(create)),
+    'creates and deletes/s': Math.round(await rate(async () => call('DELETE', `/v2/contacts/${(await create())._id}`))),
+    memory: megabytes(process.memoryUsage.rss()),
+  })
+}
+console.table(rows)
+sessions.close()

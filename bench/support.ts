@@ -1,114 +1,126 @@
-// What the benchmarks share: servers started as a user starts them, the call that is made, and figures of several runs.
-import { mkdtempSync, rmSync } from 'node:fs'
+// What the benches share: folders and servers that go when the bench ends, and figures of several runs.
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ConstantAnswers } from './constant-server.ts'
+import { headers } from './headers.ts'
+import { cpuOf, memoryOf } from './machine.ts'
+import { BenchError } from './options.ts'
 
-const root = join(import.meta.dir, '..')
+/** The repository. */
+export const root = join(import.meta.dir, '..')
 
 /** The executable under test; `npm run bench` has built it. */
 export const understudy = join(root, 'dist', process.platform === 'win32' ? 'understudy.exe' : 'understudy')
 
-const PATH = '/v2/router/chat/completions'
-/** Content chunks of a streamed answer. */
-export const CHUNKS = 20
+const endings = new Set<() => void>()
+process.on('exit', () => {
+  for (const end of [...endings].reverse()) end()
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 
-/** The body of the measured call; the token limit makes the streamed answer `CHUNKS` content chunks long. */
-export const bodyOf = (stream: boolean): string =>
-  JSON.stringify({
-    model: 'openai/gpt-4o-mini',
-    messages: [
-      { role: 'system', content: 'You are a helpful assistant.' },
-      { role: 'user', content: 'Hello there, how are you today?' },
-    ],
-    max_completion_tokens: CHUNKS,
-    stream,
-  })
+/** Does something when the bench ends, however it does; the function given back does it at once. */
+export function atEnd(run: () => void): () => void {
+  const end = () => {
+    endings.delete(end)
+    run()
+  }
+  endings.add(end)
+  return end
+}
 
-/** Headers of the measured call. */
-export const headers = { 'content-type': 'application/json', authorization: 'Bearer any' }
-
-/** Where the measured call goes; the constant server tells the two forms apart by the query. */
-export const callUrl = (url: string, stream: boolean): string => `${url}${PATH}${stream ? '?stream' : ''}`
+/** A temporary folder, and what removes it. */
+export function scratch(): { folder: string; remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
+  // A server that has just been killed may still be writing.
+  return { folder, remove: atEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })) }
+}
 
 /** The text of one answer; throws when it is no success. */
-export async function call(url: string, stream = false): Promise<string> {
-  const response = await fetch(callUrl(url, stream), { method: 'POST', headers, body: bodyOf(stream) })
+export async function post(url: string, body: string, more: Record<string, string> = {}): Promise<string> {
+  const response = await fetch(url, { method: 'POST', headers: { ...headers, ...more }, body })
   const text = await response.text()
-  if (!response.ok) throw new Error(`${response.status}: ${text}`)
+  if (!response.ok) throw new BenchError(`${url} answered ${response.status}: ${text.slice(0, 500)}`)
   return text
 }
 
+/** How a server is started. */
+export interface Command {
+  args: readonly string[]
+  /** The core it stays on. */
+  core?: number | undefined
+  /** The port it was told to listen on, when it does not print its `url` as JSON. */
+  port?: number
+}
+
 /** A server in a process of its own. */
-export interface Running {
+export interface Server {
   url: string
-  /** Its working folder. */
-  folder: string
+  pid: number
+  /** Microseconds of processor time it has used. */
+  cpu(): number | undefined
   /** Bytes of memory it occupies now. */
   memory(): number
   stop(): Promise<void>
 }
 
-/** Starts a server that prints its `url` as JSON, in an empty temporary folder, and waits for that line. */
-export async function start(command: readonly string[]): Promise<Running> {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
-  const child = Bun.spawn([...command], { cwd: folder, stdout: 'pipe', stderr: 'inherit' })
-  const { value } = await child.stdout.getReader().read()
-  const { url }: { url: string } = JSON.parse(new TextDecoder().decode(value))
+/** Starts a server in an empty temporary folder, and waits until it says where it listens. */
+export async function start({ args, core, port }: Command): Promise<Server> {
+  const { folder, remove } = scratch()
+  const log = join(folder, 'stderr')
+  const errors = openSync(log, 'w')
+  const pinned = core === undefined ? args : ['taskset', '-c', String(core), ...args]
+  const child = Bun.spawn([...pinned], { cwd: folder, stdout: 'pipe', stderr: errors })
+  closeSync(errors)
+  const kill = atEnd(() => child.kill('SIGKILL'))
+  const url = port === undefined ? await printedUrl(child.stdout) : await connectable(port, child)
+  if (url === undefined) throw new BenchError(`${args.join(' ')} did not start: ${readFileSync(log, 'utf8').trim()}`)
   return {
     url,
-    folder,
-    memory: () => Number(Bun.spawnSync(['ps', '-o', 'rss=', '-p', String(child.pid)]).stdout.toString()) * 1024,
+    pid: child.pid,
+    cpu: () => cpuOf(child.pid),
+    memory: () => memoryOf(child.pid),
     async stop() {
-      child.kill()
+      kill()
       await child.exited
-      rmSync(folder, { recursive: true })
+      remove()
     },
   }
 }
 
-/** Traces that a server has made so far. */
-export async function tracesOf({ url }: Running): Promise<number> {
-  const health = (await (await fetch(`${url}/_understudy/health`)).json()) as {
-    counts: { traces: number; traces_dropped: number }
+/** The `url` of the first line of a server's output. */
+async function printedUrl(output: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  const { value } = await output.getReader().read()
+  return value && (JSON.parse(new TextDecoder().decode(value)) as { url: string }).url
+}
+
+/** Where a server listens, as soon as it does. */
+async function connectable(port: number, child: Bun.Subprocess): Promise<string | undefined> {
+  const address = { hostname: '127.0.0.1', port }
+  while (child.exitCode === null) {
+    try {
+      const socket = await Bun.connect({ ...address, socket: { data() {} } })
+      socket.end()
+      return `http://127.0.0.1:${port}`
+    } catch {
+      await Bun.sleep(1)
+    }
   }
-  return health.counts.traces + health.counts.traces_dropped
+  return undefined
+}
+
+/** A port that nobody listens on. */
+export function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { port } = listener
+  listener.stop(true)
+  return port
 }
 
 /** How Understudy is started: with a database file in its folder. */
-export const serveCommand = [understudy, 'serve', '--json', '--port', '0', '--db', 'understudy.db']
-
-/** Compiles the constant server, with the build options of the product, for the very bytes that Understudy answers. */
-export async function constantCommand(folder: string): Promise<string[]> {
-  const callContext = await start(serveCommand)
-  const [whole, streamed] = [await call(callContext.url), await call(callContext.url, true)]
-  await callContext.stop()
-  const answers: ConstantAnswers = { whole, events: streamed.split(/(?<=\n\n)/) }
-  const chunks = answers.events.filter((event) => /"content":"[^"]/.test(event)).length
-  if (chunks !== CHUNKS) throw new Error(`the streamed answer has ${chunks} content chunks instead of ${CHUNKS}`)
-  const file = join(folder, 'answers.json')
-  await Bun.write(file, JSON.stringify(answers))
-  const outfile = join(folder, 'constant')
-  const { success, logs } = await Bun.build({
-    entrypoints: [join(import.meta.dir, 'constant-server.ts')],
-    format: 'esm',
-    bytecode: true,
-    minify: { whitespace: true, syntax: true },
-    compile: { outfile, autoloadDotenv: false, autoloadBunfig: false },
-  })
-  if (!success) throw new AggregateError(logs, 'compiling the constant server failed')
-  return [outfile, file]
-}
-
-/** A temporary folder for the length of some work. */
-export async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'))
-  try {
-    await work(folder)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-}
+export const serveArgs = (executable: string): string[] => [
+  executable,
+  ...['serve', '--json', '--port', '0', '--db', 'understudy.db'],
+]
 
 /** The middle one of some figures. */
 export const median = (figures: readonly number[]): number =>

@@ -1,44 +1,65 @@
 // Load on a server: one call over and over, on some connections at once, by wrk.
-import { headers } from './support.ts'
 
-/** What was done in one run. */
+import { join } from 'node:path'
+import { headers } from './headers.ts'
+import { BenchError } from './options.ts'
+import { scratch } from './support.ts'
+
+/** What was done in one run; times in microseconds. */
 export interface Load {
   calls: number
   /** Calls that were not answered with success, or not at all. */
   failed: number
-  microseconds: number
+  took: number
+  p50: number
+  p99: number
+  /** Processor time of the load generator itself. */
+  cpu: number
 }
 
-/** Ends the benchmark when wrk is not there. */
+/** What is called; `calls` are how many at most. */
+export interface Target {
+  url: string
+  body: string
+  connections: number
+  seconds: number
+  calls?: number
+}
+
+/** Throws when wrk is not there. */
 export function needWrk(): void {
   if (Bun.which('wrk')) return
-  console.error('bench: wrk is missing; install it (Debian, Ubuntu: apt install wrk; macOS: brew install wrk)')
-  process.exit(1)
+  throw new BenchError('wrk is missing; install it (Debian, Ubuntu: apt install wrk; macOS: brew install wrk)')
 }
 
-/** The Lua script that makes wrk send this body and print a `Load`. */
-export const scriptOf = (body: string): string => `
+const scriptOf = ({ body, calls }: Target): string => `
 wrk.method = 'POST'
 wrk.body = [==[${body}]==]
 ${Object.entries(headers)
   .map(([name, value]) => `wrk.headers['${name}'] = '${value}'`)
   .join('\n')}
-function done(summary)
+${calls === undefined ? '' : `local left = ${calls}\nfunction response() left = left - 1 if left == 0 then wrk.thread:stop() end end`}
+function done(summary, latency)
   local e = summary.errors
-  io.write(string.format('\\n{"calls":%d,"failed":%d,"microseconds":%d}\\n',
-    summary.requests, e.connect + e.read + e.write + e.status + e.timeout, summary.duration))
+  io.write(string.format('\\n{"calls":%d,"failed":%d,"took":%d,"p50":%d,"p99":%d}\\n',
+    summary.requests, e.connect + e.read + e.write + e.status + e.timeout, summary.duration,
+    latency:percentile(50), latency:percentile(99)))
 end
 `
 
-/** Calls an address for so many seconds; throws when a call fails. `lua` is the file of a script. */
-export async function load(
-  url: string,
-  { connections, lua, seconds }: { connections: number; lua: string; seconds: number },
-): Promise<Load> {
-  const options = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '-s', lua]
-  const child = Bun.spawn(['wrk', ...options, url], { stdout: 'pipe', stderr: 'inherit' })
+/** Calls an address; throws when a call fails. */
+export async function load(target: Target): Promise<Load> {
+  const { folder, remove } = scratch()
+  const lua = join(folder, 'call.lua')
+  await Bun.write(lua, scriptOf(target))
+  const options = ['-t', '1', '-c', String(target.connections), '-d', `${target.seconds}s`, '-s', lua]
+  const child = Bun.spawn(['wrk', ...options, target.url], { stdout: 'pipe', stderr: 'inherit' })
   const output = await new Response(child.stdout).text()
-  const done: Load = JSON.parse(output.trimEnd().split('\n').at(-1) ?? '')
-  if (done.failed > 0) throw new Error(`${done.failed} of ${done.calls} calls failed`)
-  return done
+  await child.exited
+  remove()
+  const last = output.trimEnd().split('\n').at(-1) ?? ''
+  if (!last.startsWith('{')) throw new BenchError(`wrk did not work: ${output.trim() || 'no output'}`)
+  const done = JSON.parse(last) as Omit<Load, 'cpu'>
+  if (done.failed > 0) throw new BenchError(`${done.failed} of ${done.calls} calls of ${target.url} failed`)
+  return { ...done, cpu: Number(child.resourceUsage()?.cpuTime.total ?? 0) }
 }

@@ -114,7 +114,8 @@ const tasks = {
   },
   bench() {
     build(bun)
-    run(bun, [`bench/${rest[0] ?? 'start'}.ts`, ...rest.slice(1)])
+    const other = ['loop', 'store'].find((name) => name === rest[0])
+    run(bun, other ? [`bench/${other}.ts`, ...rest.slice(1)] : ['bench/run.ts', ...rest])
   },
 }
 if (!(task in tasks)) {

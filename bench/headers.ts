@@ -1,0 +1,2 @@
+// Headers of the measured call.
+export const headers = { 'content-type': 'application/json', authorization: 'Bearer any' }

@@ -1,0 +1,166 @@
+// Single calls, one after another: the first event of a forwarded stream, cold starts, memory, and sessions.
+import type { Bench } from './bench.ts'
+import { headers } from './headers.ts'
+import { type Contestant, type Entrant, startAll, stopAll, targetOf } from './servers.ts'
+import type { Command } from './support.ts'
+import { median, megabytes, post, start } from './support.ts'
+import { type Line, milliseconds } from './table.ts'
+import { startForward } from './throughput.ts'
+import { load } from './wrk.ts'
+
+/** Milliseconds until the first bytes of a stream are there; reads it to its end. */
+async function toFirstEvent({ url, body }: { url: string; body: string }): Promise<number> {
+  const began = performance.now()
+  const response = await fetch(url, { method: 'POST', headers, body })
+  const reader = response.body?.getReader()
+  await reader?.read()
+  const took = performance.now() - began
+  while (reader && !(await reader.read()).done);
+  return took
+}
+
+/** How much later the first event of a stream comes that takes 5 ms an event, than from the upstream itself. */
+export async function firstEvent(bench: Bench): Promise<Line[]> {
+  bench.progress('first event of a forwarded stream')
+  const { entrants, duty } = await startForward(bench, 'slow')
+  const times = entrants.map((): number[] => [])
+  // The first two rounds only warm up.
+  for (let round = -2; round < 10 * bench.options.rounds; round++) {
+    for (const [index, entrant] of entrants.entries()) {
+      const took = await toFirstEvent(targetOf(entrant, duty))
+      if (round >= 0) times[index]?.push(took)
+    }
+  }
+  await stopAll(entrants)
+  const direct = median(times[0] ?? [])
+  return entrants.slice(1).map(({ name }, index) => {
+    const own = times[index + 1] ?? []
+    return {
+      measured: 'forward, first event later by',
+      server: name,
+      figure: milliseconds(median(own) - direct),
+      spread: spreadOf(own.map((time) => time - direct)),
+      goal: name === 'own' ? '<= 2 ms, aim 1' : undefined,
+    }
+  })
+}
+
+const spreadOf = (times: readonly number[]) => `${Math.min(...times).toFixed(1)} - ${Math.max(...times).toFixed(1)} ms`
+
+/** Milliseconds from spawning a server to its first answered call. */
+async function coldStart(contestant: Contestant, core: number | undefined): Promise<number> {
+  const command = contestant.command({ form: 'whole' }) as Command
+  const began = performance.now()
+  const server = await start({ ...command, core })
+  const { url, body } = targetOf({ ...contestant, server }, { form: 'whole' })
+  await post(url, body)
+  const took = performance.now() - began
+  await server.stop()
+  return took
+}
+
+/** Cold starts of everybody in turn. */
+export async function coldStarts(bench: Bench): Promise<Line[]> {
+  bench.progress('cold start')
+  const times = bench.contestants.map((): number[] => [])
+  // The first round only warms the file cache.
+  for (let round = -1; round < 5 * bench.options.rounds; round++) {
+    for (const [index, one] of bench.contestants.entries()) {
+      const took = await coldStart(one, bench.cores?.server)
+      if (round >= 0) times[index]?.push(took)
+    }
+  }
+  return bench.contestants.map(({ name }, index) => ({
+    measured: 'cold start to the first answer',
+    server: name,
+    figure: milliseconds(median(times[index] ?? [])),
+    spread: spreadOf(times[index] ?? []),
+    goal: name === 'own' ? '<= 75 ms, aim 60' : undefined,
+  }))
+}
+
+const MANY = 20_000
+/** Servers tidy up when nothing is left to do. */
+const SETTLE_MS = 3_000
+
+/** Memory after the first call and after many, when the server has come to rest. */
+export async function memory(bench: Bench): Promise<Line[]> {
+  const idle: Line[] = []
+  const used: Line[] = []
+  for (const contestant of bench.contestants) {
+    bench.progress(`memory of ${contestant.name}`)
+    const [entrant] = (await startAll([contestant], { form: 'whole' }, bench.cores)) as [Entrant]
+    const line = (measured: string, goal: string): Line => ({
+      measured,
+      server: contestant.name,
+      figure: megabytes(entrant.server.memory()),
+      goal: contestant.name === 'own' ? goal : undefined,
+    })
+    await Bun.sleep(SETTLE_MS)
+    idle.push(line('memory, idle', '<= 65 MB, aim 55'))
+    await load({ ...targetOf(entrant, { form: 'whole' }), connections: 16, seconds: 120, calls: MANY })
+    await Bun.sleep(SETTLE_MS)
+    used.push(line(`memory, ${MANY.toLocaleString('en')} calls`, '<= 100 MB, aim 90'))
+    await stopAll([entrant])
+  }
+  return [...idle, ...used]
+}
+
+const SESSIONS = 1_000
+/** Calls before them, one in ten in a session of its own: what they leave behind is no part of a session. */
+const FIRST_CALLS = 1_000
+
+/** Sessions in one process: the first call in each, which makes it, a later one, and the memory that one takes. */
+export async function sessions(bench: Bench): Promise<Line[]> {
+  const lines: Line[] = []
+  for (const contestant of bench.contestants.filter(({ understudy }) => understudy)) {
+    bench.progress(`${SESSIONS} sessions of ${contestant.name}`)
+    const command = contestant.command({ form: 'whole' }) as Command
+    const args = [...command.args, '--max-sessions', String(2 * SESSIONS)]
+    const server = await start({ args, core: bench.cores?.server })
+    const { url, body } = targetOf({ ...contestant, server }, { form: 'whole' })
+    const timed = async (session: string) => {
+      const began = performance.now()
+      await post(url, body, { 'x-understudy-session': session })
+      return performance.now() - began
+    }
+    for (let call = 0; call < FIRST_CALLS; call++) await timed(call % 10 ? 'default' : `warm-${call}`)
+    await Bun.sleep(SETTLE_MS)
+    const before = server.memory()
+    const names = Array.from({ length: SESSIONS }, (_, index) => `session-${index}`)
+    const times: { first: number[]; later: number[] } = { first: [], later: [] }
+    const began = performance.now()
+    for (const name of names) times.first.push(await timed(name))
+    const made = performance.now() - began
+    await Bun.sleep(SETTLE_MS)
+    const each = (server.memory() - before) / SESSIONS
+    for (const name of names) times.later.push(await timed(name))
+    await server.stop()
+    lines.push(...sessionLines(contestant.name, { each, made, ...times }))
+  }
+  return lines.toSorted((a, b) => a.measured.localeCompare(b.measured))
+}
+
+function sessionLines(
+  server: string,
+  { each, made, first, later }: { each: number; made: number; first: number[]; later: number[] },
+): Line[] {
+  const goal = (text: string) => (server === 'own' ? text : undefined)
+  return [
+    {
+      measured: 'session: first call in a new one',
+      server,
+      figure: milliseconds(median(first)),
+      spread: spreadOf(first),
+      goal: goal('<= 1 ms, aim 0.5'),
+    },
+    { measured: 'session: later call', server, figure: milliseconds(median(later)), spread: spreadOf(later) },
+    { measured: `session: ${SESSIONS} made in`, server, figure: milliseconds(made) },
+    {
+      measured: 'session: memory',
+      server,
+      figure: `${(each / 1e6).toFixed(3)} MB`,
+      goal: goal('<= 0.2 MB, aim 0.15'),
+    },
+  ]
+}
