@@ -88,6 +88,8 @@ export interface StreamRules {
   wrongWith(data: Record<string, unknown>): string | undefined
   /** Whether it carries a part of the answer that a reader sees. */
   hasContent(data: Record<string, unknown>): boolean
+  /** Whether it says without content that the answer has begun; no event does when left out. */
+  begins?(data: Record<string, unknown>): boolean
   /** Whether the answer is complete with these events: every choice has its finish reason. */
   complete(events: readonly StreamEvent[]): boolean
   /** The value that holds a failure told in an event; the data itself, when it has an `error`, unless said otherwise. */

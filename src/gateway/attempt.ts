@@ -2,10 +2,11 @@
 import type { BackendCall } from '../contract/backend.ts'
 import type { ActiveFault, NextReply } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
-import { type Deadline, startDeadline, unlessAborted } from '../lib/deadline.ts'
-import type { PromptIterator, StreamEvent, StreamEvents } from '../lib/sse.ts'
+import { startDeadline } from '../lib/deadline.ts'
+import type { StreamEvent } from '../lib/sse.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import { read } from './read.ts'
+import { inTime, readAhead } from './read-ahead.ts'
 import type { AttemptInfo, Outcome } from './recording.ts'
 import type { CallContext } from './types.ts'
 
@@ -49,7 +50,7 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       deadline?.stop()
       return { kind: 'answered', model, content, from: reply, attempt: record }
     }
-    const beginning = toFirstContent(content.events, deadline)
+    const beginning = readAhead(content.events, deadline, beginsWith(callContext, tried, reply))
     const events = beginning instanceof Promise ? await beginning : beginning
     // A client that has gone is told nothing, so nothing would record the end.
     if (callContext.aborted) callContext.signal.throwIfAborted()
@@ -101,51 +102,16 @@ export function withFaults(
   return heard()
 }
 
-/** What a step of an attempt gives, unless the time is up first: not everything listens to the signal. */
-const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined): T | Promise<T> =>
-  deadline && step instanceof Promise ? unlessAborted(deadline.signal, step) : step
-
-/** The same events, read ahead up to the first that carries content; whatever fails before it is thrown. */
-function toFirstContent(events: StreamEvents, deadline: Deadline | undefined): StreamEvents | Promise<StreamEvents> {
-  if (!Array.isArray(events)) return readAhead(events, deadline)
-  deadline?.stop()
-  return events
-}
-
-async function readAhead(events: StreamEvents, deadline: Deadline | undefined): Promise<StreamEvents> {
-  const source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
-  const ahead: StreamEvent[] = []
-  for (;;) {
-    const next = await inTime(source.next(), deadline)
-    if (next.done) break
-    ahead.push(next.value)
-    if (!next.value.tokens) continue
-    deadline?.hold()
-    return rest(ahead, source, deadline)
-  }
-  deadline?.stop()
-  return ahead
-}
-
-/** What was read ahead, then what follows. A client that reads slowly is no silence of the provider. */
-async function* rest(
-  ahead: readonly StreamEvent[],
-  source: Iterator<StreamEvent> | PromptIterator<StreamEvent>,
-  deadline: Deadline | undefined,
-): AsyncGenerator<StreamEvent> {
-  try {
-    yield* ahead
-    for (;;) {
-      deadline?.restart()
-      const next = await inTime(source.next(), deadline)
-      if (next.done) return
-      deadline?.hold()
-      yield next.value
-    }
-  } finally {
-    deadline?.stop()
-    const left = source.return?.(undefined)
-    // A source that did not listen to the signal does not listen to this either.
-    if (!deadline?.signal.aborted) await left
-  }
+/**
+ * Which event a stream begins with: the first that carries content, since until then another attempt can take the place of
+ * this one. Where none can, and nobody asked how long to wait, a real provider's beginning is passed on as it comes.
+ */
+function beginsWith(
+  { operation: { events: rules }, settings: { retry, fallbacks, callTimeout }, playing }: CallContext,
+  { target, number }: AttemptInfo,
+  { provider }: Reply,
+): (event: StreamEvent) => boolean {
+  const isLast = number > (retry?.count ?? 0) && target.position === fallbacks.length
+  const early = isLast && provider !== undefined && callTimeout === undefined && !playing ? rules?.begins : undefined
+  return ({ tokens, data }) => Boolean(tokens) || (early?.(data as Record<string, unknown>) ?? false)
 }

@@ -1,14 +1,14 @@
 // Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
 import type { Operation, StreamRules } from '../contract/operation.ts'
-import { type BytesBody, ConnectionFailure, type EventsBody, type Reply, Unreadable } from '../contract/reply.ts'
+import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../contract/reply.ts'
 import { quote } from '../contract/validation.ts'
 import { nestingProblem } from '../lib/nesting.ts'
-import { networkReason } from '../lib/network-error.ts'
-import { DONE_EVENT, EventTooLong, type SseBlock, type SseReader, type StreamEvent, sseReader } from '../lib/sse.ts'
+import type { SseBlock, StreamEvent, StreamEvents } from '../lib/sse.ts'
 import { parsedJson } from '../lib/values.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
 import { attributed } from '../providers/request-id.ts'
-import { Refusal, TimedOut } from './outcome.ts'
+import { Refusal } from './outcome.ts'
+import { broken, ProviderEvents } from './provider-events.ts'
 
 /** A reply as an answer of this API. */
 export type ReplyContent =
@@ -67,8 +67,8 @@ function readWhole(text: string, { contentType }: BytesBody, reply: Reply, opera
   return { kind: 'whole', value, text }
 }
 
-async function readStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<AsyncIterable<StreamEvent>> {
-  const { operation } = reading
+async function readStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<StreamEvents> {
+  const { operation, signal } = reading
   if (!operation.events) throw new Unreadable(`${operation.name} has no streams`)
   if (!EVENT_STREAM.test(body.contentType)) {
     const text = await textOf(body, reading)
@@ -80,53 +80,12 @@ async function readStream(body: BytesBody, reply: Reply, reading: ReadOptions): 
         : `the provider answered with content-type ${quote(body.contentType)} instead of text/event-stream`,
     )
   }
-  return readEvents(body, reply, { ...reading, rules: operation.events })
-}
-
-/** The events of a stream up to its end mark; an end without a finish reason is a failure, a missing end mark is none. */
-async function* readEvents(
-  body: BytesBody,
-  reply: Reply,
-  reading: ReadOptions & { rules: StreamRules },
-): AsyncGenerator<StreamEvent> {
-  const { rules, signal, operation } = reading
-  const seen: StreamEvent[] = []
-  const reader = sseReader()
-  try {
-    for await (const bytes of chunksOf(body, signal)) {
-      for (const { event } of readBlocks(reader, bytes)) {
-        if (!event) continue
-        if (event.data === DONE_EVENT.text) return ended(seen, rules)
-        const about = { rules, answerName: operation.answerName }
-        const next = readEvent({ text: event.data, event: event.event }, reply, about)
-        seen.push(next)
-        yield next
-      }
-    }
-  } catch (error) {
-    // What breaks or falls silent after the last finish reason takes nothing from the answer.
-    const broken = error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
-    if (!broken || !rules.complete(seen)) throw error
-    return
-  }
-  ended(seen, rules)
-}
-
-function readBlocks(reader: SseReader, bytes: Uint8Array): SseBlock[] {
-  try {
-    return reader.read(bytes)
-  } catch (error) {
-    throw error instanceof EventTooLong ? new Unreadable(error.message) : error
-  }
-}
-
-function ended(seen: readonly StreamEvent[], rules: StreamRules): void {
-  if (seen.length === 0) throw new Unreadable('the provider sent an empty stream')
-  if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the answer was complete')
+  const about = { rules: operation.events, answerName: operation.answerName }
+  return new ProviderEvents(body, { ...about, signal, readEvent: (event) => readEvent(event, reply, about) })
 }
 
 function readEvent(
-  { text, event }: { text: string; event: string | undefined },
+  { data: text, event }: NonNullable<SseBlock['event']>,
   reply: Reply,
   { rules, answerName }: { rules: StreamRules; answerName: string },
 ): StreamEvent {
@@ -169,27 +128,4 @@ async function textOf({ bytes }: BytesBody, { signal }: ReadOptions): Promise<st
   } catch (error) {
     throw broken(error, signal)
   }
-}
-
-/** The chunks of a body; a connection that breaks is a `ConnectionFailure`, an aborted one the signal's reason. */
-async function* chunksOf({ bytes }: BytesBody, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  if (bytes instanceof Uint8Array) {
-    yield bytes
-    return
-  }
-  try {
-    yield* bytes
-  } catch (error) {
-    throw broken(error, signal)
-  }
-}
-
-/** Whether an error is one of the program rather than one of the network, whose errors have a code. */
-const isBug = (error: unknown): boolean =>
-  (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) && !('code' in error)
-
-function broken(error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted) return signal.reason
-  if (error instanceof ConnectionFailure || error instanceof Unreadable || isBug(error)) return error
-  return new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
 }

@@ -24,7 +24,7 @@ export async function answerCompatible(upstream: Upstream, call: BackendCall, tr
     const found = (usage: Record<string, unknown>) => {
       reply.usage = usage
     }
-    reply.body = { kind: 'bytes', contentType, bytes: response.body.pipeThrough(withoutUsage(found)) }
+    reply.body = { kind: 'bytes', contentType, bytes: withoutUsage(response.body, found) }
   }
   // Subtitles and plain text: this API gives them as one JSON string. A page is what a machine on the way says.
   if (call.operation.body === 'multipart' && !/json|html/i.test(contentType)) {

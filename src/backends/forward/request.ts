@@ -47,11 +47,24 @@ export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest
   const form = operation.body === 'multipart'
   return {
     url: addressOf(upstream, operation, bareModel(model)),
-    headers: { ...keyHeaders(upstream), ...(form ? {} : { 'content-type': 'application/json' }) },
+    headers: prepared(upstream).headers[form ? 'form' : 'json'],
     body: form ? formOf(fields) : JSON.stringify(fields),
     countsForUs,
   }
 }
+
+/** What is the same in every call to an upstream. */
+interface PreparedUpstream {
+  headers: { form: Record<string, string>; json: Record<string, string> }
+  /** Addresses by the path of the operation. */
+  addresses: Map<string, string>
+}
+const upstreams = new WeakMap<Upstream, PreparedUpstream>()
+const prepared = (upstream: Upstream): PreparedUpstream =>
+  upstreams.getOrInsertComputed(upstream, () => {
+    const form = keyHeaders(upstream)
+    return { headers: { form, json: { ...form, 'content-type': 'application/json' } }, addresses: new Map() }
+  })
 
 const takesUsageOption = ({ countsUnasked }: Upstream, { request }: BackendCall['operation']) =>
   !countsUnasked && 'stream_options' in request.shape
@@ -66,12 +79,15 @@ const keyHeaders = ({ key, keyHeader }: Upstream): Record<string, string> => {
 const ROUTER = '/v2/router'
 
 /** The address of an operation: the path after the base address, whose query stays. */
-function addressOf({ baseUrl = '', address }: Upstream, { path, name }: BackendCall['operation'], model: string) {
+function addressOf(upstream: Upstream, { path, name }: BackendCall['operation'], model: string) {
+  const { baseUrl = '', address } = upstream
   const rest = path.slice(ROUTER.length)
   if (address) return address(baseUrl, { operation: name, path: rest, model })
-  const url = new URL(baseUrl)
-  url.pathname = url.pathname.replace(/\/$/, '') + rest
-  return url.href
+  return prepared(upstream).addresses.getOrInsertComputed(rest, () => {
+    const url = new URL(baseUrl)
+    url.pathname = url.pathname.replace(/\/$/, '') + rest
+    return url.href
+  })
 }
 
 function formOf(fields: Fields): FormData {

@@ -23,6 +23,7 @@ import { chatContentText } from './prompt.ts'
 export const chatEvents: StreamRules = {
   wrongWith: chatChunkProblem,
   hasContent: (data) => normalizeChat(data).choices.some(hasChatContent),
+  begins: ({ choices }) => objectsIn(choices).some(({ delta }) => asObject(delta)?.role != null),
   complete(events) {
     const finished = new Map<number, boolean>()
     // A stream may have very many chunks, so of each only this is read.

@@ -19,6 +19,7 @@ const typeOf = (data: unknown): string => asText(asObject(data)?.type) ?? ''
 export const responseEvents: StreamRules = {
   wrongWith: (data) => (typeof data.type === 'string' ? undefined : "it has no 'type'"),
   hasContent: (data) => /\.delta$/.test(typeOf(data)) || data.type === 'response.output_item.done',
+  begins: ({ type }) => type === 'response.created',
   complete: (events) => events.some(({ data }) => /^response\.(completed|incomplete)$/.test(typeOf(data))),
   failureIn(data) {
     if (data.type === 'response.failed') return data.response
