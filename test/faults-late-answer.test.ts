@@ -104,10 +104,10 @@ describe('the result of a tool', () => {
   })
 
   test('comes no earlier than said', async () => {
-    const rule = { fault: { ...fault, after: '5m' } }
+    const rule = { fault: { ...fault, after: '2h' } }
     const one = await underWay(rule, [[search], 'Done.'], [slowTool])
     await one.cancel()
-    await one.clock({ advance: '4m' })
+    await one.clock({ advance: '119m' })
     expect((await one.read()).messages).toHaveLength(2)
     await one.clock({ advance: '2m' })
     expect(story(await one.withMessages(3)).at(-1)).toBe('tool: "found"')

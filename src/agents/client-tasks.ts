@@ -63,8 +63,8 @@ export function forClients(service: TaskService, readers: TaskReaders): TaskServ
     },
     async decide(owner, decision) {
       const decided = await service.decide(owner, decision)
+      // Who decides is often somebody else, and who has read that the task waits may have told so and gone.
       if (decided.task.active === null) shown(owner, decided.task)
-      else begun(owner, decided.task)
       return decided
     },
     subscribe(owner, id, listener) {

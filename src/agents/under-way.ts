@@ -80,7 +80,7 @@ function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: O
     return valueReply({})
   }
   const decided = withFaults(faults, end, {
-    about: { ...about, tool, clock: session.clock, signal: lifetime.signal },
+    about: { ...about, tool, clock: session.clock, signal: activity.signal },
     onActed: (rule) => rules.push(rule),
   })
   decided.catch(() => {})

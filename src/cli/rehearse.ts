@@ -9,7 +9,7 @@ import { createUnderstudy } from '../deps.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { loadShipped, openScenario } from '../scenarios/load.ts'
 import { notTried } from '../verdict/not-tried.ts'
-import { AGENT_FIXTURES, type Ask, isOfAgents, makeAgents, runTask } from './agent-calls.ts'
+import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from './agent-calls.ts'
 import { builtInCalls, ruleFor, stepOf } from './built-in-calls.ts'
 import { ServerError } from './errors.ts'
 import { report } from './listen.ts'
@@ -78,7 +78,7 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
     await post('/_understudy/sessions', {
       name: session,
       scenario: whole,
-      ...(ofAgents && { fixtures: AGENT_FIXTURES }),
+      ...(ofAgents && { fixtures: fixturesOfAgents(scenario.rules) }),
       ...(options.against === undefined && !scenario.clock && { clock: 'virtual' }),
     }),
   )
@@ -86,12 +86,13 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
   const step = stepOf(scenario, number)
   const inSession = async (path: string, body?: unknown) =>
     json(await (body === undefined ? send(`/s/${session}${path}`) : post(`/s/${session}${path}`, body)))
+  const clock = async (change: object) => virtual && (await post(`/_understudy/sessions/${session}/clock`, change))
   if (ofAgents) await makeAgents(scenario, inSession)
   for (const [index, { path, body, headers }] of builtInCalls(scenario, number).entries()) {
-    if (index > 0 && virtual && step > 0) await post(`/_understudy/sessions/${session}/clock`, { advance: step })
+    if (index > 0 && step > 0) await clock({ advance: step })
     const rule = ruleFor(scenario, index)
     if (isOfAgents(rule)) {
-      await runTask(rule, index, inSession)
+      await runTask(rule, index, { ask: inSession, clock })
       continue
     }
     // What a client gets may be no answer at all: the trace says what it was.
