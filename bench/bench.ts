@@ -15,5 +15,5 @@ export interface Bench {
   /** Says on standard error what is measured now. */
   progress(what: string): void
   /** Notes what noise did to a measurement. */
-  heardNoise(measured: string, results: Pick<Results, 'noisy' | 'left'>): void
+  noteNoise(measured: string, results: Pick<Results, 'noisy' | 'left'>): void
 }

@@ -8,6 +8,7 @@ export interface Cores {
   load: number
 }
 
+/** What /proc counts in: the same on every Linux of today. */
 const TICKS_PER_SECOND = 100
 
 /** The cores this process may use, as `taskset` lists them ("0-3,6"). */

@@ -24,7 +24,7 @@ const PEERS = ['aimock']
 const FLAGS = {
   only: { type: 'string', multiple: true, default: [] as string[] },
   rounds: { type: 'string', default: '3' },
-  seconds: { type: 'string', default: '2' },
+  seconds: { type: 'string', default: '1' },
   against: { type: 'string' },
   peer: { type: 'string' },
   record: { type: 'boolean', default: false },

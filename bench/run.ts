@@ -39,14 +39,22 @@ async function run(): Promise<void> {
     cores,
     wants: (section) => options.only.includes(section),
     progress: (what) => console.error(`bench: ${what} ...`),
-    heardNoise(measured, { noisy, left }) {
+    noteNoise(measured, { noisy, left }) {
       if (noisy > 0)
         notes.push(`${measured}: ${noisy} noisy rounds made again${left > 0 ? `, ${left} still noisy` : ''}`)
     },
   }
   const lines: Line[] = []
   for (const { sections, run } of MEASUREMENTS) {
-    if (sections.some(bench.wants)) lines.push(...(await run(bench)))
+    if (!sections.some(bench.wants)) continue
+    try {
+      lines.push(...(await run(bench)))
+    } catch (error) {
+      // The other figures took minutes: they are not thrown away.
+      if (!(error instanceof BenchError)) throw error
+      notes.push(`FAILED: ${sections.join(', ')}: ${error.message}`)
+      process.exitCode = 1
+    }
   }
   const { rounds, seconds } = options
   console.log(`\n${machineKind()}; ${rounds} rounds of ${seconds} s, everybody in turn, medians; ${STREAM_NOTE}`)
@@ -62,4 +70,4 @@ try {
   console.error(`bench: ${error.message}`)
   process.exit(1)
 }
-process.exit(0)
+process.exit()

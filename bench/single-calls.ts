@@ -98,7 +98,7 @@ export async function memory(bench: Bench): Promise<Line[]> {
     })
     await Bun.sleep(SETTLE_MS)
     idle.push(line('memory, idle', '<= 65 MB, aim 55'))
-    await load({ ...targetOf(entrant, { form: 'whole' }), connections: 16, seconds: 120, calls: MANY })
+    await load({ ...targetOf(entrant, { form: 'whole' }), connections: 16, seconds: 600, calls: MANY })
     await Bun.sleep(SETTLE_MS)
     used.push(line(`memory, ${MANY.toLocaleString('en')} calls`, '<= 100 MB, aim 90'))
     await stopAll([entrant])

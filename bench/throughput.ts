@@ -40,7 +40,7 @@ async function point(
   bench.progress(measured)
   const { seconds, rounds } = bench.options
   const results = await measure(entrants, { ...duty, connections, seconds, rounds, cores: bench.cores })
-  bench.heardNoise(measured, results)
+  bench.noteNoise(measured, results)
   return results
 }
 

@@ -52,7 +52,18 @@ export async function load(target: Target): Promise<Load> {
   const { folder, remove } = scratch()
   const lua = join(folder, 'call.lua')
   await Bun.write(lua, scriptOf(target))
-  const options = ['-t', '1', '-c', String(target.connections), '-d', `${target.seconds}s`, '-s', lua]
+  const options = [
+    '-t',
+    '1',
+    '-c',
+    String(target.connections),
+    '-d',
+    `${target.seconds}s`,
+    '--timeout',
+    '30s',
+    '-s',
+    lua,
+  ]
   const child = Bun.spawn(['wrk', ...options, target.url], { stdout: 'pipe', stderr: 'inherit' })
   const output = await new Response(child.stdout).text()
   await child.exited
