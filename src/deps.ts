@@ -76,6 +76,8 @@ export interface Replacements {
   backend?: Backend | undefined
   /** Scenarios, the first of which every session begins with. */
   scenarios?: readonly ScenarioSource[] | undefined
+  /** Name of the session that programs work in which name none: the default one when left out. */
+  home?: string | undefined
   /** Milliseconds of real time, by which sessions grow old. */
   realNow?: (() => number) | undefined
 }
@@ -95,7 +97,7 @@ export function createUnderstudy(
   const given = instead.scenarios ?? namedScenarios(config, report)
   const runs = createRuns(given)
   const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
-  const sessions = createSessions({ ...sessionSettings(config, given[0]?.scenario), realNow: instead.realNow })
+  const sessions = createSessions(sessionSettings(config, given[0]?.scenario, instead))
   const observers = createObservers(report)
   const ask = askThrough((inner) => gateway.call(inner), chat)
   const { prepare, ...directories } = workspaceOf(config, ask, report)
@@ -154,7 +156,11 @@ const namedScenarios = ({ scenario }: Config, report: (error: unknown) => void):
   scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
 
 /** What sessions are made with; `first` is the scenario that each begins with. */
-function sessionSettings(config: Config, first: Scenario | undefined): SessionsOptions {
+function sessionSettings(
+  config: Config,
+  first: Scenario | undefined,
+  { realNow, home }: Replacements,
+): SessionsOptions {
   const clock = first?.clock ?? config.clock
   const noVirtualClock = virtualClockProblem(config.forwarding)
   if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
@@ -170,6 +176,8 @@ function sessionSettings(config: Config, first: Scenario | undefined): SessionsO
     noVirtualClock,
     most: config.max_sessions,
     ttl: config.session_ttl,
+    realNow,
+    home,
   }
 }
 

@@ -23,6 +23,7 @@ const LAYERS = [
   ['config'],
   ['app'],
   ['access'],
+  ['exploration'],
   ['agents'],
   ['endpoints', 'resources', 'control', 'inspector', 'docs'],
   ['gateway', 'views'],

@@ -50,6 +50,7 @@ const ROWS: Record<string, Row> = {
   'stream-error': farOff({ after_chunks: 10_000 }),
   'malformed-chunk': farOff({ after_chunks: 10_000 }),
   'malformed-json': { acts: { stream: false }, idle: { stream: true } },
+  'malformed-content': { acts: { stream: false }, idle: { fault: [{}, refused], stream: false } },
   'missing-done': { ...STREAMED, idle: { fault: [{}, {}], stream: true } },
   'missing-finish': { acts: { stream: false }, idle: { fault: [{}, {}], stream: false } },
   'missing-usage': { acts: { stream: false }, idle: { fault: [{}, {}], stream: false } },

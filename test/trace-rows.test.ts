@@ -41,6 +41,7 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   parent: maybe(text),
   inner: fc.boolean(),
   name: fc.oneof(text, fc.constant('embeddings')),
+  point: fc.option(text, { nil: undefined }),
   model: maybe(text),
   stream: fc.boolean(),
   status: fc.constantFrom(200, 429, 500),

@@ -32,6 +32,7 @@ export const taskFacts = (
   inner: true,
   text: '',
   agent: agentFacts({ task }, iteration),
+  point: task.turn.point,
   key: `${task._id}:${task.turn.number}:${key}`,
   now: session.clock.now(),
 })

@@ -1,5 +1,6 @@
 // The beginning of a turn: the task that is new or goes on, with its message and its trace, committed together.
 import { ApiError } from '../contract/error.ts'
+import { callPoint, pointKind } from '../gateway/point.ts'
 import { ulidOf, uuidOf } from '../lib/ids.ts'
 import { agents } from '../resources/agents.ts'
 import { recordOf } from '../resources/define.ts'
@@ -11,7 +12,7 @@ import { findTask, type TaskChange, taskNotFound, writeChange } from './store.ts
 import { checkInactive, type Submission, type TaskCall } from './submission.ts'
 import { journalStep } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
-import { newTraceOf, recordTurn } from './turn-trace.ts'
+import { newTraceOf, recordTurn, TASK_OPERATION } from './turn-trace.ts'
 
 /** Commits the beginning of a turn; gives the task, which is submitted. */
 export async function beginTurn(call: TaskCall, submission: Submission, events: TaskEvents): Promise<AgentTaskRecord> {
@@ -89,7 +90,7 @@ function newTask(
 }
 
 /** What the call changes of the task: its turn, its message, and what becomes of calls that nobody has answered. */
-function turnChange({ session, from }: TaskCall, submission: Submission, task: AgentTaskRecord): TaskChange {
+function turnChange({ session, from, parent }: TaskCall, submission: Submission, task: AgentTaskRecord): TaskChange {
   const { message, says, manifest, before } = submission
   const started = session.clock.now()
   const ofUser = message.role === 'user'
@@ -97,7 +98,8 @@ function turnChange({ session, from }: TaskCall, submission: Submission, task: A
   const answered = new Set(toolResultsOf(message).map(({ tool_call_id }) => tool_call_id))
   const used = ofUser ? { iterations: 0, spent_ms: 0, cost: 0 } : task.turn
   const number = task.turn.number + 1
-  const turn = { ...used, number, started, ...newTraceOf(session, task._id, { number, started }) }
+  const point = parent?.task.turn.point ?? callPoint(session, pointKind(TASK_OPERATION, `${task.agent_key}\n${number}`))
+  const turn = { ...used, number, started, ...newTraceOf(session, task._id, { number, started }), point }
   const stepFor = (call: ToolCallPart, error: string | null) => ({
     ...journalStep({ task: { ...task, turn }, session }, Date.parse(task.updated), {
       kind: 'tool',

@@ -44,6 +44,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     parent: task.parent?.trace ?? null,
     inner: task.parent !== null,
     name: task.agent_key,
+    ...(turn.point !== undefined && task.parent === null && { point: turn.point }),
     model: manifest.model,
     stream: false,
     // The call was answered, whatever became of the task.

@@ -18,8 +18,8 @@ export interface ChildOptions {
   cwd?: string | undefined
   /** Milliseconds after which it is ended; never when left out. */
   timeout?: number | undefined
-  /** Where its output goes: to ours unless told otherwise. */
-  output?: 'inherit' | 'ignore' | undefined
+  /** Where its output goes: to ours unless told otherwise; a number is a file that is open. */
+  output?: 'inherit' | 'ignore' | number | undefined
 }
 
 /** What `timeout` of coreutils ends with. */

@@ -10,6 +10,7 @@ import { ServerError, TraceError } from './errors.ts'
 const COMMANDS: Record<string, () => Command> = {
   serve: (): Command => require('./serve.ts').serveCommand(),
   exec: (): Command => require('./exec.ts').execCommand(),
+  explore: (): Command => require('./explore.ts').exploreCommand(),
   rehearse: (): Command => require('./rehearse.ts').rehearseCommand(),
   check: (): Command => require('./check.ts').checkCommand(),
   schema: (): Command => require('./schema.ts').schemaCommand(),

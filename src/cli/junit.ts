@@ -6,7 +6,8 @@ import { failsVerdict } from '../verdict/findings.ts'
 import { taskLines } from './report.ts'
 import type { SuiteRun } from './suite-run.ts'
 
-interface Case {
+/** One case of a suite. */
+export interface JunitCase {
   suite: string
   name: string
   /** Milliseconds. */
@@ -17,21 +18,35 @@ interface Case {
 }
 
 /** JUnit XML: a suite a run; a case for the command, each session, each finding and each expectation. */
-export function junit(runs: readonly SuiteRun[]): string {
-  const suites = runs.map((run) => ({ run, cases: casesOf(run) }))
+export const junit = (runs: readonly SuiteRun[]): string =>
+  junitXml(
+    'understudy exec',
+    runs.map((run) => ({ name: run.name, took: run.took_ms, cases: casesOf(run) })),
+  )
+
+/** A suite of JUnit. */
+export interface JunitSuite {
+  name: string
+  /** Milliseconds. */
+  took: number
+  cases: readonly JunitCase[]
+}
+
+/** Suites as JUnit XML, under the name of what has run them. */
+export function junitXml(program: string, suites: readonly JunitSuite[]): string {
   const all = suites.flatMap(({ cases }) => cases)
-  const took = runs.reduce((sum, run) => sum + run.took_ms, 0)
-  const body = suites.map(({ run, cases }) => {
-    const attributes = { name: run.name, ...countsOf(cases), time: seconds(run.took_ms) }
+  const total = suites.reduce((sum, { took }) => sum + took, 0)
+  const body = suites.map(({ name, took, cases }) => {
+    const attributes = { name, ...countsOf(cases), time: seconds(took) }
     return [`  <testsuite${attributesOf(attributes)}>`, ...cases.map(caseXml), '  </testsuite>'].join('\n')
   })
-  const attributes = attributesOf({ name: 'understudy exec', ...countsOf(all), time: seconds(took) })
+  const attributes = attributesOf({ name: program, ...countsOf(all), time: seconds(total) })
   return ['<?xml version="1.0" encoding="UTF-8"?>', `<testsuites${attributes}>`, ...body, '</testsuites>', ''].join(
     '\n',
   )
 }
 
-function casesOf(run: SuiteRun): Case[] {
+function casesOf(run: SuiteRun): JunitCase[] {
   const { name: suite, code, timed_out: timedOut, took_ms: took, strict, findings } = run
   const why = timedOut ? `its time was up after ${seconds(took)} s` : `exit code ${code}`
   return [
@@ -41,7 +56,7 @@ function casesOf(run: SuiteRun): Case[] {
   ]
 }
 
-function sessionCases(report: Verification, { name: suite, strict, times }: SuiteRun): Case[] {
+function sessionCases(report: Verification, { name: suite, strict, times }: SuiteRun): JunitCase[] {
   const { session, expectations, notices, tasks } = report
   const said = [...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
   const output = said.length === 0 ? undefined : said.join('; ')
@@ -65,7 +80,10 @@ function sessionCases(report: Verification, { name: suite, strict, times }: Suit
   ]
 }
 
-function caseOf(finding: Finding, { suite, took, strict }: { suite: string; took: number; strict: boolean }): Case {
+function caseOf(
+  finding: Finding,
+  { suite, took, strict }: { suite: string; took: number; strict: boolean },
+): JunitCase {
   const { kind, severity, message, traces, accepted } = finding
   const evidence = traces.length > 0 ? ` (${traces.join(', ')})` : ''
   const said = `${message}${evidence}`
@@ -83,14 +101,14 @@ function spanOf(spans: readonly CallTimes[]): number {
   return spans.reduce((most, { left }) => Math.max(most, left - first), 0)
 }
 
-const countsOf = (cases: readonly Case[]) => ({
+const countsOf = (cases: readonly JunitCase[]) => ({
   tests: cases.length,
   failures: cases.filter(({ failure }) => failure !== undefined).length,
 })
 
 const seconds = (ms: number) => (ms / 1000).toFixed(3)
 
-function caseXml({ suite, name, took, failure, output }: Case): string {
+function caseXml({ suite, name, took, failure, output }: JunitCase): string {
   const start = `    <testcase${attributesOf({ classname: suite, name, time: seconds(took) })}`
   const parts = [
     ...(failure === undefined ? [] : [`<failure${attributesOf({ message: failure })}/>`]),

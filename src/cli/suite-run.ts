@@ -38,7 +38,7 @@ export interface SuiteRun {
 /** An expectation is not met or something is found, although the command ended well. */
 export const NOT_AS_EXPECTED = 3
 /** Ended by Ctrl-C. */
-const STOPPED = 130
+export const STOPPED = 130
 
 /** The exit code for the runs together: that of the first command that failed, else what the judge says. */
 export function exitCodeOf(runs: readonly SuiteRun[]): number {

@@ -78,11 +78,14 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const file = db === undefined ? undefined : openRunFile(db)
   const { scenario, seed } = round
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
-  const made = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, { scenarios: own ? [own] : [] })
+  const made = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, {
+    scenarios: own ? [own] : [],
+    home: round.label,
+  })
   const understudy = withClientTime(made)
   const requests = new Map<string, number>()
   const logged = config.verbose ? withRequestLog(understudy, standardLog(true)) : understudy
-  const servers = await listen(config, counted(logged, requests))
+  const servers = await listen(config, countingRequests(logged, requests))
   const url = serverUrl(config, servers[0]?.port)
   const [token] = config.token
   // Its scenario begins now, so that time may pass before the first call.
@@ -93,7 +96,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const end = await runChild(command, { env, cwd, timeout, output })
     const took = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'well' : 'badly'
-    const judged = await judge({ understudy, url, token, round, requests, ended })
+    const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     return asRun({ ...judged, url, round, end, took, strict: config.strict, db })
   } finally {
@@ -104,7 +107,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
 }
 
 /** The program, which also counts the requests of each session, those of the control API aside. */
-function counted({ app, ...rest }: Understudy, requests: Map<string, number>): Understudy {
+export function countingRequests({ app, ...rest }: Understudy, requests: Map<string, number>): Understudy {
   return {
     ...rest,
     app: {
@@ -120,11 +123,13 @@ function counted({ app, ...rest }: Understudy, requests: Map<string, number>): U
   }
 }
 
-interface JudgeContext {
-  understudy: Understudy
+/** What is judged: a command that has ended, and the server that it called. */
+export interface JudgeContext {
+  understudy: Pick<Understudy, 'app' | 'sessions'>
   url: string
   token: string | undefined
-  round: Round
+  /** Whose label is the session that was meant for the command. */
+  round: Pick<Round, 'label'>
   requests: ReadonlyMap<string, number>
   /** A command that has failed has complained; one that was stopped can have done neither. */
   ended: 'well' | 'badly' | 'stopped'
@@ -134,7 +139,14 @@ interface JudgeContext {
 const JUDGED_AT_ONCE = 50
 
 /** Asks for a verdict on every session that was used; on the one that was meant for the command when none was. */
-async function judge({ understudy: { app, sessions }, url, token, round, requests, ended }: JudgeContext) {
+export async function judgeSessions({
+  understudy: { app, sessions },
+  url,
+  token,
+  round,
+  requests,
+  ended,
+}: JudgeContext) {
   const list = sessions.list()
   const called = list.filter(({ name, calls }) => calls > 0 || (requests.get(name) ?? 0) > 0)
   const used = called.length > 0 ? called : list.filter(({ name }) => name === round.label)
@@ -155,7 +167,7 @@ async function judge({ understudy: { app, sessions }, url, token, round, request
 const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
   new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
 
-interface RunParts extends Awaited<ReturnType<typeof judge>> {
+interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
   url: string
   round: Round
   end: ChildEnd

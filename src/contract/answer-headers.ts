@@ -18,6 +18,7 @@ export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
   'x-understudy-cache': 'hit, miss or off.',
   'x-understudy-model': 'The model that answered.',
   'x-understudy-session': 'The session of this call.',
+  'x-understudy-point': 'Which of the calls of a program it is, whatever its user said.',
   'x-understudy-faults': 'Faults applied, by rule.',
   'x-understudy-fixture': 'The fixture that answered, or synthesized; absent when the cache did.',
   'x-understudy-scenario': 'The scenario that is played, when there is one.',

@@ -115,6 +115,8 @@ export interface FaultFacts {
   tool?: readonly string[]
   /** The last user message. */
   text: string
+  /** Which of the client's calls it is; absent of calls from inside, and where no model is called. */
+  point?: string | undefined
   /** Tells calls apart independently of the order in which they come: a function of the body and how often it came before. */
   key: string
   now: number

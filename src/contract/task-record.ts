@@ -49,6 +49,8 @@ export interface TaskTurn {
   /** Id of its trace, and the number of that. */
   trace: string
   seq: number
+  /** Which of the client's calls has begun it; that of a sub-task's is the one of the task that it works for. */
+  point?: string
 }
 
 /** A task as it is stored. */

@@ -119,6 +119,10 @@ export const TraceRecord = z.object({
   parent: z.string().nullable().describe('The trace of the call from inside which it was made; null when none did.'),
   inner: z.boolean().describe('Made from inside, such as by an evaluator, and not by a client.'),
   name: z.string().describe('Display name given by the call, else the operation.'),
+  point: z
+    .string()
+    .optional()
+    .describe("Which of the client's calls it is, whatever its user said; absent of calls from inside."),
   model: z.string().nullable(),
   stream: z.boolean(),
   status: z.int(),

@@ -1,5 +1,6 @@
 // A database file that keeps the calls of a finished run, of all its sessions, for trace to read.
 import type { TraceRecord } from '../contract/trace.ts'
+import { ulidOf } from '../lib/ids.ts'
 import { DatabaseError, openFile } from './open.ts'
 import type { TraceStore } from './trace-store.ts'
 import { traceStore } from './trace-store.ts'
@@ -7,16 +8,19 @@ import { createWriter } from './writer.ts'
 
 /** A file to keep a run in. */
 export interface RunFile {
-  /** Keeps the calls of these sessions, in the order in which they came. */
-  keep(sessions: readonly TraceStore[]): Promise<void>
+  /** Keeps the calls of these sessions, in the order in which they came, behind those that are kept already. Gives the new ids of those whose own is taken: two runs may make the same call in the same millisecond. */
+  keep(sessions: readonly TraceStore[]): Promise<ReadonlyMap<string, string>>
   close(): void
 }
 
 /** What says that a file holds a kept run and nothing else. */
 const MARK = 'run'
 
-/** Opens a file for a run, whose calls take the place of those of an earlier one; throws `DatabaseError` when it holds anything else. */
-export function openRunFile(file: string): RunFile {
+/**
+ * Opens a file for a run, whose calls take the place of those of an earlier one unless they are to be added to them.
+ * @throws DatabaseError when it holds anything else.
+ */
+export function openRunFile(file: string, { add = false } = {}): RunFile {
   const { database, release } = openFile(file)
   const number = (sql: string) => Number(database.prepare(sql).pluck().get())
   const isRun = number(`SELECT count(*) FROM kept WHERE kind = '${MARK}'`) > 0
@@ -28,33 +32,43 @@ export function openRunFile(file: string): RunFile {
       `database ${file} is that of a server, which a run would replace: name another file with --db`,
     )
   }
-  database.exec(
-    `DELETE FROM trace_rows; DELETE FROM trace_ids; INSERT OR REPLACE INTO kept (kind, id, value) VALUES ('${MARK}', 'exec', '{}')`,
-  )
+  if (!add) database.exec('DELETE FROM trace_rows; DELETE FROM trace_ids')
+  database.exec(`INSERT OR REPLACE INTO kept (kind, id, value) VALUES ('${MARK}', 'exec', '{}')`)
   const writer = createWriter(database)
+  const target = traceStore(database, writer)
+  // One after the other: the numbers and ids that are taken are known when all before are written.
+  let written: Promise<unknown> = Promise.resolve()
   return {
-    async keep(sessions) {
-      const calls = sessions
-        .flatMap((traces) => [...traces.since(0)].map(({ trace, heard }) => ({ traces, trace, heard })))
-        .sort((one, other) => (one.heard?.arrived ?? 0) - (other.heard?.arrived ?? 0))
-      const target = traceStore(database, writer)
-      const writes = calls.map(({ traces, trace, heard }, index) => {
-        const { request, rendered, answer } = traces.get(trace.id) ?? { request: null, rendered: null, answer: null }
-        const texts = {
-          request: JSON.stringify(request),
-          rendered: JSON.stringify(rendered),
-          answer: JSON.stringify(answer),
-        }
-        return target.record(index + 1, trace satisfies TraceRecord, {
-          ...texts,
-          ...(heard ?? { arrived: 0, left: 0 }),
-        })
-      })
-      await Promise.all(writes)
+    keep(sessions) {
+      const kept = written.then(() => keepCalls(target, sessions))
+      written = kept.catch(() => {})
+      return kept
     },
     close() {
       writer.close()
       release()
     },
   }
+}
+
+async function keepCalls(target: TraceStore, sessions: readonly TraceStore[]): Promise<ReadonlyMap<string, string>> {
+  const calls = sessions
+    .flatMap((traces) => [...traces.since(0)].map(({ trace, heard }) => ({ traces, trace, heard })))
+    .sort((one, other) => (one.heard?.arrived ?? 0) - (other.heard?.arrived ?? 0))
+  const last = target.lastSeq()
+  const taken = calls.filter(({ trace }) => target.has(trace.id))
+  const ids = new Map(taken.map(({ trace: { id, started_at } }) => [id, ulidOf(last, Date.parse(started_at), id, 0)]))
+  const idOf = (id: string) => ids.get(id) ?? id
+  const writes = calls.map(({ traces, trace, heard }, index) => {
+    const { request, rendered, answer } = traces.get(trace.id) ?? { request: null, rendered: null, answer: null }
+    const texts = {
+      request: JSON.stringify(request),
+      rendered: JSON.stringify(rendered),
+      answer: JSON.stringify(answer),
+    }
+    const kept: TraceRecord = { ...trace, id: idOf(trace.id), parent: trace.parent && idOf(trace.parent) }
+    return target.record(last + index + 1, kept, { ...texts, ...(heard ?? { arrived: 0, left: 0 }) })
+  })
+  await Promise.all(writes)
+  return ids
 }

@@ -112,6 +112,7 @@ export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client
       trace.attempts.map(packedAttempt),
       trace.usage,
       trace.cost,
+      trace.point,
       // From here on, mostly nothing.
       trace.error,
       trace.thread,
@@ -157,8 +158,18 @@ function unpackedAttempt(packed: Packed): AttemptRecord {
 function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): TraceRecord {
   const [, , , , id, session, operation, name, stream, outcome, duration_ms, fixture = null, synthesized, ...rest] =
     packed
-  const [plan, attempts, usage = null, cost = null, error = null, thread = null, identity = null, ...rare] = rest
-  const [metadata = null, parent = null, inner, scenario = null, faults, cache = null, guardrails, ...rarer] = rare
+  const [plan, attempts, usage = null, cost = null, point = null, error = null, thread = null, ...rare] = rest
+  const [
+    identity = null,
+    metadata = null,
+    parent = null,
+    inner,
+    scenario = null,
+    faults,
+    cache = null,
+    guardrails,
+    ...rarer
+  ] = rare
   const [retrievals, retry_after_ms = null, attachments, task] = rarer
   return {
     id,
@@ -167,6 +178,7 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     parent,
     inner: inner ?? false,
     name: name ?? operation,
+    ...(point !== null && { point }),
     model,
     stream: stream ?? false,
     status,

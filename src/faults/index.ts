@@ -16,6 +16,7 @@ import { httpError } from './http-error.ts'
 import { keepAliveComments } from './keep-alive-comments.ts'
 import { lateAnswer } from './late-answer.ts'
 import { malformedChunk } from './malformed-chunk.ts'
+import { malformedContent } from './malformed-content.ts'
 import { malformedJson } from './malformed-json.ts'
 import { missingDone } from './missing-done.ts'
 import { missingFinish } from './missing-finish.ts'
@@ -69,6 +70,7 @@ const insideAnswers: readonly FaultKind[] = [
   slowStream,
   streamError,
   malformedChunk,
+  malformedContent,
   malformedJson,
   missingDone,
   missingFinish,

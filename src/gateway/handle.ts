@@ -14,11 +14,12 @@ import { guard, guardsOf } from './guardrails.ts'
 import { retrieve } from './knowledge.ts'
 import { errorOf } from './outcome.ts'
 import { planOf, type Target } from './plan.ts'
+import { callKind, callPoint } from './point.ts'
 import { startTrace } from './recorder.ts'
 import type { AttemptAnswer, TraceRecorder } from './recording.ts'
 import { toResponse } from './respond.ts'
 import { route } from './route.ts'
-import { type Settings, settingsOf } from './settings.ts'
+import { settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
 import type { CallContext, CallEnd, CallGuardrail, Gateway, GatewayParts } from './types.ts'
@@ -107,11 +108,15 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
     recording.rendered = large ? await jsonInSlices(request) : JSON.stringify(request)
   if (large) await nextTurn()
   const prompt = operation.prompt(request)
+  const stream = operation.streams(request)
+  // What the user gives for variables and finds in knowledge bases makes no other point.
+  const asked = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
+  recording.point = call.inner ? undefined : callPoint(session, callKind({ operation, request, stream, prompt: asked }))
   const callContext: CallContext = {
     operation,
     session,
     request,
-    stream: operation.streams(request),
+    stream,
     prompt,
     settings,
     answerContext,
@@ -124,7 +129,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
     recording,
     backend: gateway.backend,
     playing,
-    facts: factsOf(call, settings, { playing, text: prompt.user }),
+    facts: factsOf(call, recording, { playing, text: prompt.user }),
   }
   if (large) await nextTurn()
   const cacheKey = settings.cacheTtl === undefined ? undefined : await keyOf(callContext, large)
@@ -138,16 +143,17 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
 /** What rules of a scenario tell a call by. */
 const factsOf = (
   { headers, inner, text: body }: Call,
-  { identity, thread }: Settings,
+  { settings, point }: TraceRecorder,
   { playing, text }: Pick<CallContext, 'playing'> & { text: string },
 ): CallContext['facts'] => ({
   headers,
   key: inner?.key ?? playing?.keyOf(body) ?? '',
   text,
-  identity: identity?.id,
-  thread: thread?.id,
+  identity: settings?.identity?.id,
+  thread: settings?.thread?.id,
   inner: inner !== undefined,
   agent: inner?.agent,
+  point,
 })
 
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */

@@ -65,7 +65,7 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
 }
 
 /** Headers by which a client finds the trace, and sees what happened so far. */
-export function headersOf({ id, call, steps, answer: record }: TraceRecorder): Record<string, string> {
+export function headersOf({ id, call, steps, point, answer: record }: TraceRecorder): Record<string, string> {
   const { attempts, cache, plan, scenario } = steps
   const answer = record?.answer
   const last = attempts.at(-1)
@@ -80,6 +80,7 @@ export function headersOf({ id, call, steps, answer: record }: TraceRecorder): R
   }
   const model = answer?.model ?? last?.target ?? plan[0]
   if (model) headers['x-understudy-model'] = model
+  if (point) headers['x-understudy-point'] = point
   if (scenario) headers['x-understudy-scenario'] = scenario
   if (answer?.attempt)
     headers['x-understudy-fixture'] = answer.from.fixture ?? (answer.from.synthesized ? 'synthesized' : '')

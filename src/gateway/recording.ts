@@ -101,6 +101,8 @@ export interface TraceRecorder {
   settings?: Settings
   /** JSON of the request as it is sent on, `null` unless that is another. */
   rendered: string
+  /** Which of the client's calls it is; absent until it is read, and of calls from inside. */
+  point?: string | undefined
   /** The failure that the call will be refused with. */
   failure?: Failure
   answer?: AnswerRecord

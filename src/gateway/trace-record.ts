@@ -87,6 +87,7 @@ export function traceOf(
     parent: inner?.parent ?? null,
     inner: inner !== undefined,
     name: settings?.name ?? operation.name,
+    ...(recording.point !== undefined && { point: recording.point }),
     model,
     stream: guarded(() => request !== undefined && operation.streams(request), false),
     status,

@@ -63,7 +63,7 @@ export interface CallContext {
   backend: Backend
   /** The scenario that is played, and what tells this call apart in it. */
   playing: ActiveScenario | undefined
-  facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread' | 'inner' | 'agent'>
+  facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread' | 'inner' | 'agent' | 'point'>
 }
 
 /** How a call ended for who made it. */

@@ -14,7 +14,7 @@ export const isOfRouter = (rule: Rule): boolean => ['provider', 'gateway'].inclu
 /** Whether what is known of an attempt or call is what a rule means. */
 export function matches(rule: Rule, facts: FaultFacts): boolean {
   const { operation, path, provider, model, target, attempt, stream, inner } = rule.match
-  const { header, identity, thread, body, text } = rule.match
+  const { header, point, identity, thread, body, text } = rule.match
   if (facts.at !== pointOf(rule)) return false
   if (operation !== undefined && !globRegex(operation).test(facts.operation.name)) return false
   if (path !== undefined && !globRegex(path).test(facts.path ?? facts.operation.path)) return false
@@ -24,6 +24,7 @@ export function matches(rule: Rule, facts: FaultFacts): boolean {
   if (attempt !== undefined && !inRange(facts.attempt, attempt)) return false
   if (stream !== undefined && stream !== facts.stream) return false
   if (inner !== undefined && inner !== facts.inner) return false
+  if (point !== undefined && !globRegex(point).test(facts.point ?? '')) return false
   if (identity !== undefined && !globRegex(identity).test(facts.identity ?? '')) return false
   if (thread !== undefined && !globRegex(thread).test(facts.thread ?? '')) return false
   if (text !== undefined && !matchText(text, facts.text)) return false

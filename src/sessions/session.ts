@@ -17,6 +17,8 @@ export type Approvals = 'ask' | 'auto'
 export interface Session {
   readonly name: string
   readonly seed: number
+  /** Whether it is the one that programs work in which name none. */
+  readonly isHome: boolean
   /** Whether calls of tools that need somebody's approval have it at once. */
   readonly approvals: Approvals
   readonly clock: RealClock | VirtualClock

@@ -67,6 +67,8 @@ export interface SessionsOptions {
   most?: number | undefined
   /** Milliseconds of real time after which a session is dropped that nobody uses, never the default one; none is when left out. */
   ttl?: number | undefined
+  /** Name of the session that programs work in which name none; the default one when left out. */
+  home?: string | undefined
   /** Milliseconds of real time. */
   realNow?: (() => number) | undefined
 }
@@ -156,7 +158,8 @@ function slotMaker(
     }
   return (name, { seed = options.seed, clock = options.clock, approvals = 'ask' } = {}) => {
     checkName(name)
-    return createSlot({ name, seed, clock, approvals, data: dataOf(name), noVirtualClock, renewed })
+    const isHome = name === (options.home ?? DEFAULT_SESSION)
+    return createSlot({ name, seed, clock, approvals, isHome, data: dataOf(name), noVirtualClock, renewed })
   }
 }
 

@@ -13,6 +13,7 @@ export interface SlotOptions {
   seed: number
   clock: Clock['kind']
   approvals: Approvals
+  isHome: boolean
   /** Its data; `now` tells the time of its clock. */
   data(now: () => number): SessionData
   /** Why it may have no virtual clock. */
@@ -53,6 +54,7 @@ interface Lineage {
   name: string
   seed: number
   approvals: Approvals
+  isHome: boolean
   slot: SessionSlot
   /** Calls and other work under way. */
   active: number
@@ -60,7 +62,7 @@ interface Lineage {
 
 /** A session of a name, with its first generation. */
 export function createSlot(options: SlotOptions): OwnedSlot {
-  const { name, seed, clock: ownClock, approvals, data, noVirtualClock, renewed } = options
+  const { name, seed, clock: ownClock, approvals, isHome, data, noVirtualClock, renewed } = options
   checkClock(ownClock, noVirtualClock)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
@@ -106,7 +108,7 @@ export function createSlot(options: SlotOptions): OwnedSlot {
       generation.data.close()
     },
   }
-  const lineage: Lineage = { name, seed, approvals, slot, active: 0 }
+  const lineage: Lineage = { name, seed, approvals, isHome, slot, active: 0 }
   let generation: Generation = { clock: clockOf(ownClock), data: data(() => generation.clock.now()) }
   let current = beginGeneration(generation, lineage)
   return slot
@@ -119,7 +121,7 @@ interface EndingSession extends Session {
 }
 
 function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingSession {
-  const { name, seed, approvals, slot } = lineage
+  const { name, seed, approvals, isHome, slot } = lineage
   const ending = new AbortController()
   const running = new Set<AbortController>()
   const over = () => lineage.active--
@@ -127,6 +129,7 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
     name,
     seed,
     approvals,
+    isHome,
     clock,
     ...storesOf(data),
     // A virtual clock does not jump over a commit.

@@ -105,6 +105,11 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   'malformed-json': {
     whole: { outcome: 'unreadable', told: 'error', wire: (healthy) => healthy.replace('"', '') },
   },
+  'malformed-content': {
+    // Half of a text is a text.
+    whole: { outcome: 'answered', told: 'as sent', wire: halvedText },
+    streamed: { outcome: 'answered', told: 'as sent', wire: firstPieceAlone },
+  },
   'missing-done': {
     streamed: { outcome: 'answered', told: 'healthy', wire: (healthy) => blocksOf(healthy).slice(0, -1).join('') },
   },
@@ -203,6 +208,23 @@ export const ROWS: Readonly<Record<string, Rows>> = {
 function halfOfBytes(healthy: string): string {
   const bytes = Buffer.from(healthy)
   return bytes.subarray(0, bytes.length >> 1).toString()
+}
+
+/** The text of the answer as it stands in JSON, in each of its places. */
+const textIn = (json: string): string => /"(?:content|text)":("(?:[^"\\]|\\.)*")/.exec(json)?.[1] ?? ''
+function halvedText(healthy: string): string {
+  const text = textIn(healthy)
+  return healthy.replaceAll(text, JSON.stringify(half(JSON.parse(text))))
+}
+
+/** Each later piece is empty, and what is said to be all of it is the first one. */
+function firstPieceAlone(healthy: string): RegExp {
+  const pieces = blocksOf(healthy).filter(hasContent)
+  const [first = '', second = ''] = pieces.map(
+    (block) => /"(?:content|text|delta)":("(?:[^"\\]|\\.)+")/.exec(block)?.[1] ?? '',
+  )
+  const all = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`^(?=[^]*${all(first)})(?![^]*:${all(second)}[,}])[^]*(?:\\[DONE\\]|response\\.completed)`)
 }
 
 const OVERLOADED = 'The service is overloaded or not ready: try again later.'

@@ -1,0 +1,137 @@
+// understudy explore: breaks each call that a command makes in every way that can happen there, and says which break it.
+import { existsSync, writeFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { type Config, ConfigError } from '../config.ts'
+import { openRunFile } from '../db/run-file.ts'
+import { coverageOf } from '../exploration/coverage.ts'
+import { type Exploration, explore } from '../exploration/explore.ts'
+import { acceptKnown, isGood, readKnown } from '../exploration/known.ts'
+import type { CellResult } from '../exploration/types.ts'
+import { realClock } from '../lib/clock.ts'
+import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
+import { exploreLines } from './explore/matrix.ts'
+import { observer } from './explore/observe.ts'
+import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
+import { exploreProgress } from './explore/progress.ts'
+import { fittedReport } from './report.ts'
+import { addSettingFlags } from './setting-flags.ts'
+import { NOT_AS_EXPECTED, STOPPED } from './suite-run.ts'
+import { drawingWidth } from './terminal.ts'
+
+interface Options extends Record<string, unknown> {
+  depth?: string
+  budget?: string
+  jobs?: string
+  timeout?: string
+  baseline?: string
+  out: string
+  seed?: string
+  resume?: boolean
+  prune: boolean
+  junit?: string
+  json?: boolean
+}
+
+/** Settings whose flags mean something else here, or nothing. */
+const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'clock']
+/** The file of known cells that is read when it is there and no other is named. */
+const KNOWN = 'explore.yaml'
+const MOST_JOBS = 16
+
+export function exploreCommand(): Command {
+  const command = new Command('explore')
+    .description('break each call that a command makes in every way that can happen there, and say which break it')
+    .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
+    .option('--depth <1|2>', 'how many calls are broken in one run: 2 tries pairs of calls that follow each other', '1')
+    .option('--budget <TIME>', 'how long to go on, such as 5m; what tells most is tried first')
+    .option('--jobs <NUMBER>', `how many runs at once, up to ${MOST_JOBS}`, '1')
+    .option(
+      '--timeout <TIME>',
+      'after which a run hangs (default: three times that of a quiet run, and 10s more at least)',
+    )
+    .option(
+      '--baseline <FILE>',
+      `cells that are known and accepted; new ones alone fail (default: ${KNOWN}, if it is there)`,
+    )
+    .option('--out <DIR>', 'folder for scenarios of what is broken, the calls of all runs, and the state', 'explore')
+    .option('--resume', 'go on from the state in that folder')
+    .option('--no-prune', 'run what other runs prove too')
+    .option('--seed <NUMBER>', 'seed of ids and chance')
+    .option('--junit <FILE>', 'write a case for each cell as JUnit XML')
+    .option('--json', 'print the report as one line of JSON, the last one')
+  addSettingFlags(command, OWN)
+  return command
+    .addHelpText(
+      'after',
+      '\nThe exit code is 3 when a cell is not held and not known, that of the command when it fails without a fault, and 130 after Ctrl-C.',
+    )
+    .action(exploration)
+}
+
+async function exploration(command: string[], options: Options): Promise<void> {
+  const { out, json, junit, resume = false, prune } = options
+  const config = configOf(options)
+  const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
+  const jobs = numberOf('jobs', options.jobs, MOST_JOBS)
+  const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
+  const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
+  if (junit !== undefined) refuseUnwritable('--junit', junit)
+  const known = knownCells(options.baseline)
+  const state = keptState(out, { command, seed: config.seed }, resume)
+  const file = openRunFile(`${out}/${RUNS}`, { add: resume })
+  const progress = exploreProgress()
+  const began = realClock.now()
+  const found = await explore({
+    ...{ depth, jobs, prune, limitMs, before: state.before },
+    run: observer({ command, config, file }),
+    hasTime: () => budget === undefined || realClock.now() - began < budget,
+    notify(one) {
+      state.add(one.result)
+      progress.show(one)
+    },
+  }).finally(() => {
+    progress.end()
+    file.close()
+  })
+  if (found.red) refuseRed(found.red)
+  const { cells, mended } = acceptKnown(found.cells, known)
+  const coverage = coverageOf(cells, found, found.ways)
+  const files = writeScenarios(out, cells)
+  if (json) console.log(JSON.stringify(reportAsJson(found, cells, { coverage, files })))
+  else {
+    const report = { found, cells, mended, coverage, files, command: command.join(' '), width: drawingWidth() }
+    console.log(['', ...fittedReport(exploreLines(report))].join('\n'))
+  }
+  if (junit !== undefined) writeFileSync(junit, exploreJunit(cells))
+  process.exit(exitCode(cells, found))
+}
+
+function configOf({ seed, ...flags }: Options): Config {
+  const config = commandConfig(flags)
+  return { ...config, port: 0, clock: 'real', scenario: [], ...(seed !== undefined && { seed: seedOf(seed) }) }
+}
+
+function numberOf(name: string, text: string | undefined, most: number): number {
+  const number = Number(text)
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number
+  throw new ConfigError(`--${name} ${JSON.stringify(text)} is not valid: it must be a number from 1 to ${most}`)
+}
+
+const knownCells = (named: string | undefined) =>
+  named === undefined ? (existsSync(KNOWN) ? readKnown(KNOWN) : []) : readKnown(named)
+
+/** What fails by itself proves nothing under a fault. */
+function refuseRed({ code, stopped, output }: NonNullable<Exploration['red']>): never {
+  process.stderr.write(output)
+  console.error(
+    stopped
+      ? 'understudy: stopped before anything was explored'
+      : `understudy: the command fails with ${code} without any fault: nothing was explored; mend that first`,
+  )
+  process.exit(stopped ? STOPPED : code)
+}
+
+function exitCode(cells: readonly CellResult[], { stopped }: Exploration): number {
+  if (stopped) return STOPPED
+  return cells.every(isGood) ? 0 : NOT_AS_EXPECTED
+}

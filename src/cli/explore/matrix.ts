@@ -1,0 +1,135 @@
+// What an exploration found, as people read it: the matrix of points and classes, and each cell that is not as it should be.
+import { excludedClass, outcomeClasses } from '../../exploration/classes.ts'
+import type { CoverageNumbers } from '../../exploration/coverage.ts'
+import type { Exploration } from '../../exploration/explore.ts'
+import { isGood, type KnownCell } from '../../exploration/known.ts'
+import { type CellResult, type CellVerdict, cellName, type Point } from '../../exploration/types.ts'
+import { lengthOf } from '../overview.ts'
+import { count, paint } from '../report.ts'
+
+const SIGNS: Readonly<Record<CellVerdict, string>> = {
+  held: '+',
+  broke: 'B',
+  crashed: 'C',
+  hung: 'H',
+  swallowed: 's',
+  misbehaved: 'm',
+  'not-applied': '-',
+  accepted: 'a',
+}
+const COLOURS: Readonly<Record<CellVerdict, Parameters<typeof paint>[0]>> = {
+  held: 'green',
+  broke: 'red',
+  crashed: 'red',
+  hung: 'red',
+  swallowed: 'yellow',
+  misbehaved: 'red',
+  'not-applied': 'dim',
+  accepted: 'dim',
+}
+const LEFT_OUT = '?'
+const IMPOSSIBLE = ' '
+/** Columns of a class's name, and of a point. */
+const NAME = 22
+const COLUMN = 4
+
+/** What is printed of an exploration. */
+export interface ExploreReport {
+  found: Exploration
+  /** With those accepted that are known. */
+  cells: readonly CellResult[]
+  mended: readonly KnownCell[]
+  coverage: CoverageNumbers
+  /** Where a cell's scenario was written, by the cell's name. */
+  files: ReadonlyMap<string, string>
+  /** The command as it was typed. */
+  command: string
+  width: number
+}
+
+/** The whole report, as lines. */
+export function exploreLines(report: ExploreReport): string[] {
+  const { found, cells, mended } = report
+  const bad = cells.filter((cell) => !isGood(cell))
+  const head =
+    bad.length === 0
+      ? paint('green', 'as it should be')
+      : paint('red', `${count(bad.length, 'cell')} of ${cells.length} not held`)
+  return [
+    `Understudy: explored ${count(found.points.length, 'point')}: ${head}`,
+    '',
+    ...matrixLines(report),
+    '',
+    ...bad.flatMap((cell) => badLines(cell, report)),
+    ...summaryLines(report),
+    ...mended.map(
+      ({ point, class: name }) => `  ${paint('yellow', 'mended')}  ${point} ${name}: take it out of the known cells`,
+    ),
+  ]
+}
+
+/** Rows are classes, columns points; as many points beside each other as there is room for. */
+export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
+  const tried = found.points.filter(
+    ({ id }) => cells.some((cell) => cell.point === id) || found.left.some((cell) => cell.point === id),
+  )
+  const by = new Map(cells.map((cell) => [cellName(cell), cell]))
+  const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
+  const lines: string[] = []
+  for (let first = 0; first < tried.length; first += wide) {
+    const block = tried.slice(first, first + wide)
+    lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
+    for (const { name } of outcomeClasses) {
+      const signs = block.map((point) => signOf(point, name, by))
+      if (signs.some((sign) => sign !== IMPOSSIBLE))
+        lines.push(`${name.padEnd(NAME)}${signs.map((sign) => `${sign}${' '.repeat(COLUMN - 1)}`).join('')}`.trimEnd())
+    }
+    lines.push('')
+  }
+  const legend = Object.entries(SIGNS).map(([verdict, sign]) => `${sign} ${verdict}`)
+  return [...lines, ...tried.map(pointLine), '', `${[...legend, `${LEFT_OUT} left out`].join('  ')}`]
+}
+
+function signOf(point: Point, name: CellResult['class'], by: ReadonlyMap<string, CellResult>): string {
+  const cell = by.get(cellName({ point: point.id, class: name }))
+  if (cell) return paint(COLOURS[cell.verdict], SIGNS[cell.verdict])
+  return excludedClass(name, point) === undefined ? LEFT_OUT : IMPOSSIBLE
+}
+
+const pointLine = (
+  { id, operation, stream, model, session, turn, nth, unstable, discovered }: Point,
+  index: number,
+): string => {
+  const about = [
+    `${operation}${stream ? ' stream' : ''}`,
+    model ?? '-',
+    `turn ${turn}`,
+    `call ${nth}`,
+    ...(id.endsWith(`@${session}`) ? [session] : []),
+  ]
+  const marks = [...(unstable ? ['unstable'] : []), ...(discovered ? ['discovered'] : [])]
+  return `  p${String(index + 1).padEnd(COLUMN)}${id}  ${paint('dim', [...about, ...marks].join(', '))}`
+}
+
+/** A cell that is not as it should be, and how to see it again. */
+function badLines(cell: CellResult, { files, command }: ExploreReport): string[] {
+  const file = files.get(cellName(cell))
+  const again = file === undefined ? [] : [`    ${paint('dim', `understudy exec --scenario ${file} -- ${command}`)}`]
+  return [`  ${paint(COLOURS[cell.verdict], cell.verdict)}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
+}
+
+function summaryLines({ found, coverage }: ExploreReport): string[] {
+  const { delivered, held, ways } = coverage
+  const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
+  const unstable = found.points.filter((point) => point.unstable)
+  return [
+    `  runs      ${found.runs}, ${found.saved} saved; a quiet one takes ${lengthOf(found.quietMs)}, and hangs after ${lengthOf(found.limitMs)}`,
+    `  coverage  faults delivered ${share(delivered)}, held ${share(held)}, ways taken ${share(ways)}`,
+    ...(found.left.length > 0
+      ? [
+          `  left out  ${count(found.left.length, 'cell')}: the time was up (--budget), or the end was asked for; --resume goes on`,
+        ]
+      : []),
+    ...unstable.map(({ id }) => `  unstable  ${id} came in one of the two quiet runs alone`),
+  ]
+}

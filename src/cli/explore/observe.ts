@@ -1,0 +1,157 @@
+// One run of the command that is explored: against a server of its own, and what was seen of it.
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, clientEnvironment } from '../../config.ts'
+import type { Operation } from '../../contract/operation.ts'
+import type { StoredTrace } from '../../contract/trace.ts'
+import { safeParse } from '../../contract/validation.ts'
+import type { RunFile } from '../../db/run-file.ts'
+import { createUnderstudy, type Understudy } from '../../deps.ts'
+import { allOperations } from '../../endpoints/index.ts'
+import { playable } from '../../exploration/cell-scenario.ts'
+import { type CallShape, observedCall } from '../../exploration/points.ts'
+import type { RunCommand } from '../../exploration/trial.ts'
+import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
+import { addWays, type WayCounts } from '../../exploration/ways.ts'
+import { settingsOf } from '../../gateway/settings.ts'
+import { realClock } from '../../lib/clock.ts'
+import { fixedSource } from '../../scenarios/load.ts'
+import { type ChildEnd, runChild } from '../child.ts'
+import { listen, report, serverUrl } from '../listen.ts'
+import { countingRequests, judgeSessions } from '../suite.ts'
+
+/** The session that the command works in when it names none. */
+const HOME = 'explore'
+/** How much of what a command prints is kept, in bytes. */
+const MOST_OUTPUT = 8_000
+
+/** What the runs of a command share. */
+export interface ObserveOptions {
+  command: readonly string[]
+  config: Config
+  /** Keeps the calls. */
+  file: RunFile
+}
+
+/** Runs a command as exploration asks for it. */
+export const observer =
+  (options: ObserveOptions): RunCommand =>
+  async ({ scenario, limitMs }) => {
+    const { command, config, file } = options
+    const source = scenario && fixedSource({ ...playable(scenario), location: scenario.name })
+    const understudy = createUnderstudy(config, report, { scenarios: source ? [source] : [], home: HOME })
+    const requests = new Map<string, number>()
+    const servers = await listen(config, countingRequests(understudy, requests))
+    const url = serverUrl(config, servers[0]?.port)
+    const [token] = config.token
+    const env = clientEnvironment(url, HOME, token)
+    const printed = scratchFile()
+    const began = realClock.now()
+    try {
+      const end = await runChild(command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
+      const tookMs = realClock.now() - began
+      const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'well' : 'badly'
+      const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
+      const renamed = await file.keep(understudy.sessions.list().map(({ traces }) => traces))
+      return withIds(renamed, {
+        ...endOf(end),
+        tookMs,
+        ...seenIn(understudy),
+        findings: verdicts.flatMap(({ session, findings }) => findings.map((finding) => ({ session, finding }))),
+        rules: verdicts.flatMap(({ rules }) => rules),
+        output: printed.tail(MOST_OUTPUT),
+      })
+    } finally {
+      await Promise.all(servers.map((server) => server.stop(true)))
+      understudy.sessions.close()
+      printed.remove()
+    }
+  }
+
+/** The run with the ids that its calls are kept under. */
+function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): ObservedRun {
+  if (renamed.size === 0) return run
+  const idOf = (id: string) => renamed.get(id) ?? id
+  return {
+    ...run,
+    calls: run.calls.map(({ point, trace }) => ({ point, trace: { ...trace, id: idOf(trace.id) } })),
+    findings: run.findings.map(({ session, finding }) => ({
+      session,
+      finding: { ...finding, traces: finding.traces.map(idOf) },
+    })),
+  }
+}
+
+/** A signal's number lies above this in an exit code. */
+const SIGNALS = 128
+
+const endOf = ({
+  code,
+  timedOut,
+  stopped,
+}: ChildEnd): Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped'> => ({
+  code,
+  timedOut,
+  stopped: stopped !== undefined,
+  crashed: code > SIGNALS && !timedOut && stopped === undefined,
+})
+
+/** The calls of clients in all sessions, by session in the order in which they came, and the ways that they took. */
+function seenIn({ sessions }: Pick<Understudy, 'sessions'>): Pick<ObservedRun, 'calls' | 'ways'> {
+  const calls: ObservedCall[] = []
+  const ways: WayCounts = {}
+  for (const { traces } of sessions.list())
+    for (const { trace } of traces.since(0)) {
+      const stored = trace.point === undefined ? undefined : traces.get(trace.id)
+      if (!stored) continue
+      const asked = parsedRequest(stored)
+      const call = observedCall(trace, shapeOf(stored, asked))
+      if (call) calls.push(call)
+      if (asked) addWays(ways, trace, settingsOf(asked.operation, asked.request))
+    }
+  return { calls, ways }
+}
+
+interface ParsedRequest {
+  operation: Operation
+  request: unknown
+}
+
+/** The request of a call, read again; undefined for one that is not kept. */
+function parsedRequest({ operation: name, request }: StoredTrace): ParsedRequest | undefined {
+  const operation = allOperations().find((one) => one.name === name)
+  const parsed = operation && safeParse(operation.request, request)
+  return operation && parsed?.success ? { operation, request: parsed.data } : undefined
+}
+
+/** What the request of a call says; of one that is not kept, nothing. */
+function shapeOf({ task }: StoredTrace, asked: ParsedRequest | undefined): CallShape {
+  const prompt = asked?.operation.prompt(asked.request)
+  return {
+    turn: prompt?.turn ?? task?.turn ?? 1,
+    offersTools: (prompt?.tools.length ?? 0) > 0,
+    demandsJson: prompt?.answer === 'json',
+    agent: task?.agent ?? null,
+  }
+}
+
+/** A file that a command may print into, gone when it has been read. */
+function scratchFile() {
+  const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
+  const descriptor = openSync(join(folder, 'output'), 'w+')
+  return {
+    descriptor,
+    /** The last bytes that were printed, as text. */
+    tail(most: number): string {
+      const { size } = fstatSync(descriptor)
+      const bytes = Buffer.alloc(Math.min(size, most))
+      readSync(descriptor, bytes, 0, bytes.length, size - bytes.length)
+      return bytes.toString('utf8')
+    },
+    remove() {
+      closeSync(descriptor)
+      rmSync(folder, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,36 @@
+// How far an exploration has come: a bar where a person sees it, a line now and then elsewhere.
+import type { ExploreOptions } from '../../exploration/explore.ts'
+import { isGood } from '../../exploration/known.ts'
+import { realClock } from '../../lib/clock.ts'
+import { lengthOf } from '../overview.ts'
+
+type Step = Parameters<ExploreOptions['notify']>[0]
+/** Least time between two lines where nobody looks at a bar, in ms. */
+const EVERY_MS = 10_000
+
+/** Shows each step on stderr; `end` takes the bar away. */
+export function exploreProgress() {
+  const began = realClock.now()
+  const live = process.stderr.isTTY
+  let last = began
+  let bad = 0
+  const lineOf = ({ done, total }: Step) => {
+    const left = (total - done) * ((realClock.now() - began) / Math.max(1, done))
+    const filled = Math.round((20 * done) / Math.max(1, total))
+    const bar = live ? `${'#'.repeat(filled)}${'.'.repeat(20 - filled)} ` : ''
+    return `${bar}${done} of ${total} cells, ${bad} not held, about ${lengthOf(left)} left`
+  }
+  return {
+    show(step: Step) {
+      if (!isGood(step.result)) bad++
+      if (live) process.stderr.write(`\r\u001b[2K${lineOf(step)}`)
+      else if (realClock.now() - last >= EVERY_MS) {
+        last = realClock.now()
+        process.stderr.write(`understudy: ${lineOf(step)}\n`)
+      }
+    },
+    end() {
+      if (live) process.stderr.write('\r\u001b[2K')
+    },
+  }
+}

@@ -1,0 +1,44 @@
+// The scenario of a cell: the shortest file that breaks a program at a point, playable by exec.
+import { ScenarioFile } from '../scenarios/schema.ts'
+import { outcomeClass } from './classes.ts'
+import { kindPattern } from './points.ts'
+import type { Cell, ClassName, Point, WrittenScenario } from './types.ts'
+
+/** The ids of a cell: those of a pair joined. */
+export const cellId = ({ point, class: name, after }: Cell): { point: string; class: string } =>
+  after ? { point: `${after.point.id}+${point.id}`, class: `${after.class}+${name}` } : { point: point.id, class: name }
+
+/**
+ * The rule that makes a class happen at a point.
+ * @param times of a class that meets all calls: how many from the point on; all when left out
+ */
+function ruleOf(point: Point, name: ClassName, times?: number): WrittenScenario['rules'][number] {
+  const { meets, at, fault } = outcomeClass(name)
+  const rule = { name: `${name} at ${point.id}`, at, fault }
+  if (meets === 'one' || times === 1) return { ...rule, match: { point: point.id } }
+  const last = times === undefined ? '+' : `-${point.nth + times - 1}`
+  const from = point.nth === 1 && times === undefined ? {} : { when: { calls: `${point.nth}${last}` } }
+  return { ...rule, match: { point: kindPattern(point) }, ...from }
+}
+
+/** The scenario of some cells that are broken in one run; `times` as for one rule. */
+export function scenarioOf(cells: readonly Cell[], times?: number): WrittenScenario {
+  const [first] = cells
+  const id = first ? cellId(first) : { point: '', class: '' }
+  const rules = cells.flatMap(({ point, class: name, after }) => [
+    ...(after ? [ruleOf(after.point, after.class)] : []),
+    ruleOf(point, name, times),
+  ])
+  return {
+    name: `${id.point}-${id.class}`.replace(/[^\w.-]+/g, '-'),
+    description: cells.map(wordsOf).join('; '),
+    clock: 'real',
+    rules,
+  }
+}
+
+const wordsOf = ({ point, class: name, after }: Cell): string =>
+  `${after ? `${after.class} at ${after.point.id}, then ` : ''}${name} at ${point.id}`
+
+/** The scenario as it is played. */
+export const playable = (written: WrittenScenario): ScenarioFile => ScenarioFile.parse(written)

@@ -1,0 +1,62 @@
+// The file of known cells: what is broken, known and accepted, with a word why; new breakage alone is news.
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { FileError, parseSource } from '../contract/source.ts'
+import { problemsOf, safeParse } from '../contract/validation.ts'
+import { globRegex } from '../lib/match.ts'
+import { type CellResult, VERDICTS } from './types.ts'
+
+const KnownCell = z.strictObject({
+  point: z.string().min(1).describe('Id of the point; `*` stands for any characters.'),
+  class: z.string().min(1).describe('Name of the class; `*` stands for any characters.'),
+  verdict: z.enum(VERDICTS).optional().describe('The verdict that is accepted; any when left out.'),
+  why: z.string().min(1).describe('Why it may stay so.'),
+})
+const KnownCells = z.strictObject({ accepted: z.array(KnownCell) })
+
+/** A cell that is known, and why it may stay as it is. */
+export type KnownCell = z.infer<typeof KnownCell>
+
+/**
+ * The known cells of a file.
+ * @throws FileError with all problems.
+ */
+export function readKnown(path: string): KnownCell[] {
+  const source = parseSource(path, textOf(path))
+  const result = safeParse(KnownCells, source.value)
+  if (result.success) return result.data.accepted
+  const problems = problemsOf(result.error, source.value)
+  throw new FileError(problems.map((problem) => source.line(problem, 'the known cells')).join('\n'))
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new FileError(`the known cells cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** Verdicts that are nobody's fault. */
+export const isGood = ({ verdict }: Pick<CellResult, 'verdict'>): boolean =>
+  verdict === 'held' || verdict === 'not-applied' || verdict === 'accepted'
+
+const means = (known: KnownCell, cell: CellResult): boolean =>
+  globRegex(known.point).test(cell.point) &&
+  globRegex(known.class).test(cell.class) &&
+  (known.verdict === undefined || known.verdict === cell.verdict)
+
+/** The cells with those accepted that are known, and the known ones that meet no bad cell any more. */
+export function acceptKnown(
+  cells: readonly CellResult[],
+  known: readonly KnownCell[],
+): { cells: CellResult[]; mended: KnownCell[] } {
+  const used = new Set<KnownCell>()
+  const judged = cells.map((cell): CellResult => {
+    const found = isGood(cell) ? undefined : known.find((one) => means(one, cell))
+    if (!found) return cell
+    used.add(found)
+    return { ...cell, verdict: 'accepted', why: `${found.why} (${cell.verdict}: ${cell.why})` }
+  })
+  return { cells: judged, mended: known.filter((one) => !used.has(one)) }
+}

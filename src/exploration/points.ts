@@ -1,0 +1,58 @@
+// The points of a program: what its runs without faults show, and which of them are worth a break.
+import type { TraceRecord } from '../contract/trace.ts'
+import type { Cell, ObservedCall, ObservedRun, Point } from './types.ts'
+
+/** What the id of a point says. */
+export function pointParts(id: string): { kind: string; nth: number; session: string | null } {
+  const [, kind = id, nth = '1', session = null] = /^(.*)\.(\d+)(?:@(.*))?$/.exec(id) ?? []
+  return { kind: session === null ? kind : `${kind}@${session}`, nth: Number(nth), session }
+}
+
+/** A call as its trace tells it; undefined for one that has no point. */
+export function observedCall(trace: TraceRecord, request: CallShape): ObservedCall | undefined {
+  const { point: id, operation, stream, model, session } = trace
+  if (id === undefined) return undefined
+  const { kind, nth } = pointParts(id)
+  const { turn, offersTools, demandsJson, agent } = request
+  const point = { id, kind, session, operation, stream, model, turn, nth, offersTools, demandsJson, agent }
+  return { point, trace }
+}
+
+/** What only the request of a call says. */
+export type CallShape = Pick<Point, 'turn' | 'offersTools' | 'demandsJson' | 'agent'>
+
+/** The points of two quiet runs, in the order in which they came; those of one run alone are unstable. */
+export function quietPoints(one: ObservedRun, other: ObservedRun): Point[] {
+  const first = new Map(one.calls.map(({ point }) => [point.id, point]))
+  const second = new Map(other.calls.map(({ point }) => [point.id, point]))
+  const all = new Map([...first, ...second])
+  return [...all.values()].map((point) => ({
+    ...point,
+    unstable: !(first.has(point.id) && second.has(point.id)),
+    discovered: false,
+  }))
+}
+
+/** Points of a run that are not known yet. */
+export const newPoints = (run: ObservedRun, known: ReadonlySet<string>): Point[] =>
+  run.calls
+    .filter(({ point }) => !known.has(point.id))
+    .map(({ point }) => ({ ...point, unstable: false, discovered: true }))
+
+/** The points that are broken: of calls in a loop the first and the last. */
+export function withoutLoops(points: readonly Point[]): Point[] {
+  const kinds = Map.groupBy(points, ({ kind }) => kind)
+  return points.filter((point) => {
+    const kin = kinds.get(point.kind) ?? []
+    return point === kin[0] || point === kin.at(-1)
+  })
+}
+
+/** The pattern of a scenario's rule that means all calls of a point's kind. */
+export function kindPattern({ id }: Pick<Point, 'id'>): string {
+  const [, kind = id, , session] = /^(.*)\.(\d+)(?:@(.*))?$/.exec(id) ?? []
+  return session === undefined ? `${kind}.*` : `${kind}.*@${session}`
+}
+
+/** The points that a cell breaks, the earlier first. */
+export const pointsOfCell = ({ point, after }: Cell): Point[] => (after ? [after.point, point] : [point])

@@ -1,0 +1,40 @@
+// Ways through the gateway that calls configure, and how often each was taken: what is never taken has never been tried.
+import type { TraceRecord } from '../contract/trace.ts'
+import type { Settings } from '../gateway/settings.ts'
+
+/** How often each way was taken, by its name: `chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4`. */
+export type WayCounts = Record<string, number>
+
+/** Adds the ways that a call configures, and those that it took. */
+export function addWays(counts: WayCounts, trace: TraceRecord, settings: Settings): void {
+  const { operation, plan, attempts, cache, outcome } = trace
+  const add = (way: string, taken: boolean) => {
+    const name = `${operation} ${plan[0] ?? ''}: ${way}`
+    counts[name] = (counts[name] ?? 0) + (taken ? 1 : 0)
+  }
+  const answered = outcome === 'answered'
+  if (settings.retry)
+    add(
+      'retry',
+      attempts.some(({ why }) => why === 'retry'),
+    )
+  for (const [index, model] of plan.slice(1).entries())
+    add(
+      `fallback ${index + 1} ${model}`,
+      attempts.some(({ position }) => position === index + 1),
+    )
+  if (settings.callTimeout !== undefined)
+    add(
+      'timeout',
+      attempts.some((one) => one.outcome === 'timed out'),
+    )
+  if (settings.cacheTtl !== undefined) add('cache', cache?.status === 'hit')
+  if (settings.retry || plan.length > 1) add('recovery', answered && attempts.some((one) => one.outcome !== 'answered'))
+}
+
+/** The counts of several runs together. */
+export function mergeWays(all: readonly WayCounts[]): WayCounts {
+  const sum: WayCounts = {}
+  for (const counts of all) for (const [way, taken] of Object.entries(counts)) sum[way] = (sum[way] ?? 0) + taken
+  return Object.fromEntries(Object.entries(sum).sort(([one], [other]) => (one < other ? -1 : 1)))
+}

@@ -1,0 +1,88 @@
+// malformed-content: the answer is a good one, but what the model writes in it breaks off, so that JSON in it is none.
+import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
+import { changeStream, changeWhole } from './change.ts'
+import { defineFault } from './define.ts'
+import { rewritten } from './wire.ts'
+
+const NO_TEXT = 'the answer has no text'
+
+export const malformedContent = defineFault({
+  type: 'malformed-content',
+  summary: 'The text of an answer breaks off in the middle as if it were all: JSON that was asked for is none.',
+  points: ['provider', 'gateway'],
+  options: {},
+  example: {},
+  apply(_, next, context) {
+    if (!context.stream) {
+      return changeWhole(next, context, (text) => {
+        const broken = brokenOff(asObject(parsedJson(text)) ?? {}, (whole) =>
+          whole.slice(0, Math.ceil(whole.length / 2)),
+        )
+        if (!broken) context.skip(NO_TEXT)
+        return broken && JSON.stringify(broken)
+      })
+    }
+    return changeStream(
+      next,
+      context,
+      async function* (blocks) {
+        // The first piece arrives; what is said at the end to be the whole text is that piece.
+        let first: string | undefined
+        for await (const block of blocks) {
+          const before = first
+          const broken =
+            block.data &&
+            brokenOff(block.data, (text, whole) => {
+              if (before === undefined) first ??= text
+              return before === undefined ? text : whole ? before : ''
+            })
+          if (broken && before !== undefined) context.acted()
+          yield broken && before !== undefined ? rewritten(block, broken) : block.text
+        }
+      },
+      NO_TEXT,
+    )
+  },
+})
+
+/** What becomes of a text, which is a piece of a stream or the whole of it. */
+type TextChange = (text: string, whole: boolean) => string
+
+/** An answer, or an event of one, with its texts changed; undefined when it has none. */
+function brokenOff(value: JsonObject, change: TextChange): JsonObject | undefined {
+  let found = false
+  const of = (text: unknown, whole: boolean) => {
+    if (typeof text !== 'string' || text === '') return text
+    found = true
+    return change(text, whole)
+  }
+  const within = (part: JsonObject, field: string, whole: boolean) =>
+    field in part ? { ...part, [field]: of(part[field], whole) } : part
+  const message = (item: JsonObject) => ({
+    ...item,
+    content: objectsIn(item.content).map((part) => within(part, 'text', true)),
+  })
+  const isItem = (item: JsonObject) => Array.isArray(item.content)
+  const inChoice = (choice: JsonObject): JsonObject => ({
+    ...within(choice, 'text', false),
+    ...(asObject(choice.message) && { message: within(asObject(choice.message) ?? {}, 'content', true) }),
+    ...(asObject(choice.delta) && { delta: within(asObject(choice.delta) ?? {}, 'content', false) }),
+  })
+  const response = (whole: JsonObject): JsonObject => ({
+    ...within(whole, 'output_text', true),
+    output: objectsIn(whole.output).map((item) => (isItem(item) ? message(item) : item)),
+  })
+  const changed = (): JsonObject => {
+    const { type, choices, output, item, part } = value
+    if (Array.isArray(choices)) return { ...value, choices: objectsIn(choices).map(inChoice) }
+    if (Array.isArray(output)) return response(value)
+    if (type === 'response.output_text.delta') return within(value, 'delta', false)
+    if (type === 'response.output_text.done') return within(value, 'text', true)
+    if (asObject(part)) return { ...value, part: within(asObject(part) ?? {}, 'text', true) }
+    if (asObject(item) && isItem(asObject(item) ?? {})) return { ...value, item: message(asObject(item) ?? {}) }
+    if (asObject(value.response)) return { ...value, response: response(asObject(value.response) ?? {}) }
+    return value
+  }
+  const result = changed()
+  return found ? result : undefined
+}

@@ -1,0 +1,44 @@
+// Names the point of a call: which of the calls that a program makes it is, whatever its user said.
+import type { Operation, Prompt } from '../contract/operation.ts'
+import { type ByteCache, byteCache } from '../lib/byte-cache.ts'
+import { fingerprint } from '../lib/ids.ts'
+import type { Session } from '../sessions/session.ts'
+
+/** How often each kind of call has come in a generation of a session; the kinds that came longest ago are forgotten. */
+const occurrences = new WeakMap<Session, ByteCache<number>>()
+const MOST_BYTES = 1 << 20
+
+/**
+ * The point of a call of a kind, such as `chat.completions-1f0c9a3e.2`: the kind, and how often it has come in the session,
+ * from 1. The session is part of it as `@<name>`, unless it is the one that programs work in which name none.
+ */
+export function callPoint(session: Session, kind: string): string {
+  let seen = occurrences.get(session)
+  if (!seen) {
+    seen = byteCache(MOST_BYTES)
+    occurrences.set(session, seen)
+  }
+  const nth = (seen.get(kind) ?? 0) + 1
+  seen.set(kind, nth, kind.length)
+  return `${kind}.${nth}${session.isHome ? '' : `@${session.name}`}`
+}
+
+/** A call of a model. */
+interface ModelCall {
+  operation: Pick<Operation, 'name' | 'model'>
+  request: object
+  stream: boolean
+  prompt: Prompt
+}
+
+/** The kind of a call: operation, stream, model, system prompt, names of the tools, form of the answer, turn. */
+export function callKind({ operation, request, stream, prompt }: ModelCall): string {
+  const { system, tools, answer = 'text', turn } = prompt
+  return pointKind(
+    operation.name,
+    `${stream}\n${operation.model(request)}\n${tools.join()}\n${answer}\n${turn}\n${system}`,
+  )
+}
+
+/** The kind of all calls of an operation that have the same shape. */
+export const pointKind = (operation: string, shape: string): string => `${operation}-${fingerprint(shape).slice(0, 8)}`
