@@ -51,6 +51,22 @@ test('each session keeps its own', async () => {
   expect(await app.counts()).toMatchObject({ sessions: 3, traces: 4, traces_dropped: 3 })
 })
 
+test('a session that has slept shows and counts the same, and goes on so', async () => {
+  const app = appKeeping(3)
+  await app.make(5, 'sleeper')
+  const counted = await app.counts()
+  expect(counted).toMatchObject({ traces: 3, traces_dropped: 2 })
+  const { slot } = app.understudy.sessions.get('sleeper') as unknown as { slot: { sleep(): void; awake: boolean } }
+  slot.sleep()
+  expect(slot.awake).toBe(false)
+  expect(await app.counts()).toEqual(counted)
+  expect(await app.names('sleeper')).toEqual(['call 5', 'call 4', 'call 3'])
+  expect(await app.counts()).toEqual(counted)
+  await app.make(1, 'sleeper', 6)
+  expect(await app.names('sleeper')).toEqual(['call 6', 'call 5', 'call 4'])
+  expect(await app.counts()).toMatchObject({ traces: 3, traces_dropped: 3 })
+})
+
 test('calls at the same time leave no more than is kept', async () => {
   const app = appKeeping(5)
   await Promise.all(Array.from({ length: 20 }, (_, call) => app.post(CHAT, body(`call ${call + 1}`))))

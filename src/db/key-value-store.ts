@@ -23,6 +23,8 @@ export interface KeyValueOptions {
   bytes?: number | undefined
   /** What went, of a store over the same data before this one. */
   dropped?: DroppedRows
+  /** What there is, where that is known. */
+  counted?: StoreSize | undefined
 }
 
 const BYTES = rowBytesSql('kind', 'id', 'value')
@@ -40,10 +42,10 @@ const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => su
 export function keptStore(
   connection: Database,
   writer: Pick<Writer, 'write'>,
-  { now, bytes: limit = Number.POSITIVE_INFINITY, dropped = { count: 0, last: 0 } }: KeyValueOptions,
+  { now, bytes: limit = Number.POSITIVE_INFINITY, dropped = { count: 0, last: 0 }, counted }: KeyValueOptions,
 ): SizedKeyValueStore {
   const database = drizzle(connection)
-  const budget = rowBudget(connection, { table: 'kept', bytes: BYTES, limit, dropped })
+  const budget = rowBudget(connection, { table: 'kept', bytes: BYTES, limit, dropped, counted })
   const statements = once(() => ({
     purge: connection.prepare(`DELETE FROM kept WHERE expires <= ? RETURNING ${BYTES}`).pluck(),
     remove: connection.prepare(`DELETE FROM kept WHERE kind = ? AND id = ? RETURNING ${BYTES}`).pluck(),

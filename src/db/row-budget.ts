@@ -54,10 +54,15 @@ export interface RowBudgetOptions {
   bytes: string
   limit: number
   dropped: DroppedRows
+  /** What there is, where that is known. */
+  counted?: Pick<StoreSize, 'entries' | 'bytes'> | undefined
 }
 
 /** A budget for the rows of a table. */
-export function rowBudget(connection: Database, { table, bytes, limit, dropped }: RowBudgetOptions): RowBudget {
+export function rowBudget(
+  connection: Database,
+  { table, bytes, limit, dropped, counted: begun }: RowBudgetOptions,
+): RowBudget {
   const statements = once(() => ({
     total: connection.prepare(`SELECT count(*), coalesce(sum(${bytes}), 0) FROM ${table}`).raw(),
     oldest: connection.prepare(
@@ -67,7 +72,7 @@ export function rowBudget(connection: Database, { table, bytes, limit, dropped }
     drop: connection.prepare(`DELETE FROM ${table} WHERE rowid <= ?`),
   }))
   // Nothing is counted before it must be: until then the whole database stands for its table, which is never too low.
-  let counted: { entries: number; bytes: number } | undefined
+  let counted = begun && { entries: begun.entries, bytes: begun.bytes }
   let atMost: number | undefined
 
   const count = () => {

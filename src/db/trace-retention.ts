@@ -19,7 +19,7 @@ export interface RetentionTarget {
   connection: Database
   writer: Pick<Writer, 'write'>
   /** Most traces, most bytes of them, and what went before. */
-  limits: { keep: number; bytes: number; dropped: DroppedRows }
+  limits: { keep: number; bytes: number; dropped: DroppedRows; counted?: StoreSize | undefined }
   ids: TraceIds
 }
 
@@ -46,10 +46,11 @@ const statementsOf = (connection: Database) => ({
 
 /** The retention of a database's traces. */
 export function traceRetention({ connection, writer, limits, ids }: RetentionTarget): TraceRetention {
-  const { keep, bytes: limit, dropped } = limits
-  const budget = rowBudget(connection, { table: 'trace_rows', bytes: TRACE_BYTES, limit, dropped })
+  const { keep, bytes: limit, dropped, counted } = limits
+  const budget = rowBudget(connection, { table: 'trace_rows', bytes: TRACE_BYTES, limit, dropped, counted })
   const statements = once(() => statementsOf(connection))
-  const hidden = () => statements().hidden.get() as [count: number, bytes: number]
+  const hidden = (): [count: number, bytes: number] =>
+    dropped.last === 0 ? [0, 0] : (statements().hidden.get() as [number, number])
   /** How much was written since something was removed. */
   let written = { rows: 0, bytes: 0 }
   const remove = () => {

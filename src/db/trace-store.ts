@@ -2,7 +2,7 @@
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import type { DroppedRows } from './row-budget.ts'
+import type { DroppedRows, StoreSize } from './row-budget.ts'
 import { EVIDENCE, type EvidenceRow, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
 import { conditionsOf, type TraceFilter } from './trace-filter.ts'
 import { traceIds } from './trace-ids.ts'
@@ -43,6 +43,8 @@ export interface TraceLimits {
   bytes?: number | undefined
   /** What went, of a store over the same data before this one. */
   dropped?: DroppedRows
+  /** What there is, where that is known. */
+  counted?: StoreSize | undefined
 }
 
 /** Traces of a database, of which the oldest go when there are too many. */
@@ -53,9 +55,10 @@ export function traceStore(
     keep = Number.POSITIVE_INFINITY,
     bytes = Number.POSITIVE_INFINITY,
     dropped = { count: 0, last: 0 },
+    counted,
   }: TraceLimits = {},
 ): TraceStore {
-  const limits = { keep, bytes, dropped }
+  const limits = { keep, bytes, dropped, counted }
   const long = longTexts(connection)
   const ids = traceIds(connection)
   const from = { connection, long, ids }

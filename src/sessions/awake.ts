@@ -3,7 +3,7 @@ import type { OwnedSlot } from './slot.ts'
 
 /** Enough that parallel tests seldom pay for opening one again, which takes milliseconds. */
 const MOST_AWAKE = 128
-/** How many more are closed at once. */
+/** How many more are closed then. One in each turn unless there are many: that takes as long as some calls. */
 const SPARE = 16
 
 /** A session, and when it was last used (ms of real time). */
@@ -18,12 +18,23 @@ export function limitAwake(entries: () => Iterable<SessionEntry>): { opened(): v
   let pending = false
   let stopped = false
   const close = () => {
-    pending = false
     if (stopped) return
     const awake = [...entries()].filter(({ slot }) => slot.awake)
     const idle = awake.filter(({ slot }) => slot.active === 0).sort((one, other) => one.used - other.used)
-    for (const { slot } of idle.slice(0, Math.max(0, awake.length - MOST_AWAKE + SPARE))) slot.sleep()
-    open = awake.filter(({ slot }) => slot.awake).length
+    open = awake.length
+    closeNext(idle.slice(0, Math.max(0, awake.length - MOST_AWAKE + SPARE)))
+  }
+  const closeNext = (idle: readonly SessionEntry[]) => {
+    if (stopped) return
+    const count = 1 + Math.floor(Math.max(0, open - MOST_AWAKE) / SPARE)
+    for (const { slot } of idle.slice(0, count)) {
+      // It may have been used again.
+      if (slot.active === 0) slot.sleep()
+      if (!slot.awake) open--
+    }
+    const rest = idle.slice(count)
+    pending = rest.length > 0 || (idle.length > 0 && open > MOST_AWAKE)
+    if (pending) setImmediate(() => (rest.length > 0 ? closeNext(rest) : close()))
   }
   return {
     opened() {

@@ -6,6 +6,7 @@ import type { StoreSize } from '../db/row-budget.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
 import {
+  type DataCounts,
   type DataHistory,
   type DataOptions,
   nothingDropped,
@@ -14,12 +15,6 @@ import {
   type Stores,
   storesOver,
 } from './stores.ts'
-
-/** How much is stored. */
-export interface DataCounts {
-  traces: StoreSize
-  keyValues: StoreSize
-}
 
 /** Everything that a session stores, until a reset or a snapshot puts other data in its place. */
 export interface SessionData extends Stores {
@@ -52,13 +47,14 @@ interface OpenData {
   database: Database
   writer: Writer
   stores: OpenStores
+  dropped: DataHistory['dropped']
 }
 const opened = (database: Database, options: DataOptions, continued: DataHistory): OpenData => {
   const writer = createWriter(database)
-  return { database, writer, stores: storesOver(database, writer, { ...options, ...continued }) }
+  const stores = storesOver(database, writer, { ...options, ...continued })
+  return { database, writer, stores, dropped: continued.dropped }
 }
 
-const countsOf = ({ traces, keyValues }: Stores): DataCounts => ({ traces: traces.size(), keyValues: keyValues.size() })
 const nothing = (limit = Number.POSITIVE_INFINITY): StoreSize => ({ entries: 0, bytes: 0, limit, dropped: 0 })
 /** Bytes of a database beyond which it stays open: what it costs is what it holds. */
 const LARGEST_ASLEEP = 2 * 2 ** 20
@@ -67,12 +63,14 @@ const LARGEST_ASLEEP = 2 * 2 ** 20
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
   let awake = begun
   let asleep: { bytes: Uint8Array; counts: DataCounts; number: number | undefined } | undefined
-  const dropped = nothingDropped()
+  const dropped = begun?.dropped ?? nothingDropped()
   const none = { traces: nothing(options.keep.traceBytes), keyValues: nothing(options.keep.answerBytes) }
   const use = (): OpenData => {
     if (awake) return awake
     const bytes = asleep ? Buffer.from(Bun.zstdDecompressSync(asleep.bytes)) : empty()
-    awake = opened(openClone(bytes), options, { dropped, number: asleep?.number })
+    // What is not shown any more is in the database all the same.
+    const counts = dropped.traces.last > 0 ? undefined : (asleep?.counts ?? none)
+    awake = opened(openClone(bytes), options, { dropped, number: asleep?.number, counts })
     asleep = undefined
     options.opened?.()
     return awake
@@ -96,13 +94,13 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     get awake() {
       return awake !== undefined
     },
-    counts: () => (awake ? countsOf(awake.stores) : (asleep?.counts ?? none)),
+    counts: () => awake?.stores.counts() ?? asleep?.counts ?? none,
     sleep() {
       if (!awake?.writer.idle || byteSize(awake.database) > LARGEST_ASLEEP) return
       const { database, writer, stores } = awake
       asleep = {
         bytes: Bun.zstdCompressSync(database.serialize()),
-        counts: countsOf(stores),
+        counts: stores.counts(),
         number: stores.lastNumber(),
       }
       awake = undefined
@@ -157,7 +155,7 @@ export function fileData(
       },
       uses: new Map(),
       calls: stores.traces.lastSeq(),
-      counts: () => countsOf(stores),
+      counts: own.counts,
       sleep() {},
       close() {
         checkpoints?.close()

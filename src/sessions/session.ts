@@ -5,7 +5,7 @@ import type { Contents, Records } from '../contract/record.ts'
 import type { Snapshot } from '../db/snapshot.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import type { Clock, RealClock, VirtualClock } from '../lib/clock.ts'
-import type { DataCounts } from './data.ts'
+import type { DataCounts } from './stores.ts'
 
 /** The session of whoever names none. */
 export const DEFAULT_SESSION = 'default'

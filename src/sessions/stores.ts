@@ -2,11 +2,10 @@
 import type { Contents, Records } from '../contract/record.ts'
 import type { SizedKeyValueStore } from '../db/key-value-store.ts'
 import type { Database } from '../db/open.ts'
-import type { DroppedRows } from '../db/row-budget.ts'
+import type { DroppedRows, StoreSize } from '../db/row-budget.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import type { Writer } from '../db/writer.ts'
 import { lazy } from '../lib/lazy.ts'
-import { once } from '../lib/once.ts'
 
 // Most calls touch none of these.
 const keyValueStore = lazy<typeof import('../db/key-value-store.ts')>(() => require('../db/key-value-store.ts'))
@@ -42,8 +41,16 @@ export interface DataOptions {
   opened?(): void
 }
 
+/** How much is stored. */
+export interface DataCounts {
+  traces: StoreSize
+  keyValues: StoreSize
+}
+
 /** Stores that are made at their first use: their statements are most of what a small session takes. */
 export interface OpenStores extends Stores {
+  /** How much they hold; of those that were not made, what is known of before. */
+  counts(): DataCounts
   /** The number that was given last to a record, when that is not known from what is stored. */
   lastNumber(): number | undefined
 }
@@ -61,41 +68,41 @@ export interface DataHistory {
   dropped: DroppedData
   /** The highest number of a record that there was. */
   number?: number | undefined
+  /** How much there is, where that is known: to count it takes longer than a call. */
+  counts?: DataCounts | undefined
 }
 
 /** Stores over a database. */
 export const storesOver = (
   database: Database,
   writer: Pick<Writer, 'write'>,
-  { keep, now, number, dropped }: DataOptions & DataHistory,
+  { keep, now, number, dropped, counts }: DataOptions & DataHistory,
 ): OpenStores => {
-  let numbered: Records | undefined
-  const traces = once(() =>
-    traceStore(database, writer, { keep: keep.traces, bytes: keep.traceBytes, dropped: dropped.traces }),
-  )
-  const keyValues = once(() =>
-    keyValueStore().keptStore(database, writer, { now, bytes: keep.answerBytes, dropped: dropped.keyValues }),
-  )
-  const records = once(() => {
-    numbered = recordStore().recordStore(database, number)
-    return numbered
-  })
-  const contents = once(() => contentStore().contentStore(database))
-  return {
+  const made: { -readonly [Name in keyof Stores]?: Stores[Name] } = {}
+  const limits = {
+    traces: { keep: keep.traces, bytes: keep.traceBytes, dropped: dropped.traces, counted: counts?.traces },
+    keyValues: { now, bytes: keep.answerBytes, dropped: dropped.keyValues, counted: counts?.keyValues },
+  }
+  const stores = {
     get traces() {
-      return traces()
+      return (made.traces ??= traceStore(database, writer, limits.traces))
     },
     get keyValues() {
-      return keyValues()
+      return (made.keyValues ??= keyValueStore().keptStore(database, writer, limits.keyValues))
     },
     get records() {
-      return records()
+      return (made.records ??= recordStore().recordStore(database, number))
     },
     get contents() {
-      return contents()
+      return (made.contents ??= contentStore().contentStore(database))
     },
-    lastNumber: () => (numbered ? numbered.lastNumber() : number),
+    lastNumber: () => (made.records ? made.records.lastNumber() : number),
+    counts: () => ({
+      traces: (!made.traces && counts?.traces) || stores.traces.size(),
+      keyValues: (!made.keyValues && counts?.keyValues) || stores.keyValues.size(),
+    }),
   }
+  return stores
 }
 
 /** A store that is looked up each time it is used. */
