@@ -150,6 +150,7 @@ const ResponseFormat = z.discriminatedUnion('type', [
 /** What of the choice does not fit the tools, or the functions of old clients. */
 function choiceProblems(body: ToolFields): [string, string][] {
   const { tools, functions } = body
+  if (!tools && !functions && !body.tool_choice && !body.function_call) return []
   const valid = (names: readonly string[]) => names.join(', ') || 'there are none'
   if (functions?.length && tools?.length) return [['functions', "cannot stand beside 'tools'"]]
   const old = (functions ?? []).map((one) => one.name)

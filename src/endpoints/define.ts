@@ -3,7 +3,7 @@ import type { ConnectionFinder } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
 import { parseLongList } from '../contract/long-lists.ts'
 import type { Operation } from '../contract/operation.ts'
-import { parseRequest } from '../contract/validation.ts'
+import { parseCall } from '../contract/quick-parse.ts'
 import type { Call } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
@@ -57,7 +57,7 @@ export async function serveOperation(
     try {
       const body = fromNamespace(read.value, namespace)
       const typed = isForm ? typedFields(body as object, operation) : body
-      if (!large) return parseRequest(schema, typed, { status })
+      if (!large) return parseCall(schema, typed, { status })
       return parseLongList({ schema, field, status }, typed).catch((error: unknown) => {
         throw refusal(error)
       })

@@ -2,9 +2,9 @@
 import type { ConnectionFinder } from '../contract/connection.ts'
 import type { AgentFacts } from '../contract/fault.ts'
 import type { Operation } from '../contract/operation.ts'
+import { parseCall } from '../contract/quick-parse.ts'
 import type { Caller } from '../contract/record.ts'
 import type { Reply } from '../contract/reply.ts'
-import { parseRequest } from '../contract/validation.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** One request to an operation. */
@@ -63,7 +63,7 @@ export interface InnerAnswer {
 export function innerCall({ operation, request, origin, key, agent }: InnerCall): Call {
   const { session, caller, headers, url, retained, signal, trace } = origin
   const text = JSON.stringify(request)
-  const parse = () => parseRequest(operation.request, request)
+  const parse = () => parseCall(operation.request, request)
   return {
     operation,
     session,
