@@ -8,6 +8,7 @@ import { realClock } from '../lib/clock.ts'
 import { endWorkers } from '../lib/worker/pool.ts'
 import { VERSION } from '../version.ts'
 import { withClientTime } from './client-time.ts'
+import { withIdleCollection } from './idle-collection.ts'
 import { listen, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
@@ -28,7 +29,7 @@ export function serveCommand(): Command {
 async function serve(config: Config): Promise<void> {
   refuseOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
-  const understudy = withClientTime(createUnderstudy(config, report))
+  const understudy = withIdleCollection(withClientTime(createUnderstudy(config, report)))
   for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
   const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))
   const port = servers[0]?.port
