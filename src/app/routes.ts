@@ -57,7 +57,11 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
   })
   for (const route of routes) mountRoute(elysia, route, deps)
   const documented = { operations: allOperations, routes, version: deps.about.version }
-  mountDocs(elysia, documented, (text) => toNamespace(text, deps.namespace))
+  mountDocs(elysia, {
+    documented,
+    rename: (text) => toNamespace(text, deps.namespace),
+    anyToken: deps.access.token.length === 0,
+  })
   return {
     async fetch(request) {
       if (wantsPage(request)) return inspector().pageResponse(request)

@@ -22,8 +22,14 @@ const made: Record<string, Uint8Array | string> = {
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [basename(PAGE_FILE)]: compressPage(await bundlePage()),
 }
-/** Swagger UI's own files; everything the page loads comes from the executable. */
-const swaggerAssets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png']
+/** Swagger UI's own files and ours behind it; everything the page loads comes from the executable. */
+const swaggerAssets = [
+  ...['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'].map(
+    (name) => `node_modules/swagger-ui-dist/${name}`,
+  ),
+  'src/docs/page.js',
+  'src/docs/examples.json',
+]
 
 /** They run beside the program (lib/worker/pool.ts, db/checkpoint.ts), so they are programs of their own inside the executable. */
 const WORKERS = ['src/lib/worker/worker.ts', 'src/db/checkpoint-worker.ts']
@@ -31,7 +37,7 @@ const WORKERS = ['src/lib/worker/worker.ts', 'src/db/checkpoint-worker.ts']
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
     ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
-    ...swaggerAssets.map((name) => `node_modules/swagger-ui-dist/${name}`),
+    ...swaggerAssets,
     ...Object.keys(made).map((name) => `dist/${name}`),
   ].sort()
   const result = await Bun.build({
@@ -74,7 +80,7 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
   setup(builder) {
     const driver = join(root, `node_modules/better-sqlite3/lib/${platform}.js`)
     builder.onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: driver }))
-    builder.onLoad({ filter: /swagger-ui-bundle\.js$/ }, async ({ path }) => ({
+    builder.onLoad({ filter: /[\\/](?:swagger-ui-bundle|docs[\\/]page)\.js$/ }, async ({ path }) => ({
       contents: await Bun.file(path).bytes(),
       loader: 'file',
     }))

@@ -29,9 +29,11 @@ export interface Route<Query = unknown, Body = unknown> {
   examples?: Record<string, object>
   /** Whether it belongs to the API that is emulated; everything else is marked as an extension. */
   contract?: boolean
-  /** Unique name in the OpenAPI document; made of method and path when left out. */
-  operationId?: string
+  /** Unique name in the OpenAPI document, by which generated clients call it: it stays as it is. */
+  operationId: string
   response: z.ZodType
+  /** What the document calls the schema of the answer, when several routes have the same; made of `operationId` when left out. */
+  answerName?: string
   /** Status of a good answer, 200 when left out; the answer to 204 has no body. */
   status?: 201 | 204
   /** Type of an answer that is not JSON. */

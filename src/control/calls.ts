@@ -34,6 +34,7 @@ export function callsRoute({ sessions, sessionOf }: ControlDeps): Route {
     method: 'get',
     path: '/_understudy/calls',
     tag: 'Emulator',
+    operationId: 'listCalls',
     summary: 'List calls in brief',
     description:
       'One row a call, session by session and newest first in each. A page may hold fewer rows than were looked at: `next` says whether there are more.',

@@ -11,6 +11,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   method: 'get',
   path: '/files/:name',
   tag: 'Router',
+  operationId: 'getPicture',
   summary: 'Get a picture',
   description: 'The file behind a `url` of an image answer. It is there for an hour and needs no token.',
   public: true,

@@ -48,6 +48,7 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
     {
       ...shared,
       method: 'get',
+      operationId: 'listFixtures',
       summary: 'List the fixtures',
       description:
         'The fixtures that answer the calls of the session, in the order in which they are tried: its own, those of files, and those that ship with the program. Files that have changed are read again first.',
@@ -56,10 +57,14 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
     asRoute({
       ...shared,
       method: 'put',
+      operationId: 'putFixtures',
       summary: 'Give the session fixtures',
       description:
         'Gives the session fixtures of its own, one or a list as a file holds them, with `match.operation`. They take the place of those it was given before and are tried before all others; a reset keeps them.',
       body: Body,
+      examples: {
+        greeting: { name: 'greeting', match: { operation: 'chat.completions', user: 'Hello*' }, reply: 'Hi!' },
+      },
       errors: [400],
       handle({ request, body }) {
         // What is wrong is found before anything changes.
@@ -70,6 +75,7 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
     {
       ...shared,
       method: 'delete',
+      operationId: 'deleteFixtures',
       summary: 'Take the fixtures of the session away',
       description: 'The session has no fixtures of its own any more: those that all sessions share answer its calls.',
       handle: ({ request }) => give(sessionOf(request), []),

@@ -89,9 +89,11 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
     method: 'get',
     path: '/_understudy/health',
     tag: 'Emulator',
+    operationId: 'getHealth',
     summary: 'Health',
     description: 'Version, uptime, mode, database and counts over all sessions.',
     public: true,
+    answerName: 'Health',
     response: Health,
     handle: (): z.infer<typeof Health> => {
       const { files } = fixtures

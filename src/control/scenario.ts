@@ -42,7 +42,7 @@ export const ScenarioBody = z
   .describe('A scenario as it would stand in a file, or `{"name": ...}` alone for a known one.')
 
 export function scenarioRoutes({ sessionOf, runs, operations, observers }: ControlDeps): Route[] {
-  const path = '/_understudy/scenario'
+  const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }
   const report = (session: Session): z.infer<typeof Report> => {
     const run = runs.current(session)
     return {
@@ -60,22 +60,21 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
     knownRoute(runs),
     {
       method: 'get',
-      path,
-      tag: 'Emulator',
+      ...shared,
+      operationId: 'getScenario',
       summary: 'Get the scenario',
       description: 'The scenario that is played in the session, with what became of each rule.',
-      response: Report,
       handle: ({ request }) => report(sessionOf(request)),
     },
     asRoute({
       method: 'put',
-      path,
-      tag: 'Emulator',
+      ...shared,
+      operationId: 'playScenario',
       summary: 'Play a scenario',
       description:
         'Begins a scenario in the session, with all counters at 0 and on its clock: `{"name": ...}` for a known one, or a whole scenario as it would stand in a file.',
       body: ScenarioBody,
-      response: Report,
+      examples: { known: { name: 'rate-limit-burst' } },
       errors: [400],
       handle({ request, body }) {
         const session = sessionOf(request)
@@ -86,11 +85,10 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
     }),
     {
       method: 'delete',
-      path,
-      tag: 'Emulator',
+      ...shared,
+      operationId: 'stopScenario',
       summary: 'Stop the scenario',
       description: 'Ends the scenario of the session: nothing goes wrong any more.',
-      response: Report,
       handle({ request }) {
         const session = sessionOf(request)
         runs.stop(session)
@@ -105,6 +103,7 @@ const knownRoute = (runs: ControlDeps['runs']): Route => ({
   method: 'get',
   path: '/_understudy/scenarios',
   tag: 'Emulator',
+  operationId: 'listScenarios',
   summary: 'List scenarios',
   description:
     'The scenarios that can be played by name: those that the program was started with, and those that ship with it.',

@@ -48,9 +48,12 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
     method: 'post',
     path: '/_understudy/sessions/:name/clock',
     tag: 'Emulator',
+    operationId: 'moveClock',
     summary: 'Move the clock of a session',
     description: 'Advances, freezes, resumes or sets a virtual clock; a real one cannot be moved.',
     body: ClockChange,
+    examples: { later: { advance: '10m' } },
+    answerName: 'SessionClock',
     response: SessionClock,
     errors: [400, 404],
     async handle({ params: { name = '' }, body: { advance, freeze, resume, set } }) {

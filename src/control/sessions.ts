@@ -36,10 +36,12 @@ const Done = z.object({ sessions: z.array(z.string()).describe('The sessions tha
 const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
 const path = '/_understudy/sessions'
 const tag = 'Emulator'
+const one = { tag, answerName: 'Session', response: Info }
 
-export function sessionRoutes(deps: ControlDeps): Route[] {
-  const { sessions, runs, fixtures } = deps
-  const info = (session: Session): z.infer<typeof Info> => ({
+/** A session as it is answered. */
+const infoOf =
+  ({ runs, fixtures }: ControlDeps) =>
+  (session: Session): z.infer<typeof Info> => ({
     name: session.name,
     seed: session.seed,
     clock: clockOf(session),
@@ -48,16 +50,21 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
     fixtures: fixtures.given(session.name).map(({ name }) => name),
     calls: session.calls,
   })
+
+export function sessionRoutes(deps: ControlDeps): Route[] {
+  const { sessions } = deps
+  const info = infoOf(deps)
   return [
     asRoute({
       method: 'post',
       path,
-      tag,
+      ...one,
+      operationId: 'createSession',
       summary: 'Make a session',
       description:
         'A session with a seed, a clock, a scenario and fixtures of its own, which shares nothing with others.',
       body: NewSession,
-      response: Info,
+      examples: { mine: { name: 'mine', clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [400, 409, 429],
       handle: ({ body }) => info(createSession(body, deps)),
     }),
@@ -65,6 +72,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       method: 'get',
       path,
       tag,
+      operationId: 'listSessions',
       summary: 'List sessions',
       description: 'All sessions of this process, in the order in which they were made.',
       response: z.object({ object: z.literal('list'), data: z.array(Info) }),
@@ -73,10 +81,10 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
     {
       method: 'get',
       path: `${path}/:name`,
-      tag,
+      ...one,
+      operationId: 'getSession',
       summary: 'Get a session',
       description: 'Its settings, its clock and how many calls it has had.',
-      response: Info,
       errors: [404],
       handle: ({ params: { name = '' } }) => info(sessions.find(name)),
     },
@@ -84,6 +92,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       method: 'delete',
       path: `${path}/:name`,
       tag,
+      operationId: 'deleteSession',
       summary: 'Delete a session',
       description: 'Forgets the session and everything that it holds, which makes room for another.',
       response: Done,
@@ -111,12 +120,11 @@ function resetRoutes(
     {
       method: 'post',
       path: `${path}/:name/reset`,
-      tag,
-      operationId: 'postSessionsResetOne',
+      ...one,
+      operationId: 'resetSession',
       summary: 'Reset a session by name',
       description:
         'Forgets what the session holds, begins its scenario and its virtual clock anew, and keeps its settings and fixtures: the same calls then get the same answers.',
-      response: Info,
       errors: [404],
       async handle({ params: { name = '' } }) {
         const session = sessions.find(name)
@@ -127,6 +135,7 @@ function resetRoutes(
       method: 'post',
       path: '/_understudy/reset',
       tag,
+      operationId: 'resetSessions',
       summary: 'Reset a session',
       description:
         'Resets the session of the caller, or all of them; their workspaces are then filled as those of new ones.',

@@ -41,6 +41,7 @@ export function traceRoutes({ sessions, sessionOf, readers }: ControlDeps): Rout
     method: 'get',
     path: '/_understudy/traces',
     tag: 'Emulator',
+    operationId: 'listTraces',
     summary: 'List traces',
     description:
       'Traces of a session, newest first, or of all of them in the order in which their calls came; `starting_after` pages on.',
@@ -66,6 +67,7 @@ export function traceRoutes({ sessions, sessionOf, readers }: ControlDeps): Rout
     method: 'get',
     path: '/_understudy/traces/:id',
     tag: 'Emulator',
+    operationId: 'getTrace',
     summary: 'Get a trace',
     description: 'The whole record of one call, with its request and answer.',
     query: z.strictObject({ all }),
@@ -91,6 +93,7 @@ function waterfallRoute({ sessions, sessionOf }: Pick<ControlDeps, 'sessions' | 
     method: 'get',
     path: '/_understudy/traces/:id/waterfall',
     tag: 'Emulator',
+    operationId: 'getWaterfall',
     summary: 'Get the waterfall of a trace',
     description:
       'What happened in a call over time, line by line: steps and attempts of the gateway, steps of an agent, and the tries of the client for the same.',

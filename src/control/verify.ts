@@ -78,6 +78,7 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
     asRoute({
       ...shared,
       method: 'get',
+      operationId: 'verify',
       summary: 'Verify',
       description:
         'What happened in the session since its scenario began, or at all when there is none, from its traces: counts, order, waits, rules, fixtures, what the client did wrong, and whether the expectations of the scenario are met. Ask when the client has come to its end: until then it may be about to ask again.',
@@ -86,6 +87,7 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
     asRoute({
       ...shared,
       method: 'post',
+      operationId: 'verifyExpectations',
       summary: 'Verify expectations',
       description: 'The same with more expectations, as a scenario file holds them under `expect`.',
       body: VerifyBody,

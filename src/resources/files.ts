@@ -44,6 +44,7 @@ export function fileRoutes({ callOf }: ResourceDeps): Route[] {
     description: 'Keeps a file, which a datasource can then be made of.',
     operationId: 'createFile',
     bodyType: 'multipart',
+    examples: { text: { file: 'returns.txt' } },
     body: FileBody,
     response: FileRecord,
     errors: [400, 413, 415],

@@ -40,6 +40,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     ...shared,
     method: 'get',
     path: '/_understudy/snapshot',
+    operationId: 'saveSnapshot',
     summary: 'Save a session',
     description: 'Everything that the session holds, files included, as sorted JSON.',
     response: SnapshotBody,
@@ -56,6 +57,7 @@ const loadRoute = ({ sessionOf, wake, observers }: ResourceDeps): Route =>
     ...shared,
     method: 'post',
     path: '/_understudy/snapshot',
+    operationId: 'loadSnapshot',
     summary: 'Load a session',
     description: 'Puts a snapshot in the place of everything that the session holds, or changes nothing.',
     body: SnapshotBody,
@@ -79,6 +81,7 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
     method: 'get',
     path: '/_understudy/seed',
     tag: 'Emulator',
+    operationId: 'getSeedProgress',
     summary: 'Watch the workspace being filled',
     description: 'How far the seed file that is being read into the session has come.',
     response: Progress,
@@ -88,10 +91,12 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
     ...shared,
     method: 'post',
     path: '/_understudy/seed',
+    operationId: 'seedWorkspace',
     summary: 'Fill the workspace',
     description:
       'Makes or changes everything that a seed file holds, all or nothing; the same file again changes nothing.',
     body: SeedBody,
+    examples: { contact: { yaml: 'contacts: [{ external_id: ada, display_name: Ada }]' } },
     response: Done,
     async handle({ request, body: { name, yaml, documents } }) {
       const { session, caller } = await callOf(request)

@@ -64,7 +64,7 @@ async function played(route: Route, input: RouteInput, { session, signal, run }:
   const url = `${pathname}${search}`
   const call = { method: request.method, url, reads: run.reads.list }
   const about = {
-    operation: { name: route.operationId ?? `${route.method} ${route.path}`, path: route.path },
+    operation: { name: route.operationId, path: route.path },
     request: input.body ?? input.query,
     model: '',
     stream: false,

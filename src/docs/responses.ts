@@ -1,0 +1,75 @@
+// What answers have in common in the document: errors by status, and headers.
+import { z } from 'zod'
+import { COMMON_HEADERS, ROUTER_HEADERS } from '../contract/answer-headers.ts'
+import { envelope } from '../contract/error.ts'
+import type { Route } from '../contract/route.ts'
+import { ERRORS, OTHER } from './errors.ts'
+import type { SchemaJson as Json, Schemas } from './schemas.ts'
+
+const ErrorBody = z
+  .object({
+    code: z.string().describe('The HTTP status, as a string.'),
+    message: z.string().describe('What is wrong, with the value and what would be valid, for people.'),
+    error: z
+      .object({
+        message: z.string().describe('The same message, where clients of the OpenAI family look for it.'),
+        type: z.string().describe('The kind of error, such as `invalid_request_error`.'),
+        param: z.string().nullable().describe('Path of the field at fault, such as `messages[0].role`.'),
+        code: z.string().describe('Which error it is, for programs, such as `invalid_value`.'),
+      })
+      .describe('The error as clients of the OpenAI family read it.'),
+  })
+  .describe('The body of every error.')
+
+/** The name of a header in the components. */
+const nameOf = (header: string) => header.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+const headersOf = (headers: Readonly<Record<string, string>>): Json =>
+  Object.fromEntries(Object.keys(headers).map((header) => [header, { $ref: `#/components/headers/${nameOf(header)}` }]))
+
+/** References to the headers of every answer, and of those of the router. */
+export const COMMON = headersOf(COMMON_HEADERS)
+export const ANSWER_HEADERS = { ...COMMON, ...headersOf(ROUTER_HEADERS) }
+
+/** All headers, by name. */
+export const headerParts = (): Json =>
+  Object.fromEntries(
+    Object.entries({ ...COMMON_HEADERS, ...ROUTER_HEADERS }).map(([header, description]) => [
+      nameOf(header),
+      { description, schema: { type: 'string' } },
+    ]),
+  )
+
+const all = [...Object.entries(ERRORS), ['default', OTHER] as const]
+
+/** All errors, by name. */
+export function errorParts(schemas: Schemas): Json {
+  const schema = schemas.refer(ErrorBody, 'output', 'Error')
+  return Object.fromEntries(
+    all.map(([status, { name, description, code, message, param = null, type }]) => {
+      const example = envelope({ status: Number(status) || 529, code, message, param, type })
+      return [name, { description, headers: COMMON, content: { 'application/json': { schema, example } } }]
+    }),
+  )
+}
+
+/** References to the errors of these statuses. */
+export const errorResponses = (statuses: readonly (number | 'default')[]): Json =>
+  Object.fromEntries(
+    all
+      .filter(([status]) => statuses.some((one) => String(one) === status))
+      .map(([status, { name }]) => [status, { $ref: `#/components/responses/${name}` }]),
+  )
+
+const MODEL = [422, 429, 500, 502, 503, 504, 'default'] as const
+/** Statuses of errors that every operation of the router may answer with. */
+export const ROUTER_ERRORS = [400, 401, 403, 404, 408, 409, 413, 415, ...MODEL] as const
+
+/** Those that a route may answer with because of what every route of its kind checks, and those that it names itself. */
+export function errorsOf({ public: open, path, body, method, errors = [] }: Route): (number | 'default')[] {
+  // The session's name may be none, one session more too many, and a reset may end what is under way.
+  const session = open ? [] : method === 'get' ? [400, 401] : [400, 401, 409, 429]
+  const sent = body ? [400, 408, 413, 415] : []
+  // The rules of a scenario have the workspace answer what they like.
+  const played = path.startsWith('/v2/') ? (['default'] as const) : []
+  return [403, ...session, ...sent, ...errors, ...played]
+}

@@ -1,0 +1,122 @@
+// JSON Schemas of the document (2020-12, the dialect of OpenAPI 3.1), each shape once and by its name.
+import { z } from 'zod'
+import { describe } from './descriptions/index.ts'
+import { ANSWER_NAMES, REQUEST_NAMES } from './names.ts'
+
+export type SchemaJson = Record<string, unknown>
+export type Io = 'input' | 'output'
+
+/** JSON Schema of a zod schema, in the form that reads best on the page. */
+export function jsonSchema(schema: z.ZodType, io: Io): SchemaJson {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    reused: 'inline',
+    override: ({ jsonSchema }) => withoutBounds(jsonSchema as SchemaJson),
+  }) as SchemaJson
+  return rest
+}
+
+/** Drops the bounds that only say what an integer is. */
+function withoutBounds(schema: SchemaJson): void {
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+}
+
+/** What may stand beside a reference. */
+const BESIDE = ['description', 'default', 'deprecated', 'examples'] as const
+const signatureOf = (schema: SchemaJson): string =>
+  JSON.stringify(schema, (key, value) =>
+    key === '' ? { ...value, ...Object.fromEntries(BESIDE.map((one) => [one])) } : value,
+  )
+const isShape = (schema: SchemaJson) => 'properties' in schema || 'oneOf' in schema || 'anyOf' in schema
+
+/** The schemas that a document names. */
+export interface Schemas {
+  /** A reference to a schema, which gets a name of its own unless it has one. */
+  refer(schema: z.ZodType, io: Io, name: string): SchemaJson
+  /** A schema in its place, with references in it. */
+  inline(schema: z.ZodType, io: Io, path: readonly string[]): SchemaJson
+  /** Everything that is referred to, by name. */
+  all(): Record<string, SchemaJson>
+}
+
+/** An empty collection, which knows the names of what many operations share. */
+export function createSchemas(): Schemas {
+  const known = new Map<string, { name: string; schema: SchemaJson }>()
+  const used = new Map<string, SchemaJson>()
+  const add = (name: string, schema: SchemaJson) => {
+    const signature = signatureOf(schema)
+    if (!known.has(signature)) known.set(signature, { name, schema })
+    return known.get(signature) as { name: string; schema: SchemaJson }
+  }
+  for (const [name, schema] of Object.entries(ANSWER_NAMES())) add(name, jsonSchema(schema, 'output'))
+  for (const [name, schema] of Object.entries(REQUEST_NAMES())) {
+    const output = jsonSchema(schema, 'output')
+    const input = add(name, jsonSchema(schema, 'input'))
+    if (signatureOf(input.schema) !== signatureOf(output)) add(`${name}Output`, output)
+  }
+  const reference = ({ name, schema }: { name: string; schema: SchemaJson }, beside: SchemaJson): SchemaJson => {
+    if (!used.has(name)) {
+      used.set(name, {})
+      used.set(name, partsOf(schema, [name]))
+    }
+    const more = BESIDE.filter((key) => beside[key] !== undefined && beside[key] !== schema[key])
+    return { $ref: `#/components/schemas/${name}`, ...Object.fromEntries(more.map((key) => [key, beside[key]])) }
+  }
+  const walk = (schema: unknown, path: readonly string[]): unknown => {
+    if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
+    const found = isShape(schema as SchemaJson) ? known.get(signatureOf(schema as SchemaJson)) : undefined
+    return found ? reference(found, schema as SchemaJson) : partsOf(schema as SchemaJson, path)
+  }
+  const partsOf = (schema: SchemaJson, path: readonly string[]): SchemaJson => {
+    const changed: SchemaJson = { ...schema }
+    const [value, other] = (schema.anyOf ?? []) as SchemaJson[]
+    if (other?.type === 'null' && value?.description !== undefined) changed.description ??= value.description
+    if ('items' in schema) changed.items = walk(schema.items, [...path.slice(0, -1), `${path.at(-1)}[]`])
+    for (const key of ['additionalProperties', 'propertyNames', 'not'])
+      if (key in schema) changed[key] = walk(schema[key], path)
+    for (const key of ['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+      if (key in schema) changed[key] = (schema[key] as unknown[]).map((one) => walk(one, path))
+    if (schema.oneOf && !isExclusive(schema.oneOf as SchemaJson[])) {
+      changed.anyOf = changed.oneOf
+      delete changed.oneOf
+    }
+    if (schema.properties) {
+      const own = Object.entries(schema.properties as Record<string, SchemaJson>)
+      changed.properties = Object.fromEntries(
+        own.map(([name, property]) => [
+          name,
+          describe(orNull(walk(property, [...path, name]) as SchemaJson), [...path, name]),
+        ]),
+      )
+    }
+    return orNull(changed)
+  }
+  return {
+    refer: (schema, io, name) => reference(add(name, jsonSchema(schema, io)), {}),
+    inline: (schema, io, path) => walk(jsonSchema(schema, io), path) as SchemaJson,
+    all: () => Object.fromEntries([...used].sort(([one], [other]) => (one < other ? -1 : 1))),
+  }
+}
+
+/** Whether every choice says by one and the same property which of them it is; else a value may fit more than one. */
+function isExclusive(choices: readonly SchemaJson[]): boolean {
+  const saysSo = (choice: SchemaJson, key: string) => {
+    const property = ((choice.properties ?? {}) as Record<string, SchemaJson>)[key] ?? {}
+    return ((choice.required ?? []) as string[]).includes(key) && ('const' in property || 'enum' in property)
+  }
+  return Object.keys((choices[0]?.properties ?? {}) as SchemaJson).some((key) =>
+    choices.every((choice) => saysSo(choice, key)),
+  )
+}
+
+/** The schema with "or null" as a type instead of a choice of two. */
+function orNull(schema: SchemaJson): SchemaJson {
+  const [value, other, ...more] = (schema.anyOf ?? []) as SchemaJson[]
+  if (!value || other?.type !== 'null' || more.length > 0) return schema
+  const { anyOf, ...rest } = schema
+  if (typeof value.type !== 'string' || 'const' in value) return schema
+  const folded: SchemaJson = { ...value, ...rest, type: [value.type, 'null'] }
+  return value.enum ? { ...folded, enum: [...(value.enum as unknown[]), null] } : folded
+}
