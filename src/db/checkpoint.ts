@@ -17,13 +17,17 @@ export interface CheckpointReport {
 
 /** Keeps the log of a database small. */
 export interface Checkpointer {
-  /** To be called after commits: begins a checkpoint when the log has grown. */
-  look(): void
+  /** To be called after each commit, with about what it wrote, undefined when nobody knows: begins a checkpoint when the log has grown. */
+  look(bytes?: number): void
   close(): void
 }
 
 /** The worker ends when it has had nothing to do for so long. */
 const IDLE_MS = 10_000
+/** To look how large the log is takes a system call, so that it is done when so much may have been written since. */
+const LOOK_BYTES = 1_000_000
+/** What a commit writes beside its rows, about. */
+const COMMIT_BYTES = 8_192
 /** Where the shared index of a log has the number of its pages (sqlite.org/walformat.html, "mxFrame"). */
 const PAGES_AT = 16
 
@@ -39,6 +43,7 @@ export function checkpointer(database: Database): Checkpointer {
   const pages = () => (readSync(index, bytes, 0, 4, PAGES_AT) === 4 ? (bytes[0] ?? 0) : 0)
   let worker: (Worker & { unref(): void }) | undefined
   let stopWatch: (() => void) | undefined
+  let written = 0
   let used = false
   let running = false
   let closed = false
@@ -67,8 +72,11 @@ export function checkpointer(database: Database): Checkpointer {
     return made
   }
   return {
-    look() {
-      if (running || closed || pages() < CHECKPOINT_PAGES) return
+    look(bytes = LOOK_BYTES) {
+      written += bytes + COMMIT_BYTES
+      if (written < LOOK_BYTES || running || closed) return
+      written = 0
+      if (pages() < CHECKPOINT_PAGES) return
       running = true
       used = true
       worker ??= start()

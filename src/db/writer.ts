@@ -1,5 +1,6 @@
 // The write path: writes of one turn of the event loop share a transaction, and each waits for that commit. When one of them
 // fails, nothing of that transaction stands, and each is made again by itself: the others do not fail with it.
+import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 
 /** What is known of a write that may be large: no transaction holds up other calls for long. */
@@ -25,8 +26,11 @@ export interface Writer {
 }
 
 interface PendingWrite {
-  /** What is left to do of it; the last is the write itself. */
-  steps: { run: () => void; bytes: number }[]
+  run: () => void
+  /** Undefined when nobody knows. */
+  bytes: number | undefined
+  /** What is left to do before it. */
+  ahead: readonly (() => void)[]
   resolve: () => void
   reject: (error: unknown) => void
 }
@@ -36,22 +40,39 @@ const LARGE = 2_000_000
 /** Bytes of a step before a write, about. */
 const STEP = 1_000_000
 
+const bytesOf = ({ ahead, bytes = 0 }: PendingWrite) => (ahead.length > 0 ? STEP : bytes)
+
 /** How many of those that wait have a step in the next transaction. */
 function firstOf(pending: readonly PendingWrite[]): number {
   let bytes = 0
-  const over = pending.findIndex(({ steps }) => (bytes += steps[0]?.bytes ?? 0) > LARGE)
+  const over = pending.findIndex((one) => (bytes += bytesOf(one)) > LARGE)
   return over < 0 ? pending.length : Math.max(1, over)
+}
+
+/** A transaction of a batch: two statements, where the driver prepares six for each database. */
+function transactionOver(database: Database): (batch: readonly PendingWrite[]) => void {
+  const begin = database.prepare('BEGIN')
+  const commit = database.prepare('COMMIT')
+  return (batch) => {
+    begin.run()
+    try {
+      for (const { ahead, run } of batch) (ahead[0] ?? run)()
+      commit.run()
+    } catch (error) {
+      // Some failures have ended it already.
+      if (database.inTransaction) database.exec('ROLLBACK')
+      throw error
+    }
+  }
 }
 
 /** Commits a step of each of some writes; gives those of which something is left to do. */
 function stepsOver(database: Database): (batch: readonly PendingWrite[]) => PendingWrite[] {
-  const commit = database.transaction((batch: readonly PendingWrite[]) => {
-    for (const { steps } of batch) steps[0]?.run()
-  })
+  const transaction = once(() => transactionOver(database))
   // A savepoint for each write would cost every batch; this costs only those that fail.
   const commitAlone = (one: PendingWrite): boolean => {
     try {
-      commit([one])
+      transaction()([one])
       return true
     } catch (error) {
       one.reject(error)
@@ -61,41 +82,54 @@ function stepsOver(database: Database): (batch: readonly PendingWrite[]) => Pend
   return (batch) => {
     let done = batch
     try {
-      commit(batch)
+      transaction()(batch)
     } catch {
       done = batch.filter(commitAlone)
     }
-    return done.filter(({ steps, resolve }) => {
-      steps.shift()
-      if (steps.length === 0) resolve()
-      return steps.length > 0
-    })
+    const unfinished: PendingWrite[] = []
+    for (const one of done) {
+      if (one.ahead.length === 0) one.resolve()
+      else unfinished.push({ ...one, ahead: one.ahead.slice(1) })
+    }
+    return unfinished
   }
 }
 
-/** A writer over one connection; `committed` is told of each transaction. */
-export function createWriter(database: Database, committed: () => void = () => {}): Writer {
+/** What a transaction wrote, about; undefined when nobody knows. */
+function bytesOfAll(batch: readonly PendingWrite[]): number | undefined {
+  let sum = 0
+  for (const one of batch) {
+    if (one.bytes === undefined) return undefined
+    sum += bytesOf(one)
+  }
+  return sum
+}
+
+const NOTHING: LargeWrite = {}
+const NO_STEPS: readonly (() => void)[] = []
+
+/** A writer over one connection; `committed` is told of each transaction, and about how many bytes it wrote. */
+export function createWriter(database: Database, committed: (bytes: number | undefined) => void = () => {}): Writer {
   let pending: PendingWrite[] = []
   const commit = stepsOver(database)
   const flush = (most = firstOf(pending)) => {
     if (pending.length === 0) return
-    const batch = pending.slice(0, most)
+    const batch = most >= pending.length ? pending : pending.slice(0, most)
     const rest = pending.slice(most)
     pending = []
     const unfinished = commit(batch)
-    committed()
+    committed(bytesOfAll(batch))
     // What has been begun is behind what came after it: nobody waits for a large write but its own call.
     const waiting = pending.length > 0
-    pending = [...rest, ...pending, ...unfinished]
+    if (rest.length > 0 || unfinished.length > 0) pending = [...rest, ...pending, ...unfinished]
     if (pending.length > 0 && !waiting) setImmediate(flush)
   }
-  const write = (run: () => void, { bytes = 0, ahead = [] }: LargeWrite = {}) =>
+  const write = (run: () => void, { bytes, ahead = NO_STEPS } = NOTHING) =>
     new Promise<void>((resolve, reject) => {
-      const steps = [...ahead.map((step) => ({ run: step, bytes: STEP })), { run, bytes }]
-      if (pending.push({ steps, resolve, reject }) === 1) setImmediate(flush)
+      if (pending.push({ run, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
     })
   // A transaction inside the batch's is a savepoint.
-  const undoable = database.transaction((run: () => void) => run())
+  const undoable = once(() => database.transaction((run: () => void) => run()))
   return {
     write,
     async transact<T>(run: () => T): Promise<T> {
@@ -103,7 +137,7 @@ export function createWriter(database: Database, committed: () => void = () => {
       await write(() => {
         try {
           let value: T
-          undoable(() => {
+          undoable()(() => {
             value = run()
           })
           settle = () => value
