@@ -78,6 +78,7 @@ export function forClients(service: TaskService, readers: TaskReaders): TaskServ
         left(owner, id)
       }
     },
+    sweep: (session) => service.sweep(session),
     wake: (session) => service.wake(session),
   }
 }

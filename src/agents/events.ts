@@ -14,6 +14,8 @@ export type TaskEvent =
   | { type: 'changed'; task: AgentTaskRecord; messages: readonly MessageRecord[]; steps: readonly TaskStep[] }
   /** A tool is being run. */
   | { type: 'tool-started'; task: AgentTaskRecord; call: ToolCallPart }
+  /** It is there no more: its agent was deleted. */
+  | { type: 'gone'; task: AgentTaskRecord }
 
 /** Is told of what happens, at once and in order; it must not wait. */
 export type TaskListener = (event: TaskEvent) => void

@@ -18,11 +18,14 @@ import { finishTurn } from './turn-finish.ts'
 export interface Runner {
   /** Goes on with an active task, unless it is running; resolves when it runs no more. */
   run(session: Session, task: AgentTaskRecord): Promise<void>
+  /** Ends what runs of tasks that are there no more, since their agents were deleted. */
+  sweep(session: Session): void
   /** Ends a task that is running; resolves when that is committed, false when it is not running. */
   end(session: Session, id: string, why: TurnEnded): Promise<boolean>
 }
 
 interface RunningTask {
+  workspace: string
   controller: AbortController
   over: Promise<void>
   /** Somebody has woken it meanwhile. */
@@ -52,9 +55,13 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
         const now = entry.again ? findTask({ session, workspace: task.workspace_id }, task._id) : undefined
         if (now && now.active !== null && !session.ended.aborted) void runner.run(session, now)
       })
-      const entry: RunningTask = { controller, over, again: false }
+      const entry: RunningTask = { workspace: task.workspace_id, controller, over, again: false }
       running.set(task._id, entry)
       return over
+    },
+    sweep(session) {
+      for (const [id, { workspace, controller }] of runningIn(session.slot))
+        if (!findTask({ session, workspace }, id)) controller.abort(new TaskGone('the task is gone'))
     },
     async end(session, id, why) {
       const found = runningIn(session.slot).get(id)
@@ -86,7 +93,8 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
     ended(turn)
   } catch (error) {
     // What ends with its session or its agent has nowhere to be written; the session's next generation goes on with it.
-    if (!session.ended.aborted && !(error instanceof TaskGone)) deps.gateway.report(error)
+    if (error instanceof TaskGone) deps.events.notify(session, { type: 'gone', task: turn.task })
+    else if (!session.ended.aborted) deps.gateway.report(error)
   } finally {
     deadline.stop()
     activity.end()
@@ -110,8 +118,9 @@ async function steps(turn: Turn, deadline: Deadline): Promise<void> {
       else await runTools(turn, next.calls)
     }
   } catch (error) {
-    if (session.ended.aborted || error instanceof TaskGone) throw error
     const why = signal.aborted ? signal.reason : error
+    if (session.ended.aborted || error instanceof TaskGone) throw error
+    if (why instanceof TaskGone) throw why
     if (why instanceof TurnEnded) return finishTurn(turn, { state: why.state, reason: why.reason })
     const known = why instanceof ApiError ? why : bugError()
     if (known !== why) deps.gateway.report(why)

@@ -3,6 +3,7 @@ import { isActive, type TaskMessage, type TaskPart } from '../contract/agent-tas
 import { ApiError } from '../contract/error.ts'
 import type { Fields, PageFilter } from '../contract/record.ts'
 import {
+  AGENT_COUNT,
   AGENT_MESSAGE,
   AGENT_STEP,
   AGENT_TASK,
@@ -88,6 +89,16 @@ export function taskPage(
 /** Tasks with what their turns work with. */
 export const wholeTasks = (place: TaskPlace, tasks: readonly TaskRecord[]): AgentTaskRecord[] =>
   tasks.map((task) => withBasis(place, { ...task }))
+
+/** The number of the next task that a client gives an agent: 1, 2, ...; belongs inside a transaction. */
+export function nextTaskNumber({ session: { records }, workspace }: TaskPlace, agent: string): number {
+  const id = `${agent}:tasks`
+  const before = records.get(AGENT_COUNT, workspace, id)?.body
+  const body = { tasks: Number(before?.tasks ?? 0) + 1 }
+  if (before) records.update(id, { key: null, body })
+  else records.insert({ seq: records.nextNumber(), kind: AGENT_COUNT, id, workspace, parent: agent, key: null, body })
+  return body.tasks
+}
 
 /** A message that a step adds. */
 export interface NewMessage {

@@ -41,6 +41,7 @@ export function eventsOfTask(): (happened: TaskEvent) => StreamedEvent[] {
   const calls = new Map<string, ToolCallPart>()
   return (happened) => {
     const { task } = happened
+    if (happened.type === 'gone') return []
     if (happened.type === 'tool-started') {
       calls.set(happened.call.tool_call_id, happened.call)
       return [toolStarted(task, happened.call)]

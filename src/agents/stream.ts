@@ -6,6 +6,7 @@ import { startDeadline } from '../lib/deadline.ts'
 import { DONE_EVENT, type StreamEvent } from '../lib/sse.ts'
 import type { TaskEvent } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
+import { taskNotFound } from './store.ts'
 import { beginning, ending, eventsOfTask, type StreamedEvent } from './stream-events.ts'
 import type { TaskCall } from './submission.ts'
 import type { TaskService } from './tasks.ts'
@@ -56,9 +57,13 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
     try {
       const input = call.body.message as Parameters<typeof beginning>[1]
       const historyOf = () => tasks.get(call, task._id).history
-      for await (const [type, data] of turnEvents(task, input, { happened, over: limit.signal, historyOf }))
+      let last = ''
+      for await (const [type, data] of turnEvents(task, input, { happened, over: limit.signal, historyOf })) {
+        last = type
         yield { data: { type, timestamp: new Date(session.clock.now()).toISOString(), data } }
-      if (!limit.signal.aborted || limit.signal.reason instanceof StreamTimeout) yield DONE_EVENT
+      }
+      // What broke off has no end mark.
+      if (last !== 'agents.error') yield DONE_EVENT
     } finally {
       limit.signal.removeEventListener('abort', close)
       close()
@@ -98,6 +103,7 @@ async function* turnEvents(
   const eventsOf = eventsOfTask()
   for (;;) {
     const next = happened.shift()
+    if (next?.type === 'gone') return yield* cutOff(taskNotFound(task._id))
     if (next) {
       yield* eventsOf(next)
       if (next.task.active === null) return yield* ending(next.task, historyOf())

@@ -8,9 +8,9 @@ import type { TaskCall } from './submission.ts'
 import { subTaskLimit } from './team-limits.ts'
 import type { ToolResult } from './tools/define.ts'
 import type { TurnDeps } from './turn.ts'
-import { canceled, limitText, TurnEnded } from './turn-end.ts'
+import { canceled, limitText, TaskGone, TurnEnded } from './turn-end.ts'
 
-interface SubTaskDeps extends Runner {
+interface SubTaskDeps extends Pick<Runner, 'run' | 'end'> {
   submit(call: TaskCall): Promise<AgentTaskRecord>
   settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask>
 }
@@ -39,7 +39,10 @@ export const delegateWith =
         : findTask(place, known)
     if (!child) return { error: `the task of the agent ${JSON.stringify(agent)} is gone` }
     // It ends with the task that it works for.
-    const leave = () => void (signal.reason instanceof TurnEnded && end(session, child._id, canceled()))
+    const leave = () => {
+      if (signal.reason instanceof TurnEnded || signal.reason instanceof TaskGone)
+        void end(session, child._id, canceled())
+    }
     signal.addEventListener('abort', leave, { once: true })
     try {
       if (child.active !== null) void run(session, child)

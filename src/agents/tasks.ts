@@ -45,6 +45,8 @@ export interface TaskService {
   decide(owner: TaskOwner, decision: ToolDecision): Promise<WholeTask>
   /** Begins to listen to a task; the function that comes back ends it. */
   subscribe(owner: TaskOwner, id: string, listener: TaskListener): () => void
+  /** Ends what runs of tasks whose agents were deleted. */
+  sweep(session: Session): void
   /** Goes on with the tasks of a session that an earlier process or generation left. */
   wake(session: Session): void
 }
@@ -75,10 +77,8 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
     }
   })
   const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
-  const get = (owner: TaskOwner, id: string): WholeTask => {
-    const place = placeOf(owner)
-    return { task: taskOf(place, id), history: messagesOf(place, id) }
-  }
+  const whole = (place: TaskPlace, id: string) => ({ task: taskOf(place, id), history: messagesOf(place, id) })
+  const get = (owner: TaskOwner, id: string): WholeTask => whole(placeOf(owner), id)
   const service: TaskService = {
     async submit(call) {
       const { session, caller } = call
@@ -93,8 +93,8 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
     get,
     page: pageOfTasks,
     list(owner, ...asked) {
-      const { data, hasMore } = pageOfTasks(owner, ...asked)
-      return { data: wholeTasks(placeOf(owner), data), hasMore }
+      const page = pageOfTasks(owner, ...asked)
+      return { ...page, data: wholeTasks(placeOf(owner), page.data) }
     },
     async cancel(owner, id) {
       await cancelTask(owner, id, { runner, change: changer })
@@ -110,6 +110,7 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       return get(owner, decision.task)
     },
     subscribe: ({ session }, id, listener) => events.subscribe(session.slot, id, listener),
+    sweep: runner.sweep,
     wake(session) {
       for (const task of activeTasks(session)) start(session, task)
     },
@@ -139,7 +140,11 @@ async function untilSettled(
   { events, get }: { events: TaskEvents } & Pick<TaskService, 'get'>,
 ): Promise<WholeTask> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const stop = events.subscribe(owner.session.slot, id, ({ task }) => task.active === null && resolve())
+  const stop = events.subscribe(
+    owner.session.slot,
+    id,
+    ({ type, task }) => (type === 'gone' || task.active === null) && resolve(),
+  )
   // A session that begins anew has other tasks, and nobody goes on with this one.
   const endings = [owner.session.ended, ...(signal ? [signal] : [])]
   const leave = () => reject(endings.find(({ aborted }) => aborted)?.reason)

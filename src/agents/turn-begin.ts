@@ -2,13 +2,14 @@
 import { ApiError } from '../contract/error.ts'
 import { callPoint, pointKind } from '../gateway/point.ts'
 import { ulidOf, uuidOf } from '../lib/ids.ts'
+import { once } from '../lib/once.ts'
 import { agents } from '../resources/agents.ts'
 import { recordOf } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { TaskEvents } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart, toolResultsOf } from './messages.ts'
-import { findTask, type TaskChange, taskNotFound, writeChange } from './store.ts'
+import { findTask, nextTaskNumber, type TaskChange, taskNotFound, writeChange } from './store.ts'
 import { checkInactive, type Submission, type TaskCall } from './submission.ts'
 import { journalStep } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
@@ -18,24 +19,25 @@ import { newTraceOf, recordTurn, TASK_OPERATION } from './turn-trace.ts'
 export async function beginTurn(call: TaskCall, submission: Submission, events: TaskEvents): Promise<AgentTaskRecord> {
   const { session, caller } = call
   const place = { session, workspace: caller.workspace }
-  const base = submission.before?.task ?? newTask(call, submission)
+  const { before } = submission
   const request = JSON.stringify(call.body)
-  let change: TaskChange | undefined
-  const written = await session.transact(() => {
-    const current = findTask(place, base._id)
-    if (submission.before) checkUnchanged(current, base)
+  // A call that is refused has no number: those who wait for the calls that have begun would wait for it.
+  const seqOf = once(() => session.nextCall())
+  const { steps, ...written } = await session.transact(() => {
+    const base = before?.task ?? newTask(call, submission)
+    const current = before && findTask(place, base._id)
+    if (before) checkUnchanged(current, base)
     // It may have been deleted meanwhile, and its tasks with it.
     recordOf(agents, { records: session.records, caller }, base.agent_id)
-    // A call that is refused has no number: those who wait for the calls that have begun would wait for it.
-    change ??= turnChange(call, submission, base)
+    const change = turnChange(call, submission, { task: base, seqOf })
     const { task, messages } = writeChange(place, current ?? base, change)
     if (call.parent) addChild(call.parent, base, session)
     // In the same commit: an answer names a trace that is there.
     recordTurn(session, task, request)
-    return { task, messages }
+    return { task, messages, steps: change.steps ?? [] }
   })
   events.begun(session, written.task)
-  events.notify(session, { type: 'changed', ...written, steps: change?.steps ?? [] })
+  events.notify(session, { type: 'changed', ...written, steps })
   return written.task
 }
 
@@ -53,17 +55,19 @@ function newTask(
   { agent, manifest, says }: Submission,
 ): AgentTaskRecord {
   const now = session.clock.now()
-  const { seed, name, records } = session
-  // That of a sub-task is a function of the call that it answers, whatever else runs.
+  const { seed, name } = session
+  const agentId = String(agent._id)
+  const place = { session, workspace: caller.workspace }
+  // Whatever else runs: that of a sub-task is a function of the call that it answers, others are counted by agent.
   const _id = parent
     ? ulidOf(seed, now, `${name}:agent_task:${parent.task._id}:${parent.tool_call_id}`, 0)
-    : ulidOf(seed, now, `${name}:agent_task`, records.nextNumber())
+    : ulidOf(seed, now, `${name}:agent_task:${agentId}`, nextTaskNumber(place, agentId))
   const at = new Date(now).toISOString()
   return {
     _id,
     workspace_id: caller.workspace,
     context_id: parent?.task.context_id ?? context ?? uuidOf(`${seed}:${name}:context:${_id}`),
-    agent_id: String(agent._id),
+    agent_id: agentId,
     agent_key: String(agent.key),
     state: 'submitted',
     finish_reason: null,
@@ -90,7 +94,11 @@ function newTask(
 }
 
 /** What the call changes of the task: its turn, its message, and what becomes of calls that nobody has answered. */
-function turnChange({ session, from, parent }: TaskCall, submission: Submission, task: AgentTaskRecord): TaskChange {
+function turnChange(
+  { session, from, parent }: TaskCall,
+  submission: Submission,
+  { task, seqOf }: { task: AgentTaskRecord; seqOf(): number },
+): TaskChange {
   const { message, says, manifest, before } = submission
   const started = session.clock.now()
   const ofUser = message.role === 'user'
@@ -99,7 +107,7 @@ function turnChange({ session, from, parent }: TaskCall, submission: Submission,
   const used = ofUser ? { iterations: 0, spent_ms: 0, cost: 0 } : task.turn
   const number = task.turn.number + 1
   const point = parent?.task.turn.point ?? callPoint(session, pointKind(TASK_OPERATION, `${task.agent_key}\n${number}`))
-  const turn = { ...used, number, started, ...newTraceOf(session, task._id, { number, started }), point }
+  const turn = { ...used, number, started, ...newTraceOf(session, task._id, { number, started, seq: seqOf() }), point }
   const stepFor = (call: ToolCallPart, error: string | null) => ({
     ...journalStep({ task: { ...task, turn }, session }, Date.parse(task.updated), {
       kind: 'tool',
@@ -120,6 +128,7 @@ function turnChange({ session, from, parent }: TaskCall, submission: Submission,
       from,
       says,
       manifest,
+      agent_key: String(submission.agent.key),
       turn,
       totals: { ...task.totals, tool_calls: task.totals.tool_calls + answered.size },
       pending: ofUser ? [] : task.pending.filter((id) => !answered.has(id)),

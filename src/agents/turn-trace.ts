@@ -13,8 +13,11 @@ import { journalOf, type TaskPlace, type WholeTask } from './store.ts'
 export const TASK_OPERATION = 'agent.task'
 
 /** Number and id of the trace of a turn that begins; the id is a function of its task, whatever runs beside it. */
-export function newTraceOf(session: Session, task: string, { number, started }: { number: number; started: number }) {
-  const seq = session.nextCall()
+export function newTraceOf(
+  session: Session,
+  task: string,
+  { number, started, seq }: { number: number; started: number; seq: number },
+) {
   return { seq, trace: traceIdOf(session, { started, seq, key: `${task}:${number}` }) }
 }
 

@@ -38,10 +38,15 @@ export interface Routes extends App {
 export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
   const readers = createTaskReaders()
-  const tasks = once(() => forClients(agents().createTaskService(deps), readers))
+  let service: TaskService | undefined
+  const tasks = once(() => (service = forClients(agents().createTaskService(deps), readers)))
   const queue = startWork(deps, tasks)
+  const wake = (session: Session) => {
+    queue.wake(session)
+    service?.sweep(session)
+  }
   const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path))
-  const routes = allRoutes(deps, { sessionOf, strays, readers, queue, tasks })
+  const routes = allRoutes(deps, { sessionOf, strays, readers, queue, wake, tasks })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
@@ -82,8 +87,12 @@ function allRoutes(
     strays,
     readers,
     queue,
+    wake,
     tasks,
-  }: { strays: StrayLog; queue: EventQueue; tasks(): TaskService } & Pick<ControlDeps, 'sessionOf' | 'readers'>,
+  }: { strays: StrayLog; queue: EventQueue; wake(session: Session): void; tasks(): TaskService } & Pick<
+    ControlDeps,
+    'sessionOf' | 'readers'
+  >,
 ): Route[] {
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
@@ -103,7 +112,7 @@ function allRoutes(
     await deps.prepare(session)
     return { session, caller: callerOf(tokenOf(request), access) }
   }
-  const workspace = resourceRoutes({ callOf, wake: queue.wake, strict, sessionOf, observers, guardrails, ask })
+  const workspace = resourceRoutes({ callOf, wake, strict, sessionOf, observers, guardrails, ask })
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,

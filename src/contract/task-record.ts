@@ -10,6 +10,8 @@ import type { Identity, TemplateEngine, Thread } from './shared.ts'
  */
 export const AGENT_TASK = 'agent_task'
 export const AGENT_TURN = 'agent_turn'
+/** How many tasks of clients an agent has had. */
+export const AGENT_COUNT = 'agent_count'
 export const AGENT_MESSAGE = 'agent_message'
 export const AGENT_STEP = 'agent_step'
 

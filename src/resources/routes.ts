@@ -16,7 +16,7 @@ export interface ResourceDeps {
   callOf(request: Request): Promise<{ session: Session; caller: Caller }>
   /** The session that a request means, as it is. */
   sessionOf(request: Request): Session
-  /** Has the events of a session applied that wait for their turn. */
+  /** Has the events of a session applied that wait for their turn, and ends what works for records that are gone. */
   wake(session: Session): void
   /** Calls and sessions as they change. */
   observers: Observers
@@ -110,9 +110,10 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         ...(resource.deletedStatus && { status: resource.deletedStatus }),
         handle: async ({ request, params }) => {
           const { session, caller } = await deps.callOf(request)
-          return session.transact(() =>
-            deleteRecord(resource, tidied(resource, workOf(session, caller), params), params),
-          )
+          const work = () => tidied(resource, workOf(session, caller), params)
+          const deleted = await session.transact(() => deleteRecord(resource, work(), params))
+          deps.wake(session)
+          return deleted
         },
       }
     case 'get':

@@ -2,8 +2,9 @@
 import type { StreamResponse } from '@a2a-js/sdk'
 import { ConnectionFailure } from '../../contract/reply.ts'
 import type { TaskEvent } from '../events.ts'
+import { taskNotFound } from '../store.ts'
 import type { AgentCall } from './call.ts'
-import { inA2aTerms } from './errors.ts'
+import { a2aErrorOf, inA2aTerms } from './errors.ts'
 import { artifactsOf, messageOf, stateOf, statusOf, taskShapeOf } from './shapes.ts'
 
 type ChangedTask = Extract<TaskEvent, { type: 'changed' }>
@@ -18,9 +19,11 @@ export async function* updatesOf(
   const { ended } = owner.session
   const events: ChangedTask[] = []
   let wake = () => {}
+  let gone = false
   const leave = () => wake()
   const stop = tasks.subscribe(owner, id, (event) => {
     if (event.type === 'changed') events.push(event)
+    gone ||= event.type === 'gone'
     wake()
   })
   signal.addEventListener('abort', leave, { once: true })
@@ -35,6 +38,7 @@ export async function* updatesOf(
         yield* changesOf(call, event)
         if (event.task.active === null) return
       } else if (signal.aborted) return
+      else if (gone) throw a2aErrorOf(taskNotFound(id))
       else if (ended.aborted) throw new ConnectionFailure('the session has begun anew')
       else await new Promise<void>((resolve) => (wake = resolve))
     }
