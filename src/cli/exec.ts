@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { junit } from './junit.ts'
 import { fittedReport, runLines } from './report.ts'
+import { runReport } from './run-report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 import { runSuite } from './suite.ts'
 import { exitCodeOf, runAsJson, type SuiteRun } from './suite-run.ts'
@@ -13,6 +14,7 @@ interface Options extends Record<string, unknown> {
   timeout?: string
   db?: string
   junit?: string
+  html?: string
   json?: boolean
 }
 
@@ -33,6 +35,7 @@ export function execCommand(): Command {
     .option('--strict', 'warnings are errors')
     .option('--db <FILE>', 'keep the calls in this file, for understudy trace --db FILE')
     .option('--junit <FILE>', 'write the verdicts as JUnit XML')
+    .option('--html <FILE>', 'write the calls and the verdicts as a page that opens without a server')
     .option('--json', 'print the reports as one line of JSON, the last one')
     .option('--port <NUMBER>', 'port to listen on (default: a free one)')
   addSettingFlags(command, OWN)
@@ -45,15 +48,19 @@ export function execCommand(): Command {
 }
 
 async function exec(command: string[], options: Options): Promise<void> {
-  const { db, junit: file, json, timeout } = options
+  const { db, junit: file, html, json, timeout } = options
   const config = commandConfig(options)
   if (file !== undefined) refuseUnwritable('--junit', file)
+  if (html !== undefined) refuseUnwritable('--html', html)
+  const report = html === undefined ? undefined : runReport()
   const runs = await runSuite(command, {
     ...{ config, db, scenarios: config.scenario, seeds: (options.seed ?? []).map(seedOf) },
     timeout: timeout === undefined ? undefined : durationOf('--timeout', timeout),
+    report,
   })
   print(runs, json === true)
   if (file !== undefined) writeFileSync(file, junit(runs))
+  if (html !== undefined && report) await report.write(html, command.join(' '))
   process.exit(exitCodeOf(runs))
 }
 

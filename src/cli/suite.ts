@@ -17,6 +17,7 @@ import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
 import { listen, report, serverUrl } from './listen.ts'
 import { standardLog, withRequestLog } from './request-log.ts'
+import type { RunReport } from './run-report.ts'
 import { sessionTime } from './session-time.ts'
 import type { SuiteRun } from './suite-run.ts'
 
@@ -33,6 +34,8 @@ export interface SuiteOptions {
   db?: string | undefined
   cwd?: string | undefined
   output?: 'inherit' | 'ignore' | undefined
+  /** Takes what each run leaves. */
+  report?: RunReport | undefined
 }
 
 /** Runs the command once for each scenario and seed, until somebody asks for the end. */
@@ -74,7 +77,7 @@ function besideOf(file: string, label: string): string {
 }
 
 async function runOnce(command: readonly string[], options: SuiteOptions, round: Round): Promise<SuiteRun> {
-  const { config, timeout, db, cwd, output } = options
+  const { config, timeout, db, cwd, output, report: collected } = options
   const file = db === undefined ? undefined : openRunFile(db)
   const { scenario, seed } = round
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
@@ -98,6 +101,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'well' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
+    await collected?.add(round.name, understudy.sessions.list(), judged.verdicts)
     return asRun({ ...judged, url, round, end, took, strict: config.strict, db })
   } finally {
     await Promise.all(servers.map((server) => server.stop(true)))

@@ -8,6 +8,7 @@ import { TraceError } from './errors.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
 import { relatedTraces, taskTree } from './task-tree.ts'
 import { drawingWidth, terminalWidth } from './terminal.ts'
+import { exportTraces } from './trace-export.ts'
 import { traceLine } from './trace-line.ts'
 import { ALL_SESSIONS, type TraceOptions, type TraceSource, traceSource } from './trace-source.ts'
 import { waterfall } from './waterfall.ts'
@@ -60,6 +61,15 @@ export function traceCommand(): Command {
   filters(sub('tail', 'print traces as calls are made, until stopped')).action((_: Options, command: Command) =>
     tail(command.optsWithGlobals()),
   )
+  trace
+    .command('export')
+    .description('write calls, with everything about them, as a page that opens without a server')
+    .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+    .option('--token <TOKEN>', 'a token that may call')
+    .option('--db <FILE>', 'read this database instead of asking a server')
+    .option('--session <NAME>', 'the session (default: all)')
+    .option('--html <FILE>', 'the page to write')
+    .action((_: Options, command: Command) => exportTraces(command.optsWithGlobals()))
   return trace
 }
 

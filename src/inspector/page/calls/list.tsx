@@ -6,6 +6,8 @@ import { useVirtual } from '../ui/virtual.ts'
 import { choose, chosen, shownCalls } from './shown.ts'
 
 const ROW_HEIGHT = 30
+/** The line of names, which stays at the top. */
+const HEAD_HEIGHT = 29
 
 /** The list of the calls that are shown. */
 export function CallsList() {
@@ -14,6 +16,7 @@ export function CallsList() {
   const { items, height, show } = useVirtual(scroller, {
     count: rows.length,
     rowHeight: ROW_HEIGHT,
+    above: HEAD_HEIGHT,
     keyOf: (index) => rows[index]?.id ?? String(index),
   })
   keepPosition(scroller, rows)
@@ -30,6 +33,7 @@ export function CallsList() {
       aria-rowcount={rows.length + 1}
       aria-activedescendant={items.some(({ index }) => rows[index]?.id === id) ? `call-${id}` : undefined}
       tabIndex={0}
+      ref={scroller}
     >
       <div class="head" role="row" aria-rowindex={1}>
         {COLUMNS.map(([name, label]) => (
@@ -38,13 +42,11 @@ export function CallsList() {
           </span>
         ))}
       </div>
-      <div class="rows" ref={scroller} role="rowgroup">
-        <div class="space" role="presentation" style={{ height }}>
-          {items.map(({ index, start, key }) => {
-            const row = rows[index]
-            return row && <Row key={key} row={row} index={index} top={start} chosen={row.id === id} />
-          })}
-        </div>
+      <div class="rows" role="rowgroup" style={{ height }}>
+        {items.map(({ index, start, key }) => {
+          const row = rows[index]
+          return row && <Row key={key} row={row} index={index} top={start} chosen={row.id === id} />
+        })}
       </div>
     </div>
   )

@@ -18,10 +18,19 @@ export interface VirtualList {
   show(index: number): void
 }
 
+/** What a list is like. */
+export interface VirtualOptions {
+  count: number
+  rowHeight: number
+  /** Pixels of what stays at the top of the element. */
+  above: number
+  keyOf(index: number): string
+}
+
 /** The items of a list that are seen in an element; all are of the same height. */
 export function useVirtual(
   element: { current: HTMLElement | null },
-  { count, rowHeight, keyOf }: { count: number; rowHeight: number; keyOf(index: number): string },
+  { count, rowHeight, above, keyOf }: VirtualOptions,
 ): VirtualList {
   const [drawn] = useState(() => signal(0))
   drawn.value
@@ -32,6 +41,8 @@ export function useVirtual(
     getScrollElement: () => element.current,
     getItemKey: keyOf,
     overscan: 12,
+    scrollPaddingStart: above,
+    paddingEnd: above,
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Verification } from '../../../contract/verification.ts'
 import { askJson } from '../state/api.ts'
 import { allCalls, calmChanges } from '../state/call-list.ts'
+import { countedText, instantText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { reportData } from '../state/report.ts'
 import { ActionButton } from '../ui/action.tsx'
@@ -30,7 +31,13 @@ function ReportedDays() {
   const verdicts = reportData?.verdicts ?? []
   return (
     <div class="page wide">
-      <h1>Bad days</h1>
+      <header class="page-head">
+        <h1>Bad days</h1>
+        <p class="note">
+          {reportData?.title}, {reportData && instantText(Date.parse(reportData.made))}
+          {reportData && reportData.left_out > 0 && `; ${countedText(reportData.left_out, 'call')} in brief only`}
+        </p>
+      </header>
       {verdicts.length === 0 && <p class="note">This report holds no verdicts.</p>}
       {verdicts.map((verdict) => (
         <section key={verdict.session} class="card" aria-label={`Session ${verdict.session}`}>
@@ -38,7 +45,8 @@ function ReportedDays() {
             <h2>{verdict.session}</h2>
             <span class="note">{verdict.scenario ?? 'no scenario'}</span>
           </header>
-          <Rules rules={verdict.rules} />
+          {verdict.rules.length > 0 && <Rules rules={verdict.rules} />}
+          <CallsChart session={verdict.session} state={undefined} />
           <Verdict verdict={verdict} />
         </section>
       ))}

@@ -1,0 +1,78 @@
+// understudy trace export: calls with everything about them as one page that opens without a server.
+import { writeFileSync } from 'node:fs'
+import { ConfigError } from '../config.ts'
+import type { CallRow } from '../contract/call-row.ts'
+import type { StoredTrace } from '../contract/trace.ts'
+import type { Verification } from '../contract/verification.ts'
+import type { Waterfall } from '../contract/waterfall.ts'
+import { openReadOnly } from '../db/open.ts'
+import { traceStore } from '../db/trace-store.ts'
+import { reportPage } from '../inspector/page-file.ts'
+import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../inspector/report.ts'
+import { realClock } from '../lib/clock.ts'
+import { VERSION } from '../version.ts'
+import { callServer, type ServerFlags } from './server.ts'
+import { ALL_SESSIONS } from './trace-source.ts'
+
+/** Which calls are written, and where. */
+export interface ExportOptions extends ServerFlags {
+  db?: string
+  html?: string
+}
+
+/** Writes the page. */
+export async function exportTraces(options: ExportOptions): Promise<void> {
+  const { html: file, db } = options
+  if (file === undefined) throw new ConfigError('trace export needs a file to write: --html <FILE>')
+  const { entries, verdicts } = db === undefined ? await ofServer(options) : ofFile(db, options.session)
+  await writeReport(file, { title: titleOf(options), entries, verdicts })
+  console.error(`wrote ${entries.length} calls to ${file}`)
+}
+
+const titleOf = ({ session, db, url }: ExportOptions) =>
+  [`calls of ${session ?? 'every session'}`, ...(db ? [`in ${db}`] : url ? [`at ${url}`] : [])].join(' ')
+
+/** Writes a report as a page. */
+export async function writeReport(
+  file: string,
+  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts'>,
+): Promise<void> {
+  writeFileSync(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
+}
+
+type Calls = Pick<ReportParts, 'entries' | 'verdicts'>
+
+function ofFile(db: string, session: string | undefined): Calls {
+  const store = traceStore(openReadOnly(db), { write: () => Promise.reject(new Error('opened to read')) })
+  const wanted = session === ALL_SESSIONS ? undefined : session
+  if (wanted !== undefined && !store.sessions().includes(wanted))
+    throw new ConfigError(`--session ${JSON.stringify(wanted)} is not in ${db}: it has ${store.sessions().join(', ')}`)
+  return { entries: entriesOf(store, wanted), verdicts: [] }
+}
+
+async function ofServer(options: ExportOptions): Promise<Calls> {
+  const all = options.session === undefined || options.session === ALL_SESSIONS
+  const of = (session: string): ServerFlags => ({ ...options, session })
+  const entries: ReportEntry[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query = new URLSearchParams({ limit: '1000', ...(all && { sessions: 'all' }), ...(cursor && { cursor }) })
+    const flags = all ? of('default') : options
+    const page = (await callServer(flags, 'GET', `/_understudy/calls?${query}`)) as {
+      data: CallRow[]
+      next: string | null
+    }
+    for (const row of page.data) {
+      const path = `/_understudy/traces/${encodeURIComponent(row.id)}`
+      const read = async () => ({
+        trace: (await callServer(of(row.session), 'GET', path)) as StoredTrace,
+        waterfall: (await callServer(of(row.session), 'GET', `${path}/waterfall`)) as Waterfall,
+      })
+      entries.push({ row, read })
+    }
+    cursor = page.next
+  }
+  const verdicts: Verification[] = []
+  for (const session of new Set(entries.map(({ row }) => row.session)))
+    verdicts.push((await callServer(of(session), 'GET', '/_understudy/verify')) as Verification)
+  return { entries, verdicts }
+}

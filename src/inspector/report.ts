@@ -1,0 +1,99 @@
+// Puts a report together: the calls of one or more runs in brief, as many of them in full as there is room for, and verdicts.
+import type { CallRow } from '../contract/call-row.ts'
+import type { Verification } from '../contract/verification.ts'
+import type { TraceStore } from '../db/trace-store.ts'
+import { rowOf } from '../views/call-row.ts'
+import { callWaterfall } from '../views/call-waterfall.ts'
+import type { ReportCall, ReportData } from './report-data.ts'
+
+/** Characters of calls in full: what is larger opens slowly in a browser. */
+const MOST_CHARACTERS = 30_000_000
+/** Calls around one among which the other tries of its client are looked for. */
+const AROUND = 200
+const PAGE = 1_000
+
+/** A call, and how everything about it is read. */
+export interface ReportEntry {
+  row: CallRow
+  /** Undefined when there is no room for it. */
+  read(): ReportCall | undefined | Promise<ReportCall | undefined>
+}
+
+/** What a report is made of. */
+export interface ReportParts {
+  title: string
+  version: string
+  /** Milliseconds since the epoch. */
+  now: number
+  entries: readonly ReportEntry[]
+  verdicts: readonly Verification[]
+}
+
+/** The data of a report. */
+export async function reportOf({ title, version, now, entries, verdicts }: ReportParts): Promise<ReportData> {
+  const read = await inFull(entries)
+  const calls = Object.fromEntries(read.flatMap(({ row, call }) => (call ? [[row.id, call] as const] : [])))
+  return {
+    made: new Date(now).toISOString(),
+    version,
+    title,
+    rows: entries.map(({ row }) => row),
+    calls,
+    left_out: entries.length - Object.keys(calls).length,
+    verdicts: [...verdicts],
+  }
+}
+
+/** Calls with everything about them, as many as there is room for: those that failed before any others, then the newest. */
+export async function inFull(
+  entries: readonly ReportEntry[],
+): Promise<{ row: CallRow; call: ReportCall | undefined }[]> {
+  const rank = ({ row }: ReportEntry) => (row.outcome === 'answered' ? 0 : 1)
+  const ordered = entries.toSorted((one, other) => rank(other) - rank(one) || other.row.arrived - one.row.arrived)
+  let left = MOST_CHARACTERS
+  const found: { row: CallRow; call: ReportCall | undefined }[] = []
+  for (const { row, read } of ordered) {
+    const call = left > 0 ? await read() : undefined
+    if (call) left -= JSON.stringify(call).length
+    found.push({ row, call: left >= 0 ? call : undefined })
+  }
+  return found
+}
+
+/** The calls of a session's traces, newest first; `session` narrows down a file that holds several. */
+export function entriesOf(traces: TraceStore, session?: string): ReportEntry[] {
+  const entries: ReportEntry[] = []
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const { found, looked, last } = traces.span({ before, above: 0, limit: PAGE })
+    for (const { seq, arrived, trace } of found) {
+      if (session !== undefined && trace.session !== session) continue
+      entries.push({ row: rowOf(trace, { seq, arrived }), read: () => fullCall(traces, trace.id) })
+    }
+    if (looked < PAGE) return entries
+    before = last
+  }
+}
+
+function fullCall(traces: TraceStore, id: string): ReportCall {
+  const trace = traces.get(id)
+  if (!trace) throw new Error(`the trace ${id} is gone`)
+  const calls = traces.around(id, AROUND).filter((one) => one.trace.session === trace.session)
+  return { trace, waterfall: callWaterfall(trace, { calls, find: (one) => traces.get(one) }) }
+}
+
+/** The entries and verdicts of one of several runs, whose sessions and traces may have the names of another's. */
+export function ofRun(run: string, entries: readonly ReportEntry[], verdicts: readonly Verification[]) {
+  const session = (name: string) => `${run}: ${name}`
+  const id = (one: string) => `${one}@${run}`
+  return {
+    entries: entries.map(({ row, read }): ReportEntry => {
+      const parent = row.parent === null ? null : id(row.parent)
+      return { row: { ...row, id: id(row.id), session: session(row.session), parent }, read }
+    }),
+    verdicts: verdicts.map((verdict) => ({
+      ...verdict,
+      session: session(verdict.session),
+      findings: verdict.findings.map((finding) => ({ ...finding, traces: finding.traces.map(id) })),
+    })),
+  }
+}
