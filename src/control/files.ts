@@ -16,7 +16,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   description: 'The file behind a `url` of an image answer. It is there for an hour and needs no token.',
   public: true,
   response: z.unknown(),
-  contentType: 'image/png',
+  contentType: 'image/*',
   errors: [404],
   async handle({ request, params: { name = '' } }) {
     // No session is made for a caller without a token, and whoever has another session's token still gets the file.

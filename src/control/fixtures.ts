@@ -63,7 +63,11 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
         'Gives the session fixtures of its own, one or a list as a file holds them, with `match.operation`. They take the place of those it was given before and are tried before all others; a reset keeps them.',
       body: Body,
       examples: {
-        greeting: { name: 'greeting', match: { operation: 'chat.completions', user: 'Hello*' }, reply: 'Hi!' },
+        greeting: {
+          name: 'greeting',
+          match: { operation: 'chat.completions', user: 'Hello*' },
+          reply: { content: 'Hi!' },
+        },
       },
       errors: [400],
       handle({ request, body }) {

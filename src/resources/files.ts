@@ -63,7 +63,7 @@ export function fileRoutes({ callOf }: ResourceDeps): Route[] {
     description: 'The bytes of the file.',
     operationId: 'getFileContent',
     response: FileBody.shape.file,
-    contentType: 'application/octet-stream',
+    contentType: '*/*',
     errors: [400, 404],
     async handle({ request, params }) {
       const { session, caller } = await callOf(request)
