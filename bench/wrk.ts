@@ -32,13 +32,24 @@ export function needWrk(): void {
   throw new BenchError('wrk is missing; install it (Debian, Ubuntu: apt install wrk; macOS: brew install wrk)')
 }
 
+// wrk sleeps for its whole duration unless it is interrupted, which it is deaf to while it waits for a command; $PPID is wrk.
+const stopAfter = (calls: number) => `
+local left = ${calls}
+function response()
+  left = left - 1
+  if left == 0 then
+    wrk.thread:stop()
+    os.execute('(sleep 0.1; kill -INT $PPID) &')
+  end
+end`
+
 const scriptOf = ({ body, calls }: Target): string => `
 wrk.method = 'POST'
 wrk.body = [==[${body}]==]
 ${Object.entries(headers)
   .map(([name, value]) => `wrk.headers['${name}'] = '${value}'`)
   .join('\n')}
-${calls === undefined ? '' : `local left = ${calls}\nfunction response() left = left - 1 if left == 0 then wrk.thread:stop() end end`}
+${calls === undefined ? '' : stopAfter(calls)}
 function done(summary, latency)
   local e = summary.errors
   io.write(string.format('\\n{"calls":%d,"failed":%d,"took":%d,"p50":%d,"p99":%d}\\n',
