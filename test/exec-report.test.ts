@@ -38,6 +38,7 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
 const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
   ...{ name: 's', scenario: 's', code: 0, timed_out: false, stopped: false, took_ms: 1234, clocks: [], strict: false },
   ...{ ok: true, findings: [], idle_rules: [], sessions: [verification('a')], url: 'http://127.0.0.1:1', db: null },
+  ways: {},
   times: new Map(),
   ...more,
 })

@@ -72,12 +72,31 @@ describe('exec', () => {
       '  rule          the first two are slow: fired 2, delay applied 2',
       '  rule          streams break: never fired, no attempt was like its match',
       '  fixtures      none was there for 3 calls',
+      '  ways          3 of 3 taken',
       '  expected      2 attempts: provider anthropic, outcome answered ok',
       '  expected      3 calls ok',
       '',
     ])
     // Twice five seconds that nobody waited for.
     expect(stdout).toMatch(/ {2}time +10\.0 s jumped, [\d.]+ m?s waited by the client\n/)
+  })
+
+  test('adds up over runs which configured ways were taken', async () => {
+    const quiet = await exec('--coverage', 'ways.json', ...client())
+    expect(quiet.stdout).toContain('ways          0 of 3 taken; never: chat.completions openai/gpt-4o: fallback 1')
+    const bad = await exec('--coverage', 'ways.json', '--scenario', 'good.yaml', ...client())
+    expect(bad.stdout).toContain('Understudy: ways, with those of earlier runs: 3 of 3 taken')
+    expect(JSON.parse(readFileSync(join(cwd, 'ways.json'), 'utf8'))).toEqual({
+      ways: {
+        'chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4': 2,
+        'chat.completions openai/gpt-4o: recovery': 2,
+        'chat.completions openai/gpt-4o: timeout': 2,
+      },
+    })
+    writeFileSync(join(cwd, 'ways.json'), '{"ways":[]}')
+    const refused = await exec('--coverage', 'ways.json', ...client())
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('--coverage "ways.json" holds something else')
   })
 
   const ends: [string, string, string[], number][] = [

@@ -72,6 +72,10 @@ interface Report {
   cells: { point: string; class: string; verdict: string; why: string; traces: string[]; scenario: string | null }[]
   coverage: Record<'delivered' | 'held' | 'ways', { of: number; all: number }>
   left: { point: string; class: string }[]
+  routes: {
+    route: string
+    outcomes: { fault: string; target: string; outcome: string; status: number; attempts: number }[]
+  }[]
   runs: number
   saved: number
 }
@@ -126,9 +130,31 @@ describe('an exploration', () => {
     expect(first.report.coverage).toEqual({
       delivered: { of: all, all },
       held: { of: held, all },
-      // The retry that a call configures, and the recovery by it, were never needed: breaks are at the gateway's door.
-      ways: { of: 0, all: 2 },
+      // Breaks are at the gateway's door: what a call configures is tried in the table of its routes.
+      ways: { of: 2, all: 2 },
     })
+  })
+
+  test('tells once for each routing configuration which faults of providers reach the client', () => {
+    const [table, ...others] = first.report.routes
+    expect(others).toEqual([])
+    expect(table?.route).toBe('chat.completions: openai/gpt-4o, retry 1 on 429')
+    const of = (fault: string) => table?.outcomes.find((one) => one.fault === fault && one.target === 'every')
+    expect(of('rate-limit')).toEqual({
+      fault: 'rate-limit',
+      target: 'every',
+      outcome: 'refused',
+      status: 429,
+      attempts: 2,
+    })
+    expect(table?.outcomes.find((one) => one.fault === 'rate-limit')).toMatchObject({
+      target: 'once',
+      status: 200,
+      attempts: 2,
+    })
+    expect(of('auth-failure')).toMatchObject({ status: 401, attempts: 1 })
+    expect(of('hang')).toMatchObject({ outcome: 'disconnected', status: 502 })
+    expect(of('split-bytes')).toMatchObject({ outcome: 'answered', status: 200 })
   })
 
   test('leaves a scenario for what is broken, which exec breaks the program with again', async () => {

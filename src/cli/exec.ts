@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
+import { addCoverage, readCoverage, wayLines } from './coverage-file.ts'
 import { junit } from './junit.ts'
 import { fittedReport, runLines } from './report.ts'
 import { runReport } from './run-report.ts'
@@ -15,6 +16,7 @@ interface Options extends Record<string, unknown> {
   db?: string
   junit?: string
   html?: string
+  coverage?: string
   json?: boolean
 }
 
@@ -36,6 +38,10 @@ export function execCommand(): Command {
     .option('--db <FILE>', 'keep the calls in this file, for understudy trace --db FILE')
     .option('--junit <FILE>', 'write the verdicts as JUnit XML')
     .option('--html <FILE>', 'write the calls and the verdicts as a page that opens without a server')
+    .option(
+      '--coverage <FILE>',
+      'add up in this file which configured ways (retry, each fallback, ...) runs have taken',
+    )
     .option('--json', 'print the reports as one line of JSON, the last one')
     .option('--port <NUMBER>', 'port to listen on (default: a free one)')
   addSettingFlags(command, OWN)
@@ -48,10 +54,11 @@ export function execCommand(): Command {
 }
 
 async function exec(command: string[], options: Options): Promise<void> {
-  const { db, junit: file, html, json, timeout } = options
+  const { db, junit: file, html, json, timeout, coverage } = options
   const config = commandConfig(options)
-  if (file !== undefined) refuseUnwritable('--junit', file)
-  if (html !== undefined) refuseUnwritable('--html', html)
+  for (const [flag, path] of Object.entries({ '--junit': file, '--html': html, '--coverage': coverage }))
+    if (path !== undefined) refuseUnwritable(flag, path)
+  const before = coverage === undefined ? {} : readCoverage(coverage)
   const report = html === undefined ? undefined : runReport()
   const runs = await runSuite(command, {
     ...{ config, db, scenarios: config.scenario, seeds: (options.seed ?? []).map(seedOf) },
@@ -59,6 +66,14 @@ async function exec(command: string[], options: Options): Promise<void> {
     report,
   })
   print(runs, json === true)
+  if (coverage !== undefined) {
+    const ways = addCoverage(
+      coverage,
+      before,
+      runs.map((run) => run.ways),
+    )
+    if (!json) for (const text of wayLines(ways)) console.log(`Understudy: ways, with those of earlier runs: ${text}`)
+  }
   if (file !== undefined) writeFileSync(file, junit(runs))
   if (html !== undefined && report) await report.write(html, command.join(' '))
   process.exit(exitCodeOf(runs))

@@ -9,8 +9,9 @@ import { acceptKnown, isGood, readKnown } from '../exploration/known.ts'
 import type { CellResult } from '../exploration/types.ts'
 import { realClock } from '../lib/clock.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
+import { addCoverage, readCoverage } from './coverage-file.ts'
 import { exploreLines } from './explore/matrix.ts'
-import { observer } from './explore/observe.ts'
+import { observer, routePlayer } from './explore/observe.ts'
 import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
 import { exploreProgress } from './explore/progress.ts'
 import { fittedReport } from './report.ts'
@@ -29,6 +30,7 @@ interface Options extends Record<string, unknown> {
   resume?: boolean
   prune: boolean
   junit?: string
+  coverage?: string
   json?: boolean
 }
 
@@ -58,6 +60,10 @@ export function exploreCommand(): Command {
     .option('--no-prune', 'run what other runs prove too')
     .option('--seed <NUMBER>', 'seed of ids and chance')
     .option('--junit <FILE>', 'write a case for each cell as JUnit XML')
+    .option(
+      '--coverage <FILE>',
+      'add up in this file which configured ways (retry, each fallback, ...) runs have taken',
+    )
     .option('--json', 'print the report as one line of JSON, the last one')
   addSettingFlags(command, OWN)
   return command
@@ -69,21 +75,25 @@ export function exploreCommand(): Command {
 }
 
 async function exploration(command: string[], options: Options): Promise<void> {
-  const { out, json, junit, resume = false, prune } = options
+  const { out, json, junit, coverage: ways, resume = false, prune } = options
   const config = configOf(options)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const jobs = numberOf('jobs', options.jobs, MOST_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
   if (junit !== undefined) refuseUnwritable('--junit', junit)
+  if (ways !== undefined) refuseUnwritable('--coverage', ways)
+  const before = ways === undefined ? {} : readCoverage(ways)
   const known = knownCells(options.baseline)
   const state = keptState(out, { command, seed: config.seed }, resume)
   const file = openRunFile(`${out}/${RUNS}`, { add: resume })
   const progress = exploreProgress()
+  const player = config.forwarding.upstreams.length > 0 ? undefined : routePlayer(config)
   const began = realClock.now()
   const found = await explore({
     ...{ depth, jobs, prune, limitMs, before: state.before },
     run: observer({ command, config, file }),
+    play: player?.play,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
       state.add(one.result)
@@ -91,6 +101,7 @@ async function exploration(command: string[], options: Options): Promise<void> {
     },
   }).finally(() => {
     progress.end()
+    player?.close()
     file.close()
   })
   if (found.red) refuseRed(found.red)
@@ -102,6 +113,7 @@ async function exploration(command: string[], options: Options): Promise<void> {
     const report = { found, cells, mended, coverage, files, command: command.join(' '), width: drawingWidth() }
     console.log(['', ...fittedReport(exploreLines(report))].join('\n'))
   }
+  if (ways !== undefined) addCoverage(ways, before, [found.ways])
   if (junit !== undefined) writeFileSync(junit, exploreJunit(cells))
   process.exit(exitCode(cells, found))
 }

@@ -2,6 +2,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import type { Finding } from '../contract/finding.ts'
 import type { ExpectationReport, Paths, RuleReport, TaskCounts, Verification } from '../contract/verification.ts'
+import { wayLines } from './coverage-file.ts'
 import { lengthOf } from './overview.ts'
 import type { SuiteRun } from './suite-run.ts'
 import { terminalWidth, wrapLine } from './terminal.ts'
@@ -32,6 +33,7 @@ export function runLines(run: SuiteRun): string[] {
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...timeLines(run.clocks).map((text) => line('time', text)),
+    ...wayLines(run.ways).map((text) => line('ways', text)),
     ...single.flatMap((only) => rightLines(only, strict)),
     ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('never fired')}, no session was like its match`)),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),

@@ -2,6 +2,7 @@
 import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-writes.ts'
+import type { WayCounts } from '../exploration/ways.ts'
 import type { SessionTime } from './session-time.ts'
 
 /** One run of the command. */
@@ -27,6 +28,8 @@ export interface SuiteRun {
   idle_rules: string[]
   /** The sessions that were used, those that broke first. */
   sessions: Verification[]
+  /** Ways through the gateway that the calls configure, with how often they were taken. */
+  ways: WayCounts
   /** The address that the command was given. */
   url: string
   /** The file that keeps the calls. */

@@ -7,6 +7,8 @@ import type { Verification } from '../contract/verification.ts'
 import { openRunFile } from '../db/run-file.ts'
 import type { CallTimes } from '../db/trace-writes.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
+import { seenIn } from '../exploration/seen.ts'
+import type { WayCounts } from '../exploration/ways.ts'
 import { realClock } from '../lib/clock.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../scenarios/load.ts'
@@ -102,7 +104,8 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     await collected?.add(round.name, understudy.sessions.list(), judged.verdicts)
-    return asRun({ ...judged, url, round, end, took, strict: config.strict, db })
+    const { ways } = seenIn(understudy.sessions)
+    return asRun({ ...judged, ways, url, round, end, took, strict: config.strict, db })
   } finally {
     await Promise.all(servers.map((server) => server.stop(true)))
     understudy.sessions.close()
@@ -172,6 +175,7 @@ const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
   new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
 
 interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
+  ways: WayCounts
   url: string
   round: Round
   end: ChildEnd
@@ -180,7 +184,7 @@ interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
   db: string | undefined
 }
 
-function asRun({ verdicts, times, clocks, none, url, round, end, took, strict, db }: RunParts): SuiteRun {
+function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, strict, db }: RunParts): SuiteRun {
   const { scenario } = round
   const findings = none ? [noCall(url, round)] : scenario ? notTried(scenario, verdicts) : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
@@ -198,6 +202,7 @@ function asRun({ verdicts, times, clocks, none, url, round, end, took, strict, d
     findings,
     idle_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
+    ways,
     url,
     db: db ?? null,
     times,

@@ -3,6 +3,7 @@ import { cellId, scenarioOf } from './cell-scenario.ts'
 import { outcomeClass, outcomeClasses } from './classes.ts'
 import { baselineOf } from './judge.ts'
 import { newPoints, quietPoints, withoutLoops } from './points.ts'
+import { type PlayRoute, type RouteTable, routeTable } from './routes.ts'
 import { type RunCommand, type Trial, tryTogether } from './trial.ts'
 import { type Cell, type CellResult, cellName, type ObservedRun, type Point } from './types.ts'
 import { mergeWays, type WayCounts } from './ways.ts'
@@ -10,6 +11,8 @@ import { mergeWays, type WayCounts } from './ways.ts'
 /** How far an exploration goes. */
 export interface ExploreOptions {
   run: RunCommand
+  /** Plays what providers can do to the routing of a call; undefined when calls are forwarded. */
+  play?: PlayRoute | undefined
   /** 1 breaks one call in a run, 2 pairs too. */
   depth: 1 | 2
   /** How many runs go on at once. */
@@ -43,6 +46,8 @@ export interface Exploration {
   stopped: boolean
   /** Ways through the gateway, of all runs. */
   ways: WayCounts
+  /** What becomes of the faults of providers, by routing configuration. */
+  routes: RouteTable[]
 }
 
 /** A run may take three times as long as a quiet one, and never less than so much longer: a client's timeout needs its time. */
@@ -52,7 +57,17 @@ const LEAST_PATIENCE_MS = 10_000
 /** Runs the command quietly twice, then once for each cell. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const quiet: ObservedRun[] = []
-  const nothing = { points: [], cells: [], left: [], runs: 0, saved: 0, limitMs: 0, ways: {}, stopped: false }
+  const nothing = {
+    points: [],
+    cells: [],
+    left: [],
+    runs: 0,
+    saved: 0,
+    limitMs: 0,
+    ways: {},
+    routes: [],
+    stopped: false,
+  }
   for (let round = 0; round < 2; round++) {
     const run = await options.run({ scenario: null, limitMs: null })
     if (run.code !== 0 || run.stopped) return { ...nothing, red: run, quietMs: run.tookMs }
@@ -82,8 +97,27 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
       for (const trial of trials) space.done(trial)
     }
   }
+  const tables = options.play ? await routeTables(quiet, options.play) : []
   await Promise.all(Array.from({ length: options.jobs }, work))
-  return { ...space.state(), red: null, runs, quietMs, limitMs, ways, stopped }
+  ways = mergeWays([ways, ...tables.map((one) => one.ways)])
+  return {
+    ...space.state(),
+    red: null,
+    runs,
+    quietMs,
+    limitMs,
+    ways,
+    routes: tables.map(({ table }) => table),
+    stopped,
+  }
+}
+
+/** The tables of all routing configurations, each once. */
+async function routeTables(quiet: readonly ObservedRun[], play: PlayRoute) {
+  const routes = new Map(quiet.flatMap((run) => run.routes.map((route) => [route.name, route])))
+  const tables = []
+  for (const route of routes.values()) tables.push(await routeTable(route, play))
+  return tables
 }
 
 /** What is to try, and what came of it. */

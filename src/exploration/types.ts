@@ -68,6 +68,15 @@ export interface Point {
   agent: string | null
 }
 
+/** A routing configuration, with a call that has it. */
+export interface RouteSample {
+  /** In words. */
+  name: string
+  path: string
+  request: unknown
+  plan: readonly string[]
+}
+
 /** One call as a run saw it. */
 export interface ObservedCall {
   point: Omit<Point, 'unstable' | 'discovered'>
@@ -92,6 +101,8 @@ export interface ObservedRun {
   rules: RuleReport[]
   /** Ways through the gateway that its calls configure, with how often they were taken. */
   ways: WayCounts
+  /** The routing configurations of its calls. */
+  routes: RouteSample[]
   /** The last of what it has printed. */
   output: string
 }
@@ -108,7 +119,7 @@ export interface Cell {
 export interface WrittenScenario {
   name: string
   description: string
-  clock: 'real'
+  clock: 'real' | 'virtual'
   rules: Record<string, unknown>[]
 }
 

@@ -3,6 +3,7 @@ import { excludedClass, outcomeClasses } from '../../exploration/classes.ts'
 import type { CoverageNumbers } from '../../exploration/coverage.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isGood, type KnownCell } from '../../exploration/known.ts'
+import { ROUTE_TARGETS, type RouteTable, TARGET_WORDS } from '../../exploration/routes.ts'
 import { type CellResult, type CellVerdict, cellName, type Point } from '../../exploration/types.ts'
 import { lengthOf } from '../overview.ts'
 import { count, paint } from '../report.ts'
@@ -62,6 +63,7 @@ export function exploreLines(report: ExploreReport): string[] {
     '',
     ...bad.flatMap((cell) => badLines(cell, report)),
     ...summaryLines(report),
+    ...found.routes.flatMap(routeLines),
     ...mended.map(
       ({ point, class: name }) => `  ${paint('yellow', 'mended')}  ${point} ${name}: take it out of the known cells`,
     ),
@@ -116,6 +118,22 @@ function badLines(cell: CellResult, { files, command }: ExploreReport): string[]
   const file = files.get(cellName(cell))
   const again = file === undefined ? [] : [`    ${paint('dim', `understudy exec --scenario ${file} -- ${command}`)}`]
   return [`  ${paint(COLOURS[cell.verdict], cell.verdict)}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
+}
+
+/** What the gateway hides of a configuration's faults, and what it does not. */
+function routeLines({ route, outcomes }: RouteTable): string[] {
+  const told = outcomes.filter(({ outcome }) => outcome !== 'answered')
+  const byTarget = (target: string) =>
+    told.filter((one) => one.target === target).map(({ fault, status }) => `${fault} ${status}`)
+  const lines = ROUTE_TARGETS.flatMap((target) => {
+    const all = outcomes.filter((one) => one.target === target).length
+    if (all === 0) return []
+    const heard = byTarget(target)
+    return [
+      `    ${all - heard.length} of ${all} faults of ${TARGET_WORDS[target]} end in an answer${heard.length > 0 ? `; the client hears ${heard.join(', ')}` : ''}`,
+    ]
+  })
+  return [`  route     ${route}`, ...lines]
 }
 
 function summaryLines({ found, coverage }: ExploreReport): string[] {

@@ -3,18 +3,13 @@ import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, clientEnvironment } from '../../config.ts'
-import type { Operation } from '../../contract/operation.ts'
-import type { StoredTrace } from '../../contract/trace.ts'
-import { safeParse } from '../../contract/validation.ts'
 import type { RunFile } from '../../db/run-file.ts'
-import { createUnderstudy, type Understudy } from '../../deps.ts'
-import { allOperations } from '../../endpoints/index.ts'
+import { createUnderstudy } from '../../deps.ts'
 import { playable } from '../../exploration/cell-scenario.ts'
-import { type CallShape, observedCall } from '../../exploration/points.ts'
+import type { PlayRoute } from '../../exploration/routes.ts'
+import { seenIn } from '../../exploration/seen.ts'
 import type { RunCommand } from '../../exploration/trial.ts'
-import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
-import { addWays, type WayCounts } from '../../exploration/ways.ts'
-import { settingsOf } from '../../gateway/settings.ts'
+import type { ObservedRun } from '../../exploration/types.ts'
 import { realClock } from '../../lib/clock.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import { type ChildEnd, runChild } from '../child.ts'
@@ -57,7 +52,7 @@ export const observer =
       return withIds(renamed, {
         ...endOf(end),
         tookMs,
-        ...seenIn(understudy),
+        ...seenIn(understudy.sessions),
         findings: verdicts.flatMap(({ session, findings }) => findings.map((finding) => ({ session, finding }))),
         rules: verdicts.flatMap(({ rules }) => rules),
         output: printed.tail(MOST_OUTPUT),
@@ -68,6 +63,35 @@ export const observer =
       printed.remove()
     }
   }
+
+/** Plays calls in this process on virtual clocks; the function `close` ends that. */
+export function routePlayer(config: Config): { play: PlayRoute; close(): void } {
+  const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, report)
+  let played = 0
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    app.fetch(
+      new Request(`http://localhost${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer any', ...headers },
+        body: JSON.stringify(body),
+      }),
+    )
+  return {
+    async play({ path, request }, scenario) {
+      const name = `route-${played++}`
+      await post('/_understudy/sessions', { name, scenario })
+      // What breaks off reaches nobody here: the trace says what it was.
+      await post(path, request, { 'x-understudy-session': name })
+        .then((answer) => answer.text())
+        .catch(() => {})
+      const session = sessions.find(name)
+      const seen = seenIn({ list: () => [session] })
+      sessions.delete(name)
+      return seen
+    },
+    close: () => sessions.close(),
+  }
+}
 
 /** The run with the ids that its calls are kept under. */
 function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): ObservedRun {
@@ -96,45 +120,6 @@ const endOf = ({
   stopped: stopped !== undefined,
   crashed: code > SIGNALS && !timedOut && stopped === undefined,
 })
-
-/** The calls of clients in all sessions, by session in the order in which they came, and the ways that they took. */
-function seenIn({ sessions }: Pick<Understudy, 'sessions'>): Pick<ObservedRun, 'calls' | 'ways'> {
-  const calls: ObservedCall[] = []
-  const ways: WayCounts = {}
-  for (const { traces } of sessions.list())
-    for (const { trace } of traces.since(0)) {
-      const stored = trace.point === undefined ? undefined : traces.get(trace.id)
-      if (!stored) continue
-      const asked = parsedRequest(stored)
-      const call = observedCall(trace, shapeOf(stored, asked))
-      if (call) calls.push(call)
-      if (asked) addWays(ways, trace, settingsOf(asked.operation, asked.request))
-    }
-  return { calls, ways }
-}
-
-interface ParsedRequest {
-  operation: Operation
-  request: unknown
-}
-
-/** The request of a call, read again; undefined for one that is not kept. */
-function parsedRequest({ operation: name, request }: StoredTrace): ParsedRequest | undefined {
-  const operation = allOperations().find((one) => one.name === name)
-  const parsed = operation && safeParse(operation.request, request)
-  return operation && parsed?.success ? { operation, request: parsed.data } : undefined
-}
-
-/** What the request of a call says; of one that is not kept, nothing. */
-function shapeOf({ task }: StoredTrace, asked: ParsedRequest | undefined): CallShape {
-  const prompt = asked?.operation.prompt(asked.request)
-  return {
-    turn: prompt?.turn ?? task?.turn ?? 1,
-    offersTools: (prompt?.tools.length ?? 0) > 0,
-    demandsJson: prompt?.answer === 'json',
-    agent: task?.agent ?? null,
-  }
-}
 
 /** A file that a command may print into, gone when it has been read. */
 function scratchFile() {

@@ -58,7 +58,7 @@ export function writeScenarios(folder: string, cells: readonly CellResult[]): Ma
 
 /** The report that machines read. */
 export const reportAsJson = (
-  { points, left, runs, saved }: Exploration,
+  { points, left, runs, saved, routes, ways }: Exploration,
   cells: readonly CellResult[],
   { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
 ) => ({
@@ -71,6 +71,8 @@ export const reportAsJson = (
     derived: cell.derived,
   })),
   coverage,
+  ways,
+  routes,
   left,
   runs,
   saved,

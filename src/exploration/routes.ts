@@ -1,0 +1,79 @@
+// Routing configurations: which faults of providers the gateway hides from its client, and which of them reach it.
+import type { FaultKind } from '../contract/fault.ts'
+import type { OutcomeKind } from '../contract/trace.ts'
+import { faultKinds } from '../faults/index.ts'
+import type { ObservedRun, RouteSample, WrittenScenario } from './types.ts'
+import { mergeWays, type WayCounts } from './ways.ts'
+
+/** How far a fault goes. */
+export const ROUTE_TARGETS = ['once', 'primary', 'every'] as const
+export type RouteTarget = (typeof ROUTE_TARGETS)[number]
+
+/** What a client hears when a provider fails in one way. */
+export interface RouteOutcome {
+  fault: string
+  /** How far it goes: the first try of the first target, that target, or all of them. */
+  target: RouteTarget
+  outcome: OutcomeKind
+  status: number
+  attempts: number
+}
+
+/** A configuration with what becomes of each fault. */
+export interface RouteTable {
+  route: string
+  outcomes: RouteOutcome[]
+}
+
+/** Plays the call of a configuration with a scenario, at no cost of time. */
+export type PlayRoute = (route: RouteSample, scenario: WrittenScenario) => Promise<Pick<ObservedRun, 'calls' | 'ways'>>
+
+/** Options without which a kind does not show what it does to every call. */
+const OPTIONS: Readonly<Record<string, object>> = { 'rate-limit': { requests: 0 }, hang: { for: '10m' } }
+const FAULT = 'fault'
+
+/** Plays every kind of fault that providers have on a configuration: on its first target, and on all of them when there are more. */
+export async function routeTable(route: RouteSample, play: PlayRoute): Promise<{ table: RouteTable; ways: WayCounts }> {
+  const outcomes: RouteOutcome[] = []
+  const ways: WayCounts[] = []
+  const targets = ROUTE_TARGETS.filter((target) => target !== 'primary' || route.plan.length > 1)
+  for (const kind of faultKinds.filter(({ points }) => points.includes('provider')))
+    for (const target of targets) {
+      const played = await play(route, scenarioOfFault(kind, target))
+      const trace = played.calls[0]?.trace
+      if (!trace?.attempts.some(({ faults }) => faults.includes(FAULT))) continue
+      ways.push(played.ways)
+      const { outcome, status, attempts } = trace
+      outcomes.push({ fault: kind.type, target, outcome, status, attempts: attempts.length })
+    }
+  return { table: { route: route.name, outcomes }, ways: mergeWays(ways) }
+}
+
+/** How far a fault goes, in words. */
+export const TARGET_WORDS: Readonly<Record<RouteTarget, string>> = {
+  once: 'the first try',
+  primary: 'the first target',
+  every: 'every target',
+}
+const MATCHES: Readonly<Record<RouteTarget, object>> = {
+  once: { target: 'primary', attempt: 1 },
+  primary: { target: 'primary' },
+  every: {},
+}
+
+const scenarioOfFault = (
+  { type, example }: Pick<FaultKind, 'type' | 'example'>,
+  target: RouteTarget,
+): WrittenScenario => ({
+  name: `route-${type}-${target}`,
+  description: `${type} of ${TARGET_WORDS[target]}`,
+  clock: 'virtual',
+  rules: [
+    {
+      name: FAULT,
+      at: 'provider',
+      match: MATCHES[target],
+      fault: { type, ...example, ...OPTIONS[type] },
+    },
+  ],
+})

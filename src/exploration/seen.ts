@@ -1,0 +1,73 @@
+// What the traces of a run show: the calls of its clients, the ways that they configure, and how they are routed.
+import type { Operation } from '../contract/operation.ts'
+import type { StoredTrace } from '../contract/trace.ts'
+import { safeParse } from '../contract/validation.ts'
+import { allOperations } from '../endpoints/index.ts'
+import { type Settings, settingsOf } from '../gateway/settings.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { type CallShape, observedCall } from './points.ts'
+import type { ObservedRun } from './types.ts'
+import { addWays } from './ways.ts'
+
+/** The calls of clients in all sessions, by session in the order in which they came, and what they say of their routing. */
+export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'calls' | 'ways' | 'routes'> {
+  const seen: Pick<ObservedRun, 'calls' | 'ways' | 'routes'> = { calls: [], ways: {}, routes: [] }
+  for (const { traces } of sessions.list())
+    for (const { trace } of traces.since(0)) {
+      const stored = trace.point === undefined ? undefined : traces.get(trace.id)
+      if (stored) addCall(seen, stored)
+    }
+  return seen
+}
+
+function addCall({ calls, ways, routes }: Pick<ObservedRun, 'calls' | 'ways' | 'routes'>, stored: StoredTrace): void {
+  const { request, rendered: _, answer: __, ...trace } = stored
+  const asked = parsedRequest(stored)
+  const call = observedCall(trace, shapeOf(stored, asked))
+  if (call) calls.push(call)
+  if (!asked) return
+  const settings = settingsOf(asked.operation, asked.request)
+  addWays(ways, trace, settings)
+  const name = routeName(trace, settings)
+  const known = name === undefined || routes.some((route) => route.name === name)
+  if (!known && asked.operation.body === 'json')
+    routes.push({ name, path: asked.operation.path, request, plan: trace.plan })
+}
+
+/** How a call is routed, in words; undefined when it goes to one model and takes what comes. */
+function routeName(
+  { operation, stream, plan }: StoredTrace | ObservedRun['calls'][number]['trace'],
+  settings: Settings,
+) {
+  const { retry, callTimeout, balance, fallbacks } = settings
+  if (!retry && callTimeout === undefined && fallbacks.length === 0) return undefined
+  return [
+    `${operation}${stream ? ' stream' : ''}: ${balance ? balance.map(({ model }) => model).join(' or ') : plan[0]}`,
+    ...(retry ? [`retry ${retry.count} on ${retry.codes.join(' ')}`] : []),
+    ...(callTimeout === undefined ? [] : [`timeout ${callTimeout} ms`]),
+    ...fallbacks.map((model) => `then ${model}`),
+  ].join(', ')
+}
+
+interface ParsedRequest {
+  operation: Operation
+  request: unknown
+}
+
+/** The request of a call, read again; undefined for one that is not kept. */
+function parsedRequest({ operation: name, request }: StoredTrace): ParsedRequest | undefined {
+  const operation = allOperations().find((one) => one.name === name)
+  const parsed = operation && safeParse(operation.request, request)
+  return operation && parsed?.success ? { operation, request: parsed.data } : undefined
+}
+
+/** What the request of a call says; of one that is not kept, nothing. */
+function shapeOf({ task }: StoredTrace, asked: ParsedRequest | undefined): CallShape {
+  const prompt = asked?.operation.prompt(asked.request)
+  return {
+    turn: prompt?.turn ?? task?.turn ?? 1,
+    offersTools: (prompt?.tools.length ?? 0) > 0,
+    demandsJson: prompt?.answer === 'json',
+    agent: task?.agent ?? null,
+  }
+}
