@@ -105,6 +105,7 @@ function allRoutes(
     strays,
     readers,
     operations: () => endpoints.map(({ name }) => name),
+    operation: (name) => endpoints.find((endpoint) => endpoint.name === name)?.operation(),
     events: queue.counts,
   })
   const callOf = async (request: Request) => {

@@ -5,6 +5,7 @@ import { fileRoute } from './files.ts'
 import { fixtureRoutes } from './fixtures.ts'
 import { healthRoute } from './health.ts'
 import { liveRoute } from './live.ts'
+import { madeRoute } from './made.ts'
 import { scenarioRoutes } from './scenario.ts'
 import { sessionRoutes } from './sessions.ts'
 import { traceRoutes } from './traces.ts'
@@ -15,6 +16,7 @@ export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   healthRoute(deps),
   callsRoute(deps),
   ...traceRoutes(deps),
+  madeRoute(deps),
   ...scenarioRoutes(deps),
   ...fixtureRoutes(deps),
   ...sessionRoutes(deps),

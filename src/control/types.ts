@@ -3,6 +3,7 @@ import type { FixtureFiles } from '../backends/fixture/files.ts'
 import type { Fixture } from '../backends/fixture/fixture.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Observers } from '../contract/observation.ts'
+import type { Operation } from '../contract/operation.ts'
 import type { StrayPath } from '../contract/verification.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
@@ -33,6 +34,8 @@ export interface ControlDeps {
   fixtures: SessionFixtures
   /** Names of the router's operations. */
   operations(): readonly string[]
+  /** The operation of a name, loaded. */
+  operation(name: string): Operation | undefined
   about: ServerInfo
   /** Whether warnings count as errors. */
   strict: boolean

@@ -4,6 +4,7 @@ import type { IconName } from './ui/icons.tsx'
 import { AgentsView } from './views/agents.tsx'
 import { BadDaysView } from './views/bad-days.tsx'
 import { CallsView } from './views/calls.tsx'
+import { CompareView } from './views/compare.tsx'
 import { SessionsView } from './views/sessions.tsx'
 import { Start } from './views/start.tsx'
 import { WorkspaceView } from './views/workspace.tsx'
@@ -22,6 +23,7 @@ export interface View {
 /** All views, in the order in which they are listed; the first is shown when none is named. */
 export const VIEWS: readonly View[] = [
   { id: 'calls', label: 'Calls', icon: 'calls', inReport: true, show: () => <CallsView /> },
+  { id: 'compare', label: 'Compare', icon: 'compare', inReport: true, show: () => <CompareView /> },
   { id: 'bad-days', label: 'Bad days', icon: 'storm', inReport: true, show: () => <BadDaysView /> },
   { id: 'sessions', label: 'Sessions', icon: 'clock', inReport: false, show: () => <SessionsView /> },
   { id: 'agents', label: 'Agents', icon: 'agents', inReport: false, show: () => <AgentsView /> },

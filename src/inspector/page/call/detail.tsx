@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { toneClass } from '../calls/list.tsx'
 import { spanText } from '../state/format.ts'
+import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Icon } from '../ui/icons.tsx'
@@ -9,6 +10,7 @@ import { type Tab, Tabs } from '../ui/tabs.tsx'
 import { answerHeaders, Facts } from './facts.tsx'
 import { Code, Json } from './json.tsx'
 import { call, type LoadedCall } from './loaded.ts'
+import { MadeTab } from './made.tsx'
 import { curlOf } from './repeat.ts'
 import { answeredIn, askedIn, type Saying } from './texts.ts'
 import { WaterfallChart } from './waterfall.tsx'
@@ -44,6 +46,7 @@ function Loaded({ trace, waterfall }: LoadedCall) {
     { id: 'answer', label: 'Answer', show: () => <AnswerTab {...trace} /> },
     { id: 'headers', label: 'Headers', show: () => <HeadersTab rows={answerHeaders(trace)} /> },
     { id: 'repeat', label: 'Repeat', show: () => <RepeatTab {...trace} /> },
+    ...(reportData ? [] : [{ id: 'make', label: 'Make of it', show: () => <MadeTab trace={trace} /> }]),
     { id: 'trace', label: 'Trace', show: () => <Json value={{ ...trace, ...WITHOUT_BODIES }} label="Trace as JSON" /> },
   ]
   return (

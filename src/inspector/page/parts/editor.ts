@@ -1,19 +1,32 @@
 // The part with CodeMirror: texts of files to read and change, and what differs between two of them.
 import { yaml } from '@codemirror/lang-yaml'
-import { defaultHighlightStyle, syntaxHighlighting } from '@codemirror/language'
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { MergeView } from '@codemirror/merge'
 import { EditorState } from '@codemirror/state'
 import { EditorView, lineNumbers } from '@codemirror/view'
+import { tags } from '@lezer/highlight'
+
+// The page's colours reach into the root that the editor lives in.
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
+  { tag: [tags.string, tags.content], color: 'var(--good)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
+  { tag: tags.comment, color: 'var(--text-3)' },
+])
 
 const look = EditorView.theme({
   '&': { fontSize: '12px', backgroundColor: 'transparent', color: 'inherit' },
   '.cm-gutters': { backgroundColor: 'transparent', border: 'none', color: 'inherit', opacity: '0.6' },
+  '&.cm-merge-a .cm-changedLine, .cm-deletedChunk': { backgroundColor: 'var(--bad-bg) !important' },
+  '&.cm-merge-b .cm-changedLine, .cm-inlineChangedLine': { backgroundColor: 'var(--good-bg) !important' },
+  '.cm-changedText, .cm-changedText *': { background: 'var(--warn-bg) !important' },
+  '.cm-collapsedLines': { background: 'var(--bg-3) !important', color: 'var(--text-3) !important' },
   '.cm-content': { fontFamily: 'ui-monospace, SFMono-Regular, Menlo, monospace' },
 })
 const reading = (label: string) => [
   lineNumbers(),
   look,
-  syntaxHighlighting(defaultHighlightStyle),
+  syntaxHighlighting(colours),
   EditorState.readOnly.of(true),
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ 'aria-label': label }),

@@ -1,0 +1,100 @@
+// Two calls side by side: what differs in their course, their requests and their answers.
+import type { WaterfallRow } from '../../../contract/waterfall.ts'
+import { type LoadedCall, loadCall } from '../call/loaded.ts'
+import { WaterfallChart } from '../call/waterfall.tsx'
+import { allCalls, callOf, calmChanges } from '../state/call-list.ts'
+import { clockText, spanText } from '../state/format.ts'
+import { here, narrow } from '../state/route.ts'
+import { TextDiff } from '../ui/editor.tsx'
+import { useLoaded } from '../ui/loaded.ts'
+
+/** Calls that are offered to choose from: the newest. */
+const OFFERED = 200
+
+/** The view. */
+export function CompareView() {
+  const { params } = here.value
+  const [one, other] = [params.get('a'), params.get('b')]
+  const pair = useLoaded(
+    async () => (one && other ? await Promise.all([loadCall(one), loadCall(other)]) : undefined),
+    [one, other],
+  )
+  return (
+    <div class="page wide">
+      <h1>Compare two calls</h1>
+      <div class="pair">
+        <CallChoice name="a" label="One call" chosen={one} />
+        <CallChoice name="b" label="The other" chosen={other} />
+      </div>
+      {pair.error !== undefined && <p class="callout bad">{pair.error}</p>}
+      {pair.value && <Pair one={pair.value[0]} other={pair.value[1]} />}
+    </div>
+  )
+}
+
+function CallChoice({ name, label, chosen }: { name: 'a' | 'b'; label: string; chosen: string | null }) {
+  calmChanges.value
+  const newest = allCalls().slice(-OFFERED).reverse()
+  const own = chosen === null ? undefined : callOf(chosen)
+  const offered = own && !newest.includes(own) ? [own, ...newest] : newest
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select value={chosen ?? ''} onChange={(event) => narrow({ [name]: event.currentTarget.value })}>
+        <option value="">choose a call</option>
+        {offered.map(({ id, arrived, status, model, outcome, session }) => (
+          <option key={id} value={id}>
+            {clockText(arrived)} · {status} {outcome} · {model ?? 'no model'} · {session}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+const courseOf = (rows: readonly WaterfallRow[]) =>
+  rows
+    .filter(({ lane }) => lane !== 'client')
+    .map(({ title, subject, detail, notes, error, depth }) =>
+      [`${'  '.repeat(depth)}${title} ${subject}: ${detail}`, ...notes.filter((note) => !note.startsWith('request '))]
+        .concat(error ?? [])
+        .join(', '),
+    )
+    .join('\n')
+const textOf = (value: unknown) => JSON.stringify(value, null, 2) ?? 'null'
+
+function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
+  const parts = [
+    ['Course', courseOf(one.waterfall.rows), courseOf(other.waterfall.rows)],
+    ['Request', textOf(one.trace.request), textOf(other.trace.request)],
+    ['Answer', textOf(one.trace.answer ?? one.trace.error), textOf(other.trace.answer ?? other.trace.error)],
+  ] as const
+  return (
+    <>
+      <div class="pair">
+        {[one, other].map(({ trace, waterfall }, index) => (
+          <section key={index} class="card" aria-label={index === 0 ? 'One call' : 'The other call'}>
+            <h2>
+              {trace.status} {trace.outcome} in {spanText(trace.duration_ms)}
+            </h2>
+            <WaterfallChart waterfall={waterfall} />
+          </section>
+        ))}
+      </div>
+      {parts.map(([name, before, after]) => (
+        <section key={name} class="card" aria-label={name}>
+          <header>
+            <h2>{name}</h2>
+            {before === after && <span class="note">equal</span>}
+          </header>
+          {before !== after && (
+            <TextDiff
+              before={{ text: before, label: `${name} of one` }}
+              after={{ text: after, label: `${name} of the other` }}
+            />
+          )}
+        </section>
+      ))}
+    </>
+  )
+}
