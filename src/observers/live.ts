@@ -2,6 +2,7 @@
 import type { Observation, Observers } from '../contract/observation.ts'
 import type { CacheSize } from '../lib/byte-cache.ts'
 import { realClock } from '../lib/clock.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
 import { encodeEvent } from '../lib/sse.ts'
 
 /** Bytes that wait for a client that does not read; what comes while they do is left out and counted. */
@@ -10,6 +11,8 @@ const MOST_WAITING_BYTES = 4_000_000
 const MOST_BYTES = 32_000_000
 /** Bytes that are given to the connection at a time: what it does not take, it keeps. */
 const PIECE_BYTES = 128_000
+/** What comes within so long after a piece goes out with the next one: a piece of its own costs calls more than its bytes. */
+const TOGETHER_MS = 25
 /** How often a silent stream says that it is still there. */
 const ALIVE_EVERY_MS = 15_000
 
@@ -90,6 +93,7 @@ function boundedQueue(): Queue {
   let size = 0
   let dropped = 0
   let closed = false
+  let sent = Number.NEGATIVE_INFINITY
   let wake: (() => void) | undefined
   all.clients++
   const count = (bytes: number) => {
@@ -113,6 +117,9 @@ function boundedQueue(): Queue {
     },
     async next() {
       while (size === 0 && !closed) await new Promise<void>((resolve) => (wake = resolve))
+      const early = sent + TOGETHER_MS - monotonicMs()
+      if (early > 0 && size < PIECE_BYTES && !closed) await realClock.sleep(early)
+      sent = monotonicMs()
       if (size === 0) return undefined
       let taken = 0
       let end = 0

@@ -88,6 +88,7 @@ interface RowProps {
 
 function Row({ row, index, top, chosen }: RowProps) {
   const { id, arrived, started, status, model, operation, stream, attempts, duration } = row
+  const about = aboutOf(row).join(' · ')
   return (
     <div
       class={`row ${toneClass(row)}${chosen ? ' chosen' : ''}${row.inner ? ' inner' : ''}`}
@@ -117,13 +118,13 @@ function Row({ row, index, top, chosen }: RowProps) {
       <span role="gridcell" class="c-length">
         {spanText(duration)}
       </span>
-      <span role="gridcell" class="c-about" title={aboutOf(row).join(' · ')}>
+      <span role="gridcell" class="c-about" title={about}>
         {row.faults.map((fault) => (
           <span key={fault} class="tag fault">
             {fault}
           </span>
         ))}
-        {aboutOf(row).join(' · ')}
+        {about}
       </span>
     </div>
   )

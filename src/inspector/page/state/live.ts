@@ -18,7 +18,7 @@ export const sessionChanges = signal(0)
 /** Counts the steps of tasks. */
 export const taskChanges = signal(0)
 
-const FIRST_PAGE = 200
+const FIRST_PAGE = 100
 const PAGE = 1_000
 const underWay = new Set<string>()
 let waiting: CallRow[] = []
@@ -27,7 +27,7 @@ let timer: ReturnType<typeof setTimeout> | undefined
 /** Shows together what comes in the same moment; a long list is gone through less often. */
 function soon(row: CallRow): void {
   waiting.push(row)
-  if (timer === undefined) timer = setTimeout(flush, allCalls().length > 10_000 ? 250 : 40)
+  if (timer === undefined) timer = setTimeout(flush, allCalls().length > 10_000 ? 250 : 100)
 }
 function flush(): void {
   timer = undefined
@@ -55,16 +55,19 @@ interface Page {
   next: string | null
 }
 
+/** Loads the newest calls that come first. */
+async function firstPage(): Promise<void> {
+  addCalls((await askJson<Page>(`/_understudy/calls?limit=${FIRST_PAGE}&sessions=all`)).data)
+}
+
 /** Loads pages of calls until there are no more. */
 async function load(query: string, session?: string): Promise<void> {
   let cursor: string | null = null
-  let limit = FIRST_PAGE
   do {
     const from: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const page: Page = await askJson<Page>(`/_understudy/calls?limit=${limit}${query}${from}`, { session })
+    const page: Page = await askJson<Page>(`/_understudy/calls?limit=${PAGE}${query}${from}`, { session })
     addCalls(page.data)
     cursor = page.next
-    limit = PAGE
   } while (cursor !== null)
 }
 
@@ -83,6 +86,8 @@ const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, 
 /** Follows the server for as long as the page is open. */
 export async function follow(): Promise<void> {
   let first = true
+  // Something to look at, before everything is asked for.
+  firstPage().catch(() => {})
   for (let pause = 500; ; pause = Math.min(pause * 2, 8_000)) {
     try {
       await listen(async () => {

@@ -40,7 +40,7 @@ export function useVirtual(
     estimateSize: () => rowHeight,
     getScrollElement: () => element.current,
     getItemKey: keyOf,
-    overscan: 12,
+    overscan: 6,
     scrollPaddingStart: above,
     paddingEnd: above,
     scrollToFn: elementScroll,

@@ -1,0 +1,118 @@
+// The inspector with many traces: first list, whole list, filter, scrolling, memory of the tab and of the server, and whether calls
+// are slower while a page is open. `npm run bench inspector [-- CALLS]`.
+import { chromium, type Page } from 'playwright-core'
+import { chromiumPath } from '../test/support/browser.ts'
+import { median, megabytes, post, start, understudy } from './support.ts'
+
+const CALLS = Number(process.argv[2] ?? 100_000)
+const AT_ONCE = 64
+const ROUNDS = 5
+const CALLS_A_ROUND = 2_000
+
+const body = (index: number) =>
+  JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: `Call ${index}` }] })
+
+/** Makes calls, so many at once; gives calls a second. */
+async function load(url: string, count: number): Promise<number> {
+  const began = performance.now()
+  let next = 0
+  const work = async () => {
+    while (next < count) await post(`${url}/v2/router/chat/completions`, body(next++))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return (count / (performance.now() - began)) * 1_000
+}
+
+/** Scrolls through the list for a while; milliseconds of the frames. */
+const scroll = (page: Page): Promise<number[]> =>
+  page.evaluate(async () => {
+    const list = document.querySelector('.grid')
+    if (!list) return []
+    const frames: number[] = []
+    const steps = 180
+    let last = await new Promise<number>(requestAnimationFrame)
+    for (let step = 0; step <= steps; step++) {
+      list.scrollTop = ((list.scrollHeight - list.clientHeight) * step) / steps
+      const now = await new Promise<number>(requestAnimationFrame)
+      frames.push(now - last)
+      last = now
+    }
+    return frames
+  })
+
+const say = (what: string, figure: string) => console.log(`${what.padEnd(44)} ${figure}`)
+const ms = (value: number) => `${Math.round(value)} ms`
+
+const server = await start({
+  args: [
+    understudy,
+    'serve',
+    '--json',
+    '--port',
+    '0',
+    '--db',
+    ':memory:',
+    '--keep-traces',
+    String(CALLS * 2),
+    '--keep-trace-bytes',
+    '2GiB',
+  ],
+})
+say(`making ${CALLS} calls`, `${Math.round(await load(server.url, CALLS))} a second`)
+const browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-gpu'] })
+const open = async () => {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  const began = performance.now()
+  await page.goto(server.url)
+  await page.locator('.row').first().waitFor()
+  return { page, took: performance.now() - began }
+}
+/** Waits until all calls are listed. */
+const whole = (page: Page) =>
+  page.waitForFunction(
+    (least) => Number(document.querySelector('.count')?.textContent?.replace(/\D/g, '')) >= least,
+    CALLS,
+    { timeout: 300_000 },
+  )
+await (await open()).page.close()
+const { page, took } = await open()
+say('first list', ms(took))
+const began = performance.now()
+await whole(page)
+say('the whole list, from then on', ms(performance.now() - began))
+const filtered = await page.evaluate(async () => {
+  const from = performance.now()
+  location.hash = '#/calls?outcome=failed'
+  while (!document.querySelector('.count')?.textContent?.startsWith('0 of')) await new Promise(requestAnimationFrame)
+  const to = performance.now()
+  location.hash = '#/calls'
+  return to - from
+})
+say('a filter', ms(filtered))
+await page.locator('.row').first().waitFor()
+const frames = (await scroll(page)).sort((one, other) => one - other)
+say(
+  'scrolling, frames over 50 ms',
+  `${frames.filter((frame) => frame > 50).length} of ${frames.length}, longest ${ms(frames.at(-1) ?? 0)}`,
+)
+const heap = await page.evaluate(
+  () => (performance as unknown as { memory: { usedJSHeapSize: number } }).memory.usedJSHeapSize,
+)
+say('memory of the tab (heap)', `${Math.round(heap / 1e6)} MB`)
+say('memory of the server', megabytes(server.memory()))
+await page.close()
+const [closed, opened]: [number[], number[]] = [[], []]
+for (let round = -1; round < ROUNDS; round++) {
+  const without = await load(server.url, CALLS_A_ROUND)
+  const shown = await open()
+  await whole(shown.page)
+  const withPage = await load(server.url, CALLS_A_ROUND)
+  await shown.page.close()
+  if (round < 0) continue
+  closed.push(without)
+  opened.push(withPage)
+}
+say('calls a second, without and with a page', `${Math.round(median(closed))} and ${Math.round(median(opened))}`)
+await browser.close()
+await server.stop()
+process.exit(0)
