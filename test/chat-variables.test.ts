@@ -110,6 +110,38 @@ describe('a broken template is refused where it stands', () => {
   })
 })
 
+describe('a template that takes too much is refused where it stands', () => {
+  const list = Array.from({ length: 100 }, (_, index) => index)
+  const nested = (open: string, close: string) => `${open.repeat(6)}x${close.repeat(6)}`
+  const rows: [string, string, string][] = [
+    ['jinja', '{% for i in range(100000000) %}x{% endfor %}', 'steps'],
+    ['jinja', nested('{% for i in list %}', '{% endfor %}'), 'steps'],
+    ['jinja', `{% set x = 'a' %}${'{% set x = x ~ x %}'.repeat(40)}`, 'characters'],
+    ['jinja', '{{ "a\nb" | indent(width=1000000000) }}', 'indent'],
+    ['mustache', nested('{{#list}}', '{{/list}}'), 'steps'],
+    ['text', '{{word}}'.repeat(1500), 'characters'],
+  ]
+  test.each(rows)('%s: %p', async (template_engine, template, reason) => {
+    const message = { role: 'user', content: 'fine' }
+    const values = { list, word: 'x'.repeat(20_000) }
+    const patch = { variables: values, template_engine }
+    const error = await refused(app, { messages: [message, { ...message, content: template }], ...patch })
+    expect(error).toMatchObject({ param: 'messages[1].content', code: 'invalid_template' })
+    expect(error.message).toContain(reason)
+  })
+
+  test('and one that takes less is rendered', async () => {
+    const template = '{% for i in range(5000) %}{{ i % 10 }}{% endfor %}'
+    expect(await shown(template, { template_engine: 'jinja' })).toBe('0123456789'.repeat(500))
+  })
+
+  test('a variable may have the name of a function of the engine', async () => {
+    const patch = { variables: { range: 4 }, template_engine: 'jinja' }
+    expect(await shown('{{ range }}', patch)).toBe('4')
+    expect(await shown('{{ range(1, 6, 2) | join(",") }}', { template_engine: 'jinja' })).toBe('1,3,5')
+  })
+})
+
 describe('svc.inputs', () => {
   test('is an object, or a list with keys', async () => {
     expect(await shown('{{name}}', { svc: { inputs: { name: 'Ada' } } })).toBe('Ada')

@@ -2,7 +2,8 @@
 import { ApiError } from '../contract/error.ts'
 import type { FillText, Operation } from '../contract/operation.ts'
 import type { Inputs, TemplateEngine } from '../contract/shared.ts'
-import { rendererOf, type Templating } from '../lib/templates.ts'
+import { TemplateTooLong } from '../lib/template-budget.ts'
+import { renderAll, rendererOf, type Templating } from '../lib/templates.ts'
 import { packTexts, unpackTexts } from '../lib/worker/packed-texts.ts'
 import { JobTimeout, runJob } from '../lib/worker/pool.ts'
 
@@ -14,6 +15,8 @@ interface TemplateFields {
 
 /** Requests of this many characters are rendered here: others need not wait for that. */
 const RENDERED_HERE = 50_000
+/** What takes more than this is begun again in a worker: some ten milliseconds. */
+const LIMITS_HERE = { steps: 10_000, characters: 1_000_000 }
 /** Some hundred times what a text of 10 MB takes; a template may also have no end. */
 const LONGEST_MS = 60_000
 
@@ -29,7 +32,14 @@ async function rendered(operation: Operation, request: TemplateFields, length: n
   const { variables, template_engine, svc } = request
   const values = { ...inputValues(svc?.inputs), ...variables }
   const engine = template_engine ?? 'text'
-  if (length <= RENDERED_HERE) return operation.fillTexts(request, await filler(engine, values))
+  if (length <= RENDERED_HERE) {
+    const fill = await filler(engine, values)
+    try {
+      return operation.fillTexts(request, fill)
+    } catch (error) {
+      if (!(error instanceof TemplateTooLong)) throw error
+    }
+  }
   const templates: string[] = []
   operation.fillTexts(request, (text) => {
     templates.push(text)
@@ -44,18 +54,24 @@ function inputValues(inputs: Inputs | null | undefined): Record<string, unknown>
 }
 
 /** What puts values into these texts, which are then asked for in their order; long ones are rendered in a worker. */
-export function fillerOf(templates: readonly string[], templating: Templating): Promise<FillText> {
+export async function fillerOf(templates: readonly string[], templating: Templating): Promise<FillText> {
   const length = templates.reduce((sum, text) => sum + text.length, 0)
-  return length <= RENDERED_HERE ? filler(templating.engine, templating.values) : fillerApart(templates, templating)
+  if (length <= RENDERED_HERE) {
+    const { texts, problem } = await renderAll(templates, templating, LIMITS_HERE)
+    if (!(problem instanceof TemplateTooLong))
+      return fillerFrom(texts, { engine: templating.engine, problem: problem?.message })
+  }
+  return fillerApart(templates, templating)
 }
 
 /** What puts values into texts by an engine. */
 async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
-  const render = await rendererOf({ engine, values })
+  const render = await rendererOf({ engine, values }, LIMITS_HERE)
   return (text, param) => {
     try {
       return render(text)
     } catch (error) {
+      if (error instanceof TemplateTooLong) throw error
       throw invalid({ engine, text, param }, error as Error)
     }
   }
@@ -71,7 +87,15 @@ async function fillerApart(templates: readonly string[], { engine, values }: Tem
     if (!(error instanceof JobTimeout)) throw error
     throw new ApiError(400, 'invalid_template', `the ${engine} templates have no end: ${error.message}`)
   })
-  const rendered = unpackTexts(packed).values()
+  return fillerFrom(unpackTexts(packed), { engine, problem })
+}
+
+/** What gives these texts one after another, then says what is wrong with the next one. */
+function fillerFrom(
+  texts: Iterable<string>,
+  { engine, problem }: { engine: TemplateEngine; problem: string | undefined },
+): FillText {
+  const rendered = texts[Symbol.iterator]()
   return (text, param) => {
     const next = rendered.next()
     if (next.done) throw invalid({ engine, text, param }, { message: problem ?? 'it was not rendered' })

@@ -81,15 +81,12 @@ export const jobs = {
     values,
     ...templates
   }: PackedTexts & Templating): Promise<PackedTexts & { problem?: string }> {
-    const { rendererOf } = await import('../templates.ts')
-    const render = await rendererOf({ engine, values })
-    const texts: string[] = []
-    try {
-      for (const template of unpackTexts(templates)) texts.push(render(template))
-      return packTexts(texts)
-    } catch (error) {
-      return { ...packTexts(texts), problem: (error as Error).message }
-    }
+    const [{ renderAll }, { TEMPLATE_LIMITS }] = await Promise.all([
+      import('../templates.ts'),
+      import('../template-budget.ts'),
+    ])
+    const { texts, problem } = await renderAll(unpackTexts(templates), { engine, values }, TEMPLATE_LIMITS)
+    return { ...packTexts(texts), ...(problem && { problem: problem.message }) }
   },
   /** What a built-in guardrail says is wrong with some texts; null when they pass. */
   async checkTexts({ guardrail, ...texts }: PackedTexts & { guardrail: string }): Promise<string | null> {
