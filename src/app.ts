@@ -9,8 +9,10 @@ import type { ConnectionFinder } from './contract/connection.ts'
 import { ApiError, bugError, envelope } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
 import { AGENT_TASK } from './contract/task-record.ts'
+import type { Wire } from './contract/wire.ts'
+import { doorOf, doors } from './doors/index.ts'
 import { serveOperation } from './endpoints/define.ts'
-import { endpoints } from './endpoints/index.ts'
+import { type Endpoint, endpoints } from './endpoints/index.ts'
 import { soundHeaders } from './lib/header-text.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
@@ -20,7 +22,14 @@ import type { Session } from './sessions/sessions.ts'
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 
 const pathIn = remembering((url: string) => new URL(url).pathname)
-const paths = new Set(endpoints.map(({ path }) => path))
+/** Every path of an operation, with the wire of the door that it belongs to. */
+const OPERATIONS: readonly { path: string; endpoint: Endpoint; wire?: () => Wire }[] = [
+  ...endpoints.map((endpoint) => ({ path: endpoint.path, endpoint })),
+  ...doors.flatMap(({ paths, wire }) => Object.entries(paths).map(([path, endpoint]) => ({ path, endpoint, wire }))),
+]
+const paths = new Set(OPERATIONS.map(({ path }) => path))
+const isCalled = (pathname: string) =>
+  pathname.startsWith('/v2/') || doors.some(({ prefix }) => pathname.startsWith(prefix))
 
 const WORK = [EVENT, AGENT_TASK]
 /** Whether a session waits for what is done beside calls. */
@@ -36,23 +45,24 @@ export function createApp(deps: AppDeps): App {
   }
   // The router hands on nothing but the request.
   const holds = new WeakMap<Request, ConnectionFinder>()
-  const render = (error: unknown): Response => {
-    if (error instanceof ApiError)
-      return Response.json(envelope(error), { status: error.status, headers: soundHeaders(error.headers) })
-    deps.report(error)
-    return Response.json(envelope(bugError()), { status: 500 })
+  const render = (thrown: unknown, { url }: Request): Response => {
+    const known = thrown instanceof ApiError
+    if (!known) deps.report(thrown)
+    const error = known ? thrown : bugError()
+    const body = doorOf(url)?.wire().error(error) ?? envelope(error)
+    return Response.json(body, { status: error.status, headers: soundHeaders(error.headers) })
   }
   const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
   // The events that an earlier process left are applied at once, and its tasks go on.
   if (sessions.list().some(hasWork)) beside()
   const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error }) => render(error))
-  for (const { path, operation } of endpoints) {
+  elysia.onError(({ error, request }) => render(error, request))
+  for (const { path, endpoint, wire } of OPERATIONS) {
     const serve = ({ request }: { request: Request }) => {
       const caller = () => callerOf(tokenOf(request), access)
       return serveOperation(
-        operation(),
-        { request, session: () => sessionOf(request), caller, hold: holds.get(request) },
+        endpoint.operation(),
+        { request, session: () => sessionOf(request), caller, hold: holds.get(request), wire: wire?.() },
         deps,
       )
     }
@@ -61,10 +71,10 @@ export function createApp(deps: AppDeps): App {
   const answer = (request: Request): Response | Promise<Response> => {
     const pathname = pathIn(request.url)
     try {
-      if (pathname.startsWith('/v2/')) requireToken(request, access)
+      if (isCalled(pathname)) requireToken(request, access)
       else if (!beside().isPublic(request, pathname)) checkToken(request, access)
     } catch (error) {
-      return render(error)
+      return render(error, request)
     }
     const isCall = request.method === 'POST' && paths.has(pathname.replace(/\/$/, ''))
     return isCall ? elysia.fetch(request) : beside().fetch(request)
@@ -79,7 +89,7 @@ export function createApp(deps: AppDeps): App {
       if (origin === null || !allowsOrigin(access.cors, origin)) return await answer(request)
       return readableBy(origin, isPreflight(request) ? preflight(request) : await answer(request))
     } catch (error) {
-      return render(error)
+      return render(error, incoming)
     }
   }
   const withId = requestIds()

@@ -4,6 +4,7 @@ import { ConfigError, readConfigFile, type SettingValue } from './config/file.ts
 import { type BackendName, type ForwardingRules, readForwarding } from './config/providers.ts'
 import { SETTINGS } from './config/settings.ts'
 import { problemsOf, quote, safeParse } from './contract/validation.ts'
+import { providerNames } from './providers/names.ts'
 
 export { ConfigError, SETTINGS }
 
@@ -29,12 +30,23 @@ export function readConfig(
   const { settings, section } = readConfigFile(named, keys)
   refuseUnknownVariables(environment)
   const config: Record<string, unknown> = {}
+  const givenFor = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
   for (const key of keys) {
-    const given = fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
+    const given = givenFor(key)
     config[key] = given ? validated(key, given) : SETTINGS[key].fallback
   }
   config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
-  return Object.freeze(config) as Config
+  const read = Object.freeze(config) as Config
+  refuseUnknownProvider(read, givenFor('default_provider'))
+  return read
+}
+
+/** No model has a default provider that nobody knows. */
+function refuseUnknownProvider({ forwarding }: Config, given: SettingValue | undefined): void {
+  if (!given) return
+  const { known } = providerNames(forwarding.named)
+  if (known.includes(String(given.value))) return
+  throw new ConfigError(`${given.source} ${quote(given.value)} is no known provider; known: ${known.join(', ')}`)
 }
 
 const fromFlag = (key: Key, flags: Record<string, unknown>): SettingValue | undefined =>

@@ -23,6 +23,7 @@ const LAYERS = [
   ['config'],
   ['app'],
   ['access'],
+  ['doors'],
   ['exploration'],
   ['agents'],
   ['endpoints', 'resources', 'control', 'inspector', 'docs'],

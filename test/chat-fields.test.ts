@@ -13,7 +13,7 @@ describe('wrong fields of a chat request', () => {
   const deep = (messages: unknown[]) => ({ messages: [...body.messages, ...messages] })
   const rows: [string, object, string | null, string[]][] = [
     ['no model', { model: undefined }, 'model', ['is required', 'a string']],
-    ['a model without a provider', { model: 'gpt-4o' }, 'model', ['<provider>/<model>', '"gpt-4o"']],
+    ['a provider without a model', { model: 'openai/' }, 'model', ['<provider>/<model>', '"openai/"']],
     ['a model that is a number', { model: 4 }, 'model', ['must be a string', '4']],
     ['no messages', { messages: undefined }, 'messages', ['is required', 'an array']],
     ['an empty conversation', { messages: [] }, 'messages', ['at least 1', '[]']],

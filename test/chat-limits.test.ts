@@ -96,15 +96,12 @@ describe('the context of a model', () => {
 })
 
 describe('the model', () => {
-  test.each(['gpt-4o', '/gpt-4o', 'openai/', 'openai', '', 'open ai/gpt', 'openai/gpt 4o'])(
-    '%p is malformed',
-    async (model) => {
-      const error = await refused(app, { model })
-      expect(error).toMatchObject({ param: 'model', code: 'invalid_value', type: 'invalid_request_error' })
-      expect(error.message).toContain('<provider>/<model>')
-      expect(error.message).toContain(JSON.stringify(model))
-    },
-  )
+  test.each(['/gpt-4o', 'openai/', '', 'open ai/gpt', 'openai/gpt 4o'])('%p is malformed', async (model) => {
+    const error = await refused(app, { model })
+    expect(error).toMatchObject({ param: 'model', code: 'invalid_value', type: 'invalid_request_error' })
+    expect(error.message).toContain('<provider>/<model>')
+    expect(error.message).toContain(JSON.stringify(model))
+  })
 
   test.each(['nobody/gpt-4o', 'OpenAI/gpt-4o', 'constructor/x'])('%p has no known provider', async (model) => {
     const error = await refused(app, { model }, 404)

@@ -203,7 +203,7 @@ test.each<[what: string, body: object, param: string, said: string[]]>([
   ['a text among tokens', { prompt: [[1], 'a'] }, 'prompt[1]', ['array of tokens', '"a"']],
   ['a number among texts', { prompt: ['a', 1] }, 'prompt[1]', ['a text', '1']],
   ['no model', { model: undefined }, 'model', ['is required']],
-  ['a model without a provider', { model: 'davinci' }, 'model', ['<provider>/<model>', '"davinci"']],
+  ['a provider without a model', { model: 'openai/' }, 'model', ['<provider>/<model>', '"openai/"']],
   ['a negative limit', { max_tokens: -1 }, 'max_tokens', ['at least 0', '-1']],
   ['part of a token', { max_tokens: 1.5 }, 'max_tokens', ['integer', '1.5']],
   ['no choices', { n: 0 }, 'n', ['at least 1', '0']],

@@ -54,6 +54,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['synthesize', 'synthesize'],
     ['error', 'error'],
   ],
+  default_provider: [
+    ['anthropic', 'anthropic'],
+    ['mistral', 'mistral'],
+    ['xai', 'xai'],
+  ],
   backend: [
     ['forward', 'forward'],
     ['fixture', 'fixture'],

@@ -67,7 +67,7 @@ describe('is found', () => {
   test('where the address was wrong, with the likely one', async () => {
     const { run } = await play(program('plain', 'stranger'))
     const said = runLines(run).join('\n')
-    expect(said).toContain('/v1/chat/completions')
+    expect(said).toContain('/openai/v1/chat/completions')
     expect(said).toContain('/v2/router/chat/completions')
   })
 })

@@ -158,7 +158,7 @@ test.each<[what: string, body: object, status: number, param: string, names: str
   ],
   [
     'a fallback that is no model id',
-    { fallbacks: [{ model: 'gpt-4o' }] },
+    { fallbacks: [{ model: '/gpt-4o' }] },
     400,
     'fallbacks[0].model',
     '<provider>/<model>',

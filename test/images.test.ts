@@ -84,7 +84,7 @@ const invalid: [string, object, string, string][] = [
   [A, { stream: true }, 'stream', 'must be left out: openai/dall-e-2 does not take it'],
   ['openai/gpt-4o', {}, 'model', `a model that makes images, such as ${A}, ${B}, ${C}, got "openai/gpt-4o"`],
   ['openai/text-embedding-3-small', { size: '64x64' }, 'model', 'that makes images'],
-  ['dall-e-2', {}, 'model', 'got "dall-e-2"'],
+  ['dall-e-2/', {}, 'model', 'got "dall-e-2/"'],
   [A, { metadata: 'x' }, 'metadata', 'must be an object'],
   [A, { retry: { count: 9 } }, 'retry.count', 'at most 5'],
 ]

@@ -29,13 +29,13 @@ const chat = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hell
 
 test('an unknown path is printed once, with the likely one', async () => {
   const { ask, lines } = logged()
-  for (const _ of [1, 2, 3]) expect((await ask('/v1/chat/completions', chat)).status).toBe(404)
+  for (const _ of [1, 2, 3]) expect((await ask('/openai/v1/chat/completions', chat)).status).toBe(404)
   await ask('/v1/nothing-like-it')
   // Known paths have nothing to say, whatever they answer.
   await ask('/v2/router/chat/completions', chat)
   await ask('/v2/datasets/none')
   expect(lines).toHaveLength(2)
-  expect(lines[0]).toContain('POST /v1/chat/completions: ')
+  expect(lines[0]).toContain('POST /openai/v1/chat/completions: ')
   expect(lines[0]).toContain(
     ': did you mean /v2/router/chat/completions? The base URL of a client ends with /v2/router; ',
   )
@@ -63,13 +63,13 @@ test('verbose prints a line for each request but those of the control API', asyn
   const { headers } = await ask('/v2/router/chat/completions', chat)
   await ask('/v2/contacts')
   await ask('/_understudy/health')
-  await ask('/v1/models')
+  await ask('/v1/nothing')
   const [call = '', contacts = '', ...rest] = lines
   expect(call).toMatch(
     /^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}answered +\d+ ms {2}default +openai\/gpt-4o +chat\.completions /,
   )
   expect(call).toEndWith(headers.get('x-understudy-trace') ?? 'none')
   expect(contacts).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}GET \/v2\/contacts$/)
-  expect(rest.some((line) => line.endsWith('404  GET /v1/models'))).toBe(true)
+  expect(rest.some((line) => line.endsWith('404  GET /v1/nothing'))).toBe(true)
   expect(lines.some((line) => line.includes('health'))).toBe(false)
 })

@@ -21,7 +21,7 @@ describe('refusals of a request', () => {
       'image_url, file_id',
     ],
     ['result without call', { input: [{ ...result, call_id: undefined }] }, 'input[0].call_id', 'required'],
-    ['model without provider', { model: 'gpt-4o', input: 'x' }, 'model', '<provider>/<model>'],
+    ['provider without model', { model: 'openai/', input: 'x' }, 'model', '<provider>/<model>'],
     ['temperature', { input: 'x', temperature: 2.5 }, 'temperature', 'at most 2'],
     ['top_p', { input: 'x', top_p: -1 }, 'top_p', 'at least 0'],
     ['top_logprobs', { input: 'x', top_logprobs: 21 }, 'top_logprobs', 'at most 20'],

@@ -139,7 +139,7 @@ describe('any valid request', () => {
 
 // Values that a field can never have.
 const wrong: Record<string, unknown[]> = {
-  model: [undefined, null, 3, 'gpt-4o', 'nobody/gpt-4o', ' ', {}],
+  model: [undefined, null, 3, '/gpt-4o', 'nobody/gpt-4o', ' ', {}],
   input: [undefined, null, 3, {}, [], [3], [{ role: 'robot', content: 'x' }], [{ type: 'message' }]],
   instructions: [3, ['x'], {}],
   previous_response_id: [3, {}, '', 'resp_none'],
@@ -163,7 +163,7 @@ const wrong: Record<string, unknown[]> = {
   stream: ['yes', 1],
   svc: [3, { retry: { count: 9 } }, { prompt: { key: 'x' } }],
   retry: [3, { count: 0 }, { on_codes: [99] }],
-  fallbacks: [{}, [{ model: 'x' }]],
+  fallbacks: [{}, [{ model: 'x/' }]],
   timeout: [{}, { call_timeout: 0 }],
   cache: [{}, { type: 'exact_match', ttl: 0 }],
   load_balancer: [{}, { type: 'weight_based', models: [] }],

@@ -43,6 +43,7 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   name: fc.oneof(text, fc.constant('embeddings')),
   point: fc.option(text, { nil: undefined }),
   model: maybe(text),
+  assumed: fc.option(object, { nil: undefined }),
   stream: fc.boolean(),
   status: fc.constantFrom(200, 429, 500),
   outcome,

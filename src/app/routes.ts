@@ -12,6 +12,7 @@ import { parseRequest } from '../contract/validation.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
 import { docPaths, mountDocs } from '../docs/swagger.ts'
+import { doors } from '../doors/index.ts'
 import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints } from '../endpoints/index.ts'
@@ -34,6 +35,20 @@ export interface Routes extends App {
   isPublic(request: Request, pathname: string): boolean
 }
 
+/** What documents say of the doors. */
+const documentedDoors = {
+  aliases: () =>
+    doors.flatMap(({ name: door, tag, paths }) =>
+      Object.entries(paths).map(([path, { operation }]) => ({ path, door, tag, operation: operation() })),
+    ),
+  errorShapes: doors.map(({ name, prefix, errorBody }) => ({
+    prefix,
+    name: `${name[0]?.toUpperCase()}${name.slice(1)}Error`,
+    schema: errorBody,
+  })),
+}
+const doorPaths = doors.flatMap(({ paths }) => Object.keys(paths))
+
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
@@ -45,25 +60,25 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
     queue.wake(session)
     service?.sweep(session)
   }
-  const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path))
+  const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
   const routes = allRoutes(deps, { sessionOf, strays, readers, queue, wake, tasks })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
-  const known = () => [...endpoints.map(({ path }) => ({ path, method: 'POST' })), ...elysia.routes]
+  const posted = [...endpoints.map(({ path }) => path), ...doorPaths].map((path) => ({ path, method: 'POST' }))
+  const known = () => [...posted, ...elysia.routes]
   elysia.onError(({ error, code, request }) => {
     // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
-    if (code !== 'NOT_FOUND' || error instanceof ApiError) return render(error)
+    if (code !== 'NOT_FOUND' || error instanceof ApiError) return render(error, request)
     try {
       return answerUnrouted(request, { known, strays, sessionOf })
     } catch (refusal) {
-      return render(refusal)
+      return render(refusal, request)
     }
   })
   for (const route of routes) mountRoute(elysia, route, deps)
-  const documented = { operations: allOperations, routes, version: deps.about.version }
   mountDocs(elysia, {
-    documented,
+    documented: { operations: allOperations, routes, ...documentedDoors, version: deps.about.version },
     rename: (text) => toNamespace(text, deps.namespace),
     anyToken: deps.access.token.length === 0,
   })
@@ -117,6 +132,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
+    ...doors.flatMap((door) => door.routes(deps.defaultProvider)),
     ...[...workspace, ...taskRoutes({ tasks, callOf }), ...a2aRoutes({ tasks, callOf, limits: deps })].map(faulty),
   ]
 }

@@ -17,6 +17,8 @@ export interface AppDeps {
   prepare(session: Session): Promise<void>
   /** What requests call the service options object. */
   namespace: string
+  /** Provider of the models that are named without one. */
+  defaultProvider: string
   access: AccessOptions & { cors: readonly string[] }
   maxBody: number
   /** Longest that a client is waited for, in ms. */
@@ -35,8 +37,8 @@ export interface AppDeps {
 export interface RouteContext {
   /** The session that a request means, made when it is not there; for one that only `looks`, nothing is made. */
   sessionOf(request: Request, looks?: boolean): Session
-  /** The response of an error. */
-  render(error: unknown): Response
+  /** The response of an error, as the door that the request came by has it. */
+  render(error: unknown, request: Request): Response
 }
 
 /** Answers requests; a plain function of its dependencies, so that tests need no server. */

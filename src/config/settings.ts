@@ -1,22 +1,8 @@
 // Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
-import { parseSize } from '../lib/units.ts'
 import { BACKENDS, type BackendName } from './providers.ts'
-
-const integerText = () => z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)])
-const numberText = () =>
-  z.union([
-    z.number(),
-    z
-      .string()
-      .regex(/^\d+(\.\d+)?$/)
-      .transform(Number),
-  ])
-const boolean = () =>
-  z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1')])
-const texts = () => z.array(z.string().min(1))
-const origin = () => z.string().refine((text) => text === '*' || URL.parse(text)?.origin === text)
+import { boolean, integerText, numberText, origin, size, texts } from './values.ts'
 
 /** Where a token works. */
 const tokenRule = () =>
@@ -29,12 +15,6 @@ const tokenRule = () =>
       .optional(),
   })
 export type TokenRule = z.infer<ReturnType<typeof tokenRule>>
-
-const size = () =>
-  z
-    .union([z.number(), z.string()])
-    .transform((value) => parseSize(value))
-    .pipe(z.number().min(1))
 
 interface Setting<T> {
   /** What the flag takes; absent for a switch. */
@@ -114,6 +94,13 @@ export const SETTINGS = {
     fallback: 'fixture',
     help: 'who answers: fixture, or forward, the real providers; providers in understudy.yaml may say otherwise of each',
     valid: 'fixture or forward',
+  }),
+  default_provider: setting({
+    takes: 'NAME',
+    schema: () => z.string().regex(/^[^/\s]+$/),
+    fallback: 'openai',
+    help: "provider of a model that a request names without one, such as 'gpt-4o'",
+    valid: 'the name of a provider, such as openai',
   }),
   max_calls: setting<number | undefined>({
     takes: 'NUMBER',

@@ -17,6 +17,7 @@ export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
   'x-understudy-fallback': 'Position of the model that answered: 0 is the primary one.',
   'x-understudy-cache': 'hit, miss or off.',
   'x-understudy-model': 'The model that answered.',
+  'x-understudy-assumed': 'Models that the request names without a provider, as they were understood.',
   'x-understudy-session': 'The session of this call.',
   'x-understudy-point': 'Which of the calls of a program it is, whatever its user said.',
   'x-understudy-faults': 'Faults applied, by rule.',

@@ -124,6 +124,10 @@ export const TraceRecord = z.object({
     .optional()
     .describe("Which of the client's calls it is, whatever its user said; absent of calls from inside."),
   model: z.string().nullable(),
+  assumed: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Models that the request names without a provider, as the default one has them, by the field.'),
   stream: z.boolean(),
   status: z.int(),
   outcome: OutcomeKind,

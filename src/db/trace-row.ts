@@ -128,6 +128,7 @@ export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client
       trace.retry_after_ms,
       filled(trace.attachments),
       trace.task,
+      trace.assumed,
     ]),
   )
 
@@ -170,7 +171,7 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     guardrails,
     ...rarer
   ] = rare
-  const [retrievals, retry_after_ms = null, attachments, task] = rarer
+  const [retrievals, retry_after_ms = null, attachments, task, assumed] = rarer
   return {
     id,
     session,
@@ -180,6 +181,7 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     name: name ?? operation,
     ...(point !== null && { point }),
     model,
+    ...(assumed !== undefined && { assumed }),
     stream: stream ?? false,
     status,
     outcome: outcome ?? 'answered',
@@ -202,7 +204,7 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     identity,
     thread,
     error,
-    ...(task !== undefined && { task }),
+    ...(task != null && { task }),
   }
 }
 

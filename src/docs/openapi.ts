@@ -1,4 +1,5 @@
 // The OpenAPI 3.1 document, made from the registries when it is first asked for.
+import type { z } from 'zod'
 import type { Operation } from '../contract/operation.ts'
 import type { Route } from '../contract/route.ts'
 import { readAsset } from '../lib/assets.ts'
@@ -26,6 +27,10 @@ const exampleOf = (id: string) => (id in examples() ? { example: examples()[id] 
 export interface DocumentSource {
   operations(): readonly Operation[]
   routes: readonly Route[]
+  /** The same operations by other paths, in a group of their own. */
+  aliases(): readonly { path: string; door: string; tag: string; operation: Operation }[]
+  /** What errors are like at the paths with a prefix, by the name of their schema, if not as everywhere else. */
+  errorShapes: readonly { prefix: string; name: string; schema(): z.ZodType }[]
   version: string
 }
 
@@ -43,19 +48,35 @@ const examplesOf = (examples: Readonly<Record<string, object>>): Json =>
   Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
 
 /** Paths and components; `openapi`, `info` and the page around it are the plugin's work. */
-export function openapiParts({ operations, routes }: DocumentSource): { paths: Json; components: Json } {
+export function openapiParts(source: DocumentSource): { paths: Json; components: Json } {
+  const { operations, routes, aliases, errorShapes } = source
   const schemas = createSchemas()
   const responses = errorParts(schemas)
   const paths: Json = {}
+  const foreign = new Map(
+    errorShapes.map(({ prefix, name, schema }) => [prefix, foreignErrors(schemas.refer(schema(), 'output', name))]),
+  )
+  const errorsAt = (path: string) => [...foreign].find(([prefix]) => path.startsWith(prefix))?.[1]
   for (const operation of operations()) paths[operation.path] = { post: operationObject(operation, schemas) }
+  for (const { path, door, tag, operation } of aliases()) {
+    const { operationId, ...rest } = operationObject(operation, schemas, errorsAt(path))
+    const description = `The same as ${operation.path}, for models without a provider too. (emulator extension)`
+    const about = { operationId: `${door}${pascal(`.${operationId}`)}`, description, tags: [tagOf({ tag })] }
+    paths[path] = { post: { ...rest, ...about } }
+  }
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...(paths[path] as Json | undefined), [route.method]: routeObject(route, schemas) }
+    const described = routeObject(route, schemas, errorsAt(path))
+    paths[path] = { ...(paths[path] as Json | undefined), [route.method]: described }
   }
   return { paths, components: { schemas: schemas.all(), responses, headers: headerParts() } }
 }
 
-function operationObject(operation: Operation, schemas: Schemas): Json {
+const foreignErrors = (schema: Json): Json => ({
+  default: { description: 'An error, as this API has them.', content: { 'application/json': { schema } } },
+})
+
+function operationObject(operation: Operation, schemas: Schemas, errors = errorResponses(ROUTER_ERRORS)): Json {
   const { name: dotted, tag, summary, description, body, request, response, chunk, examples } = operation
   const name = pascal(dotted)
   const id = dotted.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase())
@@ -84,12 +105,12 @@ function operationObject(operation: Operation, schemas: Schemas): Json {
           ...(chunk && { 'text/event-stream': { schema: schemas.refer(chunk, 'output', `${name}Chunk`) } }),
         },
       },
-      ...errorResponses(ROUTER_ERRORS),
+      ...errors,
     },
   }
 }
 
-function routeObject(route: Route, schemas: Schemas): Json {
+function routeObject(route: Route, schemas: Schemas, errors = errorResponses(errorsOf(route))): Json {
   const { operationId: id } = route
   const parameters = parametersOf(route, id, schemas)
   return {
@@ -123,7 +144,7 @@ function routeObject(route: Route, schemas: Schemas): Json {
           },
         }),
       },
-      ...errorResponses(errorsOf(route)),
+      ...errors,
     },
   }
 }

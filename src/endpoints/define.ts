@@ -4,13 +4,15 @@ import { ApiError } from '../contract/error.ts'
 import { parseLongList } from '../contract/long-lists.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseCall } from '../contract/quick-parse.ts'
+import type { Wire } from '../contract/wire.ts'
 import type { Call } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { isLarge } from '../lib/slices.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { readBody, readForm, readJson, readLargeJson } from './body.ts'
+import { type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
 import { typedFields } from './form.ts'
+import { withProviders } from './model-names.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
 /** What the endpoints are configured with. */
@@ -22,6 +24,8 @@ export interface EndpointDeps {
   clientTimeout: number
   /** What requests call the service options object. */
   namespace: string
+  /** Provider of the models that are named without one. */
+  defaultProvider: string
 }
 
 /** One request, in its session. */
@@ -32,12 +36,14 @@ interface ClientRequest {
   caller: Call['caller']
   /** Finds its connection. */
   hold: ConnectionFinder | undefined
+  /** How the answer is put, when the client came by another door than that of this API. */
+  wire?: Wire | undefined
 }
 
 /** Answers one request to a router operation. */
 export async function serveOperation(
   operation: Operation,
-  { request, session: sessionOf, caller, hold }: ClientRequest,
+  { request, session: sessionOf, caller, hold, wire }: ClientRequest,
   deps: EndpointDeps,
 ): Promise<Response> {
   const { gateway, namespace } = deps
@@ -50,21 +56,7 @@ export async function serveOperation(
   const reading = isForm ? readForm(bytes, type, operation) : json()
   const read = reading instanceof Promise ? await reading : reading
   const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
-  const refusal = (error: unknown) => (error instanceof ApiError ? renamed(error, namespace) : error)
-  const parse = () => {
-    if ('refused' in read) throw read.refused
-    const { request: schema, invalidStatus: status, longList: field } = operation
-    try {
-      const body = fromNamespace(read.value, namespace)
-      const typed = isForm ? typedFields(body as object, operation) : body
-      if (!large) return parseCall(schema, typed, { status })
-      return parseLongList({ schema, field, status }, typed).catch((error: unknown) => {
-        throw refusal(error)
-      })
-    } catch (error) {
-      throw refusal(error)
-    }
-  }
+  const parsing = parsingOf(read, { operation, large, ...deps })
   const { url, headers } = request
   const session = sessionOf()
   const activity = session.begin(request)
@@ -84,8 +76,12 @@ export async function serveOperation(
       get aborted() {
         return activity.aborted
       },
+      get assumed() {
+        return parsing.assumed
+      },
       hold,
-      parse,
+      wire,
+      parse: parsing.parse,
       over: activity.end,
     })
   } catch (error) {
@@ -93,6 +89,36 @@ export async function serveOperation(
     const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
     throw standard ? renamed(error, namespace) : error
   }
+}
+
+interface BodyReading extends Pick<EndpointDeps, 'namespace' | 'defaultProvider'> {
+  operation: Operation
+  large: boolean
+}
+
+/** Parses a body by the schema of its operation, and says then what it named without a provider. */
+function parsingOf(read: RequestBody, { operation, large, namespace, defaultProvider }: BodyReading) {
+  const refusal = (error: unknown) => (error instanceof ApiError ? renamed(error, namespace) : error)
+  const parsing: Pick<Call, 'parse'> & { assumed: Call['assumed'] } = {
+    assumed: undefined,
+    parse() {
+      if ('refused' in read) throw read.refused
+      const { request: schema, invalidStatus: status, longList: field } = operation
+      try {
+        const body = fromNamespace(read.value, namespace)
+        const typed = operation.body === 'multipart' ? typedFields(body as object, operation) : body
+        const named = withProviders(typed, defaultProvider)
+        parsing.assumed = named.assumed
+        if (!large) return parseCall(schema, named.body, { status })
+        return parseLongList({ schema, field, status }, named.body).catch((error: unknown) => {
+          throw refusal(error)
+        })
+      } catch (error) {
+        throw refusal(error)
+      }
+    },
+  }
+  return parsing
 }
 
 /** The error in the words of the deployment. */

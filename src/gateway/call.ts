@@ -5,6 +5,7 @@ import type { Operation } from '../contract/operation.ts'
 import { parseCall } from '../contract/quick-parse.ts'
 import type { Caller } from '../contract/record.ts'
 import type { Reply } from '../contract/reply.ts'
+import type { Wire } from '../contract/wire.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** One request to an operation. */
@@ -28,6 +29,10 @@ export interface Call {
   hold?: ConnectionFinder | undefined
   /** Of a call from inside: the trace of the call that made it, if one did, and what tells it from all others. */
   inner?: { parent: string | null; key?: string | undefined; agent?: AgentFacts | undefined }
+  /** What `parse` found without a provider: the full ids by the field, for the trace. */
+  readonly assumed?: Readonly<Record<string, string>> | undefined
+  /** How answers are put for clients of another wire; those of this API read them as they are. */
+  wire?: Wire | undefined
   /** Parses and validates the body, a large one in slices; throws `ApiError`. */
   parse(): unknown | Promise<unknown>
   /** Told when it is over. */

@@ -31,9 +31,11 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
   handle: (call) =>
     recorded(call, parts, async (ready, end) => {
       const { callContext } = ready
+      const put = (reply: Reply) => call.wire?.put(reply, call) ?? reply
       const faults = faultsHeard(callContext)
-      if (faults.length === 0) return toResponse(await replyToEnd(ready, end), { clientTimeout: parts.clientTimeout })
-      const answer = async () => toReply(await answerOf(ready), ready)
+      if (faults.length === 0)
+        return toResponse(put(await replyToEnd(ready, end)), { clientTimeout: parts.clientTimeout })
+      const answer = async () => put(toReply(await answerOf(ready), ready))
       return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.find() })
     }),
   call: (inner) =>

@@ -80,6 +80,7 @@ export function headersOf({ id, call, steps, point, answer: record }: TraceRecor
   }
   const model = answer?.model ?? last?.target ?? plan[0]
   if (model) headers['x-understudy-model'] = model
+  if (call.assumed) headers['x-understudy-assumed'] = Object.values(call.assumed).join(', ')
   if (point) headers['x-understudy-point'] = point
   if (scenario) headers['x-understudy-scenario'] = scenario
   if (answer?.attempt)

@@ -89,6 +89,7 @@ export function traceOf(
     name: settings?.name ?? operation.name,
     ...(recording.point !== undefined && { point: recording.point }),
     model,
+    ...(call.assumed && { assumed: call.assumed }),
     stream: guarded(() => request !== undefined && operation.streams(request), false),
     status,
     outcome,

@@ -136,3 +136,30 @@ export function sseReader(): SseReader {
     },
   }
 }
+
+/** The same events, each as what `change` makes of it, in the same turn where it is there already. */
+export function mapEvents(
+  events: StreamEvents,
+  change: (event: StreamEvent) => StreamEvent,
+): PromptIterable<StreamEvent> {
+  type Step = IteratorResult<StreamEvent>
+  const mapped = (step: Step): Step => (step.done ? step : { done: false, value: change(step.value) })
+  const later = (step: Step | Promise<Step>) => (step instanceof Promise ? step.then(mapped) : mapped(step))
+  return {
+    [Symbol.asyncIterator]() {
+      const source: PromptIterator<StreamEvent> =
+        Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : promptly(events[Symbol.iterator]())
+      const { return: stop, throw: fail } = source
+      return {
+        next: () => later(source.next()),
+        ...(stop && { return: async (value: undefined) => mapped(await stop.call(source, value)) }),
+        ...(fail && { throw: async (error: unknown) => mapped(await fail.call(source, error)) }),
+      }
+    },
+  }
+}
+
+const promptly = (source: Iterator<StreamEvent>): PromptIterator<StreamEvent> => ({
+  next: () => source.next(),
+  return: async () => source.return?.() ?? { done: true, value: undefined },
+})

@@ -38,12 +38,15 @@ function wrongJson(text: string, status: number): string | undefined {
 }
 
 function wrongEnvelope({ code, message, error, ...more }: Record<string, unknown>, status: number): string | undefined {
-  if (code !== String(status) || typeof message !== 'string' || Object.keys(more).length > 0)
-    return 'a strange envelope'
   if (typeof error !== 'object' || error === null) return 'an envelope without an error'
   const inner = error as Record<string, unknown>
-  const texts = inner.message === message && typeof inner.type === 'string' && typeof inner.code === 'string'
+  // By the door of OpenAI there is nothing but the error.
+  const own = code === undefined && message === undefined
+  if (!own && (code !== String(status) || message !== inner.message)) return 'a strange envelope'
+  if (Object.keys(more).length > 0) return 'a strange envelope'
+  const texts = typeof inner.message === 'string' && typeof inner.type === 'string' && typeof inner.code === 'string'
   if (!texts || !(inner.param === null || typeof inner.param === 'string')) return 'a strange error in the envelope'
-  if (message === '' || message.length > 20_000) return `an error of ${message.length} characters`
+  const { length } = inner.message as string
+  if (length === 0 || length > 20_000) return `an error of ${length} characters`
   return undefined
 }

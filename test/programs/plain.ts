@@ -80,7 +80,7 @@ const behaviours: Record<string, () => Promise<unknown>> = {
     }
   },
   async stranger() {
-    for (const _ of upTo(3)) await post('weather', {}, { base: `${BASE_URL.replace(/\/v2\/router$/, '')}/v1` })
+    for (const _ of upTo(3)) await post('weather', {}, { base: `${BASE_URL.replace(/\/v2\/router$/, '')}/openai/v1` })
   },
   async 'hanging up'() {
     for (const _ of upTo(3)) await call('weather', {}, {}, AbortSignal.timeout(300)).catch(() => {})

@@ -179,7 +179,7 @@ const wrongObject = (...values: object[]) => fc.oneof(notOf('object'), fc.consta
 
 /** Wrong values by field; what is wrong may lie deeper in it. */
 export const chatMistakes: Record<string, fc.Arbitrary<unknown>> = {
-  model: fc.oneof(notOf('string'), fc.stringMatching(/^[a-z]{0,9}$/)),
+  model: fc.oneof(notOf('string'), fc.stringMatching(/^[a-z]{0,9}\/$/)),
   messages: fc.oneof(
     notOf('array'),
     fc.constant([]),
@@ -228,7 +228,7 @@ export const chatMistakes: Record<string, fc.Arbitrary<unknown>> = {
   parallel_tool_calls: notOf('boolean'),
   modalities: fc.oneof(notOf('array'), fc.constant(['video'])),
   guardrails: fc.oneof(notOf('array'), fc.constantFrom([{}], [{ id: 'x', execute_on: 'both' }])),
-  fallbacks: fc.oneof(notOf('array'), fc.constantFrom([{}], [{ model: 'none' }])),
+  fallbacks: fc.oneof(notOf('array'), fc.constantFrom([{}], [{ model: 'none/' }])),
   retry: wrongObject({ count: 0 }, { count: 6 }, { on_codes: [99] }),
   cache: wrongObject({}, { type: 'fuzzy' }, { type: 'exact_match', ttl: 0 }),
   load_balancer: wrongObject({}, { type: 'weight_based', models: [] }),

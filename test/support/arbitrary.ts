@@ -29,11 +29,11 @@ export const routingFields = {
 
 /** Mistakes in those fields, by field. */
 export const routingMistakes: Record<string, fc.Arbitrary<unknown>> = {
-  model: fc.oneof(notOf('string'), fc.stringMatching(/^[a-z]{0,9}$/)),
+  model: fc.oneof(notOf('string'), fc.stringMatching(/^[a-z]{0,9}\/$/)),
   name: notOf('string'),
   metadata: fc.oneof(notOf('object'), fc.constant({ key: 5 })),
   identity: fc.oneof(notOf('object'), fc.constant({})),
-  fallbacks: fc.oneof(notOf('array'), fc.constant([{ model: 'none' }])),
+  fallbacks: fc.oneof(notOf('array'), fc.constant([{ model: 'none/' }])),
   retry: fc.oneof(notOf('object'), fc.constantFrom({ count: 0 }, { count: 6 }, { on_codes: [99] })),
   cache: fc.oneof(notOf('object'), fc.constantFrom({ type: 'fuzzy' }, { type: 'exact_match', ttl: 0 })),
   timeout: fc.oneof(notOf('object'), fc.constantFrom({}, { call_timeout: 0 })),

@@ -129,6 +129,8 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'getPicture' },
   { id: 'embeddings', body: () => ({ model: 'openai/text-embedding-3-small', input: 'Hello', dimensions: 4 }) },
   ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth'].map((id) => ({ id })),
+  { id: 'openaiModels', keep: { model: (list) => first(list).id } },
+  { id: 'openaiModel' },
   { id: 'listTraces', query: '?limit=2', keep: { id: (list) => first(list).id } },
   ...['getTrace', 'getWaterfall', 'listCalls', 'listScenarios'].map((id) => ({ id })),
   { id: 'putFixtures' },

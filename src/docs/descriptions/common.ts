@@ -18,6 +18,7 @@ export const COMMON_WORDS: Readonly<Record<string, string>> = {
   'inputs[].value': 'What stands in its place: any JSON value.',
   'inputs[].is_pii': 'Whether it says something of a person. Nothing is hidden here.',
   'path.memory_store_key': 'Key of the memory store.',
+  'path.model': 'Name of the model.',
   'path.agent_key': 'Key or id of the agent.',
   'path.knowledge_id': 'Id of the knowledge base.',
   'path.dataset_id': 'Id of the dataset.',

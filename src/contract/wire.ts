@@ -1,0 +1,17 @@
+// The wire of a door: how the answers and errors of this API are put for clients that expect another one.
+import type { ApiError } from './error.ts'
+import type { Reply } from './reply.ts'
+
+/** What is known of a call when its answer is put. */
+export interface WireCall {
+  /** The models that it names without a provider, by the field; absent when it names none so. */
+  readonly assumed?: Readonly<Record<string, string>> | undefined
+}
+
+/** How a door puts what its clients read. */
+export interface Wire {
+  /** The reply in the form of the door. */
+  put(reply: Reply, call: WireCall): Reply
+  /** The body of an error. */
+  error(error: ApiError): object
+}

@@ -1,0 +1,53 @@
+// Models that a request names without a provider: the default one is put before them, and the trace says so.
+
+type Json = Record<string, unknown>
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A body with the provider of every model in it, and those ids that were completed, by the field. */
+export interface NamedModels {
+  body: unknown
+  assumed: Readonly<Record<string, string>> | undefined
+}
+
+const isBare = (model: unknown): model is string =>
+  typeof model === 'string' && !model.includes('/') && /^\S+$/.test(model)
+
+/** The body with `provider` before the names of its model, its fallbacks and its balanced models that have none. */
+export function withProviders(body: unknown, provider: string): NamedModels {
+  if (!isObject(body)) return { body, assumed: undefined }
+  const { model, fallbacks, load_balancer: balancer, svc } = body
+  const routes = fallbacks !== undefined || balancer !== undefined || svc !== undefined
+  // Nearly every call.
+  if (!routes && !isBare(model)) return { body, assumed: undefined }
+  const assumed: Record<string, string> = {}
+  const named = completed(body, { provider, assumed, at: '' })
+  const options = isObject(svc) ? { svc: completed(svc, { provider, assumed, at: 'svc.' }) } : {}
+  return Object.keys(assumed).length === 0 ? { body, assumed: undefined } : { body: { ...named, ...options }, assumed }
+}
+
+interface Completion {
+  provider: string
+  /** Gets what is completed. */
+  assumed: Record<string, string>
+  /** Where the fields stand. */
+  at: string
+}
+
+function completed(fields: Json, { provider, assumed, at }: Completion): Json {
+  const full = (holder: unknown, path: string): unknown => {
+    if (!isObject(holder) || !isBare(holder.model)) return holder
+    const model = `${provider}/${holder.model}`
+    assumed[path] = model
+    return { ...holder, model }
+  }
+  const list = (models: unknown, path: string) =>
+    Array.isArray(models) ? models.map((one, index) => full(one, `${at}${path}[${index}].model`)) : models
+  const { fallbacks, load_balancer: balancer } = fields
+  return {
+    ...(full(fields, `${at}model`) as Json),
+    ...(fallbacks !== undefined && { fallbacks: list(fallbacks, 'fallbacks') }),
+    ...(isObject(balancer) && {
+      load_balancer: { ...balancer, models: list(balancer.models, 'load_balancer.models') },
+    }),
+  }
+}
