@@ -20,7 +20,7 @@ export interface Axis {
 }
 
 /** A gap is folded from so many ms on, when it is so large a part of the whole. */
-const [SHORTEST_FOLD_MS, LEAST_PART] = [400, 0.15]
+const [SHORTEST_FOLD_MS, LEAST_PART] = [400, 0.3]
 /** How wide a fold is drawn, as part of the whole. */
 const FOLD_PART = 0.07
 const MOST_TICKS = 5

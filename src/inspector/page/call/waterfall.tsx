@@ -109,6 +109,16 @@ function Bar({ row, axis }: { row: WaterfallRow; axis: Axis }) {
   const percent = (value: number) => `${value}%`
   return (
     <svg role="img" aria-label={inWords(row)}>
+      {axis.folds.map(({ x, width, from, to }) => (
+        <g key={x} class="fold">
+          <rect x={percent(x)} y="0" width={percent(width)} height="24" />
+          {row.kind !== 'call' && from >= span.from - span.wait - 1 && to <= span.from + 1 && (
+            <text x={percent(x + width / 2)} y="9" text-anchor="middle">
+              {spanText(to - from)}
+            </text>
+          )}
+        </g>
+      ))}
       {span.wait > 0 && (
         <line class="wait" x1={percent(waited)} x2={percent(start)} y1={TOP + HEIGHT / 2} y2={TOP + HEIGHT / 2} />
       )}
@@ -125,16 +135,6 @@ function Bar({ row, axis }: { row: WaterfallRow; axis: Axis }) {
       )}
       <rect class="least" x={percent(Math.min(start, 99.6))} y={TOP} width="3" height={HEIGHT} rx="1" />
       {faults.length > 0 && <circle class="fault" cx={percent(Math.min(99, end))} cy={TOP + HEIGHT / 2} r="4" />}
-      {axis.folds.map(({ x, width, from, to }) => (
-        <g key={x} class="fold">
-          <rect x={percent(x)} y="0" width={percent(width)} height="24" />
-          {row.kind !== 'call' && from >= span.from - span.wait - 1 && to <= span.from + 1 && (
-            <text x={percent(x + width / 2)} y="9" text-anchor="middle">
-              {spanText(to - from)}
-            </text>
-          )}
-        </g>
-      ))}
     </svg>
   )
 }

@@ -4,7 +4,7 @@
 export function spanText(ms: number): string {
   if (ms < 1) return ms === 0 ? '0 ms' : `${ms.toFixed(1)} ms`
   if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
+  if (ms < 60_000) return `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 1))} s`
   if (ms < 3_600_000) return `${Number((ms / 60_000).toFixed(1))} min`
   return `${(ms / 3_600_000).toFixed(1)} h`
 }
