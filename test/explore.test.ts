@@ -212,6 +212,7 @@ test('what fails without a fault is not explored', async () => {
 
 const MISTAKES: [string[], string][] = [
   [['--depth', '3'], '--depth "3" is not valid: it must be a number from 1 to 2'],
+  [['--class', 'stal'], '--class "stal" is not valid'],
   [['--jobs', '0'], '--jobs "0" is not valid'],
   [['--budget', 'soon'], '--budget "soon" is not valid: it must be a time such as 90s or 10m'],
   [['--baseline', 'nothing.yaml'], 'nothing.yaml'],

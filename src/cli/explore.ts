@@ -6,8 +6,9 @@ import { openRunFile } from '../db/run-file.ts'
 import { coverageOf } from '../exploration/coverage.ts'
 import { type Exploration, explore } from '../exploration/explore.ts'
 import { acceptKnown, isGood, readKnown } from '../exploration/known.ts'
-import type { CellResult } from '../exploration/types.ts'
+import { type CellResult, CLASS_NAMES, type ClassName } from '../exploration/types.ts'
 import { realClock } from '../lib/clock.ts'
+import { suggestion } from '../lib/likely-name.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage } from './coverage-file.ts'
 import { exploreLines } from './explore/matrix.ts'
@@ -15,11 +16,12 @@ import { observer, routePlayer } from './explore/observe.ts'
 import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
 import { exploreProgress } from './explore/progress.ts'
 import { fittedReport } from './report.ts'
-import { addSettingFlags } from './setting-flags.ts'
+import { addSettingFlags, repeated } from './setting-flags.ts'
 import { NOT_AS_EXPECTED, STOPPED } from './suite-run.ts'
 import { drawingWidth } from './terminal.ts'
 
 interface Options extends Record<string, unknown> {
+  class?: string[]
   depth?: string
   budget?: string
   jobs?: string
@@ -44,6 +46,7 @@ export function exploreCommand(): Command {
   const command = new Command('explore')
     .description('break each call that a command makes in every way that can happen there, and say which break it')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
+    .option('--class <NAME>', `only this class of outcome: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
     .option('--depth <1|2>', 'how many calls are broken in one run: 2 tries pairs of calls that follow each other', '1')
     .option('--budget <TIME>', 'how long to go on, such as 5m; what tells most is tried first')
     .option('--jobs <NUMBER>', `how many runs at once, up to ${MOST_JOBS}`, '1')
@@ -78,6 +81,7 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const { out, json, junit, coverage: ways, resume = false, prune } = options
   const config = configOf(options)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
+  const classes = (options.class ?? []).map(classOf)
   const jobs = numberOf('jobs', options.jobs, MOST_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
@@ -91,7 +95,7 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const player = config.forwarding.upstreams.length > 0 ? undefined : routePlayer(config)
   const began = realClock.now()
   const found = await explore({
-    ...{ depth, jobs, prune, limitMs, before: state.before },
+    ...{ classes, depth, jobs, prune, limitMs, before: state.before },
     run: observer({ command, config, file }),
     play: player?.play,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
@@ -121,6 +125,14 @@ async function exploration(command: string[], options: Options): Promise<void> {
 function configOf({ seed, ...flags }: Options): Config {
   const config = commandConfig(flags)
   return { ...config, port: 0, clock: 'real', scenario: [], ...(seed !== undefined && { seed: seedOf(seed) }) }
+}
+
+function classOf(text: string): ClassName {
+  const found = CLASS_NAMES.find((name) => name === text)
+  if (found) return found
+  throw new ConfigError(
+    `--class ${JSON.stringify(text)} is not valid${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
+  )
 }
 
 function numberOf(name: string, text: string | undefined, most: number): number {

@@ -8,6 +8,8 @@ export interface OutcomeClass {
   meets: 'one' | 'all'
   /** The class that meets only the first call of those that this one meets. */
   once?: ClassName
+  /** Whether the answer says that the same call would come to the same again. */
+  final?: true
   /** Why it cannot happen at a point; undefined where it can. */
   excludes(point: Point): string | undefined
   at: 'gateway' | 'tool'
@@ -38,8 +40,8 @@ const TABLE: Readonly<Record<ClassName, Omit<OutcomeClass, 'name' | 'at'>>> = {
   'rate-limit-forever': { meets: 'all', once: 'rate-limit-once', excludes: ofModels, fault: limit },
   'server-error-once': { meets: 'one', excludes: ofModels, fault: failure },
   'server-error-forever': { meets: 'all', once: 'server-error-once', excludes: ofModels, fault: failure },
-  auth: { meets: 'all', excludes: ofModels, fault: { type: 'auth-failure' } },
-  'context-length': { meets: 'all', excludes: ofTexts, fault: { type: 'context-length' } },
+  auth: { meets: 'all', final: true, excludes: ofModels, fault: { type: 'auth-failure' } },
+  'context-length': { meets: 'all', final: true, excludes: ofTexts, fault: { type: 'context-length' } },
   'content-filter': { meets: 'all', excludes: ofTexts, fault: { type: 'content-filter', as: 'finish' } },
   timeout: { meets: 'one', excludes: ofModels, fault: { type: 'hang' } },
   reset: { meets: 'one', excludes: ofModels, fault: { type: 'reset' } },
@@ -84,10 +86,6 @@ const classOf = (name: ClassName): OutcomeClass => ({
 export const outcomeClasses: readonly OutcomeClass[] = ORDER.map(classOf)
 
 const BY_NAME = new Map(CLASS_NAMES.map((name) => [name, classOf(name)]))
-/** Why a class cannot happen at a point; undefined where it can. */
-export const excludedClass = (name: string, point: Point): string | undefined =>
-  BY_NAME.get(name as ClassName)?.excludes(point)
-
 /** The class of a name. */
 export function outcomeClass(name: ClassName): OutcomeClass {
   const found = BY_NAME.get(name)

@@ -5,7 +5,7 @@ import { baselineOf } from './judge.ts'
 import { newPoints, quietPoints, withoutLoops } from './points.ts'
 import { type PlayRoute, type RouteTable, routeTable } from './routes.ts'
 import { type RunCommand, type Trial, tryTogether } from './trial.ts'
-import { type Cell, type CellResult, cellName, type ObservedRun, type Point } from './types.ts'
+import { type Cell, type CellResult, type ClassName, cellName, type ObservedRun, type Point } from './types.ts'
 import { mergeWays, type WayCounts } from './ways.ts'
 
 /** How far an exploration goes. */
@@ -13,6 +13,8 @@ export interface ExploreOptions {
   run: RunCommand
   /** Plays what providers can do to the routing of a call; undefined when calls are forwarded. */
   play?: PlayRoute | undefined
+  /** The classes that are tried; all when there is none. */
+  classes: readonly ClassName[]
   /** 1 breaks one call in a run, 2 pairs too. */
   depth: 1 | 2
   /** How many runs go on at once. */
@@ -130,10 +132,10 @@ interface Space {
 }
 
 function createSpace(quiet: readonly Point[], options: ExploreOptions): Space {
-  const { prune, depth, before, notify } = options
+  const { prune, depth, classes, before, notify } = options
   const points = new Map(quiet.map((point) => [point.id, point]))
-  const all = cellsOf(prune ? withoutLoops(quiet) : quiet)
-  let saved = cellsOf(quiet).length - all.length
+  const all = cellsOf(prune ? withoutLoops(quiet) : quiet, classes)
+  let saved = cellsOf(quiet, classes).length - all.length
   const waiting = new Map(all.map((cell) => [nameOf(cell), cell]))
   const results = new Map<string, CellResult>()
   const add = (result: CellResult) => {
@@ -164,7 +166,7 @@ function createSpace(quiet: readonly Point[], options: ExploreOptions): Space {
     done(trial) {
       for (const point of newPoints(trial.run, new Set(points.keys()))) points.set(point.id, point)
       if (depth === 2 && trial.result.verdict !== 'not-applied')
-        for (const pair of pairsAfter(trial, { quiet, prune }))
+        for (const pair of pairsAfter(trial, { quiet, prune, classes }))
           if (!results.has(nameOf(pair))) waiting.set(nameOf(pair), pair)
       add(trial.result)
       if (prune) addProven(trial)
@@ -210,22 +212,23 @@ const provenResult = ({ cell, result }: Trial, other: Cell): CellResult => ({
 })
 
 /** All cells of some points, those that tell most first. */
-const cellsOf = (points: readonly Point[]): Cell[] =>
-  outcomeClasses.flatMap(({ name, excludes }) =>
-    points.flatMap((point) => (excludes(point) === undefined ? [{ point, class: name }] : [])),
-  )
+const cellsOf = (points: readonly Point[], classes: readonly ClassName[]): Cell[] =>
+  outcomeClasses
+    .filter(({ name }) => classes.length === 0 || classes.includes(name))
+    .flatMap(({ name, excludes }) =>
+      points.flatMap((point) => (excludes(point) === undefined ? [{ point, class: name }] : [])),
+    )
 
 /** Pairs with the cell of a trial that it coped with: the second break meets a call that follows the first, and with pruning one that only the first has brought about. */
 function pairsAfter(
   { cell, run, result }: Trial,
-  { quiet, prune }: { quiet: readonly Point[]; prune: boolean },
+  { quiet, prune, classes }: { quiet: readonly Point[] } & Pick<ExploreOptions, 'prune' | 'classes'>,
 ): Cell[] {
   if (cell.after || !['held', 'swallowed', 'misbehaved'].includes(result.verdict)) return []
   const known = new Set(quiet.map(({ id }) => id))
   const own = run.calls.filter(({ point }) => point.session === cell.point.session)
   const from = own.findIndex(({ point }) => point.id === cell.point.id)
   const following = own.slice(from + 1).filter(({ point }) => !(prune && known.has(point.id)))
-  return cellsOf(following.map(({ point }) => ({ ...point, unstable: false, discovered: !known.has(point.id) }))).map(
-    (second) => ({ ...second, after: { point: cell.point, class: cell.class } }),
-  )
+  const points = following.map(({ point }) => ({ ...point, unstable: false, discovered: !known.has(point.id) }))
+  return cellsOf(points, classes).map((second) => ({ ...second, after: { point: cell.point, class: cell.class } }))
 }

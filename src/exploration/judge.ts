@@ -1,5 +1,6 @@
 // The verdict on a cell: what the command made of a break.
 import type { Finding, FindingKind } from '../contract/finding.ts'
+import { outcomeClass } from './classes.ts'
 import type { Cell, CellVerdict, ObservedCall, ObservedRun } from './types.ts'
 
 /** What is made of one run, for one of its cells. */
@@ -62,9 +63,21 @@ export function judgeCell(
   if (run.code !== 0) return of('broke', `the command failed with ${run.code}`)
   const finding = run.findings.find((one) => one.session === session && blames(one.finding, baseline))?.finding
   if (finding) return { ...of('misbehaved', `${finding.kind}: ${finding.message}`), traces: finding.traces }
+  const repeated = repetitions(hit, cell, baseline)
+  if (repeated > 0)
+    return of(
+      'misbehaved',
+      `the answer says that the call is wrong, but it was made again ${repeated === 1 ? 'once' : `${repeated} times`}`,
+    )
   if (calledAgain) return of('held', 'the client called again, and the command passed')
   return of('swallowed', 'the fault reached the client, nothing was called again, and the command passed')
 }
+
+/** How often a call was made again that cannot come to anything else: the quiet runs say how many of its kind there are. */
+const repetitions = (hit: readonly ObservedCall[], { point, class: name }: Cell, { kinds }: Baseline): number =>
+  outcomeClass(name).final
+    ? hit.filter((call) => call.point.kind === point.kind && call.point.nth > (kinds.get(point.kind) ?? 0)).length
+    : 0
 
 const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>
   faults.includes(rule) ||

@@ -8,23 +8,24 @@ export function pointParts(id: string): { kind: string; nth: number; session: st
   return { kind: session === null ? kind : `${kind}@${session}`, nth: Number(nth), session }
 }
 
-/** A call as its trace tells it; undefined for one that has no point. */
-export function observedCall(trace: TraceRecord, request: CallShape): ObservedCall | undefined {
-  const { point: id, operation, stream, model, session } = trace
-  if (id === undefined) return undefined
+/** A call as its trace tells it. One that was refused before anybody could tell its kind has a kind of its own, and is no point. */
+export function observedCall(trace: TraceRecord, request: CallShape): ObservedCall {
+  const { point: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
   const { kind, nth } = pointParts(id)
   const { turn, offersTools, demandsJson, agent } = request
   const point = { id, kind, session, operation, stream, model, turn, nth, offersTools, demandsJson, agent }
   return { point, trace }
 }
 
+const hasPoint = ({ trace }: ObservedCall): boolean => trace.point !== undefined
+
 /** What only the request of a call says. */
 export type CallShape = Pick<Point, 'turn' | 'offersTools' | 'demandsJson' | 'agent'>
 
 /** The points of two quiet runs, in the order in which they came; those of one run alone are unstable. */
 export function quietPoints(one: ObservedRun, other: ObservedRun): Point[] {
-  const first = new Map(one.calls.map(({ point }) => [point.id, point]))
-  const second = new Map(other.calls.map(({ point }) => [point.id, point]))
+  const first = new Map(one.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
+  const second = new Map(other.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
   const all = new Map([...first, ...second])
   return [...all.values()].map((point) => ({
     ...point,
@@ -36,7 +37,7 @@ export function quietPoints(one: ObservedRun, other: ObservedRun): Point[] {
 /** Points of a run that are not known yet. */
 export const newPoints = (run: ObservedRun, known: ReadonlySet<string>): Point[] =>
   run.calls
-    .filter(({ point }) => !known.has(point.id))
+    .filter((call) => hasPoint(call) && !known.has(call.point.id))
     .map(({ point }) => ({ ...point, unstable: false, discovered: true }))
 
 /** The points that are broken: of calls in a loop the first and the last. */

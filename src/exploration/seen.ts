@@ -1,6 +1,6 @@
 // What the traces of a run show: the calls of its clients, the ways that they configure, and how they are routed.
 import type { Operation } from '../contract/operation.ts'
-import type { StoredTrace } from '../contract/trace.ts'
+import { NO_OPERATION, type StoredTrace } from '../contract/trace.ts'
 import { safeParse } from '../contract/validation.ts'
 import { allOperations } from '../endpoints/index.ts'
 import { type Settings, settingsOf } from '../gateway/settings.ts'
@@ -14,7 +14,7 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
   const seen: Pick<ObservedRun, 'calls' | 'ways' | 'routes'> = { calls: [], ways: {}, routes: [] }
   for (const { traces } of sessions.list())
     for (const { trace } of traces.since(0)) {
-      const stored = trace.point === undefined ? undefined : traces.get(trace.id)
+      const stored = trace.inner || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
       if (stored) addCall(seen, stored)
     }
   return seen
@@ -23,8 +23,7 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
 function addCall({ calls, ways, routes }: Pick<ObservedRun, 'calls' | 'ways' | 'routes'>, stored: StoredTrace): void {
   const { request, rendered: _, answer: __, ...trace } = stored
   const asked = parsedRequest(stored)
-  const call = observedCall(trace, shapeOf(stored, asked))
-  if (call) calls.push(call)
+  calls.push(observedCall(trace, shapeOf(stored, asked)))
   if (!asked) return
   const settings = settingsOf(asked.operation, asked.request)
   addWays(ways, trace, settings)

@@ -1,5 +1,5 @@
 // What an exploration found, as people read it: the matrix of points and classes, and each cell that is not as it should be.
-import { excludedClass, outcomeClasses } from '../../exploration/classes.ts'
+import { outcomeClasses } from '../../exploration/classes.ts'
 import type { CoverageNumbers } from '../../exploration/coverage.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isGood, type KnownCell } from '../../exploration/known.ts'
@@ -76,13 +76,14 @@ export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found'
     ({ id }) => cells.some((cell) => cell.point === id) || found.left.some((cell) => cell.point === id),
   )
   const by = new Map(cells.map((cell) => [cellName(cell), cell]))
+  const left = new Set(found.left.map(cellName))
   const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
   const lines: string[] = []
   for (let first = 0; first < tried.length; first += wide) {
     const block = tried.slice(first, first + wide)
     lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
     for (const { name } of outcomeClasses) {
-      const signs = block.map((point) => signOf(point, name, by))
+      const signs = block.map((point) => signOf(cellName({ point: point.id, class: name }), by, left))
       if (signs.some((sign) => sign !== IMPOSSIBLE))
         lines.push(`${name.padEnd(NAME)}${signs.map((sign) => `${sign}${' '.repeat(COLUMN - 1)}`).join('')}`.trimEnd())
     }
@@ -92,10 +93,10 @@ export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found'
   return [...lines, ...tried.map(pointLine), '', `${[...legend, `${LEFT_OUT} left out`].join('  ')}`]
 }
 
-function signOf(point: Point, name: CellResult['class'], by: ReadonlyMap<string, CellResult>): string {
-  const cell = by.get(cellName({ point: point.id, class: name }))
+function signOf(name: string, by: ReadonlyMap<string, CellResult>, left: ReadonlySet<string>): string {
+  const cell = by.get(name)
   if (cell) return paint(COLOURS[cell.verdict], SIGNS[cell.verdict])
-  return excludedClass(name, point) === undefined ? LEFT_OUT : IMPOSSIBLE
+  return left.has(name) ? LEFT_OUT : IMPOSSIBLE
 }
 
 const pointLine = (

@@ -1,0 +1,41 @@
+// Sorts a message of a customer into a ticket, with the OpenAI SDK. Whatever the model does, there is a ticket in the end.
+import OpenAI from 'openai'
+
+const client = new OpenAI({ timeout: 2_000, maxRetries: 1 })
+const MODELS = ['openai/gpt-4o-mini', 'anthropic/claude-sonnet-4-5']
+const FORMAT = {
+  type: 'json_schema',
+  json_schema: {
+    name: 'ticket',
+    strict: true,
+    schema: {
+      type: 'object',
+      properties: { topic: { type: 'string', enum: ['delivery', 'invoice', 'other'] }, urgent: { type: 'boolean' } },
+      required: ['topic', 'urgent'],
+      additionalProperties: false,
+    },
+  },
+}
+/** What somebody has to look at. */
+const BY_HAND = { topic: 'other', urgent: true }
+
+export async function ticketOf(message) {
+  for (const model of MODELS) {
+    try {
+      const answer = await client.chat.completions.create({
+        model,
+        response_format: FORMAT,
+        messages: [
+          { role: 'system', content: 'Sort the message of the customer into a ticket.' },
+          { role: 'user', content: message },
+        ],
+      })
+      const ticket = JSON.parse(answer.choices[0].message.content)
+      if (typeof ticket.urgent === 'boolean') return ticket
+    } catch (error) {
+      // Another model may do what this one did not; a request that is wrong stays wrong.
+      if ([400, 401].includes(error?.status)) break
+    }
+  }
+  return BY_HAND
+}

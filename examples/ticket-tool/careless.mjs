@@ -1,0 +1,42 @@
+// The same with three mistakes that people make: JSON that nobody checks, a retry of what must not be repeated, and a fallback
+// whose model is misspelt.
+import OpenAI from 'openai'
+
+const client = new OpenAI({ timeout: 2_000, maxRetries: 0 })
+const FORMAT = {
+  type: 'json_schema',
+  json_schema: {
+    name: 'ticket',
+    strict: true,
+    schema: {
+      type: 'object',
+      properties: { topic: { type: 'string', enum: ['delivery', 'invoice', 'other'] }, urgent: { type: 'boolean' } },
+      required: ['topic', 'urgent'],
+      additionalProperties: false,
+    },
+  },
+}
+const ask = (model, message) =>
+  client.chat.completions.create({
+    model,
+    response_format: FORMAT,
+    messages: [
+      { role: 'system', content: 'Sort the message of the customer into a ticket.' },
+      { role: 'user', content: message },
+    ],
+  })
+
+export async function ticketOf(message) {
+  for (let tries = 0; ; tries++) {
+    try {
+      const answer = await ask('openai/gpt-4o-mini', message)
+      return JSON.parse(answer.choices[0].message.content)
+    } catch (error) {
+      if (error?.status >= 500) {
+        const answer = await ask('antropic/claude-sonnet', message)
+        return JSON.parse(answer.choices[0].message.content)
+      }
+      if (error?.status === undefined || tries === 2) return { topic: 'other', urgent: true, error: String(error) }
+    }
+  }
+}
