@@ -8,6 +8,8 @@ import { SHIPPED } from '../backends/fixture/shipped.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
+import { PLACES_FILE } from '../lib/paged-asset.ts'
+import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { withoutSignature } from './mach-o.ts'
 import { tokenTables } from './token-table.ts'
 
@@ -16,9 +18,11 @@ const dist = join(root, 'dist')
 const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'] as const
 const here = `${process.platform}-${process.arch}`
 
+const tables = tokenTables()
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {
-  ...tokenTables(),
+  ...tables,
+  [basename(PLACES_FILE)]: NO_PLACES,
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [basename(PAGE_FILE)]: compressPage(await bundlePage()),
 }
@@ -68,6 +72,11 @@ async function compile(platform: string, outfile: string): Promise<void> {
     },
   })
   if (!result.success) throw new AggregateError(result.logs, `building for ${platform} failed`)
+  // Where a running program can read its own file, and no signature says what is in that.
+  if (platform.startsWith('linux')) {
+    const files = Object.entries(tables).map(([name, bytes]) => [`dist/${name}`, bytes] as const)
+    writePlaces(outfile, Object.fromEntries(files))
+  }
   if (platform === 'darwin-x64') {
     await Bun.write(outfile, withoutSignature(await Bun.file(outfile).bytes()))
     chmodSync(outfile, 0o755)

@@ -2,41 +2,66 @@
 // is first needed. Texts are encoded in the o200k vocabulary alone; tokens are decoded from the older one too.
 // test/tokens.test.ts holds both equal to the tokenizer package.
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
-import { readAsset } from './assets.ts'
 import { byteCache } from './byte-cache.ts'
+import { type PagedAsset, pagedAsset } from './paged-asset.ts'
 import { hashBytes, TABLE_SLOTS } from './token-hash.ts'
 
 /** Number of tokens in each vocabulary: ids are below it. */
 export const VOCABULARIES = { o200k: 199_998, cl100k: 100_256 } as const
 export type Vocabulary = keyof typeof VOCABULARIES
 
+/** Each part is valid where it was asked for. */
 interface Table {
+  need: PagedAsset['need']
   /** End offset in `bytes` of every token, by rank. */
   ends: Uint32Array
   /** Open-addressing hash table of ranks + 1; 0 is an empty slot. */
   slots: Uint32Array
   bytes: Uint8Array
+  /** Where those begin in the file: `ends` at 8. */
+  slotsAt: number
+  bytesAt: number
 }
 
+/** Where the ends begin in the file. */
+const ENDS_AT = 8
 const tables: Partial<Record<Vocabulary, Table>> = {}
 const tableOf = (vocabulary: Vocabulary): Table => (tables[vocabulary] ??= load(vocabulary))
 
 function load(vocabulary: Vocabulary): Table {
-  const file = readAsset(`dist/${vocabulary}.bin`)
+  const { bytes: file, need } = pagedAsset(`dist/${vocabulary}.bin`)
   const aligned = file.byteOffset % 4 === 0 ? file : file.slice()
-  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, 2)
-  const [count = 0, slotCount = 0] = words
-  const ends = new Uint32Array(aligned.buffer, aligned.byteOffset + 8, count)
-  const slots = new Uint32Array(aligned.buffer, aligned.byteOffset + 8 + count * 4, slotCount)
-  return { ends, slots, bytes: aligned.subarray(8 + (count + slotCount) * 4) }
+  const { buffer, byteOffset: at } = aligned
+  need(0, ENDS_AT)
+  const [count = 0, slotCount = 0] = new Uint32Array(buffer, at, 2)
+  const slotsAt = ENDS_AT + count * 4
+  const bytesAt = slotsAt + slotCount * 4
+  return {
+    need,
+    ends: new Uint32Array(buffer, at + ENDS_AT, count),
+    slots: new Uint32Array(buffer, at + slotsAt, slotCount),
+    bytes: aligned.subarray(bytesAt),
+    slotsAt,
+    bytesAt,
+  }
+}
+
+/** Where the bytes of a token begin, which are valid then, as its end is. */
+function startOf({ need, ends, bytesAt }: Table, id: number): number {
+  need(ENDS_AT + Math.max(0, id - 1) * 4, ENDS_AT + (id + 1) * 4)
+  const start = id === 0 ? 0 : (ends[id - 1] ?? 0)
+  need(bytesAt + start, bytesAt + (ends[id] ?? 0))
+  return start
 }
 
 /** Rank of the token whose bytes are `bytes[start, end)`, or -1. */
-function rankOf({ ends, slots, bytes: all }: Table, bytes: Uint8Array, start: number, end: number): number {
+function rankOf(table: Table, bytes: Uint8Array, start: number, end: number): number {
+  const { need, ends, slots, bytes: all, slotsAt } = table
   for (let slot = hashBytes(bytes, start, end); ; slot = (slot + 1) % TABLE_SLOTS) {
+    need(slotsAt + slot * 4, slotsAt + slot * 4 + 4)
     const rank = (slots[slot] ?? 0) - 1
     if (rank < 0) return -1
-    const from = rank === 0 ? 0 : (ends[rank - 1] ?? 0)
+    const from = startOf(table, rank)
     if ((ends[rank] ?? 0) - from !== end - start) continue
     let same = 0
     while (same < end - start && all[from + same] === bytes[start + same]) same++
@@ -103,8 +128,7 @@ export const countTokens = (text: string): number => (text === '' ? 0 : encodeTo
 const textDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** Bytes of one token. */
-const bytesOf = ({ bytes, ends }: Table, id: number): Uint8Array =>
-  bytes.subarray(id === 0 ? 0 : ends[id - 1], ends[id])
+const bytesOf = (table: Table, id: number): Uint8Array => table.bytes.subarray(startOf(table, id), table.ends[id])
 
 /** The text of token ids, each below the size of the vocabulary; bytes that are no UTF-8 become replacement characters. */
 export function decodeTokens(ids: readonly number[], vocabulary: Vocabulary = 'o200k'): string {

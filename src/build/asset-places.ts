@@ -1,0 +1,19 @@
+// Writes into an executable where some of its shipped files lie in it, so that it can read parts of them (lib/paged-asset.ts).
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+
+/** What the file of places holds until the executable is there: no place, and room for some. */
+export const NO_PLACES = `{"":"${'places of assets '.repeat(8)}"}`
+
+/** Fills the room in an executable with the places of files, each by its path and content. */
+export function writePlaces(executable: string, files: Readonly<Record<string, Uint8Array>>): void {
+  const whole = readFileSync(executable)
+  const room = whole.indexOf(NO_PLACES)
+  const entries = Object.entries(files).map(
+    ([path, content]) => [path, [whole.indexOf(content), content.length]] as const,
+  )
+  const text = JSON.stringify(Object.fromEntries(entries.filter(([, [offset]]) => offset >= 0)))
+  if (room < 0 || text.length > NO_PLACES.length) throw new Error(`${executable} has no room for ${text}`)
+  const file = openSync(executable, 'r+')
+  writeSync(file, text.padEnd(NO_PLACES.length), room, 'latin1')
+  closeSync(file)
+}
