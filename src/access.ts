@@ -43,7 +43,10 @@ const WORD = /^\S+$/
 /** The token of a request, undefined when it has none; 401 when what it has instead is no token. */
 export function tokenOf(request: Request): string | undefined {
   const header = request.headers.get('authorization')
-  return header === null ? undefined : tokenIn(header)
+  if (header !== null) return tokenIn(header)
+  // As the clients of Anthropic send it.
+  const key = request.headers.get('x-api-key')
+  return key === null ? undefined : tokenIn(`${SCHEME}${key}`)
 }
 
 const tokenIn = remembering((header: string): string | undefined => {

@@ -202,6 +202,21 @@ describe('what is refused is told in the shape of OpenAI alone', () => {
   })
 })
 
+test('a quota is counted down in the headers of every answer, and what is too much is a 429 in this shape', async () => {
+  const fault = { type: 'rate-limit', requests: 2, per: '1m' }
+  const { post } = await playing(app, [{ at: 'gateway', match: {}, fault }])
+  const answers = []
+  for (const _ of [1, 2, 3]) answers.push(await post('/v1/chat/completions', say))
+  const seen = answers.map(({ status, headers }) => [status, headers.get('x-ratelimit-remaining-requests')])
+  expect(seen).toEqual([
+    [200, '1'],
+    [200, '0'],
+    [429, '0'],
+  ])
+  expect(answers.map(({ headers }) => headers.get('x-ratelimit-limit-requests'))).toEqual(['2', '2', '2'])
+  expect(Object.keys(answers[2]?.json() ?? {})).toEqual(['error'])
+})
+
 test('sessions are chosen by token, header and address', async () => {
   await clientOf({ apiKey: 'session:a' }).chat.completions.create(say)
   await clientOf({ defaultHeaders: { 'x-understudy-session': 'b' } }).chat.completions.create(say)

@@ -82,6 +82,7 @@ test('every route that the server has is in it, and nothing else', () => {
     [
       ...operations.map(({ path }) => `post ${path}`),
       ...operations.map(({ path }) => `post ${path.replace('/v2/router', '/v1')}`),
+      'post /v1/messages/count_tokens',
       'get /v1/models',
       'get /v1/models/{model}',
       ...ofResources,
@@ -217,7 +218,9 @@ test('errors share one schema, and its example fits', () => {
     expect(errors.length).toBeGreaterThan(0)
     for (const [status, { content, description }] of errors) {
       if (isForeign) {
-        expect(content['application/json']?.schema).toEqual({ $ref: '#/components/schemas/OpenaiError' })
+        expect(content['application/json']?.schema).toEqual({
+          $ref: `#/components/schemas/${path.includes('/messages') ? 'Anthropic' : 'Openai'}Error`,
+        })
         continue
       }
       expect(content['application/json']?.schema).toEqual({ $ref: '#/components/schemas/Error' })

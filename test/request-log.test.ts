@@ -42,13 +42,6 @@ test('an unknown path is printed once, with the likely one', async () => {
   expect(lines[1]).toContain('GET /v1/nothing-like-it: ')
 })
 
-test('the SDK of Anthropic is told where its models answer', async () => {
-  const { ask, lines } = logged()
-  await ask('/v1/messages', { model: 'claude', max_tokens: 1, messages: [] })
-  expect(lines).toHaveLength(1)
-  expect(lines[0]).toContain('its models answer at /v2/router/chat/completions')
-})
-
 test('what a scanner tries does not fill the terminal', async () => {
   const { ask, lines } = logged()
   for (let index = 0; index < 80; index++) await ask(`/wp-admin/${index}`)

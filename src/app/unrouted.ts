@@ -46,8 +46,7 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
 function unknownPath(request: Request, path: string, { strays, sessionOf }: UnroutedContext): ApiError {
   const { method } = request
   const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
-  const hint =
-    likely === null ? hintOf(path) : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
+  const hint = likely === null ? HINT : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
   const error = new ApiError(404, 'unknown_path', `there is no path ${cut(path)}${hint}`)
   // Whoever only looks, such as a browser for an icon, leaves nothing behind.
   if (first && method !== 'GET' && method !== 'HEAD') traceStray(sessionOf(request), { method, path, error })
@@ -57,12 +56,7 @@ function unknownPath(request: Request, path: string, { strays, sessionOf }: Unro
 const ROUTER = '/v2/router/'
 const ALL = 'All paths are at /swagger'
 const BASE_URL = 'The base URL of a client ends with /v2/router; all paths are at /swagger'
-/** Where the SDK of Anthropic calls. */
-const MESSAGES = /\/v1\/messages(\/|$)/
-const hintOf = (path: string) =>
-  MESSAGES.test(path)
-    ? ': the own API of Anthropic is not emulated; its models answer at /v2/router/chat/completions. All paths are at /swagger'
-    : '; all of them are at /swagger'
+const HINT = '; all of them are at /swagger'
 
 /** A path as it is named in an error. */
 const cut = (path: string) => (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}...` : path)

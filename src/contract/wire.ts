@@ -10,6 +10,10 @@ export interface WireCall {
 
 /** How a door puts what its clients read. */
 export interface Wire {
+  /** Provider of the models that are named without one; the default one when left out. */
+  provider?: string
+  /** A body as the operation takes it, when clients send another. */
+  take?(body: unknown): unknown
   /** The reply in the form of the door. */
   put(reply: Reply, call: WireCall): Reply
   /** The body of an error. */

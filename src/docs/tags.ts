@@ -57,6 +57,11 @@ const GROUPS: readonly Group[] = [
   { name: 'Projects', description: '', besides: 'What the first name of a path stands for.' },
   { name: 'Memory', description: '', besides: 'What agents remember, by store and entity.' },
   {
+    name: "Anthropic's API",
+    description: '',
+    besides: 'Messages, which are chat completions in the words of Anthropic, at `/v1/messages`.',
+  },
+  {
     name: "OpenAI's API",
     description: '',
     besides: 'The router at the paths of OpenAI, for programs that were written for it.',

@@ -21,11 +21,23 @@ export interface Door {
   routes(defaultProvider: string): readonly Route[]
 }
 
+const anthropic = lazy<typeof import('./anthropic.ts')>(() => require('./anthropic.ts'))
+const countTokens = lazy<typeof import('./count-tokens.ts')>(() => require('./count-tokens.ts'))
 const openai = lazy<typeof import('./openai.ts')>(() => require('./openai.ts'))
 const ROUTER = '/v2/router/'
+const chat = endpoints.filter(({ name }) => name === 'chat.completions')
 
 /** All doors; of two whose prefix fits, the first one. */
 export const doors: readonly Door[] = [
+  {
+    name: 'anthropic',
+    tag: "Anthropic's API",
+    prefix: '/v1/messages',
+    paths: Object.fromEntries(chat.map((endpoint) => ['/v1/messages', endpoint])),
+    wire: () => anthropic().anthropicWire,
+    errorBody: () => anthropic().AnthropicError,
+    routes: () => [countTokens().countTokensRoute],
+  },
   {
     name: 'openai',
     tag: "OpenAI's API",

@@ -7,6 +7,7 @@ import { mapEvents, type StreamEvent } from '../lib/sse.ts'
 import { asObject } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
 import { knownModels } from '../providers/names.ts'
+import { renamed, withoutProvider } from './names.ts'
 
 const OPENAI_TAG = "OpenAI's API"
 
@@ -35,15 +36,6 @@ function eventFor(event: StreamEvent, call: WireCall): StreamEvent {
   const { event: name, tokens } = event
   return { ...(name !== undefined && { event: name }), data: put, ...(tokens !== undefined && { tokens }) }
 }
-
-/** The answer with its model as the request named it: without the provider when that was assumed. */
-function renamed(value: unknown, { assumed }: WireCall): unknown {
-  const answer = assumed && asObject(value)
-  const model = answer?.model
-  if (!assumed || typeof model !== 'string' || !Object.values(assumed).includes(model)) return value
-  return { ...answer, model: withoutProvider(model) }
-}
-const withoutProvider = (model: string) => model.slice(model.indexOf('/') + 1)
 
 /** The body of every error. */
 export const OpenaiError = z.object({

@@ -56,7 +56,7 @@ export async function serveOperation(
   const reading = isForm ? readForm(bytes, type, operation) : json()
   const read = reading instanceof Promise ? await reading : reading
   const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
-  const parsing = parsingOf(read, { operation, large, ...deps })
+  const parsing = parsingOf(read, { operation, large, wire, ...deps })
   const { url, headers } = request
   const session = sessionOf()
   const activity = session.begin(request)
@@ -94,10 +94,11 @@ export async function serveOperation(
 interface BodyReading extends Pick<EndpointDeps, 'namespace' | 'defaultProvider'> {
   operation: Operation
   large: boolean
+  wire: Wire | undefined
 }
 
 /** Parses a body by the schema of its operation, and says then what it named without a provider. */
-function parsingOf(read: RequestBody, { operation, large, namespace, defaultProvider }: BodyReading) {
+function parsingOf(read: RequestBody, { operation, large, wire, namespace, defaultProvider }: BodyReading) {
   const refusal = (error: unknown) => (error instanceof ApiError ? renamed(error, namespace) : error)
   const parsing: Pick<Call, 'parse'> & { assumed: Call['assumed'] } = {
     assumed: undefined,
@@ -105,9 +106,9 @@ function parsingOf(read: RequestBody, { operation, large, namespace, defaultProv
       if ('refused' in read) throw read.refused
       const { request: schema, invalidStatus: status, longList: field } = operation
       try {
-        const body = fromNamespace(read.value, namespace)
+        const body = fromNamespace(wire?.take ? wire.take(read.value) : read.value, namespace)
         const typed = operation.body === 'multipart' ? typedFields(body as object, operation) : body
-        const named = withProviders(typed, defaultProvider)
+        const named = withProviders(typed, wire?.provider ?? defaultProvider)
         parsing.assumed = named.assumed
         if (!large) return parseCall(schema, named.body, { status })
         return parseLongList({ schema, field, status }, named.body).catch((error: unknown) => {

@@ -36,7 +36,12 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
       if (faults.length === 0)
         return toResponse(put(await replyToEnd(ready, end)), { clientTimeout: parts.clientTimeout })
       const answer = async () => put(toReply(await answerOf(ready), ready))
-      return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.find() })
+      return respondThroughFaults(faults, callContext, {
+        answer,
+        end,
+        connection: await call.hold?.find(),
+        wire: call.wire,
+      })
     }),
   call: (inner) =>
     recorded(innerCall(inner), parts, async (ready, end) => {

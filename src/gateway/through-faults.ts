@@ -3,25 +3,49 @@ import type { Connection } from '../contract/connection.ts'
 import { ApiError, envelope } from '../contract/error.ts'
 import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import type { Wire } from '../contract/wire.ts'
 import { isStream, streamOf } from '../faults/wire.ts'
 import { encodeEvent, type PromptIterable } from '../lib/sse.ts'
+import { parsedJson } from '../lib/values.ts'
+import { errorIn } from '../providers/error-body.ts'
 import { withFaults } from './attempt.ts'
 import { errorOf, type Failure, failureOf } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import { putNothing, toResponse } from './respond.ts'
 import type { CallContext, CallEnd } from './types.ts'
 
+interface FaultyCall {
+  answer(): Promise<Reply>
+  end: CallEnd
+  connection: Connection | undefined
+  /** How answers are put at the door that the client came by. */
+  wire: Wire | undefined
+}
+
+/** A refusal of a fault in the words of a door; anything else as it is. */
+function refusalFor(reply: Reply, wire: Wire): Reply {
+  const { status, body } = reply
+  if (status < 400 || body.kind !== 'bytes' || !(body.bytes instanceof Uint8Array)) return reply
+  const error = errorIn(parsedJson(new TextDecoder().decode(body.bytes)))
+  if (!error) return reply
+  const { message, code = 'error', param = null, type } = error
+  return { ...reply, body: { kind: 'value', value: wire.error(new ApiError(status, code, message, { param, type })) } }
+}
+
 /** What the client hears; `answer` makes the reply behind the faults, if they let it. */
 export async function respondThroughFaults(
   faults: readonly ActiveFault[],
   callContext: CallContext,
-  { answer, end, connection }: { answer(): Promise<Reply>; end: CallEnd; connection: Connection | undefined },
+  { answer, end, connection, wire }: FaultyCall,
 ): Promise<Response> {
   const { operation, request, session, stream, signal, recording } = callContext
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
   try {
     const reply = await withFaults(faults, answer, { about, onActed: (rule) => recording.steps.faults.push(rule) })
-    const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
+    const headed = {
+      ...(wire ? refusalFor(reply, wire) : reply),
+      headers: { ...headersOf(recording), ...reply.headers },
+    }
     return await toResponse(await withEnd(headed, { end, signal }), { connection })
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error

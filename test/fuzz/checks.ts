@@ -40,6 +40,9 @@ function wrongJson(text: string, status: number): string | undefined {
 function wrongEnvelope({ code, message, error, ...more }: Record<string, unknown>, status: number): string | undefined {
   if (typeof error !== 'object' || error === null) return 'an envelope without an error'
   const inner = error as Record<string, unknown>
+  // By the door of Anthropic there is no code and no field.
+  if (more.type === 'error' && code === undefined && message === undefined)
+    return typeof inner.type === 'string' && inner.message ? undefined : 'a strange error of Anthropic'
   // By the door of OpenAI there is nothing but the error.
   const own = code === undefined && message === undefined
   if (!own && (code !== String(status) || message !== inner.message)) return 'a strange envelope'

@@ -131,6 +131,7 @@ const EMULATOR: readonly ExampleCall[] = [
   ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth'].map((id) => ({ id })),
   { id: 'openaiModels', keep: { model: (list) => first(list).id } },
   { id: 'openaiModel' },
+  { id: 'anthropicCountTokens' },
   { id: 'listTraces', query: '?limit=2', keep: { id: (list) => first(list).id } },
   ...['getTrace', 'getWaterfall', 'listCalls', 'listScenarios'].map((id) => ({ id })),
   { id: 'putFixtures' },
