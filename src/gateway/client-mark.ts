@@ -15,15 +15,16 @@ export function clientNote(
   answerHeaders: Record<string, string>,
 ): ClientNote {
   const key = headers.get('idempotency-key')
-  return {
+  const note: ClientNote = {
     connection: hold?.peer?.() ?? null,
     retry: retryOf(headers),
     key: key === null ? null : fingerprint(key),
     until: session.calls,
-    ...(!retained && { request: fingerprint(text) }),
-    ...(answerHeaders['x-should-retry'] !== undefined && { advised: true }),
-    ...(session.clock.kind === 'virtual' && isDated(answerHeaders) && { dated: true }),
   }
+  if (!retained) note.request = fingerprint(text)
+  if (answerHeaders['x-should-retry'] !== undefined) note.advised = true
+  if (session.clock.kind === 'virtual' && isDated(answerHeaders)) note.dated = true
+  return note
 }
 
 function retryOf(headers: Headers): number | null {

@@ -166,9 +166,11 @@ const factsOf = (
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
 async function answerOf({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
   const { operation, request, prompt } = callContext
-  await guard(callContext, guards, { stage: 'input', texts: () => operation.inputTexts?.(request) ?? [prompt.user] })
+  if (guards.length > 0)
+    await guard(callContext, guards, { stage: 'input', texts: () => operation.inputTexts?.(request) ?? [prompt.user] })
   const stored = cacheKey === undefined ? undefined : cached(callContext, cacheKey)
   const answer = stored ?? (await answered(callContext, targets))
+  if (guards.length === 0) return answer
   const { content } = answer
   const texts = () => (content.kind === 'whole' ? (operation.outputTexts?.(content.value as object) ?? []) : undefined)
   await guard(callContext, guards, { stage: 'output', texts })

@@ -2,6 +2,7 @@
 import type { Operation, Prompt } from '../contract/operation.ts'
 import { type ByteCache, byteCache } from '../lib/byte-cache.ts'
 import { fingerprint } from '../lib/ids.ts'
+import { remembering } from '../lib/remember.ts'
 import type { Session } from '../sessions/session.ts'
 
 /** How often each kind of call has come in a generation of a session; the kinds that came longest ago are forgotten. */
@@ -41,4 +42,5 @@ export function callKind({ operation, request, stream, prompt }: ModelCall): str
 }
 
 /** The kind of all calls of an operation that have the same shape. */
-export const pointKind = (operation: string, shape: string): string => `${operation}-${fingerprint(shape).slice(0, 8)}`
+export const pointKind = (operation: string, shape: string): string => `${operation}-${shapeDigits(shape)}`
+const shapeDigits = remembering((shape: string) => fingerprint(shape).slice(0, 8))

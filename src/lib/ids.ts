@@ -11,7 +11,14 @@ const TWENTY_BITS = 2 ** 20
 const eight = (number: number): string => four((number / TWENTY_BITS) % TWENTY_BITS) + four(number % TWENTY_BITS)
 
 const FORTY = 40
-const lowest = (bits: bigint): number => Number(BigInt.asUintN(FORTY, bits))
+/** A hash and its two halves: each step of arithmetic on a bigint makes a new one. */
+const hash = new BigUint64Array(1)
+const halves = new Uint32Array(hash.buffer)
+const [LOW, HIGH] = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0]
+/** The last forty bits of the hash. */
+const lowest = (): number => ((halves[HIGH] ?? 0) & 255) * 2 ** 32 + (halves[LOW] ?? 0)
+/** The other twenty-four. */
+const highest = (): number => (halves[HIGH] ?? 0) >>> 8
 
 /** Ten digits of time. */
 const timeDigits = remembering((now: number) => pair(Math.floor(now / 2 ** FORTY)) + eight(now))
@@ -23,9 +30,11 @@ const timeDigits = remembering((now: number) => pair(Math.floor(now / 2 ** FORTY
 export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
   // It takes 80 bits of chance, more than one hash has to give: the last eight digits are of the first.
   const text = `${purpose}:${count}`
-  const first = Bun.hash(text, BigInt(seed))
-  const second = Bun.hash(`${text}:more`, BigInt(seed) ^ (first >> 40n))
-  return timeDigits(now) + eight(lowest(second)) + eight(lowest(first))
+  const seeded = BigInt(seed)
+  hash[0] = Bun.hash(text, seeded)
+  const last = eight(lowest())
+  hash[0] = Bun.hash(`${text}:more`, seeded ^ BigInt(highest()))
+  return timeDigits(now) + eight(lowest()) + last
 }
 
 /** A short hexadecimal fingerprint of a text. */

@@ -2,12 +2,13 @@
 // model that is not listed works too, without limits and without a cost.
 import { ApiError } from '../contract/error.ts'
 import type { ReasoningEffort } from '../contract/shared.ts'
+import { remembering } from '../lib/remember.ts'
 import type { Vocabulary } from '../lib/tokens.ts'
 import type { Model } from './define.ts'
 import { listedProvider } from './index.ts'
 
 /** What is known of a model id, undefined when it is not listed; a dated id is the longest listed one that it begins with. */
-export function modelOf(id: string): Model | undefined {
+export const modelOf = remembering((id: string): Model | undefined => {
   const slash = id.indexOf('/')
   const models = listedProvider(id.slice(0, slash))?.models
   if (!models) return undefined
@@ -17,7 +18,7 @@ export function modelOf(id: string): Model | undefined {
     .filter((listed) => name.startsWith(listed) && /[-:@]/.test(name[listed.length] ?? ''))
     .sort((a, b) => b.length - a.length)[0]
   return longest === undefined ? undefined : models[longest]
-}
+})
 
 /** The vocabulary that a model's token ids belong to. */
 export const vocabularyOf = (id: string): Vocabulary => modelOf(id)?.vocabulary ?? 'o200k'
@@ -56,8 +57,8 @@ export function defaultEffort(id: string): ReasoningEffort | undefined {
 export function costOf(id: string, usage: Record<string, unknown>): number | null {
   const price = modelOf(id)?.price
   if (!price) return null
-  const count = (...keys: string[]) => {
-    const found = keys.map((key) => usage[key]).find((value) => value !== undefined)
+  const count = (key: string, otherKey = key) => {
+    const found = usage[key] === undefined ? usage[otherKey] : usage[key]
     // What a provider gives in place of a count costs nothing.
     return typeof found === 'number' && found > 0 ? found : 0
   }

@@ -7,8 +7,10 @@ const HEADERS = ['x-request-id', 'request-id', 'x-amzn-requestid', 'apim-request
 export const namesCall = (header: string): boolean => (HEADERS as readonly string[]).includes(header)
 
 /** The provider's id of a call by the headers of its reply, in lower case; undefined when it gave none. */
-export const requestIdOf = (headers: Readonly<Record<string, string>>): string | undefined =>
-  HEADERS.map((name) => headers[name]).find((id) => id)
+export function requestIdOf(headers: Readonly<Record<string, string>>): string | undefined {
+  for (const name of HEADERS) if (headers[name]) return headers[name]
+  return undefined
+}
 
 /** A provider's own words, with its name and its id of the call behind them. */
 export function attributed(message: string, provider: string, headers: Readonly<Record<string, string>>): string {

@@ -121,8 +121,11 @@ export function fileData(
     let over = false
     // What began before everything was replaced leaves nothing behind, not even in the same transaction.
     const unlessOver = (run: () => void) => () => (over ? undefined : run())
-    const write: Writer['write'] = (run, { ahead, ...size } = {}) =>
-      over ? Promise.resolve() : writer.write(unlessOver(run), { ...size, ahead: ahead?.map(unlessOver) })
+    const write: Writer['write'] = (run, large) => {
+      if (over) return Promise.resolve()
+      const steps = large?.ahead?.length ? { ...large, ahead: large.ahead.map(unlessOver) } : large
+      return writer.write(unlessOver(run), steps)
+    }
     const own = storesOver(database, { write }, { ...options, dropped: nothingDropped() })
     const stores: Stores = {
       traces: own.traces,
