@@ -88,10 +88,18 @@ test('the page shows the fixture as a file, which a session then answers from', 
   await page.screenshot({ path: screenshotPath('make') })
   const fixture = YAML.parse((await text.locator('.cm-line').allTextContents()).join('\n')) as Record<string, object>
   expect(fixture.match).toMatchObject({ model: 'openai/gpt-4o', user: 'How much was it?' })
-  const headers = { 'content-type': 'application/json', authorization: 'Bearer session:used' }
-  const body = JSON.stringify({ ...fixture, reply: { content: 'Seventeen.' } })
-  const put = await fetch(`${server.url}/_understudy/fixtures`, { method: 'PUT', headers, body })
-  expect(put.status).toBe(200)
+  await page.getByRole('button', { name: /^Begin the session again-/ }).click()
+  const session = await page
+    .getByRole('region', { name: /^Session again-/ })
+    .getByRole('heading')
+    .first()
+    .textContent()
+  const headers = { 'content-type': 'application/json', authorization: `Bearer session:${session}` }
+  const body = JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'How much was it?' }] })
+  const again = await fetch(`${server.url}/v2/router/chat/completions`, { method: 'POST', headers, body })
+  expect(again.headers.get('x-understudy-fixture')).toBe(String(fixture.name))
+  await page.goBack()
+  await page.locator('.row').first().waitFor()
 })
 
 test('two calls are compared: what differs in their requests is marked', async () => {

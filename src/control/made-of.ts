@@ -8,6 +8,8 @@ import type { Scenario } from '../scenarios/engine.ts'
 export interface MadeFile {
   name: string
   text: string
+  /** What it holds, as a request has it; null for a test. */
+  value: Record<string, unknown> | null
 }
 
 /** A call, and what is known of its making. */
@@ -53,8 +55,11 @@ function fixtureValue({ trace, operation }: CallSource): Record<string, unknown>
 /** A fixture that answers an equal call as this one was. */
 export function fixtureOfCall(source: CallSource): MadeFile | undefined {
   const value = fixtureValue(source)
-  if (!value) return undefined
-  return { name: `${value.name}.yaml`, text: `${about(source.trace)}${yaml().stringify(value, { lineWidth: 120 })}` }
+  return value && yamlFile(value, source)
+}
+
+function yamlFile(value: Record<string, unknown>, { trace }: CallSource): MadeFile {
+  return { name: `${value.name}.yaml`, text: `${about(trace)}${yaml().stringify(value, { lineWidth: 120 })}`, value }
 }
 
 /** The fault that has an attempt end as this one did. */
@@ -99,12 +104,7 @@ function scenarioValue({ trace, scenario }: CallSource): Record<string, unknown>
 /** A scenario in which the attempts of the first equal call fail as those of this one did; undefined when none failed. */
 export function scenarioOfCall(source: CallSource): MadeFile | undefined {
   const value = scenarioValue(source)
-  return (
-    value && {
-      name: `${value.name}.yaml`,
-      text: `${about(source.trace)}${yaml().stringify(value, { lineWidth: 120 })}`,
-    }
-  )
+  return value && yamlFile(value, source)
 }
 
 /** A vitest file that makes the call again, in a session with the fixture and the scenario. */
@@ -132,7 +132,8 @@ export function testOfCall(source: CallSource): MadeFile | undefined {
     `  expect(response.headers.get('x-understudy-attempts')).toBe('${trace.attempts.length}')`,
     ...TEST_END,
   ]
-  return { name: `${slugOf(trace.name)}-${trace.id.slice(-6).toLowerCase()}.test.ts`, text: lines.join('\n') }
+  const name = `${slugOf(trace.name)}-${trace.id.slice(-6).toLowerCase()}.test.ts`
+  return { name, text: lines.join('\n'), value: null }
 }
 
 const TEST_HEAD = [

@@ -6,7 +6,14 @@ import { fixtureOfCall, scenarioOfCall, testOfCall } from './made-of.ts'
 import type { ControlDeps } from './types.ts'
 
 const MadeFile = z
-  .object({ name: z.string().describe('Name of the file.'), text: z.string().describe('Its text.') })
+  .object({
+    name: z.string().describe('Name of the file.'),
+    text: z.string().describe('Its text.'),
+    value: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe('What it holds, as a request has it; null for a test.'),
+  })
   .nullable()
 const Made = z.object({
   fixture: MadeFile.describe('Answers an equal call as this one was; null when nothing was answered.'),

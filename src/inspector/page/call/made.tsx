@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks'
 import type { StoredTrace } from '../../../contract/trace.ts'
 import { askJson } from '../state/api.ts'
-import { hashOf } from '../state/route.ts'
+import { go, hashOf } from '../state/route.ts'
+import { ActionButton } from '../ui/action.tsx'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
 import { useLoaded } from '../ui/loaded.ts'
@@ -11,6 +12,7 @@ import { Code } from './json.tsx'
 interface MadeFile {
   name: string
   text: string
+  value: Record<string, unknown> | null
 }
 type Made = Record<'fixture' | 'scenario' | 'test', MadeFile | null>
 
@@ -56,12 +58,34 @@ export function MadeTab({ trace }: { trace: StoredTrace }) {
             <YamlText text={file.text} label={file.name} />
           )}
           <p class="note">{USES[kind]}</p>
+          {kind !== 'test' && <UseIt id={trace.id} made={value} />}
         </section>
       )}
       <p>
         <a href={hashOf('compare', { a: trace.id })}>Compare this call with another</a>
       </p>
     </>
+  )
+}
+
+/** Begins a session in which the call goes as it went. */
+function UseIt({ id, made }: { id: string; made: Made }) {
+  const name = `again-${id.slice(-6).toLowerCase()}`
+  const begin = async () => {
+    const { fixture, scenario } = made
+    const body = {
+      name,
+      clock: 'virtual',
+      fixtures: [fixture?.value].filter(Boolean),
+      ...(scenario && { scenario: scenario.value }),
+    }
+    await askJson('/_understudy/sessions', { method: 'POST', body })
+    go('sessions', { session: name })
+  }
+  return (
+    <p class="actions">
+      <ActionButton act={begin}>Begin the session {name} with it</ActionButton>
+    </p>
   )
 }
 

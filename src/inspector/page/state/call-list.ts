@@ -71,6 +71,9 @@ export function forgetSession(name: string): void {
   changes.value++
 }
 
+/** Names of the sessions whose calls are known. */
+export const knownSessions = (): ReadonlySet<string> => new Set(rows.map(({ session }) => session))
+
 /** The highest number of a session's calls, and the number from which on one is missing; looked for among the newest. */
 export function knownOf(session: string): { highest: number; complete: number } {
   const numbers: number[] = []

@@ -5,7 +5,7 @@ import type { CallRow } from '../../../contract/call-row.ts'
 import type { Observation } from '../../../contract/observation.ts'
 import { rowOf } from '../../../views/call-row.ts'
 import { ask, askJson, token, tokenWanted } from './api.ts'
-import { addCalls, allCalls, forgetSession, knownOf } from './call-list.ts'
+import { addCalls, allCalls, forgetSession, knownOf, knownSessions } from './call-list.ts'
 
 /** Whether events come. */
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
@@ -74,6 +74,9 @@ async function load(query: string, session?: string): Promise<void> {
 /** Loads what came while nobody listened: calls are numbered, so what is missing is known. */
 async function fillGaps(): Promise<void> {
   const { data } = await askJson<{ data: { name: string; calls: number }[] }>('/_understudy/sessions')
+  const there = new Set(data.map(({ name }) => name))
+  // The server may have been started anew, without them.
+  for (const name of knownSessions()) if (!there.has(name)) forgetSession(name)
   for (const { name, calls } of data) {
     const { highest, complete } = knownOf(name)
     if (calls < highest) forgetSession(name)
