@@ -84,6 +84,36 @@ describe('an evaluator', () => {
     expect(task.status.state).toBe('completed')
   })
 
+  test('and a contact has the same ids again, whatever is asked beside the task', async () => {
+    const evaluators = [{ id: 'judge', execute_on: 'output', sample_rate: 100 }]
+    const guardrails = [{ id: 'guard', execute_on: 'input', sample_rate: 100 }]
+    const play = async (beside: number) => {
+      const one = await evaluated(evaluators, { seed: 9 }, 'keyed')
+      await one.ok('POST', '/v2/evaluators', {
+        ...{ key: 'guard', type: 'llm_eval', mode: 'single', model: 'openai/gpt-4o-mini', output_type: 'boolean' },
+        ...{ prompt: 'Fine? {{log.output}}', path: 'Default' },
+        guardrail_config: { enabled: true, type: 'boolean', value: true },
+      })
+      await one.ok('PATCH', '/v2/agents/helper', { settings: { guardrails } })
+      const messages = [{ role: 'user', content: 'Beside.' }]
+      const asked = { model: 'openai/gpt-4o-mini', messages, identity: { id: 'grace' } }
+      for (let call = 0; call < beside; call++) await one.ok('POST', '/v2/router/chat/completions', asked)
+      const task = await one.ask('Go.', { identity: { id: 'ada' } })
+      const steps = await stepsOf(one, task)
+      const guarded = (await one.ok('GET', `/_understudy/traces/${steps[0]?.trace}`)) as unknown as StoredTrace
+      const { data } = await one.ok('GET', '/v2/contacts')
+      await one.call('DELETE', `/_understudy/sessions/${one.name}`)
+      return [
+        steps.map(({ evaluations = [] }) => evaluations[0]?.traces),
+        guarded.guardrails.map(({ evaluation }) => evaluation?.traces),
+        (data as Json[]).find(({ external_id }) => external_id === 'ada')?._id,
+      ]
+    }
+    const alone = await play(0)
+    expect(alone.flat(3).filter((id) => typeof id === 'string')).toHaveLength(ITERATIONS + 2)
+    expect(await play(3)).toEqual(alone)
+  })
+
   test('that is gone says so, and ends no task', async () => {
     const one = await evaluated([{ id: 'shape', execute_on: 'output', sample_rate: 100 }])
     const { data } = await one.ok('GET', '/v2/evaluators')

@@ -44,6 +44,28 @@ describe('an agent that is deleted', () => {
     expect(a2a.body.error).toMatchObject({ code: -32001 })
   })
 
+  test('ends who follows a task of it that waits', async () => {
+    const one = agentSession(app)
+    await one.begin([[{ name: 'look_up' }]])
+    await one.ok('POST', '/v2/tools', { key: 'look_up', function: { name: 'look_up' } })
+    await one.agent({ settings: { tools: [{ type: 'function', key: 'look_up' }] } })
+    const { id } = await one.ask('Go.')
+    const following = app.understudy.app.fetch(
+      new Request('http://localhost/a2a/helper', {
+        method: 'POST',
+        headers: { ...one.headers, authorization: 'Bearer any', 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/resubscribe', params: { id } }),
+      }),
+    )
+    const reader = (await following).body?.getReader()
+    const first = await reader?.read()
+    expect(new TextDecoder().decode(first?.value)).toContain('input-required')
+    await one.ok('DELETE', '/v2/agents/helper')
+    const last = await reader?.read()
+    expect(new TextDecoder().decode(last?.value)).toContain('-32001')
+    expect((await reader?.read())?.done).toBe(true)
+  })
+
   test('leaves the task that its task works for with an error for the model', async () => {
     const one = agentSession(app)
     const hand = { name: 'call_sub_agent', arguments: { agent: 'member', message: 'Find it.' } }

@@ -1,5 +1,6 @@
 // Agents as clients make, change and read them: statuses, defaults, and what they may refer to.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { createTestApp } from './support/app.ts'
 import { strictAgent } from './support/strict/agents.ts'
 import { strictError } from './support/strict/workspace.ts'
 import { emptyWorkspace, type Json, workspaceOf } from './support/workspace.ts'
@@ -190,6 +191,25 @@ describe('refused, naming where', () => {
     await fresh.ok('POST', '/v2/knowledge', { key: 'manuals', path: 'Default' })
     const { body } = await fresh.call('POST', '/v2/agents', agent({ knowledge_bases: [{ knowledge_id: 'nowhere' }] }))
     expect(body.message).toContain('"manuals"')
+  })
+})
+
+describe('a guardrail of an agent', () => {
+  const guarded = (id: string) => agent({ settings: { guardrails: [{ id, execute_on: 'input' }] } })
+
+  test.each(['foo_pii_detection', '_pii_detection', 'acme_pii_detection'])('is not %s', async (id) => {
+    const { status, body } = await call('POST', '/v2/agents', guarded(id))
+    expect([status, (strictError.parse(body).error as Json).param]).toEqual([404, 'settings.guardrails[0].id'])
+    expect(body.message).toContain('"svc_pii_detection"')
+  })
+
+  test('has the namespace of the server', async () => {
+    const acme = createTestApp({ namespace: 'acme', seed_file: ['none'] })
+    const there = workspaceOf(acme)
+    const { status, body } = await there.call('POST', '/v2/agents', guarded('svc_pii_detection'))
+    expect([status, body.message]).toEqual([404, expect.stringContaining('"acme_pii_detection"')])
+    await there.ok('POST', '/v2/agents', guarded('acme_pii_detection'))
+    await acme.close()
   })
 })
 

@@ -6,6 +6,7 @@ import type { TaskStep, TraceRecord } from '../contract/trace.ts'
 import type { Session, SessionSlot } from '../sessions/session.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import type { ToolCallPart } from './messages.ts'
+import { findTask, type TaskPlace } from './store.ts'
 import { TASK_OPERATION, taskTrace } from './turn-trace.ts'
 
 /** One thing that has happened to a task. */
@@ -15,38 +16,54 @@ export type TaskEvent =
   /** A tool is being run. */
   | { type: 'tool-started'; task: AgentTaskRecord; call: ToolCallPart }
   /** It is there no more: its agent was deleted. */
-  | { type: 'gone'; task: AgentTaskRecord }
+  | { type: 'gone'; task: Pick<AgentTaskRecord, '_id'> }
 
 /** Is told of what happens, at once and in order; it must not wait. */
 export type TaskListener = (event: TaskEvent) => void
 
 /** Hands on what happens to tasks. */
 export interface TaskEvents {
-  /** Begins to listen to a task of a session; the function that comes back ends it. */
-  subscribe(slot: SessionSlot, task: string, listener: TaskListener): () => void
+  /** Begins to listen to a task of a workspace; the function that comes back ends it. */
+  subscribe(place: TaskPlace, task: string, listener: TaskListener): () => void
+  /** Tells those who listen to tasks that are there no more, since their agents were deleted. */
+  sweep(session: Session): void
   notify(session: Session, event: TaskEvent): void
   /** A turn has begun, or has ended with the last form of its trace. */
   begun(session: Session, task: AgentTaskRecord): void
   ended(session: Session, task: AgentTaskRecord, trace: TraceRecord): void
 }
 
+/** Who listens to a task. */
+interface Listening {
+  workspace: string
+  listeners: Set<TaskListener>
+}
+
 /** Events of tasks; those who observe all calls are told of them as of calls. */
 export function createTaskEvents(observers: Observers): TaskEvents {
-  const slots = new WeakMap<SessionSlot, Map<string, Set<TaskListener>>>()
+  const slots = new WeakMap<SessionSlot, Map<string, Listening>>()
+  const pass = ({ slot }: Session, event: TaskEvent) => {
+    for (const listener of [...(slots.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
+  }
   return {
-    subscribe(slot, task, listener) {
-      const tasks = slots.get(slot) ?? new Map<string, Set<TaskListener>>()
+    subscribe({ session: { slot }, workspace }, task, listener) {
+      const tasks = slots.get(slot) ?? new Map<string, Listening>()
       slots.set(slot, tasks)
-      const listeners = tasks.get(task) ?? new Set()
-      tasks.set(task, listeners)
+      const listening = tasks.get(task) ?? { workspace, listeners: new Set() }
+      const { listeners } = listening
+      tasks.set(task, listening)
       listeners.add(listener)
       return () => {
         listeners.delete(listener)
-        if (listeners.size === 0 && tasks.get(task) === listeners) tasks.delete(task)
+        if (listeners.size === 0 && tasks.get(task) === listening) tasks.delete(task)
       }
     },
+    sweep(session) {
+      for (const [_id, { workspace }] of [...(slots.get(session.slot) ?? [])])
+        if (!findTask({ session, workspace }, _id)) pass(session, { type: 'gone', task: { _id } })
+    },
     notify(session, event) {
-      for (const listener of [...(slots.get(session.slot)?.get(event.task._id) ?? [])]) listener(event)
+      pass(session, event)
       if (!observers.active || event.type !== 'changed') return
       const { task, steps } = event
       const { trace, seq } = task.turn

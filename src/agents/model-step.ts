@@ -40,7 +40,7 @@ export async function askModel(turn: Turn): Promise<void> {
       const inner = { operation: chatOperation(), request, origin, key, agent: agentFacts(turn, iteration) }
       const { trace, reply } = await deps.gateway.call(inner)
       const parts = partsOf(reply, turn)
-      return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin }) }
+      return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }
     },
     change: (said: ModelAnswer): TurnChange => answerChange(turn, said, { started, iteration }),
   }
@@ -120,17 +120,17 @@ function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
 async function evaluationsOf(
   turn: Turn,
   parts: readonly TaskPart[],
-  { iteration, origin }: { iteration: number; origin: CallOrigin },
+  { iteration, origin, key }: { iteration: number; origin: CallOrigin; key: string },
 ): Promise<ModelAnswer['evaluations']> {
   const { session, task, deps, history } = turn
   const { signal } = origin
   const chosen = sampled(task.manifest.settings.evaluators, { session, task, iteration })
   const asked = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
   return Promise.all(
-    chosen.map(async ({ id, execute_on }) => {
+    chosen.map(async ({ id, execute_on }, at) => {
       const found = session.records.named(evaluators.kind, task.workspace_id, id)
       const texts = execute_on === 'input' ? asked : textsOf(parts)
-      const judged = { texts, input: asked.join('\n'), signal }
+      const judged = { texts, input: asked.join('\n'), signal, key: `${key}:evaluators[${at}]` }
       const nothing = { id, value: null, model: null, fixture: null, synthesized: false, traces: [] }
       if (!found) return { ...nothing, reason: `there is no evaluator ${JSON.stringify(id)} any more` }
       try {

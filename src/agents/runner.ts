@@ -18,7 +18,7 @@ import { finishTurn } from './turn-finish.ts'
 export interface Runner {
   /** Goes on with an active task, unless it is running; resolves when it runs no more. */
   run(session: Session, task: AgentTaskRecord): Promise<void>
-  /** Ends what runs of tasks that are there no more, since their agents were deleted. */
+  /** Ends what runs of tasks that are there no more, since their agents were deleted, and who follows them. */
   sweep(session: Session): void
   /** Ends a task that is running; resolves when that is committed, false when it is not running. */
   end(session: Session, id: string, why: TurnEnded): Promise<boolean>
@@ -62,6 +62,7 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
     sweep(session) {
       for (const [id, { workspace, controller }] of runningIn(session.slot))
         if (!findTask({ session, workspace }, id)) controller.abort(new TaskGone('the task is gone'))
+      deps.events.sweep(session)
     },
     async end(session, id, why) {
       const found = runningIn(session.slot).get(id)

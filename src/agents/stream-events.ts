@@ -40,8 +40,8 @@ export const beginning = (task: AgentTaskRecord, input: Pick<TaskMessage, 'role'
 export function eventsOfTask(): (happened: TaskEvent) => StreamedEvent[] {
   const calls = new Map<string, ToolCallPart>()
   return (happened) => {
-    const { task } = happened
     if (happened.type === 'gone') return []
+    const { task } = happened
     if (happened.type === 'tool-started') {
       calls.set(happened.call.tool_call_id, happened.call)
       return [toolStarted(task, happened.call)]

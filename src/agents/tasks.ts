@@ -109,7 +109,7 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       )
       return get(owner, decision.task)
     },
-    subscribe: ({ session }, id, listener) => events.subscribe(session.slot, id, listener),
+    subscribe: (owner, id, listener) => events.subscribe(placeOf(owner), id, listener),
     sweep: runner.sweep,
     wake(session) {
       for (const task of activeTasks(session)) start(session, task)
@@ -141,7 +141,7 @@ async function untilSettled(
 ): Promise<WholeTask> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stop = events.subscribe(
-    owner.session.slot,
+    { session: owner.session, workspace: owner.caller.workspace },
     id,
     ({ type, task }) => (type === 'gone' || task.active === null) && resolve(),
   )

@@ -10,6 +10,8 @@ export interface ModelQuestion {
   user: string
   /** JSON Schema of the answer. */
   schema: object
+  /** Tells the call from all others of its session, where its ids must not depend on what runs beside it. */
+  key?: string | undefined
 }
 /** What it says. */
 export interface ModelAnswer {
@@ -26,7 +28,7 @@ export type AskModel = (origin: CallOrigin, question: ModelQuestion) => Promise<
 /** Questions as calls of the chat operation, which is loaded at the first of them. */
 export const askThrough =
   (call: Gateway['call'], chat: () => Operation): AskModel =>
-  async (origin, { model, system, user, schema }) => {
+  async (origin, { model, system, user, schema, key }) => {
     const operation = chat()
     const request = {
       model,
@@ -36,7 +38,7 @@ export const askThrough =
       ],
       response_format: { type: 'json_schema', json_schema: { name: 'verdict', schema } },
     }
-    const { trace, reply } = await call({ operation, request, origin })
+    const { trace, reply } = await call({ operation, request, origin, ...(key !== undefined && { key }) })
     const { body, fixture, synthesized } = reply
     const texts = body.kind === 'value' ? operation.outputTexts?.(body.value as object) : undefined
     return { text: texts?.[0] ?? '', fixture, synthesized, trace }

@@ -38,7 +38,9 @@ export async function guard(
   const texts = textsOf()
   for (const { id, param, check } of asked) {
     const { signal, prompt, recording } = callContext
-    const verdict: GuardrailVerdict = texts ? await check({ texts, input: prompt.user, signal }) : STREAMED
+    const of = recording.call.inner?.key
+    const key = of === undefined ? undefined : `${of}:${param}`
+    const verdict: GuardrailVerdict = texts ? await check({ texts, input: prompt.user, signal, key }) : STREAMED
     recording.guardrail({ id, stage, ...verdict })
     if (verdict.outcome !== 'blocked') continue
     const message = `the ${stage} does not pass the guardrail ${JSON.stringify(id)}: ${verdict.reason}`

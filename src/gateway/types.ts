@@ -101,6 +101,8 @@ export interface GuardrailInput {
   input: string
   /** Aborted when nobody waits for the verdict any more. */
   signal: AbortSignal
+  /** Tells the verdict from all others of the session, where it is one of a call that has a key. */
+  key?: string | undefined
 }
 
 /** What a guardrail makes of it. */

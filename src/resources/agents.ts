@@ -131,14 +131,13 @@ function checkReferences(agent: AgentBody, work: Transaction, before: Fields | u
           : [],
     ),
   )
-  const own = (id: string) => builtIns.some(({ name }) => id.endsWith(`_${name}`))
   for (const list of ['evaluators', 'guardrails'] as const) {
-    check(
-      evaluators,
-      agent.settings[list]
-        .map(({ id }, at): [string, string] => [id, `settings.${list}[${at}].id`])
-        .filter(([id]) => !(list === 'guardrails' && own(id))),
-    )
+    const builtIn = list === 'guardrails' ? work.guardrailIds?.() : []
+    for (const [at, { id }] of agent.settings[list].entries()) {
+      const known = builtIn ? builtIn.includes(id) : builtIns.some(({ name }) => id.endsWith(`_${name}`))
+      const named = { name: id, param: `settings.${list}[${at}].id` }
+      if (!known && !find(evaluators, work, id)) throw unknownReference(evaluators, work, { ...named, builtIn })
+    }
   }
 }
 
@@ -169,7 +168,7 @@ const MOST_NAMED = 10
 function unknownReference(
   resource: Resource,
   work: Transaction,
-  { name, param }: { name: string; param: string },
+  { name, param, builtIn = [] }: { name: string; param: string; builtIn?: readonly string[] | undefined },
 ): ApiError {
   const { data } = work.records.page({
     kind: resource.kind,
@@ -178,7 +177,8 @@ function unknownReference(
     limit: MOST_NAMED,
   })
   const there = data.map(({ key, _id }) => quote(String(key ?? _id))).join(', ')
-  const message = `'${param}' must be the key or id of ${/^[aeiou]/.test(resource.noun) ? 'an' : 'a'} ${resource.noun}, got ${quote(name)}; there ${there === '' ? 'is none' : `are ${there}`} in this workspace`
+  const choices = builtIn.length === 0 ? '' : `${builtIn.map(quote).join(', ')}, or `
+  const message = `'${param}' must be ${choices}the key or id of ${/^[aeiou]/.test(resource.noun) ? 'an' : 'a'} ${resource.noun}, got ${quote(name)}; there ${there === '' ? 'is none' : `are ${there}`} in this workspace`
   return new ApiError(404, `${resource.kind}_not_found`, message, { param })
 }
 

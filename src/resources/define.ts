@@ -18,6 +18,8 @@ export interface Transaction {
   readonly now: string
   /** A number for a new record of a kind, and the id that it makes. */
   newId(form: IdForm, kind: string): { seq: number; id: string }
+  /** Ids of the guardrails that are built in; absent where files are read, which may be written for another namespace. */
+  guardrailIds?(): readonly string[]
 }
 
 /** Where a record is going to be stored. */

@@ -80,7 +80,10 @@ async function askModel(
     schema: { type: 'object', properties: { value }, required: ['value'], additionalProperties: false },
   }
   const answers = []
-  for (let round = 0; round < repetitions; round++) answers.push(await ask(origin, question))
+  for (let round = 0; round < repetitions; round++) {
+    const key = judged.key === undefined ? undefined : `${judged.key}:${round}`
+    answers.push(await ask(origin, { ...question, key }))
+  }
   const [{ fixture, synthesized } = { fixture: null, synthesized: false }] = answers
   const about = { model, fixture, synthesized, traces: answers.map(({ trace }) => trace) }
   // Nobody has scripted a verdict, so the one that lets the call go on is taken.

@@ -19,7 +19,7 @@ export const peopleOf = (prepare: (session: Session) => Promise<void>): People =
     await prepare(session)
     await session.transact(() => {
       // Calls at the same time may bring the same person.
-      if (!known()) createRecord(contacts, workOf(session, caller), contact)
+      if (!known()) createRecord(contacts, workOf(session, caller, identity.id), contact)
     })
   },
 })

@@ -71,12 +71,18 @@ function errorsOf({ key, upsert, keep }: Resource, verb: Verb): number[] {
 
 type Parts = Pick<Route, 'query' | 'body' | 'response' | 'status' | 'examples' | 'handle'>
 
+/** What clients change records with. */
+const clientWork = (session: Session, caller: Caller, { guardrails }: ResourceDeps): Transaction => ({
+  ...workOf(session, caller),
+  guardrailIds: () => guardrails.ids(),
+})
+
 function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   const { record, examples } = resource
   /** Runs a change in one transaction and answers with what it gives. */
   const change = async (request: Request, params: PathParams, run: (work: Transaction) => Fields) => {
     const { session, caller } = await deps.callOf(request)
-    const record = await session.transact(() => run(tidied(resource, workOf(session, caller), params)))
+    const record = await session.transact(() => run(tidied(resource, clientWork(session, caller, deps), params)))
     deps.wake(session)
     return shown(resource, record)
   }

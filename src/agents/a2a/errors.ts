@@ -22,6 +22,10 @@ export function a2aErrorOf(error: unknown): unknown {
   return new Known(error.message)
 }
 
+/** Whether it is what a client is told, and not a mistake of ours. */
+export const isRefusal = (error: unknown): boolean =>
+  [RequestMalformedError, ...Object.values(BY_CODE)].some((Known) => error instanceof Known)
+
 /** What work gives; what it refuses is an error of A2A. */
 export async function inA2aTerms<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {

@@ -7,6 +7,7 @@ import { toResponse } from '../../gateway/respond.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 import type { AgentCall } from './call.ts'
 import { cardOf } from './card.ts'
+import { isRefusal } from './errors.ts'
 import { requestHandler } from './handler.ts'
 
 /** What a call of an agent is made of, its card aside. */
@@ -73,7 +74,7 @@ export async function answerCall(request: Request, given: RequestBody, parts: Ag
     const first = await answer.next()
     return await toResponse({
       ...{ status: 200, headers, usage: null, fixture: null, synthesized: false },
-      body: { kind: 'events', events: eventsOf(first, answer) },
+      body: { kind: 'events', events: eventsOf(first, answer, failure) },
     })
   } catch (error) {
     return Response.json(failure(error), { headers })
@@ -85,10 +86,15 @@ const isStream = (answer: object): answer is AsyncGenerator<object, void, undefi
 async function* eventsOf(
   first: IteratorResult<object, void>,
   rest: AsyncGenerator<object, void, undefined>,
+  failure: (error: unknown) => object,
 ): AsyncGenerator<StreamEvent> {
   try {
     if (!first.done) yield { data: first.value }
     for await (const data of rest) yield { data }
+  } catch (error) {
+    // The status has been answered: what ends the stream is its last event.
+    if (!isRefusal(error)) throw error
+    yield { data: failure(error) }
   } finally {
     await rest.return()
   }

@@ -41,7 +41,7 @@ export const writeMemoryStore: ToolKind = {
     const { store, entity } = place
     const id = documentId(call, context)
     await session.transact(() => {
-      const work = workOf(session, caller)
+      const work = workOf(session, caller, canonicalJson([store._id, entity]))
       if (work.records.get(memoryDocuments.kind, caller.workspace, id)) return
       const params = { [memoryStores.param]: store._id, [memories.param]: entity }
       if (!work.records.byKey(memories.kind, caller.workspace, store._id, entity))
