@@ -33,8 +33,7 @@ const isCalled = (pathname: string) =>
 
 const WORK = [EVENT, AGENT_TASK]
 /** Whether a session waits for what is done beside calls. */
-const hasWork = ({ hasRecords, records }: Session) =>
-  hasRecords() && WORK.some((kind) => records.keyed(kind).length > 0)
+const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.includes(kind))
 
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {

@@ -19,6 +19,7 @@ import { endpoints, fixtureSubjects } from './endpoints/index.ts'
 import { type AskModel, askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
 import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
+import { realClock } from './lib/clock.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
 import { createObservers } from './observers/list.ts'
@@ -123,7 +124,7 @@ export function createUnderstudy(
     strict: config.strict,
     fixtures: { ...inForce, parse: (values) => fixtureReader().givenFixtures(values, fixtureSubjects), files },
     toolAnswers: toolAnswers(inForce, config.on_miss),
-    about: { version: VERSION, mode, db: config.db, fixtures: () => inForce.count, spending },
+    about: { version: VERSION, mode, db: config.db, started: realClock.now(), fixtures: () => inForce.count, spending },
     report,
   })
   return {

@@ -6,6 +6,7 @@ import { forClients } from '../agents/client-tasks.ts'
 import { taskRoutes } from '../agents/routes.ts'
 import type { TaskService } from '../agents/tasks.ts'
 import { ApiError } from '../contract/error.ts'
+import { EVENT } from '../contract/record.ts'
 import type { Route } from '../contract/route.ts'
 import { AGENT_TASK } from '../contract/task-record.ts'
 import { parseRequest } from '../contract/validation.ts'
@@ -154,8 +155,10 @@ function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessio
 function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService): EventQueue {
   const queue = createEventQueue(eventHandlers, report)
   const wake = (session: Session) => {
-    queue.wake(session)
-    if (session.records.keyed(AGENT_TASK).length > 0) tasks().wake(session)
+    // Looked at first, since there may be a thousand sessions that sleep.
+    const waiting = session.keyedKinds()
+    if (waiting.includes(EVENT)) queue.wake(session)
+    if (waiting.includes(AGENT_TASK)) tasks().wake(session)
   }
   for (const session of sessions.list()) wake(session)
   sessions.watch({

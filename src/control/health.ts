@@ -84,7 +84,6 @@ const Health = z.object({
 })
 
 export function healthRoute({ sessions, runs, about, strays, events, fixtures }: ControlDeps): Route {
-  const started = realClock.now()
   return {
     method: 'get',
     path: '/_understudy/health',
@@ -105,7 +104,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
       return {
         status: 'ok',
         version: about.version,
-        uptime_ms: realClock.now() - started,
+        uptime_ms: realClock.now() - about.started,
         mode: about.mode,
         database: about.db,
         counts: {

@@ -14,6 +14,8 @@ export interface ServerInfo {
   version: string
   mode: string
   db: string
+  /** When it began, in ms since the epoch. */
+  started: number
   /** How many there are, less those of sessions. */
   fixtures(): number
   /** What calls to real providers have used; absent when nothing is forwarded. */

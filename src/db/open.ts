@@ -38,9 +38,9 @@ export const openClone = (bytes: Buffer): Database => new Driver(bytes)
 export const byteSize = (database: Database): number =>
   numberOf(database, 'page_count') * numberOf(database, 'page_size')
 
-/** Whether a workspace holds anything. */
-export const hasRecords = (database: Database): boolean =>
-  database.prepare('SELECT EXISTS (SELECT 1 FROM records)').pluck().get() === 1
+/** Kinds of records of which any has a key. */
+export const keyedKinds = (database: Database): string[] =>
+  database.prepare('SELECT DISTINCT kind FROM records WHERE key IS NOT NULL').pluck().all() as string[]
 
 /** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. */
 export function openFile(file: string): { database: Database; release: () => void } {

@@ -1,7 +1,7 @@
 // What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
 import { ApiError } from '../contract/error.ts'
 import { checkpointer } from '../db/checkpoint.ts'
-import { byteSize, type Database, hasRecords, openClone } from '../db/open.ts'
+import { byteSize, type Database, keyedKinds, openClone } from '../db/open.ts'
 import type { StoreSize } from '../db/row-budget.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
 import { createWriter, type Writer } from '../db/writer.ts'
@@ -20,8 +20,8 @@ import {
 export interface SessionData extends Stores {
   /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
-  /** Whether the workspace holds anything; quicker than looking what it is. */
-  hasRecords(): boolean
+  /** Kinds of records of which any has a key, as what waits for its turn has; wakes nothing. */
+  keyedKinds(): readonly string[]
   /** Everything that is stored. */
   snapshot(): Snapshot
   /** Data with the content of a snapshot, or with nothing, in the place of this; rejects when it cannot be loaded. */
@@ -55,6 +55,14 @@ const opened = (database: Database, options: DataOptions, continued: DataHistory
   return { database, writer, stores, dropped: continued.dropped }
 }
 
+/** What is left of a database that was closed. */
+interface SleepingData {
+  bytes: Uint8Array
+  counts: DataCounts
+  keyedKinds: readonly string[]
+  number: number | undefined
+}
+
 const nothing = (limit = Number.POSITIVE_INFINITY): StoreSize => ({ entries: 0, bytes: 0, limit, dropped: 0 })
 /** Bytes of a database beyond which it stays open: what it costs is what it holds. */
 const LARGEST_ASLEEP = 2 * 2 ** 20
@@ -62,7 +70,7 @@ const LARGEST_ASLEEP = 2 * 2 ** 20
 /** Data in memory; `empty` gives the bytes of an empty database, which it begins with unless one is open. */
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
   let awake = begun
-  let asleep: { bytes: Uint8Array; counts: DataCounts; number: number | undefined } | undefined
+  let asleep: SleepingData | undefined
   const dropped = begun?.dropped ?? nothingDropped()
   const none = { traces: nothing(options.keep.traceBytes), keyValues: nothing(options.keep.answerBytes) }
   const use = (): OpenData => {
@@ -81,7 +89,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     records: onUse(() => use().stores.records),
     contents: onUse(() => use().stores.contents),
     transact: (run) => use().writer.transact(run),
-    hasRecords: () => hasRecords(use().database),
+    keyedKinds: () => (awake ? keyedKinds(awake.database) : (asleep?.keyedKinds ?? [])),
     snapshot: () => dump(use().database),
     async replaced(snapshot) {
       if (!snapshot) return memoryData(empty, options)
@@ -101,6 +109,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       asleep = {
         bytes: Bun.zstdCompressSync(database.serialize()),
         counts: stores.counts(),
+        keyedKinds: keyedKinds(database),
         number: stores.lastNumber(),
       }
       awake = undefined
@@ -141,7 +150,7 @@ export function fileData(
           if (over) throw resetError()
           return run()
         }),
-      hasRecords: () => hasRecords(database),
+      keyedKinds: () => keyedKinds(database),
       snapshot: () => dump(database),
       async replaced(snapshot) {
         try {

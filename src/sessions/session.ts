@@ -30,8 +30,8 @@ export interface Session {
   readonly contents: Contents
   /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
-  /** Whether the workspace holds anything; quicker than looking what it is. */
-  hasRecords(): boolean
+  /** Kinds of records of which any has a key, as what waits for its turn has; wakes nothing. */
+  keyedKinds(): readonly string[]
   /** Everything that is stored. */
   snapshot(): Snapshot
   /** How much is stored, without waking anything. */

@@ -157,12 +157,12 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
   }
 }
 
-const storesOf = ({ traces, keyValues, records, contents, hasRecords, snapshot, counts }: SessionData) => ({
+const storesOf = ({ traces, keyValues, records, contents, keyedKinds, snapshot, counts }: SessionData) => ({
   traces,
   keyValues,
   records,
   contents,
-  hasRecords,
+  keyedKinds,
   snapshot,
   counts,
 })
