@@ -15,7 +15,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   summary: 'Get a picture',
   description: 'The file behind a `url` of an image answer. It is there for an hour and needs no token.',
   public: true,
-  response: z.unknown(),
+  response: z.string().describe('The bytes of the picture.'),
   contentType: 'image/*',
   errors: [404],
   async handle({ request, params: { name = '' } }) {

@@ -36,6 +36,17 @@ const apart = (count: number, name: string) => JSON.stringify({ $parts: count, o
 const APART = '{"$parts":'
 const partId = (name: string, part: number) => `${name}/${part}`
 
+type Row = typeof kept.$inferInsert
+
+/** Writes one part. Its row is made in the turn in which it is written: all of them at once would hold up other calls. */
+function partWrite(
+  { id, part, expires }: Pick<Row, 'id' | 'expires'> & { part: string },
+  rowOf: (row: Row) => { run(): void },
+) {
+  const row = once(() => rowOf({ kind: PART_KIND, id, value: JSON.stringify(part), expires }))
+  return () => row().run()
+}
+
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
 
 /** Kept things of a database. */
@@ -59,7 +70,7 @@ export function keptStore(
       .where(and(eq(kept.kind, kind), eq(kept.id, id), or(isNull(kept.expires), gt(kept.expires, now))))
       .get()?.value
   /** Writes a row in the place of one of the same name. */
-  const rowOf = ({ kind, id, value, expires }: typeof kept.$inferInsert) => {
+  const rowOf = ({ kind, id, value, expires }: Row) => {
     const bytes = rowBytes([kind, id, value])
     let tried = false
     const run = () => {
@@ -90,9 +101,7 @@ export function keptStore(
       }
       const name = `${kind}/${id}/${fingerprint(text)}`
       const parts = textParts(text)
-      const ahead = parts.map(
-        (one, part) => rowOf({ kind: PART_KIND, id: partId(name, part), value: JSON.stringify(one), expires }).run,
-      )
+      const ahead = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
       const { run, bytes } = rowOf({ kind, id, value: apart(parts.length, name), expires })
       return writer.write(run, { bytes, ahead })
     },

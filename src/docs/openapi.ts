@@ -72,9 +72,13 @@ export function openapiParts(source: DocumentSource): { paths: Json; components:
   return { paths, components: { schemas: schemas.all(), responses, headers: headerParts() } }
 }
 
-const foreignErrors = (schema: Json): Json => ({
-  default: { description: 'An error, as this API has them.', content: { 'application/json': { schema } } },
-})
+const foreignErrors = (schema: Json): Json => {
+  const content = { 'application/json': { schema } }
+  return {
+    '4XX': { description: 'A mistake of the request, as this API says it.', content },
+    '5XX': { description: 'A failure behind it, as this API says it.', content },
+  }
+}
 
 function operationObject(operation: Operation, schemas: Schemas, errors = errorResponses(ROUTER_ERRORS)): Json {
   const { name: dotted, tag, summary, description, body, request, response, chunk, examples } = operation

@@ -133,7 +133,7 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'openaiModel' },
   { id: 'anthropicCountTokens' },
   { id: 'listTraces', query: '?limit=2', keep: { id: (list) => first(list).id } },
-  ...['getTrace', 'getWaterfall', 'listCalls', 'listScenarios'].map((id) => ({ id })),
+  ...['getTrace', 'getWaterfall', 'getFilesOfTrace', 'listCalls', 'listScenarios'].map((id) => ({ id })),
   { id: 'putFixtures' },
   ...['listFixtures', 'deleteFixtures', 'playScenario', 'getScenario', 'verify'].map((id) => ({
     id,
