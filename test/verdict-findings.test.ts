@@ -231,9 +231,9 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
   {
     name: 'one with a wrong base URL',
     scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
-    act: ({ sdk, message }) => quietly(sdk(2, '/v1').chat.completions.create(message() as never)),
+    act: ({ sdk, message }) => quietly(sdk(2, '/openai/v1').chat.completions.create(message() as never)),
     finds: ['wrong-address error'],
-    says: /POST \/v1\/chat\/completions was called once, but there is no such path: did you mean \/v2\/router\/chat\/completions\?/,
+    says: /POST \/openai\/v1\/chat\/completions was called once, but there is no such path: did you mean \/v2\/router\/chat\/completions\?/,
   },
 ]
 

@@ -1,6 +1,8 @@
 // Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
+
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
+import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
 import { BACKENDS, type BackendName } from './providers.ts'
 import { boolean, integerText, numberText, origin, size, texts } from './values.ts'
 
@@ -98,7 +100,7 @@ export const SETTINGS = {
   default_provider: setting({
     takes: 'NAME',
     schema: () => z.string().regex(/^[^/\s]+$/),
-    fallback: 'openai',
+    fallback: ASSUMED_PROVIDER,
     help: "provider of a model that a request names without one, such as 'gpt-4o'",
     valid: 'the name of a provider, such as openai',
   }),
