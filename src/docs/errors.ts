@@ -23,7 +23,7 @@ export const ERRORS: Record<number, ErrorKind> = {
     name: 'Unauthorized',
     description: 'No bearer token, or not one of those allowed.',
     code: 'invalid_token',
-    message: "send a token: 'Authorization: Bearer <token>'",
+    message: "send a token: 'Authorization: Bearer <token>' (any token works unless --token is set)",
   },
   403: {
     name: 'Forbidden',
@@ -68,7 +68,8 @@ export const ERRORS: Record<number, ErrorKind> = {
     name: 'Unprocessable',
     description: 'A guardrail does not let it through, or, of a form, a field is not valid; `param` names the field.',
     code: 'guardrail_violation',
-    message: "the guardrail 'svc_pii_detection' blocked the input: it names an e-mail address",
+    message: 'the input does not pass the guardrail "svc_pii_detection": it holds an e-mail address',
+    param: 'guardrails[0]',
   },
   429: {
     name: 'TooManyRequests',
@@ -81,25 +82,25 @@ export const ERRORS: Record<number, ErrorKind> = {
     name: 'ServerError',
     description: 'The provider failed, or, with `internal_error`, this program did, which is a bug.',
     code: 'server_error',
-    message: 'the server had an error while processing the request',
+    message: 'The server had an error while processing the request.',
   },
   502: {
     name: 'BadGateway',
     description: 'The provider could not be reached, broke off, or answered what cannot be read.',
-    code: 'upstream_error',
-    message: 'openai/gpt-4o closed the connection before it had answered',
+    code: 'provider_disconnected',
+    message: 'the connection was reset before the answer (ECONNRESET)',
   },
   503: {
     name: 'Unavailable',
     description: 'The provider is overloaded or not there; `Retry-After` is passed on.',
-    code: 'service_unavailable',
-    message: 'the model is overloaded',
+    code: 'server_error',
+    message: 'The service is overloaded or not ready: try again later.',
   },
   504: {
     name: 'GatewayTimeout',
     description: 'No attempt came to its end within `timeout.call_timeout`.',
     code: 'timeout',
-    message: 'openai/gpt-4o did not answer within 1000 ms',
+    message: 'openai/gpt-4o did not answer within the call_timeout of 1000 ms',
   },
 }
 
