@@ -81,7 +81,7 @@ test.each<[what: string, balancer: unknown, status: number, param: string]>([
   ['a weight above 1', among({ model: A }, { model: B, weight: 1.01 }), 400, 'load_balancer.models[1].weight'],
   ['no models', among(), 400, 'load_balancer.models'],
   ['another type', { ...among({ model: A }), type: 'round_robin' }, 400, 'load_balancer.type'],
-  ['a model without a provider', among({ model: 'gpt-4o' }), 400, 'load_balancer.models[0].model'],
+  ['a model that is none', among({ model: 'gpt 4o' }), 400, 'load_balancer.models[0].model'],
   ['a provider nobody knows', among({ model: 'nobody/x' }), 404, 'load_balancer.models[0].model'],
 ])('%s is refused before anything is tried', async (_, balancer, status, param) => {
   const app = createScripted(all)

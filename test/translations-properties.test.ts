@@ -87,6 +87,8 @@ const { name: _, cache: __, ...routing } = routingMistakes
 const words = (...not: string[]) => fc.string().filter((text) => !not.includes(text.trim()))
 const mistakes: Record<string, fc.Arbitrary<unknown>> = {
   ...routing,
+  // In a form all is text, and most texts may be the name of a model.
+  model: fc.constantFrom('', ' ', '[]', '{}', 'a b', '/x', 'openai/'),
   svc: fc.oneof(notOf('object'), fc.constant({ retry: { count: 9 } }), fc.constantFrom('{', 'x', '')),
   file: fc.oneof(
     fc.string(),

@@ -9,8 +9,8 @@ export interface NamedModels {
   assumed: Readonly<Record<string, string>> | undefined
 }
 
-const isBare = (model: unknown): model is string =>
-  typeof model === 'string' && !model.includes('/') && /^\S+$/.test(model)
+/** What a name of a model is made of; anything else is refused as it came. */
+const isBare = (model: unknown): model is string => typeof model === 'string' && /^[A-Za-z0-9][\w.:@+-]*$/.test(model)
 
 /** The body with `provider` before the names of its model, its fallbacks and its balanced models that have none. */
 export function withProviders(body: unknown, provider: string): NamedModels {
