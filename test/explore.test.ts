@@ -197,10 +197,17 @@ test('a budget that is over leaves out what tells least, says so, and can be gon
   expect(report.cells).toEqual([])
   expect(report.left.length).toBe(Object.keys(WHOLE).length + Object.keys(STREAM).length)
   expect(report.left[0]?.class).toBe('server-error-once')
-  expect(code).toBe(0)
+  // Nothing was proved.
+  expect(code).toBe(3)
   const other = await understudy('explore', '--resume', '--out', 'short', '--', 'true')
   expect(other).toMatchObject({ code: 2 })
   expect(other.stderr).toContain('--resume cannot go on')
+})
+
+test('a command that calls no model is not called good', async () => {
+  const { code, stdout } = await understudy('explore', '--out', 'silent', '--', 'true')
+  expect(stdout).toContain('explored 0 points: NOT TRIED, no call of a model or an agent came')
+  expect(code).toBe(3)
 })
 
 test('what fails without a fault is not explored', async () => {

@@ -1,15 +1,7 @@
 // An agent with one tool: it books a courier when the model asks for it, once, whatever becomes of the calls around that.
+import { TOOLS } from './tools.mjs'
+
 const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env
-const TOOLS = [
-  {
-    type: 'function',
-    function: {
-      name: 'book_courier',
-      description: 'Has a parcel fetched.',
-      parameters: { type: 'object', properties: { street: { type: 'string' } }, required: ['street'] },
-    },
-  },
-]
 const TRIES = 3
 
 /** @param book what the tool does: it costs money */

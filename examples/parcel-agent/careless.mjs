@@ -1,15 +1,7 @@
 // The same with a mistake that people make: when anything fails, all begins anew, and the courier is booked twice.
+import { TOOLS } from './tools.mjs'
+
 const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env
-const TOOLS = [
-  {
-    type: 'function',
-    function: {
-      name: 'book_courier',
-      description: 'Has a parcel fetched.',
-      parameters: { type: 'object', properties: { street: { type: 'string' } }, required: ['street'] },
-    },
-  },
-]
 
 export async function answerOf(question, book) {
   for (let tries = 1; ; tries++) {

@@ -1,21 +1,9 @@
 // Sorts a message of a customer into a ticket, with the OpenAI SDK. Whatever the model does, there is a ticket in the end.
 import OpenAI from 'openai'
+import { FORMAT } from './format.mjs'
 
 const client = new OpenAI({ timeout: 2_000, maxRetries: 1 })
 const MODELS = ['openai/gpt-4o-mini', 'anthropic/claude-sonnet-4-5']
-const FORMAT = {
-  type: 'json_schema',
-  json_schema: {
-    name: 'ticket',
-    strict: true,
-    schema: {
-      type: 'object',
-      properties: { topic: { type: 'string', enum: ['delivery', 'invoice', 'other'] }, urgent: { type: 'boolean' } },
-      required: ['topic', 'urgent'],
-      additionalProperties: false,
-    },
-  },
-}
 /** What somebody has to look at. */
 const BY_HAND = { topic: 'other', urgent: true }
 

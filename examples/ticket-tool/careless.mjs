@@ -1,21 +1,9 @@
 // The same with three mistakes that people make: JSON that nobody checks, a retry of what must not be repeated, and a fallback
 // whose model is misspelt.
 import OpenAI from 'openai'
+import { FORMAT } from './format.mjs'
 
 const client = new OpenAI({ timeout: 2_000, maxRetries: 0 })
-const FORMAT = {
-  type: 'json_schema',
-  json_schema: {
-    name: 'ticket',
-    strict: true,
-    schema: {
-      type: 'object',
-      properties: { topic: { type: 'string', enum: ['delivery', 'invoice', 'other'] }, urgent: { type: 'boolean' } },
-      required: ['topic', 'urgent'],
-      additionalProperties: false,
-    },
-  },
-}
 const ask = (model, message) =>
   client.chat.completions.create({
     model,

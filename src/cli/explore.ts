@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, ConfigError } from '../config.ts'
 import { openRunFile } from '../db/run-file.ts'
-import { coverageOf } from '../exploration/coverage.ts'
+import { type CoverageNumbers, coverageOf } from '../exploration/coverage.ts'
 import { type Exploration, explore } from '../exploration/explore.ts'
 import { acceptKnown, isGood, readKnown } from '../exploration/known.ts'
 import { type CellResult, CLASS_NAMES, type ClassName } from '../exploration/types.ts'
@@ -72,7 +72,7 @@ export function exploreCommand(): Command {
   return command
     .addHelpText(
       'after',
-      '\nThe exit code is 3 when a cell is not held and not known, that of the command when it fails without a fault, and 130 after Ctrl-C.',
+      '\nThe exit code is 3 when a cell is not held and not known or no fault has acted, that of the command when it fails without a fault, and 130 after Ctrl-C.',
     )
     .action(exploration)
 }
@@ -119,7 +119,7 @@ async function exploration(command: string[], options: Options): Promise<void> {
   }
   if (ways !== undefined) addCoverage(ways, before, [found.ways])
   if (junit !== undefined) writeFileSync(junit, exploreJunit(cells))
-  process.exit(exitCode(cells, found))
+  process.exit(exitCode(cells, found, coverage))
 }
 
 function configOf({ seed, ...flags }: Options): Config {
@@ -155,7 +155,9 @@ function refuseRed({ code, stopped, output }: NonNullable<Exploration['red']>): 
   process.exit(stopped ? STOPPED : code)
 }
 
-function exitCode(cells: readonly CellResult[], { stopped }: Exploration): number {
+/** Where no fault has acted nothing is proved: that is no success. */
+function exitCode(cells: readonly CellResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
   if (stopped) return STOPPED
+  if (delivered.of === 0) return NOT_AS_EXPECTED
   return cells.every(isGood) ? 0 : NOT_AS_EXPECTED
 }

@@ -52,12 +52,8 @@ export interface ExploreReport {
 export function exploreLines(report: ExploreReport): string[] {
   const { found, cells, mended } = report
   const bad = cells.filter((cell) => !isGood(cell))
-  const head =
-    bad.length === 0
-      ? paint('green', 'as it should be')
-      : paint('red', `${count(bad.length, 'cell')} of ${cells.length} not held`)
   return [
-    `Understudy: explored ${count(found.points.length, 'point')}: ${head}`,
+    `Understudy: explored ${count(found.points.length, 'point')}: ${verdictLine(report, bad.length)}`,
     '',
     ...matrixLines(report),
     '',
@@ -68,6 +64,14 @@ export function exploreLines(report: ExploreReport): string[] {
       ({ point, class: name }) => `  ${paint('yellow', 'mended')}  ${point} ${name}: take it out of the known cells`,
     ),
   ]
+}
+
+/** The verdict in a few words: what was not tried is not called good. */
+function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): string {
+  if (bad > 0) return paint('red', `${count(bad, 'cell')} of ${cells.length} not held`)
+  if (found.points.length === 0) return paint('red', 'NOT TRIED, no call of a model or an agent came')
+  if (coverage.delivered.of === 0) return paint('red', 'NOT TRIED, no fault has acted')
+  return paint('green', found.left.length > 0 ? 'as it should be, as far as it was tried' : 'as it should be')
 }
 
 /** Rows are classes, columns points; as many points beside each other as there is room for. */
