@@ -1,20 +1,23 @@
 // understudy explore: breaks each call that a command makes in every way that can happen there, and says which break it.
+
 import { existsSync, writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, ConfigError } from '../config.ts'
+import { type CellResult, CLASS_NAMES, type ClassName, type CoverageNumbers } from '../contract/exploration.ts'
 import { openRunFile } from '../db/run-file.ts'
-import { type CoverageNumbers, coverageOf } from '../exploration/coverage.ts'
+import { coverageOf } from '../exploration/coverage.ts'
 import { type Exploration, explore } from '../exploration/explore.ts'
 import { acceptKnown, isGood, readKnown } from '../exploration/known.ts'
-import { type CellResult, CLASS_NAMES, type ClassName } from '../exploration/types.ts'
 import { realClock } from '../lib/clock.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage } from './coverage-file.ts'
+import { writeExploration } from './explore/html.ts'
 import { exploreLines } from './explore/matrix.ts'
 import { observer, routePlayer } from './explore/observe.ts'
 import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
 import { exploreProgress } from './explore/progress.ts'
+import { repeater, shellLine } from './explore/repeat.ts'
 import { fittedReport } from './report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 import { NOT_AS_EXPECTED, STOPPED } from './suite-run.ts'
@@ -32,6 +35,7 @@ interface Options extends Record<string, unknown> {
   resume?: boolean
   prune: boolean
   junit?: string
+  html?: string
   coverage?: string
   json?: boolean
 }
@@ -63,6 +67,7 @@ export function exploreCommand(): Command {
     .option('--no-prune', 'run what other runs prove too')
     .option('--seed <NUMBER>', 'seed of ids and chance')
     .option('--junit <FILE>', 'write a case for each cell as JUnit XML')
+    .option('--html <FILE>', 'write the matrix, with the run behind each cell, as a page that opens without a server')
     .option(
       '--coverage <FILE>',
       'add up in this file which configured ways (retry, each fallback, ...) runs have taken',
@@ -78,15 +83,15 @@ export function exploreCommand(): Command {
 }
 
 async function exploration(command: string[], options: Options): Promise<void> {
-  const { out, json, junit, coverage: ways, resume = false, prune } = options
+  const { out, json, junit, html, coverage: ways, resume = false, prune } = options
   const config = configOf(options)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.class ?? []).map(classOf)
   const jobs = numberOf('jobs', options.jobs, MOST_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
-  if (junit !== undefined) refuseUnwritable('--junit', junit)
-  if (ways !== undefined) refuseUnwritable('--coverage', ways)
+  for (const [flag, path] of Object.entries({ '--junit': junit, '--html': html, '--coverage': ways }))
+    if (path !== undefined) refuseUnwritable(flag, path)
   const before = ways === undefined ? {} : readCoverage(ways)
   const known = knownCells(options.baseline)
   const state = keptState(out, { command, seed: config.seed }, resume)
@@ -112,11 +117,10 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const { cells, mended } = acceptKnown(found.cells, known)
   const coverage = coverageOf(cells, found, found.ways)
   const files = writeScenarios(out, cells)
+  const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
+  if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
   if (json) console.log(JSON.stringify(reportAsJson(found, cells, { coverage, files })))
-  else {
-    const report = { found, cells, mended, coverage, files, command: command.join(' '), width: drawingWidth() }
-    console.log(['', ...fittedReport(exploreLines(report))].join('\n'))
-  }
+  else console.log(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth() }))].join('\n'))
   if (ways !== undefined) addCoverage(ways, before, [found.ways])
   if (junit !== undefined) writeFileSync(junit, exploreJunit(cells))
   process.exit(exitCode(cells, found, coverage))

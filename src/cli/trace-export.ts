@@ -35,7 +35,7 @@ const titleOf = ({ session, db, url }: ExportOptions) =>
 /** Writes a report as a page. */
 export async function writeReport(
   file: string,
-  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts'>,
+  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'exploration'>,
 ): Promise<void> {
   writeFileSync(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
 }

@@ -1,8 +1,9 @@
 // The scenario of a cell: the shortest file that breaks a program at a point, playable by exec.
+import type { ClassName, Point, WrittenScenario } from '../contract/exploration.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import { outcomeClass } from './classes.ts'
 import { kindPattern } from './points.ts'
-import type { Cell, ClassName, Point, WrittenScenario } from './types.ts'
+import type { Cell } from './types.ts'
 
 /** The ids of a cell: those of a pair joined. */
 export const cellId = ({ point, class: name, after }: Cell): { point: string; class: string } =>

@@ -1,23 +1,7 @@
 // Coverage as three numbers, which are never added up: faults delivered, faults held, and ways taken.
+import type { CellResult, CoverageNumbers } from '../contract/exploration.ts'
 import type { Exploration } from './explore.ts'
-import type { CellResult } from './types.ts'
 import type { WayCounts } from './ways.ts'
-
-/** So many of so many. */
-export interface Share {
-  of: number
-  all: number
-}
-
-/** The three numbers. */
-export interface CoverageNumbers {
-  /** Faults that acted, of those that can happen. */
-  delivered: Share
-  /** Those that the program held, of those that acted. */
-  held: Share
-  /** Ways through the gateway that calls took, of those that they configure. */
-  ways: Share
-}
 
 /** The coverage of an exploration; `ways` are those of all its runs. */
 export function coverageOf(

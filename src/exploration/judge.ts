@@ -1,7 +1,8 @@
 // The verdict on a cell: what the command made of a break.
+import type { CellVerdict } from '../contract/exploration.ts'
 import type { Finding, FindingKind } from '../contract/finding.ts'
 import { outcomeClass } from './classes.ts'
-import type { Cell, CellVerdict, ObservedCall, ObservedRun } from './types.ts'
+import type { Cell, ObservedCall, ObservedRun } from './types.ts'
 
 /** What is made of one run, for one of its cells. */
 export interface Judgement {

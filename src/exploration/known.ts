@@ -1,10 +1,11 @@
 // The file of known cells: what is broken, known and accepted, with a word why; new breakage alone is news.
+
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { type CellResult, VERDICTS } from '../contract/exploration.ts'
 import { FileError, parseSource } from '../contract/source.ts'
 import { problemsOf, safeParse } from '../contract/validation.ts'
 import { globRegex } from '../lib/match.ts'
-import { type CellResult, VERDICTS } from './types.ts'
 
 const KnownCell = z.strictObject({
   point: z.string().min(1).describe('Id of the point; `*` stands for any characters.'),

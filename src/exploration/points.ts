@@ -1,6 +1,7 @@
 // The points of a program: what its runs without faults show, and which of them are worth a break.
+import type { Point } from '../contract/exploration.ts'
 import type { TraceRecord } from '../contract/trace.ts'
-import type { Cell, ObservedCall, ObservedRun, Point } from './types.ts'
+import type { Cell, ObservedCall, ObservedRun } from './types.ts'
 
 /** What the id of a point says. */
 export function pointParts(id: string): { kind: string; nth: number; session: string | null } {

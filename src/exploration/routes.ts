@@ -1,29 +1,15 @@
 // Routing configurations: which faults of providers the gateway hides from its client, and which of them reach it.
+import {
+  ROUTE_TARGETS,
+  type RouteOutcome,
+  type RouteTable,
+  type RouteTarget,
+  type WrittenScenario,
+} from '../contract/exploration.ts'
 import type { FaultKind } from '../contract/fault.ts'
-import type { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'
-import type { ObservedRun, RouteSample, WrittenScenario } from './types.ts'
+import type { ObservedRun, RouteSample } from './types.ts'
 import { mergeWays, type WayCounts } from './ways.ts'
-
-/** How far a fault goes. */
-export const ROUTE_TARGETS = ['once', 'primary', 'every'] as const
-export type RouteTarget = (typeof ROUTE_TARGETS)[number]
-
-/** What a client hears when a provider fails in one way. */
-export interface RouteOutcome {
-  fault: string
-  /** How far it goes: the first try of the first target, that target, or all of them. */
-  target: RouteTarget
-  outcome: OutcomeKind
-  status: number
-  attempts: number
-}
-
-/** A configuration with what becomes of each fault. */
-export interface RouteTable {
-  route: string
-  outcomes: RouteOutcome[]
-}
 
 /** Plays the call of a configuration with a scenario, at no cost of time. */
 export type PlayRoute = (route: RouteSample, scenario: WrittenScenario) => Promise<Pick<ObservedRun, 'calls' | 'ways'>>

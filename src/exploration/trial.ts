@@ -1,8 +1,9 @@
 // One trial: some cells broken in one run, each judged, and what is broken tried again alone and made as short as can be.
+import type { CellResult, CellVerdict, WrittenScenario } from '../contract/exploration.ts'
 import { cellId, scenarioOf } from './cell-scenario.ts'
 import { outcomeClass } from './classes.ts'
 import { type Baseline, type Judgement, judgeCell } from './judge.ts'
-import type { Cell, CellResult, CellVerdict, ObservedRun, WrittenScenario } from './types.ts'
+import type { Cell, ObservedRun } from './types.ts'
 
 /** Runs the command, with a scenario or without; it is ended after `limitMs`, never when that is null. */
 export type RunCommand = (run: { scenario: WrittenScenario | null; limitMs: number | null }) => Promise<ObservedRun>
@@ -66,13 +67,14 @@ interface Played {
 function trialOf(cell: Cell, { run, written, context: { baseline } }: Played): Trial {
   const judgement = judgeCell(run, { cell, rule: String(written.rules.at(-1)?.name), baseline })
   const { verdict, why, traces } = judgement
-  const scenario = verdict === 'held' || verdict === 'not-applied' ? null : written
+  const scenario = verdict === 'not-applied' ? null : written
   const { output, tookMs } = run
+  const calls = run.calls.flatMap(({ point, trace: { id } }) => (point.session === cell.point.session ? [id] : []))
   return {
     cell,
     judgement,
     run,
-    result: { ...cellId(cell), verdict, why, traces, scenario, output, tookMs, derived: false },
+    result: { ...cellId(cell), verdict, why, traces, calls, scenario, output, tookMs, derived: false },
   }
 }
 

@@ -1,5 +1,7 @@
 // What a report holds: everything that the page shows of some calls without a server.
+
 import type { CallRow } from '../contract/call-row.ts'
+import type { ExplorationData } from '../contract/exploration.ts'
 import type { StoredTrace } from '../contract/trace.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { Waterfall } from '../contract/waterfall.ts'
@@ -23,4 +25,6 @@ export interface ReportData {
   left_out: number
   /** Verdicts by session. */
   verdicts: Verification[]
+  /** What `explore` found; absent of other reports. */
+  exploration?: ExplorationData
 }

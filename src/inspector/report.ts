@@ -1,5 +1,7 @@
 // Puts a report together: the calls of one or more runs in brief, as many of them in full as there is room for, and verdicts.
+
 import type { CallRow } from '../contract/call-row.ts'
+import type { ExplorationData } from '../contract/exploration.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import { rowOf } from '../views/call-row.ts'
@@ -27,10 +29,18 @@ export interface ReportParts {
   now: number
   entries: readonly ReportEntry[]
   verdicts: readonly Verification[]
+  exploration?: ExplorationData | undefined
 }
 
 /** The data of a report. */
-export async function reportOf({ title, version, now, entries, verdicts }: ReportParts): Promise<ReportData> {
+export async function reportOf({
+  title,
+  version,
+  now,
+  entries,
+  verdicts,
+  exploration,
+}: ReportParts): Promise<ReportData> {
   const read = await inFull(entries)
   const calls = Object.fromEntries(read.flatMap(({ row, call }) => (call ? [[row.id, call] as const] : [])))
   return {
@@ -41,6 +51,7 @@ export async function reportOf({ title, version, now, entries, verdicts }: Repor
     calls,
     left_out: entries.length - Object.keys(calls).length,
     verdicts: [...verdicts],
+    ...(exploration && { exploration }),
   }
 }
 
@@ -74,10 +85,24 @@ export function entriesOf(traces: TraceStore, session?: string): ReportEntry[] {
   }
 }
 
-function fullCall(traces: TraceStore, id: string): ReportCall {
+/** The calls of one of the runs whose calls a file holds together, by their ids; the run is named in place of its session. */
+export function entriesOfRun(traces: TraceStore, ids: readonly string[], run: string): ReportEntry[] {
+  const own = new Set(ids)
+  return ids
+    .flatMap((id) => traces.around(id, 0))
+    .map(({ seq, trace, heard }) => ({
+      row: { ...rowOf(trace, { seq, arrived: heard?.arrived ?? 0 }), session: run },
+      read: () => fullCall(traces, trace.id, own),
+    }))
+}
+
+/** `own` are the calls among which other tries of its client are looked for; all around it when left out. */
+function fullCall(traces: TraceStore, id: string, own?: ReadonlySet<string>): ReportCall {
   const trace = traces.get(id)
   if (!trace) throw new Error(`the trace ${id} is gone`)
-  const calls = traces.around(id, AROUND).filter((one) => one.trace.session === trace.session)
+  const calls = traces
+    .around(id, AROUND)
+    .filter((one) => one.trace.session === trace.session && (own?.has(one.trace.id) ?? true))
   return { trace, waterfall: callWaterfall(trace, { calls, find: (one) => traces.get(one) }) }
 }
 

@@ -1,34 +1,28 @@
 // What an exploration found, as people read it: the matrix of points and classes, and each cell that is not as it should be.
+import {
+  type CellResult,
+  type CellVerdict,
+  type CoverageNumbers,
+  cellName,
+  type Point,
+  ROUTE_TARGETS,
+  type RouteTable,
+} from '../../contract/exploration.ts'
 import { outcomeClasses } from '../../exploration/classes.ts'
-import type { CoverageNumbers } from '../../exploration/coverage.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isGood, type KnownCell } from '../../exploration/known.ts'
-import { ROUTE_TARGETS, type RouteTable, TARGET_WORDS } from '../../exploration/routes.ts'
-import { type CellResult, type CellVerdict, cellName, type Point } from '../../exploration/types.ts'
+import { TARGET_WORDS } from '../../exploration/routes.ts'
+import { CELL_LOOKS, type CellLook, LEFT_OUT } from '../../views/cell-look.ts'
 import { lengthOf } from '../overview.ts'
 import { count, paint } from '../report.ts'
 
-const SIGNS: Readonly<Record<CellVerdict, string>> = {
-  held: '+',
-  broke: 'B',
-  crashed: 'C',
-  hung: 'H',
-  swallowed: 's',
-  misbehaved: 'm',
-  'not-applied': '-',
-  accepted: 'a',
+const COLOURS: Readonly<Record<CellLook['tone'], Parameters<typeof paint>[0]>> = {
+  good: 'green',
+  bad: 'red',
+  warning: 'yellow',
+  none: 'dim',
 }
-const COLOURS: Readonly<Record<CellVerdict, Parameters<typeof paint>[0]>> = {
-  held: 'green',
-  broke: 'red',
-  crashed: 'red',
-  hung: 'red',
-  swallowed: 'yellow',
-  misbehaved: 'red',
-  'not-applied': 'dim',
-  accepted: 'dim',
-}
-const LEFT_OUT = '?'
+const painted = (verdict: CellVerdict, text: string = verdict) => paint(COLOURS[CELL_LOOKS[verdict].tone], text)
 const IMPOSSIBLE = ' '
 /** Columns of a class's name, and of a point. */
 const NAME = 22
@@ -43,8 +37,8 @@ export interface ExploreReport {
   coverage: CoverageNumbers
   /** Where a cell's scenario was written, by the cell's name. */
   files: ReadonlyMap<string, string>
-  /** The command as it was typed. */
-  command: string
+  /** The command that plays a scenario again. */
+  repeat(scenario: string): string
   width: number
 }
 
@@ -93,13 +87,13 @@ export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found'
     }
     lines.push('')
   }
-  const legend = Object.entries(SIGNS).map(([verdict, sign]) => `${sign} ${verdict}`)
+  const legend = Object.entries(CELL_LOOKS).map(([verdict, { sign }]) => `${sign} ${verdict}`)
   return [...lines, ...tried.map(pointLine), '', `${[...legend, `${LEFT_OUT} left out`].join('  ')}`]
 }
 
 function signOf(name: string, by: ReadonlyMap<string, CellResult>, left: ReadonlySet<string>): string {
   const cell = by.get(name)
-  if (cell) return paint(COLOURS[cell.verdict], SIGNS[cell.verdict])
+  if (cell) return painted(cell.verdict, CELL_LOOKS[cell.verdict].sign)
   return left.has(name) ? LEFT_OUT : IMPOSSIBLE
 }
 
@@ -119,10 +113,10 @@ const pointLine = (
 }
 
 /** A cell that is not as it should be, and how to see it again. */
-function badLines(cell: CellResult, { files, command }: ExploreReport): string[] {
+function badLines(cell: CellResult, { files, repeat }: ExploreReport): string[] {
   const file = files.get(cellName(cell))
-  const again = file === undefined ? [] : [`    ${paint('dim', `understudy exec --scenario ${file} -- ${command}`)}`]
-  return [`  ${paint(COLOURS[cell.verdict], cell.verdict)}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
+  const again = file === undefined ? [] : [`    ${paint('dim', repeat(file))}`]
+  return [`  ${painted(cell.verdict)}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
 }
 
 /** What the gateway hides of a configuration's faults, and what it does not. */

@@ -1,12 +1,12 @@
 // What an exploration leaves behind: scenario files of what is broken, the state it can go on from, JSON and JUnit.
+
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError } from '../../config.ts'
-import type { CoverageNumbers } from '../../exploration/coverage.ts'
+import { type CellResult, type CoverageNumbers, cellName } from '../../contract/exploration.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isGood } from '../../exploration/known.ts'
-import { type CellResult, cellName } from '../../exploration/types.ts'
 import { type JunitCase, junitXml } from '../junit.ts'
 
 const STATE = 'state.json'

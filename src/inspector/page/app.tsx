@@ -9,9 +9,7 @@ import { hashOf, here } from './state/route.ts'
 import { nextTheme, theme } from './state/theme.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { Icon } from './ui/icons.tsx'
-import { VIEWS } from './views.tsx'
-
-const views = VIEWS.filter(({ inReport }) => inReport || !reportData)
+import { viewsHere as views } from './views.tsx'
 
 /** The whole page. */
 export function Shell() {

@@ -7,7 +7,7 @@ import { stepCall, stepToFailure } from './calls/shown.ts'
 import { go } from './state/route.ts'
 import { nextTheme } from './state/theme.ts'
 import { Dialog } from './ui/dialog.tsx'
-import { VIEWS } from './views.tsx'
+import { viewsHere } from './views.tsx'
 
 /** Whether the list of keys is shown. */
 export const helpShown = signal(false)
@@ -55,7 +55,7 @@ export function useKeys(): void {
       if (target instanceof HTMLElement && target.closest('[role=tablist], pre, .cm-editor') && key.startsWith('Arrow'))
         return
       const found = KEYS.find(({ keys }) => keys.includes(key))
-      const view = VIEWS[Number(key) - 1]
+      const view = viewsHere[Number(key) - 1]
       if (!found && !view) return
       event.preventDefault()
       if (found) found.act()
@@ -84,7 +84,7 @@ export function KeyHelp() {
         ))}
         <div>
           <dt>
-            <kbd>1</kbd> … <kbd>{VIEWS.length}</kbd>
+            <kbd>1</kbd> … <kbd>{viewsHere.length}</kbd>
           </dt>
           <dd>the views, from top to bottom</dd>
         </div>

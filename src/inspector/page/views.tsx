@@ -1,5 +1,7 @@
 // The registry of views: one line a view.
 import type { ComponentChildren } from 'preact'
+import { ExploreView } from './explore/view.tsx'
+import { reportData } from './state/report.ts'
 import type { IconName } from './ui/icons.tsx'
 import { AgentsView } from './views/agents.tsx'
 import { BadDaysView } from './views/bad-days.tsx'
@@ -21,7 +23,7 @@ export interface View {
 }
 
 /** All views, in the order in which they are listed; the first is shown when none is named. */
-export const VIEWS: readonly View[] = [
+const VIEWS: readonly View[] = [
   { id: 'calls', label: 'Calls', icon: 'calls', inReport: true, show: () => <CallsView /> },
   { id: 'compare', label: 'Compare', icon: 'compare', inReport: true, show: () => <CompareView /> },
   { id: 'bad-days', label: 'Bad days', icon: 'storm', inReport: true, show: () => <BadDaysView /> },
@@ -30,3 +32,16 @@ export const VIEWS: readonly View[] = [
   { id: 'workspace', label: 'Workspace', icon: 'workspace', inReport: false, show: () => <WorkspaceView /> },
   { id: 'start', label: 'Start', icon: 'start', inReport: false, show: () => <Start /> },
 ]
+
+const EXPLORATION: View = {
+  id: 'explore',
+  label: 'Exploration',
+  icon: 'sessions',
+  inReport: true,
+  show: () => <ExploreView />,
+}
+
+/** The views that there are here: a server's, a report's, and first that of an exploration where the report is one. */
+export const viewsHere: readonly View[] = reportData
+  ? [...(reportData.exploration ? [EXPLORATION] : []), ...VIEWS.filter(({ inReport }) => inReport)]
+  : VIEWS

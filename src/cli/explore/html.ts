@@ -1,0 +1,48 @@
+// An exploration as a page that opens without a server: its matrix, and the runs behind each cell.
+
+import { stringify } from 'yaml'
+import { cellName, type ExplorationData } from '../../contract/exploration.ts'
+import { openReadOnly } from '../../db/open.ts'
+import { traceStore } from '../../db/trace-store.ts'
+import { outcomeClasses } from '../../exploration/classes.ts'
+import { entriesOfRun } from '../../inspector/report.ts'
+import { writeReport } from '../trace-export.ts'
+import type { ExploreReport } from './matrix.ts'
+
+type PageReport = Omit<ExploreReport, 'width'> & {
+  /** The command as it was typed. */
+  command: string
+}
+
+/** Writes the page; `db` is the file that keeps the calls of all runs. */
+export async function writeExploration(file: string, db: string, report: PageReport): Promise<void> {
+  const store = traceStore(openReadOnly(db), { write: () => Promise.reject(new Error('opened to read')) })
+  // Cells that were proved by another's run share its calls.
+  const runs = new Map(report.cells.map(({ calls }) => [calls[0], calls]))
+  const entries = [...runs.values()].flatMap((ids, index) => entriesOfRun(store, ids, `run ${index + 1}`))
+  await writeReport(file, {
+    title: `understudy explore -- ${report.command}`,
+    entries,
+    verdicts: [],
+    exploration: explorationData(report),
+  })
+}
+
+function explorationData({ found, cells, mended, coverage, files, command, repeat }: PageReport): ExplorationData {
+  const { points, left, routes, runs, saved, quietMs, limitMs } = found
+  return {
+    ...{ command, left, coverage, routes, runs, saved, quietMs, limitMs },
+    mended: mended.map(({ point, class: name }) => ({ point, class: name })),
+    classes: outcomeClasses.map(({ name }) => name),
+    points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+      ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
+    })),
+    cells: cells.map(({ scenario, ...cell }) => ({
+      ...cell,
+      scenario: scenario && stringify(scenario),
+      // What is as it should be has no file: whoever wants to see it again saves the scenario first.
+      repeat: scenario && repeat(files.get(cellName(cell)) ?? `${scenario.name}.yaml`),
+      written: files.has(cellName(cell)),
+    })),
+  }
+}

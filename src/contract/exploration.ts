@@ -1,0 +1,171 @@
+// What an exploration finds: the points of a program, what becomes of each break that is tried, and the figures of it all.
+import type { OutcomeKind } from './trace.ts'
+
+/** The kinds of outcome that a gateway can give a client, as their cells are named. */
+export const CLASS_NAMES = [
+  'rate-limit-once',
+  'rate-limit-forever',
+  'server-error-once',
+  'server-error-forever',
+  'auth',
+  'context-length',
+  'content-filter',
+  'timeout',
+  'reset',
+  'cut-stream',
+  'stall',
+  'in-band-error',
+  'malformed-chunk',
+  'empty-answer',
+  'bad-json',
+  'wrong-arguments',
+  'tool-failure',
+] as const
+export type ClassName = (typeof CLASS_NAMES)[number]
+
+/**
+ * What becomes of a cell. `held`: the client coped. `broke`: the command failed. `hung`: it took far longer than without the
+ * fault. `crashed`: a signal ended it. `swallowed`: the error reached the client, nothing was called again, and all tests
+ * passed. `misbehaved`: it coped, but not as it should, such as by calling again too early. `not-applied`: the fault did not
+ * act. `accepted`: one of the bad ones, which the file of known cells names.
+ */
+export const VERDICTS = [
+  'held',
+  'broke',
+  'crashed',
+  'hung',
+  'swallowed',
+  'misbehaved',
+  'not-applied',
+  'accepted',
+] as const
+export type CellVerdict = (typeof VERDICTS)[number]
+
+/** One of the calls that the command makes. */
+export interface Point {
+  /** As the header `x-understudy-point` says it. */
+  id: string
+  /** The same without its number: what all calls of its kind share. */
+  kind: string
+  session: string
+  operation: string
+  stream: boolean
+  model: string | null
+  /** User messages so far. */
+  turn: number
+  /** How many of its kind came before, from 1. */
+  nth: number
+  /** It came in one of the quiet runs alone. */
+  unstable: boolean
+  /** It came under a fault alone. */
+  discovered: boolean
+  /** Whether tools are offered, JSON is demanded, and which agent is called. */
+  offersTools: boolean
+  demandsJson: boolean
+  agent: string | null
+}
+
+/** A scenario as a file says it. */
+export interface WrittenScenario {
+  name: string
+  description: string
+  clock: 'real' | 'virtual'
+  rules: Record<string, unknown>[]
+}
+
+/** A cell with what became of it. */
+export interface CellResult {
+  /** Id of the point; of a pair `<first>+<second>`, and so is the class. */
+  point: string
+  class: string
+  verdict: CellVerdict
+  /** In words: what happened, or why the fault did not act. */
+  why: string
+  /** The calls that show it. */
+  traces: string[]
+  /** All calls of its session in the run that shows it. */
+  calls: string[]
+  /** The scenario that repeats it; null when there is nothing to repeat. */
+  scenario: WrittenScenario | null
+  /** What the command printed last; null of what was not run. */
+  output: string | null
+  tookMs: number | null
+  /** Whether the verdict is that of another run, which was the same for the client. */
+  derived: boolean
+}
+
+/** The name of a cell, for files and people. */
+export const cellName = ({ point, class: name }: Pick<CellResult, 'point' | 'class'>): string => `${point}-${name}`
+
+/** So many of so many. */
+export interface Share {
+  of: number
+  all: number
+}
+
+/** The three numbers. */
+export interface CoverageNumbers {
+  /** Faults that acted, of those that can happen. */
+  delivered: Share
+  /** Those that the program held, of those that acted. */
+  held: Share
+  /** Ways through the gateway that calls took, of those that they configure. */
+  ways: Share
+}
+
+/** How far a fault goes. */
+export const ROUTE_TARGETS = ['once', 'primary', 'every'] as const
+export type RouteTarget = (typeof ROUTE_TARGETS)[number]
+
+/** What a client hears when a provider fails in one way. */
+export interface RouteOutcome {
+  fault: string
+  /** How far it goes: the first try of the first target, that target, or all of them. */
+  target: RouteTarget
+  outcome: OutcomeKind
+  status: number
+  attempts: number
+}
+
+/** A configuration with what becomes of each fault. */
+export interface RouteTable {
+  route: string
+  outcomes: RouteOutcome[]
+}
+
+/** A cell as the page shows it. */
+export interface ReportedCell
+  extends Pick<
+    CellResult,
+    'point' | 'class' | 'verdict' | 'why' | 'traces' | 'calls' | 'output' | 'tookMs' | 'derived'
+  > {
+  /** Its scenario as YAML; null when there is nothing to repeat. */
+  scenario: string | null
+  /** The command that plays it again; null as well when there is nothing to repeat. */
+  repeat: string | null
+  /** Whether the scenario was written to the file that the command names. */
+  written: boolean
+}
+
+/** An exploration as the page shows it. */
+export interface ExplorationData {
+  /** As it was typed. */
+  command: string
+  points: Pick<
+    Point,
+    'id' | 'operation' | 'stream' | 'model' | 'session' | 'turn' | 'nth' | 'unstable' | 'discovered'
+  >[]
+  /** Names of all classes, in the order in which they are tried. */
+  classes: readonly ClassName[]
+  cells: ReportedCell[]
+  /** Cells that can happen and were not tried. */
+  left: { point: string; class: string }[]
+  /** Entries of the known cells that meet no bad cell any more. */
+  mended: { point: string; class: string }[]
+  coverage: CoverageNumbers
+  routes: RouteTable[]
+  runs: number
+  saved: number
+  quietMs: number
+  limitMs: number
+}

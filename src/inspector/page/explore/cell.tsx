@@ -1,0 +1,103 @@
+// One cell: its verdict and why, the calls of its run, what the command printed, and how to see it again.
+import type { ExplorationData, ReportedCell } from '../../../contract/exploration.ts'
+import { CELL_LOOKS } from '../../../views/cell-look.ts'
+import { Code } from '../call/json.tsx'
+import { toneClass } from '../calls/list.tsx'
+import { callOf } from '../state/call-list.ts'
+import { spanText } from '../state/format.ts'
+import { hashOf, here, narrow } from '../state/route.ts'
+import { CopyButton, saveFile } from '../ui/copy.tsx'
+import { YamlText } from '../ui/editor.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { nameOfCell } from './matrix.tsx'
+
+/** The cell that the address names. */
+export const cellHere = ({ cells }: ExplorationData): ReportedCell | undefined =>
+  cells.find((cell) => nameOfCell(cell) === here.value.params.get('cell'))
+
+/** The panel of a cell. */
+export function CellDetail({ cell }: { cell: ReportedCell }) {
+  const { verdict, why, point, class: name, tookMs, derived, output } = cell
+  return (
+    <section class="detail-pane" aria-label="Cell">
+      <header class={`call-head ${CELL_LOOKS[verdict].tone}`}>
+        <span class="pill">{verdict}</span>
+        <h2>
+          <span class="model">{name}</span>
+          <span class="sub">
+            {point}
+            {tookMs !== null && ` · the run took ${spanText(tookMs)}`}
+          </span>
+        </h2>
+        <button type="button" class="quiet" aria-label="Close the cell" onClick={() => narrow({ cell: undefined })}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="panel stack">
+        <p class="why">{why}</p>
+        {derived && <p class="note">Not run by itself: what is shown is the run that proves it.</p>}
+        <RunCalls cell={cell} />
+        {output !== null && (
+          <section class="block">
+            <h3>What the command printed last</h3>
+            {output.trim() === '' ? <p class="note">Nothing.</p> : <Code text={output} label="Output" />}
+          </section>
+        )}
+        <Repeat cell={cell} />
+      </div>
+    </section>
+  )
+}
+
+/** The calls of the run in the order in which they came, those that show the verdict marked. */
+function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCell }) {
+  const rows = calls.flatMap((id) => callOf(id) ?? [])
+  return (
+    <section class="block">
+      <h3>Calls of the run</h3>
+      {rows.length === 0 && <p class="note">None came.</p>}
+      <ol class="run-calls">
+        {rows.map((row) => (
+          <li key={row.id} class={toneClass(row)}>
+            <span class="pill">{row.status}</span>
+            <a href={hashOf('explore', { cell: nameOfCell(cell), call: row.id })}>
+              {row.operation} {row.model ?? ''}
+            </a>
+            <span class="note">
+              {row.outcome} in {spanText(row.duration)}
+              {row.error !== null && `: ${row.error}`}
+            </span>
+            {traces.includes(row.id) && <span class="tag fault">shows it</span>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function Repeat({ cell: { scenario, repeat, written } }: { cell: ReportedCell }) {
+  if (scenario === null || repeat === null) return null
+  const file = /^name: (.*)$/m.exec(scenario)?.[1] ?? 'scenario'
+  return (
+    <>
+      <section class="block">
+        <header>
+          <h3>The command that repeats it</h3>
+          <CopyButton text={() => repeat} />
+        </header>
+        <Code text={repeat} label="Command" />
+        {!written && <p class="note">The scenario was not written, since all is as it should be: save it first.</p>}
+      </section>
+      <section class="block">
+        <header>
+          <h3>Scenario</h3>
+          <button type="button" class="quiet" onClick={() => saveFile(`${file}.yaml`, scenario, 'application/yaml')}>
+            <Icon name="save" />
+            <span>Save</span>
+          </button>
+        </header>
+        <YamlText text={scenario} label="Scenario" />
+      </section>
+    </>
+  )
+}

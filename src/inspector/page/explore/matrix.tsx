@@ -1,0 +1,94 @@
+// The matrix of an exploration: a row a point, a column a class of outcome, and in each cell what became of the program.
+import type { ExplorationData, ReportedCell } from '../../../contract/exploration.ts'
+import { CELL_LOOKS, LEFT_OUT } from '../../../views/cell-look.ts'
+import { hashOf, here } from '../state/route.ts'
+
+type Place = Pick<ReportedCell, 'point' | 'class'>
+/** The name of a cell in the address. */
+export const nameOfCell = ({ point, class: name }: Place): string => `${point} ${name}`
+
+/** The matrix, and beneath it the pairs, which have no place in it. */
+export function Matrix({ data: { points, classes, cells, left } }: { data: ExplorationData }) {
+  const by = new Map(cells.map((cell) => [nameOfCell(cell), cell]))
+  const leftOut = new Set(left.map(nameOfCell))
+  const ofPoint = (id: string) => [...cells, ...left].some(({ point }) => point === id)
+  const columns = classes.filter((name) => [...cells, ...left].some((cell) => cell.class === name))
+  const ids = new Set(points.map(({ id }) => id))
+  const pairs = cells.filter(({ point }) => !ids.has(point))
+  return (
+    <>
+      <div class="scrolls" role="region" aria-label="Matrix" tabIndex={0}>
+        <table class="matrix">
+          <thead>
+            <tr>
+              <th scope="col">Point</th>
+              {columns.map((name) => (
+                <th key={name} scope="col">
+                  <span>{name}</span>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {points
+              .filter(({ id }) => ofPoint(id))
+              .map(({ id }, index) => (
+                <tr key={id}>
+                  <th scope="row">
+                    p{index + 1} <span class="note">{id}</span>
+                  </th>
+                  {columns.map((name) => {
+                    const place = nameOfCell({ point: id, class: name })
+                    const cell = by.get(place)
+                    return <td key={name}>{cell ? <CellLink cell={cell} /> : leftOut.has(place) ? LEFT_OUT : ''}</td>
+                  })}
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </div>
+      <Legend />
+      {pairs.length > 0 && (
+        <section class="card" aria-label="Pairs">
+          <h2>Two breaks in one run</h2>
+          <ul class="outcomes">
+            {pairs.map((cell) => (
+              <li key={nameOfCell(cell)}>
+                <CellLink cell={cell} /> {cell.class} at {cell.point}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  )
+}
+
+function Legend() {
+  return (
+    <p class="note">
+      {Object.entries(CELL_LOOKS).map(([verdict, { sign, tone }]) => (
+        <span key={verdict} class="legend">
+          <span class={`pill ${tone}`}>{sign}</span> {verdict}
+        </span>
+      ))}
+      <span class="legend">{LEFT_OUT} left out</span>
+    </p>
+  )
+}
+
+function CellLink({ cell }: { cell: ReportedCell }) {
+  const { sign, tone } = CELL_LOOKS[cell.verdict]
+  const name = nameOfCell(cell)
+  return (
+    <a
+      class={`pill ${tone}`}
+      href={hashOf('explore', { cell: name })}
+      aria-current={here.value.params.get('cell') === name ? 'true' : undefined}
+      aria-label={`${cell.verdict}: ${cell.class} at ${cell.point}`}
+      title={`${cell.verdict}: ${cell.why}`}
+    >
+      {sign}
+    </a>
+  )
+}

@@ -1,0 +1,119 @@
+// What an exploration found: its figures, the matrix of points and classes, and beside it the chosen cell or one of its calls.
+import type { ExplorationData } from '../../../contract/exploration.ts'
+import { CallDetail } from '../call/detail.tsx'
+import { chosen } from '../calls/shown.ts'
+import { countedText, instantText, spanText } from '../state/format.ts'
+import { reportData } from '../state/report.ts'
+import { CellDetail, cellHere } from './cell.tsx'
+import { Matrix } from './matrix.tsx'
+
+/** The view; it stands in reports of explorations alone. */
+export function ExploreView() {
+  const data = reportData?.exploration
+  if (!data) return null
+  const cell = cellHere(data)
+  const opened = chosen.value !== null || cell !== undefined
+  return (
+    <div class={`calls${opened ? ' with-call' : ''}`}>
+      <div class="list-pane explore">
+        <div class="page wide">
+          <header class="page-head">
+            <h1>{data.command}</h1>
+            <span class="note">{reportData && instantText(Date.parse(reportData.made))}</span>
+          </header>
+          <Figures data={data} />
+          <Matrix data={data} />
+          <Points data={data} />
+          <Notes data={data} />
+        </div>
+      </div>
+      {chosen.value === null ? cell && <CellDetail cell={cell} /> : <CallDetail />}
+    </div>
+  )
+}
+
+/** Three shares that are never one score. */
+function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: { data: ExplorationData }) {
+  const shares = [
+    ['faults delivered, of those that can happen', coverage.delivered],
+    ['held, of those delivered', coverage.held],
+    ['ways taken, of those configured', coverage.ways],
+  ] as const
+  return (
+    <>
+      <dl class="figures">
+        {shares.map(([name, { of, all }]) => (
+          <div key={name}>
+            <dd>
+              {of} of {all}
+            </dd>
+            <dt>{name}</dt>
+          </div>
+        ))}
+      </dl>
+      <p class="note">
+        {countedText(cells.length, 'cell')} by {countedText(runs, 'run')}, {saved} saved; a quiet run takes{' '}
+        {spanText(quietMs)}, one hangs after {spanText(limitMs)}
+      </p>
+    </>
+  )
+}
+
+function Points({ data: { points } }: { data: ExplorationData }) {
+  return (
+    <section class="card" aria-label="Points">
+      <h2>Points</h2>
+      <ol class="points">
+        {points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => (
+          <li key={id}>
+            <code>{id}</code>{' '}
+            <span class="note">
+              {operation}
+              {stream && ' stream'}, {model ?? 'no model'}, turn {turn}, call {nth}
+              {id.endsWith(`@${session}`) && `, session ${session}`}
+              {unstable && ', in one of the two quiet runs alone'}
+              {discovered && ', under a fault alone'}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function Notes({ data: { left, mended, routes } }: { data: ExplorationData }) {
+  return (
+    <>
+      {left.length > 0 && (
+        <p class="callout warn">
+          {countedText(left.length, 'cell')} left out: the time was up, or the end was asked for.
+        </p>
+      )}
+      {mended.map(({ point, class: name }) => (
+        <p key={`${point} ${name}`} class="callout warn">
+          {name} at {point} is mended: take it out of the known cells.
+        </p>
+      ))}
+      {routes.length > 0 && (
+        <section class="card" aria-label="Routes">
+          <h2>What faults of providers come to</h2>
+          {routes.map(({ route, outcomes }) => (
+            <details key={route} class="record">
+              <summary>
+                {route}: {outcomes.filter(({ outcome }) => outcome === 'answered').length} of {outcomes.length} end in
+                an answer
+              </summary>
+              <ul class="outcomes">
+                {outcomes.map(({ fault, target, status, attempts }) => (
+                  <li key={`${fault} ${target}`}>
+                    {fault}, {target}: {status} after {countedText(attempts, 'attempt')}
+                  </li>
+                ))}
+              </ul>
+            </details>
+          ))}
+        </section>
+      )}
+    </>
+  )
+}

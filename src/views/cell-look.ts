@@ -1,0 +1,23 @@
+// How the verdicts on cells look in a matrix: on a terminal and on the page alike.
+
+import type { CellVerdict } from '../contract/exploration.ts'
+/** The sign of a verdict, and whether it is good news, bad news, or to be looked at. */
+export interface CellLook {
+  sign: string
+  tone: 'good' | 'bad' | 'warning' | 'none'
+}
+
+/** The look of each verdict. */
+export const CELL_LOOKS: Readonly<Record<CellVerdict, CellLook>> = {
+  held: { sign: '+', tone: 'good' },
+  broke: { sign: 'B', tone: 'bad' },
+  crashed: { sign: 'C', tone: 'bad' },
+  hung: { sign: 'H', tone: 'bad' },
+  swallowed: { sign: 's', tone: 'warning' },
+  misbehaved: { sign: 'm', tone: 'bad' },
+  'not-applied': { sign: '-', tone: 'none' },
+  accepted: { sign: 'a', tone: 'none' },
+}
+
+/** Stands for a cell that can happen and was not tried. */
+export const LEFT_OUT = '?'
