@@ -56,7 +56,7 @@ export async function serveOperation(
   const reading = isForm ? readForm(bytes, type, operation) : json()
   const read = reading instanceof Promise ? await reading : reading
   const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
-  const parsing = parsingOf(read, { operation, large, wire, ...deps })
+  const parsing = parsingOf(read, { operation, large, wire, deps })
   const { url, headers } = request
   const session = sessionOf()
   const activity = session.begin(request)
@@ -91,14 +91,16 @@ export async function serveOperation(
   }
 }
 
-interface BodyReading extends Pick<EndpointDeps, 'namespace' | 'defaultProvider'> {
+interface BodyReading {
   operation: Operation
   large: boolean
   wire: Wire | undefined
+  deps: Pick<EndpointDeps, 'namespace' | 'defaultProvider'>
 }
 
 /** Parses a body by the schema of its operation, and says then what it named without a provider. */
-function parsingOf(read: RequestBody, { operation, large, wire, namespace, defaultProvider }: BodyReading) {
+function parsingOf(read: RequestBody, { operation, large, wire, deps }: BodyReading) {
+  const { namespace, defaultProvider } = deps
   const refusal = (error: unknown) => (error instanceof ApiError ? renamed(error, namespace) : error)
   const parsing: Pick<Call, 'parse'> & { assumed: Call['assumed'] } = {
     assumed: undefined,

@@ -6,7 +6,7 @@ import { remembering } from '../lib/remember.ts'
 import type { Session } from '../sessions/session.ts'
 
 /** How often each kind of call has come in a generation of a session; the kinds that came longest ago are forgotten. */
-const occurrences = new WeakMap<Session, ByteCache<number>>()
+const occurrences = new WeakMap<Session, ByteCache<{ count: number }>>()
 const MOST_BYTES = 1 << 20
 
 /**
@@ -19,8 +19,9 @@ export function callPoint(session: Session, kind: string): string {
     seen = byteCache(MOST_BYTES)
     occurrences.set(session, seen)
   }
-  const nth = (seen.get(kind) ?? 0) + 1
-  seen.set(kind, nth, kind.length)
+  let known = seen.get(kind)
+  if (!known) seen.set(kind, (known = { count: 0 }), kind.length)
+  const nth = ++known.count
   return `${kind}.${nth}${session.isHome ? '' : `@${session.name}`}`
 }
 

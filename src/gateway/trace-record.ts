@@ -80,16 +80,14 @@ export function traceOf(
   const cost = () => (used && model ? (answer?.attempt ? costOf(model, used) : 0) : null)
   const attached = () => (request === undefined ? [] : [...(operation.attachments?.(request) ?? [])])
   const duration = recording.elapsed()
-  return {
+  const record: TraceRecord = {
     id: recording.id,
     session: session.name,
     operation: operation.name,
     parent: inner?.parent ?? null,
     inner: inner !== undefined,
     name: settings?.name ?? operation.name,
-    ...(recording.point !== undefined && { point: recording.point }),
     model,
-    ...(call.assumed && { assumed: call.assumed }),
     stream: guarded(() => request !== undefined && operation.streams(request), false),
     status,
     outcome,
@@ -113,6 +111,9 @@ export function traceOf(
     thread: settings?.thread ?? null,
     error,
   }
+  if (recording.point !== undefined) record.point = recording.point
+  if (call.assumed) record.assumed = call.assumed
+  return record
 }
 
 const NOT_KEPT = 'not kept'

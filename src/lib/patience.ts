@@ -1,16 +1,55 @@
 // A bound on how long somebody outside is waited for, in real time.
 
+/** Somebody who is waited for. */
+interface Wait {
+  /** When that is over, in ms of `performance.now()`. */
+  due: number
+  end(): void
+}
+
+/** Nearly everybody comes in time, so one timer serves all: it is set for the first who was due when it was set. */
+const waiting = new Set<Wait>()
+let timer: { due: number; stop(): void } | undefined
+
+function watch(due: number): void {
+  if (timer && timer.due <= due) return
+  timer?.stop()
+  const left = Math.max(0, due - performance.now())
+  const handle = setTimeout(endThoseDue, Math.min(left, LONGEST_MS))
+  // Who waits has something else that keeps the process going: a connection.
+  handle.unref()
+  timer = { due, stop: () => clearTimeout(handle) }
+}
+
+function endThoseDue(): void {
+  timer = undefined
+  const now = performance.now()
+  let next = Number.POSITIVE_INFINITY
+  for (const wait of waiting) {
+    if (wait.due > now) {
+      next = Math.min(next, wait.due)
+      continue
+    }
+    waiting.delete(wait)
+    wait.end()
+  }
+  if (waiting.size > 0) watch(next)
+}
+
 /** The promise, or a rejection with what `late` makes when it has not settled after `ms` milliseconds. */
 export function within<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(late()), Math.min(ms, LONGEST_MS))
+    const due = performance.now() + ms
+    const wait = { due, end: () => reject(late()) }
+    waiting.add(wait)
+    watch(due)
     promise.then(
       (value) => {
-        clearTimeout(timer)
+        waiting.delete(wait)
         resolve(value)
       },
       (error) => {
-        clearTimeout(timer)
+        waiting.delete(wait)
         reject(error)
       },
     )

@@ -144,26 +144,24 @@ function callFields({ answer: { toolCalls }, callIds, legacy }: ChoiceParts) {
 function wholeChoice(parts: ChoiceParts, index: number): ChatCompletion['choices'][number] {
   const { answer, signature, logprobs, sound } = parts
   const { content, refusal, reasoning } = answer
+  const message: ChatCompletion['choices'][number]['message'] = {
+    role: 'assistant',
+    content: sound ? null : content && joinPieces(content),
+    refusal: refusal && joinPieces(refusal),
+  }
+  if (reasoning.length > 0) message.reasoning = joinPieces(reasoning)
+  if (signature) message.reasoning_signature = signature
+  if (answer.toolCalls.length > 0) Object.assign(message, callFields(parts))
+  if (sound)
+    message.audio = {
+      id: sound.id,
+      expires_at: sound.expiresAt,
+      data: Buffer.from(sound.bytes).toString('base64'),
+      transcript: joinPieces(content ?? []),
+    }
   return {
     index,
-    message: {
-      role: 'assistant',
-      content: sound ? null : content && joinPieces(content),
-      refusal: refusal && joinPieces(refusal),
-      ...(reasoning.length > 0 ? { reasoning: joinPieces(reasoning) } : {}),
-      ...(signature ? { reasoning_signature: signature } : {}),
-      ...callFields(parts),
-      ...(sound
-        ? {
-            audio: {
-              id: sound.id,
-              expires_at: sound.expiresAt,
-              data: Buffer.from(sound.bytes).toString('base64'),
-              transcript: joinPieces(content ?? []),
-            },
-          }
-        : {}),
-    },
+    message,
     logprobs: logprobs
       ? { content: content && !sound ? logprobs(content) : null, refusal: refusal && logprobs(refusal) }
       : null,
