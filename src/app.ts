@@ -2,7 +2,7 @@
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { Elysia } from 'elysia'
 import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
-import { isPreflight, preflight, readableBy, requestIds } from './app/answer.ts'
+import { isPreflight, preflight, readableBy, requestIds, sessionNews } from './app/answer.ts'
 import { allowsOrigin, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
@@ -35,22 +35,31 @@ const WORK = [EVENT, AGENT_TASK]
 /** Whether a session waits for what is done beside calls. */
 const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.includes(kind))
 
+/** Renders errors, as the door that the request came by has them. */
+const rendererOf =
+  ({ report }: Pick<AppDeps, 'report'>) =>
+  (thrown: unknown, { url }: Request): Response => {
+    const known = thrown instanceof ApiError
+    if (!known) report(thrown)
+    const error = known ? thrown : bugError()
+    const body = doorOf(url)?.wire().error(error) ?? envelope(error)
+    return Response.json(body, { status: error.status, headers: soundHeaders(error.headers) })
+  }
+
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
   const sessionOf = (request: Request, looks = false) => {
     const name = sessionName(request, tokenOf(request))
-    return deps.gateway.runs.enter(looks ? sessions.peek(name) : sessions.get(name))
+    if (looks) return deps.gateway.runs.enter(sessions.peek(name))
+    const session = sessions.get(name)
+    if (session.slot.announce()) begins(request)
+    return deps.gateway.runs.enter(session)
   }
+  const { begins, announced } = sessionNews()
   // The router hands on nothing but the request.
   const holds = new WeakMap<Request, ConnectionFinder>()
-  const render = (thrown: unknown, { url }: Request): Response => {
-    const known = thrown instanceof ApiError
-    if (!known) deps.report(thrown)
-    const error = known ? thrown : bugError()
-    const body = doorOf(url)?.wire().error(error) ?? envelope(error)
-    return Response.json(body, { status: error.status, headers: soundHeaders(error.headers) })
-  }
+  const render = rendererOf(deps)
   const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
   // The events that an earlier process left are applied at once, and its tasks go on.
   if (sessions.list().some(hasWork)) beside()
@@ -85,12 +94,12 @@ export function createApp(deps: AppDeps): App {
       const request = withoutPrefix(incoming)
       if (hold) holds.set(request, hold)
       const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-      if (origin === null || !allowsOrigin(access.cors, origin)) return await answer(request)
-      return readableBy(origin, isPreflight(request) ? preflight(request) : await answer(request))
+      if (origin === null || !allowsOrigin(access.cors, origin)) return announced(request, await answer(request))
+      return readableBy(origin, isPreflight(request) ? preflight(request) : announced(request, await answer(request)))
     } catch (error) {
       return render(error, incoming)
     }
   }
-  const withId = requestIds()
+  const withId = requestIds(deps.about.instance)
   return { fetch: async (incoming, hold) => withId(await respond(incoming, hold)) }
 }

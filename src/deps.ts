@@ -13,6 +13,7 @@ import type { Spending } from './backends/forward/spending.ts'
 import { describeForwarding, virtualClockProblem } from './config/providers.ts'
 import { type Config, ConfigError } from './config.ts'
 import type { Backend } from './contract/backend.ts'
+import { type Instance, instanceOf } from './contract/instance.ts'
 import type { Observers } from './contract/observation.ts'
 import type { Operation } from './contract/operation.ts'
 import { endpoints, fixtureSubjects } from './endpoints/index.ts'
@@ -35,6 +36,8 @@ import { VERSION } from './version.ts'
 /** A running program, less its listener. */
 export interface Understudy {
   app: App
+  /** Which process this is. */
+  instance: Instance
   sessions: Sessions
   runs: ScenarioRuns
   /** Calls and sessions as they change. */
@@ -98,7 +101,8 @@ export function createUnderstudy(
   const given = instead.scenarios ?? namedScenarios(config, report)
   const runs = createRuns(given)
   const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
-  const sessions = createSessions(sessionSettings(config, given[0]?.scenario, instead))
+  const instance = instanceOf(config)
+  const sessions = createSessions({ ...sessionSettings(config, given[0]?.scenario, instead), instance })
   const observers = createObservers(report)
   const ask = askThrough((inner) => gateway.call(inner), chat)
   const { prepare, ...directories } = workspaceOf(config, ask, report)
@@ -111,6 +115,7 @@ export function createUnderstudy(
     observers,
     providers: providerNames(forwarding.named),
   })
+  const count = () => inForce.count
   const app = createApp({
     prepare,
     sessions,
@@ -124,15 +129,16 @@ export function createUnderstudy(
     strict: config.strict,
     fixtures: { ...inForce, parse: (values) => fixtureReader().givenFixtures(values, fixtureSubjects), files },
     toolAnswers: toolAnswers(inForce, config.on_miss),
-    about: { version: VERSION, mode, db: config.db, started: realClock.now(), fixtures: () => inForce.count, spending },
+    about: { version: VERSION, instance, mode, db: config.db, started: realClock.now(), spending, fixtures: count },
     report,
   })
   return {
     app,
+    instance,
     sessions,
     runs,
     observers,
-    fixtures: inForce.count,
+    fixtures: count(),
     warnings: [...files.warnings, ...idle],
     mode,
     about: describeForwarding(forwarding, config),
@@ -156,7 +162,7 @@ function sessionSettings(
   config: Config,
   first: Scenario | undefined,
   { realNow, home }: Replacements,
-): SessionsOptions {
+): Omit<SessionsOptions, 'instance'> {
   const clock = first?.clock ?? config.clock
   const noVirtualClock = virtualClockProblem(config.forwarding)
   if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)

@@ -26,6 +26,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['::1', '::1'],
     ['127.0.0.1', '127.0.0.1'],
   ],
+  instance: [
+    ['a', 'a'],
+    ['127.0.0.1:4010', '127.0.0.1:4010'],
+    ['c-0.local', 'c-0.local'],
+  ],
   db: [
     ['a.db', 'a.db'],
     [':memory:', ':memory:'],

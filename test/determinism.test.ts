@@ -63,7 +63,7 @@ async function transcript(seed: number) {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const init = body === undefined ? { headers } : { method: 'POST', headers, body: text }
     const response = await fetch(`${server.url}${path}`, init)
-    const kept = [...response.headers].filter(([name]) => name !== 'date')
+    const kept = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-understudy-instance')
     // The port is the one thing that is the machine's.
     const answer = (await response.text()).replaceAll(server.url, 'http://server')
     seen.push({ status: response.status, headers: kept, text: answer })

@@ -105,7 +105,12 @@ test('kill -9 under load loses no answered call, round after round', async () =>
 
 test('the write-ahead log stays bounded while traces come in', async () => {
   const path = join(cwd, 'long.db')
-  const sessions = createSessions({ db: path, seed: 0, clock: 'real' })
+  const sessions = createSessions({
+    db: path,
+    seed: 0,
+    clock: 'real',
+    instance: { name: 'here', traced: 'here', named: false },
+  })
   const { traces } = sessions.get('default')
   const answer = JSON.stringify('x'.repeat(2_000))
   const record = (seq: number) =>

@@ -27,7 +27,7 @@ const rule = (more: Partial<Verification['rules'][number]> = {}): Verification['
   ...more,
 })
 const verification = (session: string, more: Partial<Verification> = {}): Verification => ({
-  ...{ session, scenario: 's', ok: true, calls: 2, attempts: 3, counts: [], order: [], cancelled: [] },
+  ...{ session, scenario: 's', ok: true, complete: true, calls: 2, attempts: 3, counts: [], order: [], cancelled: [] },
   paths: { retry: 1, fallback: 0, timeout: 0, cache: 0, 'stream recovery': 0, 'client retry': 0 },
   tasks: { states: {}, at_work: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
   waits: { told: 0, kept: 0, broken: [] },

@@ -40,6 +40,7 @@ describe('a session', () => {
       approvals: 'ask',
       fixtures: ['mine'],
       calls: 0,
+      origin: 'made',
     }
     expect({ status: made.status, body: made.json() }).toEqual({ status: 200, body: info })
     const answer = await say('whole', 'Who are you?')

@@ -37,6 +37,8 @@ const attempt: Record<keyof AttemptRecord, fc.Arbitrary<unknown>> = {
 const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   id: text,
   session: text,
+  instance: fc.option(text, { nil: undefined }),
+  new_session: fc.option(fc.constant(true), { nil: undefined }),
   operation: fc.constantFrom('chat.completions', 'embeddings'),
   parent: maybe(text),
   inner: fc.boolean(),

@@ -3,6 +3,7 @@ import { envelope } from '../contract/error.ts'
 import type { TaskStep, TaskTrace, TraceRecord } from '../contract/trace.ts'
 import { traceIdOf } from '../gateway/recorder.ts'
 import { emptySteps } from '../gateway/recording.ts'
+import { sessionPart } from '../gateway/trace-record.ts'
 import { realClock } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
@@ -42,7 +43,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
   const failure = error && { ...error, param: null }
   return {
     id: turn.trace,
-    session: session.name,
+    ...sessionPart(session, turn.seq),
     operation: TASK_OPERATION,
     parent: task.parent?.trace ?? null,
     inner: task.parent !== null,

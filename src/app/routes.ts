@@ -197,6 +197,7 @@ async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }
     maxBody: route.anySize ? Number.POSITIVE_INFINITY : maxBody,
     clientTimeout,
   })
+  if (route.bodyOptional && bytes.byteLength === 0) return {}
   const type = request.headers.get('content-type')
   const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
   const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)

@@ -4,6 +4,7 @@ import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
 import type { StrayPath } from '../contract/verification.ts'
 import type { StrayCalls } from '../control/types.ts'
 import { emptySteps } from '../gateway/recording.ts'
+import { sessionPart } from '../gateway/trace-record.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { likelyPath } from '../lib/likely-path.ts'
@@ -73,7 +74,7 @@ export function traceStray(
   const arrived = realClock.now()
   const record: TraceRecord = {
     id: ulidOf(session.seed, now, `${session.name}:trace`, seq),
-    session: session.name,
+    ...sessionPart(session, seq),
     operation: NO_OPERATION,
     parent: null,
     inner: false,

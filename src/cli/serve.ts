@@ -34,6 +34,7 @@ async function serve(config: Config): Promise<void> {
   const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))
   const port = servers[0]?.port
   const url = serverUrl(config, port)
+  if (!understudy.instance.named) understudy.instance.name = new URL(url).host
   const db = config.db === ':memory:' ? config.db : resolve(config.db)
   const { mode, scenario } = understudy
   const played = scenario && { scenario: scenario.name }

@@ -48,6 +48,13 @@ export const SETTINGS = {
     help: 'address to listen on; loopback, v4 and v6, when left out; any other needs --token',
     valid: 'a host name or an address',
   }),
+  instance: setting<string | undefined>({
+    takes: 'NAME',
+    schema: () => z.string().regex(/^[A-Za-z0-9._:-]{1,64}$/),
+    fallback: undefined,
+    help: 'name of this process among several behind a balancer, on every answer and in traces; host and port when left out',
+    valid: "1 to 64 letters, digits, '.', '_', ':' or '-'",
+  }),
   db: setting({
     takes: 'FILE',
     schema: () => z.string().min(1),

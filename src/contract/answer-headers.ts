@@ -5,9 +5,17 @@ export const REQUEST_ID = 'x-request-id'
 /** Names the trace of a call. */
 export const TRACE_ID = 'x-understudy-trace'
 
+/** Names the process that answers. */
+export const INSTANCE = 'x-understudy-instance'
+/** Says that a session begins with this call. */
+export const NEW_SESSION = 'x-understudy-session-new'
+
 /** Headers of every answer, with what they say. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   [REQUEST_ID]: 'Id of the request: that of its trace, when it has one.',
+  [INSTANCE]: 'The process that answered: --instance, else its host and port.',
+  [NEW_SESSION]:
+    'true on the first answer of a session that nobody has made: it begins here, whatever another instance knows of it. Absent otherwise.',
 }
 
 /** Headers of the router's answers, with what they say. */

@@ -25,6 +25,8 @@ export interface Route<Query = unknown, Body = unknown> {
   anySize?: boolean
   /** Whether the handler reads the body itself, which `body` then only documents. */
   readsBody?: boolean
+  /** Whether a request without a body is as one with an empty object. */
+  bodyOptional?: boolean
   /** A body, by name, for the page that documents it. */
   examples?: Record<string, object>
   /** Whether it belongs to the API that is emulated; everything else is marked as an extension. */

@@ -115,6 +115,14 @@ export const NO_OPERATION = 'none'
 export const TraceRecord = z.object({
   id: z.string(),
   session: z.string(),
+  instance: z
+    .string()
+    .optional()
+    .describe('The process that answered; absent when it has no name of its own and listens on a port that was free.'),
+  new_session: z
+    .literal(true)
+    .optional()
+    .describe('Only of the first call of a session that nobody has made: the session began here by being called.'),
   operation: z.string().describe('`none` for a call of a path that there is not.'),
   parent: z.string().nullable().describe('The trace of the call from inside which it was made; null when none did.'),
   inner: z.boolean().describe('Made from inside, such as by an evaluator, and not by a client.'),

@@ -80,7 +80,12 @@ export const Verification = z.object({
   ok: z
     .boolean()
     .describe(
-      'Every expectation is met, and nothing was found that is an error and that the scenario does not accept.',
+      'Every expectation is met, and nothing was found that is an error and that the scenario does not accept; false as well where a call at another instance may be missing.',
+    ),
+  complete: z
+    .boolean()
+    .describe(
+      'All calls of the session are known: no trace is gone, and it did not begin by a call at one of several instances (`--instance`), as it does when the one that had it has died.',
     ),
   calls: count,
   attempts: count,

@@ -5,7 +5,7 @@ import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { rowOf } from '../views/call-row.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, TracedInstance } from './types.ts'
 
 const MOST_ROWS = 1_000
 const whole = (high: number) =>
@@ -25,11 +25,12 @@ const CallsQuery = z.strictObject({
 
 const Calls = z.object({
   object: z.literal('list'),
+  instance: TracedInstance,
   data: z.array(CallRow),
   next: z.string().nullable().describe('Cursor of the next page; null when there is none.'),
 })
 
-export function callsRoute({ sessions, sessionOf }: ControlDeps): Route {
+export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
   return asRoute({
     method: 'get',
     path: '/_understudy/calls',
@@ -43,7 +44,7 @@ export function callsRoute({ sessions, sessionOf }: ControlDeps): Route {
     errors: [400],
     handle({ request, query }): z.infer<typeof Calls> {
       const list = query.sessions === 'all' ? sessions.list() : [sessionOf(request)]
-      return { object: 'list', ...pageOf(list, query) }
+      return { object: 'list', instance: about.instance.traced ?? null, ...pageOf(list, query) }
     },
   })
 }

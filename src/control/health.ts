@@ -11,7 +11,7 @@ import { patternCacheSize } from '../lib/match.ts'
 import { pieceCacheSize } from '../lib/tokens.ts'
 import { workerCounts } from '../lib/worker/pool.ts'
 import { liveSize } from '../observers/live.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, InstanceName } from './types.ts'
 
 // Brings a library that a start does not need.
 const images = lazy<typeof import('../lib/media/image-files.ts')>(() => require('../lib/media/image-files.ts'))
@@ -26,6 +26,7 @@ const Stored = z.object({
 const Health = z.object({
   status: z.literal('ok'),
   version: z.string(),
+  instance: InstanceName,
   uptime_ms: z.int(),
   mode: z.string(),
   database: z.string(),
@@ -90,7 +91,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
     tag: 'Emulator',
     operationId: 'getHealth',
     summary: 'Health',
-    description: 'Version, uptime, mode, database and counts over all sessions.',
+    description: 'Version, uptime, mode, database and counts over all sessions of this process.',
     public: true,
     answerName: 'Health',
     response: Health,
@@ -104,6 +105,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
       return {
         status: 'ok',
         version: about.version,
+        instance: about.instance.name,
         uptime_ms: realClock.now() - about.started,
         mode: about.mode,
         database: about.db,

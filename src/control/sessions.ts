@@ -5,13 +5,12 @@ import { asRoute, type Route } from '../contract/route.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
 import { ClockKind, clockOf, clockRoute, SessionClock } from './session-clock.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, InstanceName } from './types.ts'
 
 const Approvals = z
   .enum(['ask', 'auto'])
   .describe('Whether calls of tools that need approval wait for it, or have it at once.')
-const NewSession = z.strictObject({
-  name: z.string().describe("1 to 64 letters, digits, '.', '_' or '-'."),
+const Settings = z.strictObject({
   seed: z.int().min(0).optional().describe("Seed of its ids and chance; the program's when left out."),
   clock: ClockKind.optional().describe("The scenario's, else the program's, when left out."),
   scenario: z.union([z.string(), ScenarioBody]).optional().describe('The name of a known scenario, or a whole one.'),
@@ -20,6 +19,10 @@ const NewSession = z.strictObject({
     .array(z.unknown())
     .default([])
     .describe('Fixtures as files hold them, with `match.operation`; they are tried before all others.'),
+})
+const NewSession = z.strictObject({
+  name: z.string().describe("1 to 64 letters, digits, '.', '_' or '-'."),
+  ...Settings.shape,
 })
 
 const Info = z.object({
@@ -30,6 +33,11 @@ const Info = z.object({
   approvals: Approvals,
   fixtures: z.array(z.string()).describe('Names of its own fixtures.'),
   calls: z.int().min(0).describe('Calls that have begun.'),
+  origin: z
+    .enum(['called', 'made', 'restored'])
+    .describe(
+      'How it came to be in this process: by its first call, on purpose, or out of a file that an earlier process has left.',
+    ),
 })
 
 const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that are meant.') })
@@ -49,34 +57,23 @@ const infoOf =
     approvals: session.approvals,
     fixtures: fixtures.given(session.name).map(({ name }) => name),
     calls: session.calls,
+    origin: session.slot.origin,
   })
 
 export function sessionRoutes(deps: ControlDeps): Route[] {
-  const { sessions } = deps
+  const { about, sessions } = deps
   const info = infoOf(deps)
   return [
-    asRoute({
-      method: 'post',
-      path,
-      ...one,
-      operationId: 'createSession',
-      summary: 'Make a session',
-      description:
-        'A session with a seed, a clock, a scenario and fixtures of its own, which shares nothing with others.',
-      body: NewSession,
-      examples: { mine: { name: 'mine', clock: 'virtual', scenario: 'rate-limit-burst' } },
-      errors: [400, 409, 429],
-      handle: ({ body }) => info(createSession(body, deps)),
-    }),
+    ...makingRoutes(deps, info),
     {
       method: 'get',
       path,
       tag,
       operationId: 'listSessions',
       summary: 'List sessions',
-      description: 'All sessions of this process, in the order in which they were made.',
-      response: z.object({ object: z.literal('list'), data: z.array(Info) }),
-      handle: () => ({ object: 'list', data: sessions.list().map(info) }),
+      description: 'All sessions of this process, and of no other instance, in the order in which they were made.',
+      response: z.object({ object: z.literal('list'), instance: InstanceName, data: z.array(Info) }),
+      handle: () => ({ object: 'list', instance: about.instance.name, data: sessions.list().map(info) }),
     },
     {
       method: 'get',
@@ -104,6 +101,38 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
     },
     ...resetRoutes(deps, info),
     clockRoute(deps),
+  ]
+}
+
+function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typeof Info>): Route[] {
+  return [
+    asRoute({
+      method: 'post',
+      path,
+      ...one,
+      operationId: 'createSession',
+      summary: 'Make a session',
+      description:
+        'A session with a seed, a clock, a scenario and fixtures of its own, which shares nothing with others.',
+      body: NewSession,
+      examples: { mine: { name: 'mine', clock: 'virtual', scenario: 'rate-limit-burst' } },
+      errors: [400, 409, 429],
+      handle: ({ body }) => info(createSession(body, deps)),
+    }),
+    asRoute({
+      method: 'put',
+      path: `${path}/:name`,
+      ...one,
+      operationId: 'putSession',
+      summary: 'Make a session by name',
+      description:
+        'The same with the name in the address, where a balancer sees it. A session that is there already stays as it is: with other settings than those that it was made with, the answer is 409.',
+      body: Settings,
+      bodyOptional: true,
+      examples: { mine: { clock: 'virtual', scenario: 'rate-limit-burst' } },
+      errors: [400, 409, 429],
+      handle: ({ body, params: { name = '' } }) => info(putSession(name, body, deps)),
+    }),
   ]
 }
 
@@ -151,11 +180,26 @@ function resetRoutes(
   ]
 }
 
+/** What sessions were made with, by their slots: as text, so that the same can be asked for again. */
+const madeWith = new WeakMap<Session['slot'], string>()
+
+/** The session of a name, made with these settings; one that is there must have been made with them, or nothing be asked. */
+function putSession(name: string, settings: z.infer<typeof Settings>, deps: ControlDeps): Session {
+  const found = deps.sessions.list().find((session) => session.name === name)
+  const wanted = JSON.stringify(settings)
+  if (!found) return createSession({ name, ...settings }, deps)
+  if (wanted === NOTHING_ASKED || wanted === madeWith.get(found.slot)) return found
+  const message = `there is a session named ${JSON.stringify(name)} already, and it was not made with these settings: delete it, or take another name`
+  throw new ApiError(409, 'session_exists', message, { param: 'name' })
+}
+const NOTHING_ASKED = JSON.stringify(Settings.parse({}))
+
 /** Makes a session whole, or not at all: what may be wrong is looked at first. */
 function createSession(
-  { name, seed, clock, approvals, scenario: given, fixtures: values }: z.infer<typeof NewSession>,
+  { name, ...settings }: z.infer<typeof NewSession>,
   { sessions, runs, fixtures, observers }: ControlDeps,
 ): Session {
+  const { seed, clock, approvals, scenario: given, fixtures: values } = settings
   const own = fixtures.parse(values)
   const source = given === undefined ? undefined : chosenScenario(given, runs, 'scenario')
   const wanted = source?.scenario.clock
@@ -164,6 +208,7 @@ function createSession(
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
   const session = sessions.create(name, { seed, clock: clock ?? wanted, approvals })
+  madeWith.set(session.slot, JSON.stringify(Settings.parse(settings)))
   fixtures.give(name, own)
   if (source) runs.start(session, source)
   observers.notify({ type: 'session-changed', session: name, change: 'created' })

@@ -8,7 +8,7 @@ import { Waterfall } from '../contract/waterfall.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { warningsOf } from '../sessions/warnings.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, TracedInstance } from './types.ts'
 
 const Instant = z
   .union(
@@ -36,7 +36,7 @@ const ListQuery = z.strictObject({
   until: Instant.optional().describe('Latest start.'),
 })
 
-export function traceRoutes({ sessions, sessionOf, readers }: ControlDeps): Route[] {
+export function traceRoutes({ about, sessions, sessionOf, readers }: ControlDeps): Route[] {
   const list: Route<z.infer<typeof ListQuery>> = {
     method: 'get',
     path: '/_understudy/traces',
@@ -48,6 +48,7 @@ export function traceRoutes({ sessions, sessionOf, readers }: ControlDeps): Rout
     query: ListQuery,
     response: z.object({
       object: z.literal('list'),
+      instance: TracedInstance,
       data: z.array(TraceRecord),
       has_more: z.boolean(),
       warnings: z
@@ -56,11 +57,12 @@ export function traceRoutes({ sessions, sessionOf, readers }: ControlDeps): Rout
     }),
     errors: [400, 404],
     handle({ request, query }) {
-      if (query.all === 'true') return ofAll(sessions.list(), query)
+      const instance = about.instance.traced ?? null
+      if (query.all === 'true') return { object: 'list', instance, ...ofAll(sessions.list(), query) }
       const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
       if (query.starting_after !== undefined && !traces.has(query.starting_after)) throw unknown(query.starting_after)
       const { data, hasMore } = traces.list({ ...query, after: query.starting_after })
-      return { object: 'list', data, has_more: hasMore, warnings: warningsOf(records) }
+      return { object: 'list', instance, data, has_more: hasMore, warnings: warningsOf(records) }
     },
   }
   const get: Route<{ all: 'true' | 'false' }> = {
@@ -132,7 +134,7 @@ function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...
   const rest = after === undefined ? found : found.slice(found.findIndex(({ trace }) => trace.id === after) + 1)
   const data = rest.slice(0, limit).map(({ trace }) => trace)
   const warnings = [...new Set(sessions.flatMap(({ records }) => warningsOf(records)))]
-  return { object: 'list' as const, data, has_more: rest.length > limit, warnings }
+  return { data, has_more: rest.length > limit, warnings }
 }
 
 function arrivalOf(id: string, sessions: readonly Session[]): number {

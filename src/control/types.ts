@@ -1,7 +1,9 @@
 // What the routes of the control API share.
+import { z } from 'zod'
 import type { FixtureFiles } from '../backends/fixture/files.ts'
 import type { Fixture } from '../backends/fixture/fixture.ts'
 import type { Spending } from '../backends/forward/spending.ts'
+import type { Instance } from '../contract/instance.ts'
 import type { Observers } from '../contract/observation.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { StrayPath } from '../contract/verification.ts'
@@ -9,9 +11,20 @@ import type { TaskReaders } from '../observers/task-readers.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
+/** Of which process a list or a count is. */
+export const InstanceName = z
+  .string()
+  .describe('The process that this is of: of other instances nothing is known here.')
+
+/** The same where all but the name is a function of the seed: a port that was free is none. */
+export const TracedInstance = InstanceName.nullable().describe(
+  'The process that this is of; null when it has no name of its own and listens on a port that was free.',
+)
+
 /** What the program says of itself. */
 export interface ServerInfo {
   version: string
+  instance: Instance
   mode: string
   db: string
   /** When it began, in ms since the epoch. */

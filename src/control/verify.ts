@@ -36,7 +36,7 @@ type Asked = Query & { more: readonly Expectation[] }
 
 /** Looks at a session, its calls given. */
 const lookWith =
-  ({ runs, fixtures, strict, strays, readers }: ControlDeps) =>
+  ({ about, runs, fixtures, strict, strays, readers }: ControlDeps) =>
   (session: Session, calls: CallList, { ended, more }: Asked): Verification => {
     const run = runs.current(session)
     return verify({
@@ -47,6 +47,8 @@ const lookWith =
       unread: unreadTasks(session, readers),
       begun: session.calls,
       dropped: session.traces.dropped(run?.calls ?? 0),
+      // Where there are several, it may have had calls elsewhere, of which nobody here can know.
+      adrift: about.instance.named && session.slot.origin === 'called' ? about.instance.name : undefined,
       strays: strays.of(session.name),
       fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
       expect: more,

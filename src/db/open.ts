@@ -42,8 +42,8 @@ export const byteSize = (database: Database): number =>
 export const keyedKinds = (database: Database): string[] =>
   database.prepare('SELECT DISTINCT kind FROM records WHERE key IS NOT NULL').pluck().all() as string[]
 
-/** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. */
-export function openFile(file: string): { database: Database; release: () => void } {
+/** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. `restored`: it was there. */
+export function openFile(file: string): { database: Database; restored: boolean; release: () => void } {
   const release = lock(file)
   try {
     const database = new Driver(file, { timeout: 2000 })
@@ -54,6 +54,7 @@ export function openFile(file: string): { database: Database; release: () => voi
     database.pragma(`wal_autocheckpoint = ${MOST_PAGES}`)
     database.pragma(`journal_size_limit = ${CHECKPOINT_PAGES * 4096}`)
     database.pragma(`cache_size = -${CACHE_KIB}`)
+    const restored = versionOf(database, file) > 0
     migrate(database, file)
     // What a process that was killed has left.
     database.exec(`DELETE FROM trace_rows WHERE ${NOT_SHOWN};
@@ -61,7 +62,7 @@ export function openFile(file: string): { database: Database; release: () => voi
       WHERE NOT EXISTS (SELECT 1 FROM trace_rows WHERE seq = long_texts.trace AND apart IS NOT NULL)`)
     // A damaged file shows at this read at the latest, and not at the first call.
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
-    return { database, release }
+    return { database, restored, release }
   } catch (error) {
     release()
     throw explained(error, file)

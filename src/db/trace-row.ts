@@ -112,7 +112,8 @@ export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client
       trace.attempts.map(packedAttempt),
       trace.usage,
       trace.cost,
-      trace.point,
+      // The place of the instance is here, since it mostly is there and what follows is not.
+      trace.instance === undefined ? trace.point : [trace.point ?? null, trace.instance],
       // From here on, mostly nothing.
       trace.error,
       trace.thread,
@@ -129,6 +130,7 @@ export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client
       filled(trace.attachments),
       trace.task,
       trace.assumed,
+      trace.new_session,
     ]),
   )
 
@@ -159,7 +161,7 @@ function unpackedAttempt(packed: Packed): AttemptRecord {
 function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): TraceRecord {
   const [, , , , id, session, operation, name, stream, outcome, duration_ms, fixture = null, synthesized, ...rest] =
     packed
-  const [plan, attempts, usage = null, cost = null, point = null, error = null, thread = null, ...rare] = rest
+  const [plan, attempts, usage = null, cost = null, made = null, error = null, thread = null, ...rare] = rest
   const [
     identity = null,
     metadata = null,
@@ -171,17 +173,20 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     guardrails,
     ...rarer
   ] = rare
-  const [retrievals, retry_after_ms = null, attachments, task, assumed] = rarer
+  const [retrievals, retry_after_ms = null, attachments, task, assumed, newSession] = rarer
+  const [point, instance] = Array.isArray(made) ? made : [made, undefined]
   return {
     id,
     session,
+    ...(instance !== undefined && { instance }),
+    ...(newSession != null && { new_session: true as const }),
     operation,
     parent,
     inner: inner ?? false,
     name: name ?? operation,
     ...(point !== null && { point }),
     model,
-    ...(assumed !== undefined && { assumed }),
+    ...(assumed != null && { assumed }),
     stream: stream ?? false,
     status,
     outcome: outcome ?? 'answered',

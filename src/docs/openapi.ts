@@ -126,7 +126,7 @@ function routeObject(route: Route, schemas: Schemas, errors = errorResponses(err
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {
-        required: true,
+        required: !route.bodyOptional,
         content: {
           [BODY_TYPES[route.bodyType ?? 'json']]: {
             schema: schemas.refer(route.body, 'input', `${pascal(id)}Request`),

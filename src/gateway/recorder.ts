@@ -1,5 +1,5 @@
 // Begins the record of a call, and says in headers what is known of it.
-import { REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
+import { INSTANCE, REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
 import type { Observers } from '../contract/observation.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
@@ -72,6 +72,7 @@ export function headersOf({ id, call, steps, point, answer: record }: TraceRecor
   const headers: Record<string, string> = {
     [REQUEST_ID]: id,
     [TRACE_ID]: id,
+    [INSTANCE]: call.session.slot.instance.name,
     'x-understudy-session': call.session.name,
     'x-understudy-attempts': String(attempts.length),
     'x-understudy-fallback': String(last?.position ?? 0),

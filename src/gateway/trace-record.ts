@@ -6,6 +6,7 @@ import { remembering } from '../lib/remember.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { costOf } from '../providers/catalogue.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { AnswerEffects, TraceRecorder } from './recording.ts'
 import { retryAfter } from './retry.ts'
 
@@ -64,6 +65,16 @@ export type TraceOutcome = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & {
 
 const isoTime = remembering((time: number) => new Date(time).toISOString())
 
+/** What a trace says of its session: which it is, where it lives, and whether it began by this call. */
+export const sessionPart = (
+  { name, slot: { instance, origin } }: Pick<Session, 'name' | 'slot'>,
+  seq: number,
+): Pick<TraceRecord, 'session' | 'instance' | 'new_session'> => ({
+  session: name,
+  ...(instance.traced !== undefined && { instance: instance.traced }),
+  ...(seq === 1 && origin === 'called' && { new_session: true }),
+})
+
 /** The trace of a call that has ended. */
 export function traceOf(
   recording: TraceRecorder,
@@ -82,7 +93,7 @@ export function traceOf(
   const duration = recording.elapsed()
   const record: TraceRecord = {
     id: recording.id,
-    session: session.name,
+    ...sessionPart(session, recording.seq),
     operation: operation.name,
     parent: inner?.parent ?? null,
     inner: inner !== undefined,

@@ -30,6 +30,8 @@ export interface SessionData extends Stores {
   readonly uses: Map<string, number>
   /** How many calls have begun. */
   calls: number
+  /** Whether an earlier process has left it. */
+  readonly restored: boolean
   /** Whether its database is open. */
   readonly awake: boolean
   /** What health counts; wakes nothing. */
@@ -97,6 +99,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       database.transaction(() => restore(database, snapshot))()
       return memoryData(empty, options, opened(database, options, { dropped: nothingDropped() }))
     },
+    restored: false,
     uses: new Map(),
     calls: awake?.stores.traces.lastSeq() ?? 0,
     get awake() {
@@ -119,11 +122,15 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
   }
 }
 
-/** Data in a file; `release` lets another process have it. */
-export function fileData(
-  { database, release }: { database: Database; release(): void },
-  options: DataOptions,
-): SessionData {
+/** A file that is open; `release` lets another process have it, and `restored` says whether one had it before. */
+interface FileDatabase {
+  database: Database
+  restored: boolean
+  release(): void
+}
+
+/** Data in a file. */
+export function fileData({ database, restored, release }: FileDatabase, options: DataOptions): SessionData {
   const checkpoints = database.memory ? undefined : checkpointer(database)
   const writer = createWriter(database, checkpoints?.look)
   const begin = (): SessionData => {
@@ -165,6 +172,7 @@ export function fileData(
         }
         return begin()
       },
+      restored,
       uses: new Map(),
       calls: stores.traces.lastSeq(),
       counts: own.counts,

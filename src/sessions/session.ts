@@ -1,5 +1,6 @@
 // A session as whoever works in it has it: one generation, whose clock, stores and signal stay what they are. A reset, a snapshot
 // and another scenario begin the next one and end this by its signal, so that nothing under a running call is ever replaced.
+import type { Instance } from '../contract/instance.ts'
 import type { KeyValueStore } from '../contract/key-value.ts'
 import type { Contents, Records } from '../contract/record.ts'
 import type { Snapshot } from '../db/snapshot.ts'
@@ -68,8 +69,16 @@ export interface Activity {
   end(): void
 }
 
+/** How a session came to be: by its first call, on purpose, or out of a file that an earlier process has left. */
+export type SessionOrigin = 'called' | 'made' | 'restored'
+
 /** A session through all its generations. */
 export interface SessionSlot {
+  readonly origin: SessionOrigin
+  /** The process that it lives in. */
+  readonly instance: Instance
+  /** True once: for the first request in a session that began by it. */
+  announce(): boolean
   /** The generation in force. */
   readonly current: Session
   /** The kind of clock that it has when no scenario says otherwise. */

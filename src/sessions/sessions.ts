@@ -1,5 +1,6 @@
 // All sessions of a process. They share nothing, so parallel tests cannot see each other.
 import { ApiError } from '../contract/error.ts'
+import type { Instance } from '../contract/instance.ts'
 import { quote } from '../contract/validation.ts'
 import { openClone, openFile, template } from '../db/open.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
@@ -59,6 +60,8 @@ export interface SessionsOptions {
   db: string
   seed: number
   clock: Clock['kind']
+  /** The process that they live in. */
+  instance: Instance
   /** Why no session may have a virtual clock; undefined when each may. */
   noVirtualClock?: string | undefined
   /** How much of each session is kept. */
@@ -147,19 +150,33 @@ function slotMaker(
   options: SessionsOptions,
   { opened, renewed }: { opened(): void; renewed(session: Session): void },
 ): (name: string, settings?: SessionSettings) => OwnedSlot {
-  const { db, keep = {}, noVirtualClock } = options
+  const { db, instance, keep = {}, noVirtualClock } = options
   const empty = once(template)
   const dataOf =
     (name: string) =>
     (now: () => number): SessionData => {
       if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, opened })
-      const database = db === ':memory:' ? { database: openClone(empty()), release: () => {} } : openFile(db)
+      const database =
+        db === ':memory:' ? { database: openClone(empty()), restored: false, release: () => {} } : openFile(db)
       return fileData(database, { keep, now })
     }
-  return (name, { seed = options.seed, clock = options.clock, approvals = 'ask' } = {}) => {
+  return (name, settings) => {
     checkName(name)
+    const { seed = options.seed, clock = options.clock, approvals = 'ask' } = settings ?? {}
+    const made = settings !== undefined
     const isHome = name === (options.home ?? DEFAULT_SESSION)
-    return createSlot({ name, seed, clock, approvals, isHome, data: dataOf(name), noVirtualClock, renewed })
+    return createSlot({
+      name,
+      seed,
+      clock,
+      approvals,
+      isHome,
+      instance,
+      made,
+      data: dataOf(name),
+      noVirtualClock,
+      renewed,
+    })
   }
 }
 

@@ -1,11 +1,12 @@
 // Makes the generations of a session, one after another.
 import { ApiError } from '../contract/error.ts'
+import type { Instance } from '../contract/instance.ts'
 import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
 import { resetError, type SessionData } from './data.ts'
-import type { Activity, Approvals, Requester, Session, SessionSlot } from './session.ts'
+import type { Activity, Approvals, Requester, Session, SessionOrigin, SessionSlot } from './session.ts'
 
 /** What a session is made of. */
 export interface SlotOptions {
@@ -14,6 +15,9 @@ export interface SlotOptions {
   clock: Clock['kind']
   approvals: Approvals
   isHome: boolean
+  instance: Instance
+  /** Whether it is made on purpose, and not by its first call. */
+  made: boolean
   /** Its data; `now` tells the time of its clock. */
   data(now: () => number): SessionData
   /** Why it may have no virtual clock. */
@@ -62,7 +66,7 @@ interface Lineage {
 
 /** A session of a name, with its first generation. */
 export function createSlot(options: SlotOptions): OwnedSlot {
-  const { name, seed, clock: ownClock, approvals, isHome, data, noVirtualClock, renewed } = options
+  const { name, seed, clock: ownClock, approvals, isHome, instance, data, noVirtualClock, renewed } = options
   checkClock(ownClock, noVirtualClock)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
@@ -79,6 +83,11 @@ export function createSlot(options: SlotOptions): OwnedSlot {
       return current
     },
     ownClock,
+    instance,
+    get origin() {
+      return beginning.origin
+    },
+    announce: () => beginning.announce(),
     get active() {
       return lineage.active
     },
@@ -92,10 +101,12 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     },
     async reset() {
       const data = await generation.data.replaced(null)
+      beginning.origin = 'made'
       return next({ data, clock: clockOf(generation.clock.kind) }, resetError())
     },
     async replace(snapshot) {
       const data = await generation.data.replaced(snapshot)
+      beginning.origin = 'made'
       // Virtual time goes on from what is loaded, whatever was before: the same calls then have the same answers again.
       const start = Math.max(VIRTUAL_START, lastInstant(snapshot))
       const clock = generation.clock.kind === 'virtual' ? virtualClock(start) : generation.clock
@@ -111,7 +122,22 @@ export function createSlot(options: SlotOptions): OwnedSlot {
   const lineage: Lineage = { name, seed, approvals, isHome, slot, active: 0 }
   let generation: Generation = { clock: clockOf(ownClock), data: data(() => generation.clock.now()) }
   let current = beginGeneration(generation, lineage)
+  const beginning = beginningOf(options.made ? 'made' : generation.data.restored ? 'restored' : 'called')
   return slot
+}
+
+/** How a session came to be, and whether that was said. */
+function beginningOf(origin: SessionOrigin) {
+  let announced = false
+  const beginning = {
+    origin,
+    announce() {
+      const first = !announced && beginning.origin === 'called'
+      announced = true
+      return first
+    },
+  }
+  return beginning
 }
 
 /** A generation, and how it ends. */

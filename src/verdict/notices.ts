@@ -5,18 +5,23 @@ import { type ClientEnd, times } from './kinds/define.ts'
 /** What weakens a verdict, in words. */
 export function noticesOf(
   {
+    session,
     calls,
     rules,
     pending,
     dropped,
+    adrift,
     strays,
     tasks,
-  }: Pick<Verification, 'calls' | 'rules' | 'pending' | 'dropped' | 'strays' | 'tasks'>,
+  }: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'strays' | 'tasks'> & {
+    adrift: string | undefined
+  },
   end: ClientEnd,
 ): string[] {
   const working = end === undefined ? tasks.at_work : 0
   const unknown = strays.filter(({ likely, method }) => likely === null && (method === 'GET' || method === 'HEAD'))
   return [
+    ...(adrift === undefined ? [] : [adriftNotice(session, adrift)]),
     ...(calls === 0 ? ['no call came, so there is nothing to judge: was the address of this server used?'] : []),
     ...rules.flatMap(({ name, fault, idle, fired, applied }) => {
       if (fault === null) return []
@@ -43,3 +48,7 @@ export function noticesOf(
     ),
   ]
 }
+
+/** Why nobody can say that all calls of a session are known, when it began by a call at one of several instances. */
+const adriftNotice = (session: string, instance: string): string =>
+  `this is not complete: the session began at the instance ${instance} with a call, and calls that it may have had at another one before, as when that has died, are not known here: make it with PUT /_understudy/sessions/${session} before the first call`

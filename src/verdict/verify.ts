@@ -28,6 +28,8 @@ export interface SessionEvidence {
   begun: number
   /** How many traces are gone. */
   dropped: number
+  /** The instance that the session began at by being called, where there are several. */
+  adrift: string | undefined
   strays: StrayPath[]
   /** Names of the fixtures that are expected to answer. */
   fixtures: readonly string[]
@@ -43,7 +45,7 @@ const MOST_STEPS = 1000
 
 /** The report on a session. */
 export function verify(evidence: SessionEvidence): Verification {
-  const { session, run, runs, begun, dropped, strays, unread, fixtures, end, strict } = evidence
+  const { session, run, runs, begun, dropped, adrift, strays, unread, fixtures, end, strict } = evidence
   const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
   const all = made.map(({ trace }) => trace)
   // Calls from inside reach providers like others, but no client made them.
@@ -72,7 +74,11 @@ export function verify(evidence: SessionEvidence): Verification {
   return {
     session,
     scenario: run?.name ?? null,
-    ok: expectations.every(({ met }) => met) && !findings.some((finding) => failsVerdict(finding, strict)),
+    ok:
+      adrift === undefined &&
+      expectations.every(({ met }) => met) &&
+      !findings.some((finding) => failsVerdict(finding, strict)),
+    complete: adrift === undefined && dropped === 0,
     calls: traces.length,
     attempts: tried.length,
     counts: countsOf(traces, tried),
@@ -93,7 +99,7 @@ export function verify(evidence: SessionEvidence): Verification {
     expectations,
     findings,
     strays: [...strays],
-    notices: noticesOf({ calls: traces.length, rules, pending, dropped, strays, tasks }, end),
+    notices: noticesOf({ session, calls: traces.length, rules, pending, dropped, adrift, strays, tasks }, end),
     pending,
     dropped,
   }

@@ -140,6 +140,7 @@ const EMULATOR: readonly ExampleCall[] = [
   })),
   ...['verifyExpectations', 'stopScenario'].map((id) => ({ id })),
   { id: 'createSession', keep: own('name', 'name') },
+  { id: 'putSession' },
   ...['listSessions', 'getSession', 'moveClock', 'resetSession', 'deleteSession'].map((id) => ({ id })),
   { id: 'saveSnapshot', headers: { 'x-understudy-session': 'empty' }, keep: { snapshot: (answer) => answer } },
   { id: 'loadSnapshot', headers: { 'x-understudy-session': 'empty' }, body: ({ snapshot }) => snapshot as Json },
