@@ -51,7 +51,7 @@ describe.each(FORMS)('asked %s', (_, stream) => {
     expect(app.reached).toHaveLength(1)
     const trace = await app.traceOf(second)
     expect(trace).toMatchObject({ outcome: 'answered', model: A, attempts: [], cost: 0, stream: again })
-    expect(trace.cache).toEqual({ status: 'hit', key: expect.any(String), age_ms: 5_400 })
+    expect(trace.cache).toEqual({ status: 'hit', key: expect.any(String), age_ms: 5_400, started_ms: 0 })
     expect(trace.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 3 })
     const ids = [first, second].map(({ text }) => /"id":"(chatcmpl-[^"]+)"/.exec(text)?.[1])
     expect(new Set(ids).size).toBe(2)

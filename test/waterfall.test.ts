@@ -61,10 +61,11 @@ test('retries, a fallback, waits and faults over time', () => {
 })
 
 test('cache, guardrails, retrieval, usage and cost, in the order in which they come', () => {
+  const search = { knowledge_id: 'shop', search_type: 'vector_search', query: 'x', chunks: [] }
   const steps = shown({
     retrievals: [
       { knowledge_id: 'faq', search_type: 'hybrid_search', query: 'x', chunks: [{ id: '1', score: 1, text: 'x' }] },
-      { knowledge_id: 'shop', search_type: 'vector_search', query: 'x', chunks: [] },
+      { ...search, started_ms: 2, duration_ms: 30 },
     ],
     guardrails: [
       { id: 'svc_pii_detection', stage: 'input', outcome: 'passed', reason: null, evaluation: null },
@@ -80,7 +81,7 @@ test('cache, guardrails, retrieval, usage and cost, in the order in which they c
   expect(steps).toBe(
     [
       '  knowledge  faq hybrid_search, 1 chunk',
-      '  knowledge  shop vector_search, 0 chunks',
+      '  knowledge  shop vector_search, 0 chunks, took 30 ms',
       '  input      svc_pii_detection passed',
       '  cache      miss',
       '',

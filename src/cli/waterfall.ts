@@ -50,10 +50,11 @@ export function waterfall(trace: TraceRecord, paint: Paint, width: number): stri
 type Bar = WaterfallRow & { span: WaterfallSpan }
 const isAttempt = (row: WaterfallRow): row is Bar => row.kind === 'attempt' && row.span !== null
 
-function stepOf({ title, subject, detail, tone }: WaterfallRow, canvas: Canvas): string[] {
+function stepOf({ title, subject, detail, notes, tone }: WaterfallRow, canvas: Canvas): string[] {
   const about = subject === '' ? '' : `${subject} `
   const shown = tone === 'plain' ? detail : canvas.paint(COLOURS[tone], detail)
-  return stepLines(title, { text: `${about}${detail}`, shown: `${about}${shown}` }, canvas)
+  const more = notes.map((note) => `, ${note}`).join('')
+  return stepLines(title, { text: `${about}${detail}${more}`, shown: `${about}${shown}${more}` }, canvas)
 }
 
 /** A step with its name; a text that is too long goes on under its beginning. */

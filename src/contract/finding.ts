@@ -57,6 +57,8 @@ export interface ClientMark {
 export interface ClientNote extends ClientMark {
   /** The number of the last call of the session that had come when the answer ended. */
   until: number
+  /** The headers of the call, as far as they may be shown; absent when they were not kept. */
+  headers?: Record<string, string>
   /** A fingerprint of a request that is not kept itself. */
   request?: string
   /** Whether the answer said itself, against the habits of its status, that it may be repeated or must not be. */

@@ -39,7 +39,13 @@ const CacheRecord = z.object({
   status: z.enum(['hit', 'miss']),
   key: z.string(),
   age_ms: milliseconds.nullable().describe('Age of the stored answer.'),
+  started_ms: milliseconds.optional().describe('When it was asked, from the start of the call.'),
 })
+/** When a step of the gateway was; absent of traces from before it was kept. */
+const STEP_TIMES = {
+  started_ms: milliseconds.optional().describe('From the start of the call.'),
+  duration_ms: milliseconds.optional(),
+}
 /** What an evaluator gave for a text. */
 export const Evaluation = z.object({
   value: z.union([z.boolean(), z.number(), z.string()]).nullable().describe('Null when its model gave none.'),
@@ -58,6 +64,7 @@ export const GuardrailRecord = z.object({
     .describe('`alerted` is let through although it does not pass; `unchecked` was not looked at.'),
   reason: z.string().nullable().describe('Why it does not pass, or was not checked.'),
   evaluation: Evaluation.nullable().describe('What the evaluator gave; null when none was run.'),
+  ...STEP_TIMES,
 })
 export type GuardrailRecord = z.infer<typeof GuardrailRecord>
 /** One search of a knowledge base. */
@@ -66,6 +73,7 @@ export const RetrievalRecord = z.object({
   search_type: z.string(),
   query: z.string(),
   chunks: z.array(z.object({ id: z.string(), score: z.number(), text: z.string() })),
+  ...STEP_TIMES,
 })
 export type RetrievalRecord = z.infer<typeof RetrievalRecord>
 
@@ -169,6 +177,10 @@ export type TraceRecord = z.infer<typeof TraceRecord>
 
 /** A trace with what is stored beside it. */
 export const StoredTrace = TraceRecord.extend({
+  request_headers: z
+    .record(z.string(), z.string())
+    .nullable()
+    .describe('Headers of the call without secrets; null where they were not kept, as of most of very many calls.'),
   request: z.unknown().describe('The body as it came.'),
   rendered: z.unknown().describe('The request with variables and knowledge filled in; null when that changed nothing.'),
   answer: z.unknown().describe('The whole answer; a stream put together again.'),

@@ -3,11 +3,13 @@ import { z } from 'zod'
 import { isActive } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
+import { SentEvents } from '../contract/sent-events.ts'
 import { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { Waterfall } from '../contract/waterfall.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { warningsOf } from '../sessions/warnings.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
+import { sentEvents } from '../views/sent-events.ts'
 import { type ControlDeps, TracedInstance } from './types.ts'
 
 const Instant = z
@@ -36,7 +38,8 @@ const ListQuery = z.strictObject({
   until: Instant.optional().describe('Latest start.'),
 })
 
-export function traceRoutes({ about, sessions, sessionOf, readers }: ControlDeps): Route[] {
+export function traceRoutes(deps: ControlDeps): Route[] {
+  const { about, sessions, sessionOf, readers } = deps
   const list: Route<z.infer<typeof ListQuery>> = {
     method: 'get',
     path: '/_understudy/traces',
@@ -76,21 +79,33 @@ export function traceRoutes({ about, sessions, sessionOf, readers }: ControlDeps
     response: StoredTrace,
     errors: [404],
     handle({ request, params, query }) {
-      const id = params.id ?? ''
-      const meant = query.all === 'true' ? sessions.list() : [sessionOf(request)]
-      const session = meant.find(({ traces }) => traces.has(id))
-      const trace = session?.traces.get(id)
-      if (!session || !trace) throw unknown(id)
+      const { session, trace } = wantedTrace({ request, params, query }, deps)
       const { task } = trace
       // Whoever reads the end of a task here has read it.
       if (task) readers.shown(session.slot, { id: task.id, active: isActive(task.state) })
       return trace
     },
   }
-  return [asRoute(list), asRoute(get), waterfallRoute({ sessions, sessionOf })]
+  return [asRoute(list), asRoute(get), waterfallRoute(deps), eventsRoute(deps)]
 }
 
-function waterfallRoute({ sessions, sessionOf }: Pick<ControlDeps, 'sessions' | 'sessionOf'>): Route {
+interface TraceRequest {
+  request: Request
+  params: Record<string, string>
+  query: { all: 'true' | 'false' }
+}
+
+/** The trace that a request names, and the session that has it; throws `ApiError` 404. */
+function wantedTrace({ request, params, query }: TraceRequest, { sessions, sessionOf }: ControlDeps) {
+  const id = params.id ?? ''
+  const meant = query.all === 'true' ? sessions.list() : [sessionOf(request)]
+  const session = meant.find(({ traces }) => traces.has(id))
+  const trace = session?.traces.get(id)
+  if (!session || !trace) throw unknown(id)
+  return { session, trace }
+}
+
+function waterfallRoute(deps: ControlDeps): Route {
   return asRoute<{ all: 'true' | 'false' }, unknown>({
     method: 'get',
     path: '/_understudy/traces/:id/waterfall',
@@ -103,12 +118,32 @@ function waterfallRoute({ sessions, sessionOf }: Pick<ControlDeps, 'sessions' | 
     response: Waterfall,
     errors: [404],
     handle({ request, params, query }) {
-      const id = params.id ?? ''
-      const meant = query.all === 'true' ? sessions.list() : [sessionOf(request)]
-      const { traces } = meant.find((session) => session.traces.has(id)) ?? {}
-      const trace = traces?.get(id)
-      if (!traces || !trace) throw unknown(id)
-      return callWaterfall(trace, { calls: traces.around(id, AROUND), find: (one) => traces.get(one) })
+      const { session, trace } = wantedTrace({ request, params, query }, deps)
+      const { traces } = session
+      return callWaterfall(trace, { calls: traces.around(trace.id, AROUND), find: (one) => traces.get(one) })
+    },
+  })
+}
+
+function eventsRoute(deps: ControlDeps): Route {
+  return asRoute<{ all: 'true' | 'false' }, unknown>({
+    method: 'get',
+    path: '/_understudy/traces/:id/events',
+    tag: 'Emulator',
+    operationId: 'getEventsOfTrace',
+    summary: 'Get the events of a streamed answer',
+    description:
+      'The events of a streamed answer as the gateway sent them, with their times: before any fault on the way to the client, and before they were put for a client of another API. Empty for an answer that was no stream.',
+    query: z.strictObject({ all }),
+    response: SentEvents,
+    errors: [404],
+    handle({ request, params, query }) {
+      const { session, trace } = wantedTrace({ request, params, query }, deps)
+      return sentEvents({
+        trace,
+        stream: session.traces.stream(trace.id),
+        operation: deps.operation(trace.operation),
+      })
     },
   })
 }

@@ -1,6 +1,7 @@
 // The row of a trace: its record as a tuple of what is not as it mostly is, since less is written then. Rows of versions before
 // 9, and those of a snapshot, have the record as JSON with names instead, and what is beside it in columns of its own.
 import type { ClientNote } from '../contract/finding.ts'
+import type { StreamRecord } from '../contract/stream-record.ts'
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 
 /** What is stored in the tuple beside the record of a call. */
@@ -11,6 +12,8 @@ export interface TraceNotes {
   arrived: number | null
   left: number | null
   client: ClientNote | null
+  /** What was sent of a stream. */
+  stream?: StreamRecord | undefined
 }
 
 /** The columns that it takes to read a record. */
@@ -31,6 +34,9 @@ export const NOT_SHOWN = "seq <= (SELECT record ->> '$[0]' FROM trace_rows ORDER
 export const ARRIVED = "coalesce(arrived, record ->> '$[1]', 0)"
 export const ID = "coalesce(record ->> '$.id', record ->> '$[4]')"
 export const SESSION = "coalesce(record ->> '$.session', record ->> '$[5]')"
+
+/** What was sent of a stream, or that it is one. */
+const STREAM = 8
 
 /** The columns of traces as snapshots have them, whatever the form of a row; `record` is no text there. */
 export const NAMED_COLUMNS = [
@@ -53,11 +59,11 @@ export const NAMED_COLUMNS = [
 /** A row with the values of these columns. */
 export function namedRow(row: RecordRow & Record<string, unknown>): Record<string, unknown> {
   const { trace, notes } = unpackedRow(row)
-  const { arrived, left, client } = notes
+  const { arrived, left, client, stream } = notes
   const named: Record<string, unknown> = {
     ...row,
     id: trace.id,
-    record: trace,
+    record: stream ? { ...trace, sent: stream } : trace,
     arrived,
     left,
     client: client && JSON.stringify(client),
@@ -91,8 +97,17 @@ const packedAttempt = (attempt: AttemptRecord): unknown[] =>
     attempt.fixture,
   ])
 
+const packedStream = (stream: StreamRecord | undefined): unknown[] | undefined =>
+  stream && trimmed([stream.events, stream.characters, stream.times, stream.blocks])
+
+function unpackedStream(packed: Packed): StreamRecord | undefined {
+  if (!Array.isArray(packed)) return undefined
+  const [events, characters, times, blocks] = packed
+  return { events, characters, times, ...(blocks && { blocks }) }
+}
+
 /** A record and its notes as the text of a row; `started_at`, `model` and `status` have columns of their own. */
-export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client }: TraceNotes): string =>
+export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client, stream }: TraceNotes): string =>
   JSON.stringify(
     trimmed([
       hidden,
@@ -103,7 +118,8 @@ export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client
       trace.session,
       trace.operation,
       trace.name === trace.operation ? null : trace.name,
-      trace.stream ? true : null,
+      // What was sent of it, in the place of a mere yes.
+      trace.stream ? (packedStream(stream) ?? true) : null,
       trace.outcome === 'answered' ? null : trace.outcome,
       trace.duration_ms,
       trace.fixture,
@@ -187,7 +203,7 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     ...(point !== null && { point }),
     model,
     ...(assumed != null && { assumed }),
-    stream: stream ?? false,
+    stream: stream != null,
     status,
     outcome: outcome ?? 'answered',
     started_at: new Date(started).toISOString(),
@@ -218,8 +234,11 @@ export function unpackedRow(row: RecordRow): { trace: TraceRecord; notes: TraceN
   const parsed: Packed = JSON.parse(row.record)
   if (!Array.isArray(parsed)) {
     const { arrived, left, client } = row
-    return { trace: parsed, notes: { hidden: 0, arrived, left, client: client === null ? null : JSON.parse(client) } }
+    const { sent, ...trace } = parsed
+    const notes = { hidden: 0, arrived, left, client: client === null ? null : JSON.parse(client) }
+    return { trace, notes: sent ? { ...notes, stream: sent } : notes }
   }
   const [hidden, arrived, left, client] = parsed
-  return { trace: unpackedRecord(parsed, row), notes: { hidden, arrived, left, client } }
+  const stream = unpackedStream(parsed[STREAM])
+  return { trace: unpackedRecord(parsed, row), notes: { hidden, arrived, left, client, ...(stream && { stream }) } }
 }

@@ -1,4 +1,5 @@
 // Traces in SQLite: written once, listed newest first.
+import type { StreamRecord } from '../contract/stream-record.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
@@ -25,6 +26,8 @@ export interface TraceStore extends TraceWrites, TraceWindows {
   /** Names of the sessions that have calls here. */
   sessions(): string[]
   get(id: string): StoredTrace | undefined
+  /** What was sent of the streamed answer to a call; undefined when it was none, or that was not kept. */
+  stream(id: string): StreamRecord | undefined
   has(id: string): boolean
   /** The calls after one by number, in the order in which they began. */
   since(seq: number): IterableIterator<TraceEvidence>
@@ -68,6 +71,10 @@ export function traceStore(
 /** Everything that only looks: at the view, which has only what is shown. */
 function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
   const seqOf = ids.seqOf
+  const rowOf = (id: string) =>
+    connection.prepare('SELECT * FROM traces WHERE seq = ?').get(seqOf(id) ?? -1) as
+      | (EvidenceRow & TraceTexts)
+      | undefined
   const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)
   const arrivals = ({ limit, ...filter }: TraceFilter): Arrival[] => {
     const { sql, values } = conditionsOf(filter, seqOf)
@@ -85,11 +92,16 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
     arrivals,
     sessions: () => connection.prepare(`SELECT DISTINCT ${SESSION} FROM traces ORDER BY 1`).pluck().all() as string[],
     get(id) {
-      const row = connection.prepare('SELECT * FROM traces WHERE seq = ?').get(seqOf(id) ?? -1)
+      const row = rowOf(id)
       if (!row) return undefined
-      const whole = long.read(row as EvidenceRow & TraceTexts)
+      const whole = long.read(row)
       const [request, rendered, answer] = [whole.request, whole.rendered, whole.answer].map((text) => JSON.parse(text))
-      return { ...unpackedRow(whole).trace, request, rendered, answer }
+      const { trace, notes } = unpackedRow(whole)
+      return { ...trace, request_headers: notes.client?.headers ?? null, request, rendered, answer }
+    },
+    stream(id) {
+      const row = rowOf(id)
+      return row && unpackedRow(row).notes.stream
     },
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {

@@ -1,5 +1,6 @@
 // Writes traces.
 import type { ClientNote } from '../contract/finding.ts'
+import type { StreamRecord } from '../contract/stream-record.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { once } from '../lib/once.ts'
 import type { LongTexts } from './long-texts.ts'
@@ -14,6 +15,8 @@ export interface TraceTexts {
   rendered: string
   answer: string
   client?: ClientNote
+  /** What was sent of a stream. */
+  stream?: StreamRecord | undefined
 }
 
 /** When a call came and when its answer had gone out, in ms since the epoch by the machine's clock: client's waits are real. */
@@ -63,8 +66,8 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   const { added, changed, doubt, size, dropped } = traceRetention(target)
   /** The row of a trace: what is written before it, and how it is written itself. */
   const rowOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes) => {
-    const { client = null, arrived, left } = stored
-    const record = packedRecord(trace, { hidden: Math.max(0, seq - limits.keep), arrived, left, client })
+    const { client = null, arrived, left, stream } = stored
+    const record = packedRecord(trace, { hidden: Math.max(0, seq - limits.keep), arrived, left, client, stream })
     const { texts, ahead, apart } = long.stored(seq, stored)
     const { request, rendered, answer } = texts
     const bytes = rowBytes([record, request, rendered, answer])

@@ -4,6 +4,7 @@ import { ApiError, bugError, envelope } from '../contract/error.ts'
 import type { KeyValueEntry, KeyValueStore } from '../contract/key-value.ts'
 import { ConnectionFailure } from '../contract/reply.ts'
 import type { TraceRecord } from '../contract/trace.ts'
+import type { Allowance } from '../lib/allowance.ts'
 import { realClock } from '../lib/clock.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { isLarge } from '../lib/slices.ts'
@@ -11,6 +12,8 @@ import { clientNote } from './client-mark.ts'
 import { bugOf, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import type { TraceRecorder } from './recording.ts'
+import { shownHeaders } from './request-headers.ts'
+import { streamRecord } from './stream-record.ts'
 import {
   type GuardedStep,
   type StoredAnswer,
@@ -21,10 +24,19 @@ import {
 } from './trace-record.ts'
 import type { CallEnd, CallResult } from './types.ts'
 
-/** The end of a call that is being recorded; `report` takes notice of bugs. */
-export function callEndOf(recording: TraceRecorder, report: (error: unknown) => void): CallEnd {
+/** What the end of a call needs beside it. */
+export interface CallEnding {
+  /** Takes notice of bugs. */
+  report(error: unknown): void
+  /** How often the headers of a call that went well are kept. */
+  headers: Allowance
+}
+
+/** The end of a call that is being recorded. */
+export function callEndOf(recording: TraceRecorder, ending: CallEnding): CallEnd {
+  const { report } = ending
   let saved: Promise<ApiError | undefined> | undefined
-  const end = (result: CallResult) => (saved ??= save(recording, result, report))
+  const end = (result: CallResult) => (saved ??= save(recording, result, ending))
   return {
     end,
     async refuse(thrown) {
@@ -44,7 +56,7 @@ export function callEndOf(recording: TraceRecorder, report: (error: unknown) => 
 async function save(
   recording: TraceRecorder,
   result: CallResult,
-  report: (error: unknown) => void,
+  { report, headers }: CallEnding,
 ): Promise<ApiError | undefined> {
   const bugs: unknown[] = []
   const guarded: GuardedStep = (step, instead) => {
@@ -60,7 +72,7 @@ async function save(
   const answer = storing instanceof Promise ? await storing : storing
   const record = traceOf(recording, outcome, { usage: answer.usage, guarded })
   if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-  const committed = commit(recording, record, { answer, answerHeaders: result.headers })
+  const committed = commit(recording, record, { answer, answerHeaders: result.headers, allowance: headers })
   for (const failure of [result.failure, recording.answer?.failure])
     if (failure?.kind === 'bug') bugs.push(failure.cause)
   for (const bug of new Set(bugs)) report(bug)
@@ -96,22 +108,29 @@ function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result
 
 const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
 
+interface CommitOptions {
+  answer: StoredAnswer
+  answerHeaders: Record<string, string>
+  allowance: Allowance
+}
+
 /** Queues the trace, and with it what the answer leaves: written in one turn, so that they stand or fall together. */
 async function commit(
   recording: TraceRecorder,
   record: TraceRecord,
-  { answer: { text, keep }, answerHeaders }: { answer: StoredAnswer; answerHeaders: Record<string, string> },
+  { answer: { text, keep }, answerHeaders, allowance }: CommitOptions,
 ): Promise<void> {
   const { arrived, call, rendered, seq, stores } = recording
-  const times = { arrived, left: realClock.now(), client: clientNote(call, answerHeaders) }
+  const left = realClock.now()
+  const client = clientNote(call, answerHeaders)
+  // Those of calls that failed are what people look for; a call from inside has none of its own.
+  if (call.retained && !call.inner && (allowance.take(left) || record.outcome !== 'answered'))
+    client.headers = shownHeaders(call.headers)
+  const stream = streamRecord(recording)
+  const beside = { arrived, left, client, stream }
   const recorded = call.retained
-    ? stores.traces.record(seq, record, {
-        ...times,
-        request: call.text,
-        rendered,
-        answer: text,
-      })
-    : stores.traces.record(seq, withoutContent(record), { ...times, ...NOTHING_KEPT })
+    ? stores.traces.record(seq, record, { ...beside, request: call.text, rendered, answer: text })
+    : stores.traces.record(seq, withoutContent(record), { ...beside, ...NOTHING_KEPT })
   if (keep.length === 0) return recorded
   const put = isLarge(call.text) || isLarge(text) ? putLarge(stores.keyValues) : stores.keyValues.put
   await Promise.all([recorded, ...keep.map(put)])

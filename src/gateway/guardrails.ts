@@ -40,8 +40,9 @@ export async function guard(
     const { signal, prompt, recording } = callContext
     const of = recording.call.inner?.key
     const key = of === undefined ? undefined : `${of}:${param}`
+    const started_ms = recording.elapsed()
     const verdict: GuardrailVerdict = texts ? await check({ texts, input: prompt.user, signal, key }) : STREAMED
-    recording.guardrail({ id, stage, ...verdict })
+    recording.guardrail({ id, stage, ...verdict, started_ms, duration_ms: recording.elapsed() - started_ms })
     if (verdict.outcome !== 'blocked') continue
     const message = `the ${stage} does not pass the guardrail ${JSON.stringify(id)}: ${verdict.reason}`
     throw new ApiError(422, 'guardrail_violation', message, { param })

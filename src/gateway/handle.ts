@@ -9,7 +9,7 @@ import { isLarge } from '../lib/slices.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { findStored, keyOf } from './cache.ts'
 import { type Call, innerCall } from './call.ts'
-import { callEndOf } from './end.ts'
+import { type CallEnding, callEndOf } from './end.ts'
 import { guard, guardsOf } from './guardrails.ts'
 import { retrieve } from './knowledge.ts'
 import { errorOf } from './outcome.ts'
@@ -17,6 +17,7 @@ import { planOf, type Target } from './plan.ts'
 import { callKind, callPoint } from './point.ts'
 import { startTrace } from './recorder.ts'
 import type { AttemptAnswer, TraceRecorder } from './recording.ts'
+import { headerAllowance } from './request-headers.ts'
 import { toResponse } from './respond.ts'
 import { route } from './route.ts'
 import { settingsOf } from './settings.ts'
@@ -26,40 +27,45 @@ import type { CallContext, CallEnd, CallGuardrail, Gateway, GatewayParts } from 
 import { renderVariables } from './variables.ts'
 
 /** A gateway of its parts. */
-export const createGateway = (parts: GatewayParts): Gateway => ({
-  ...parts,
-  handle: (call) =>
-    recorded(call, parts, async (ready, end) => {
-      const { callContext } = ready
-      const put = (reply: Reply) => call.wire?.put(reply, call) ?? reply
-      const faults = faultsHeard(callContext)
-      if (faults.length === 0)
-        return toResponse(put(await replyToEnd(ready, end)), { clientTimeout: parts.clientTimeout })
-      const answer = async () => put(toReply(await answerOf(ready), ready))
-      return respondThroughFaults(faults, callContext, {
-        answer,
-        end,
-        connection: await call.hold?.find(),
-        wire: call.wire,
-      })
-    }),
-  call: (inner) =>
-    recorded(innerCall(inner), parts, async (ready, end) => {
-      const reply = await replyToEnd(ready, end)
-      return { trace: ready.callContext.recording.id, reply }
-    }),
-})
+export const createGateway = (given: GatewayParts): Gateway => {
+  const parts: RecordingParts = { ...given, headers: headerAllowance() }
+  return {
+    ...given,
+    handle: (call) =>
+      recorded(call, parts, async (ready, end) => {
+        const { callContext } = ready
+        const put = (reply: Reply) => call.wire?.put(reply, call) ?? reply
+        const faults = faultsHeard(callContext)
+        if (faults.length === 0)
+          return toResponse(put(await replyToEnd(ready, end)), { clientTimeout: parts.clientTimeout })
+        const answer = async () => put(toReply(await answerOf(ready), ready))
+        return respondThroughFaults(faults, callContext, {
+          answer,
+          end,
+          connection: await call.hold?.find(),
+          wire: call.wire,
+        })
+      }),
+    call: (inner) =>
+      recorded(innerCall(inner), parts, async (ready, end) => {
+        const reply = await replyToEnd(ready, end)
+        return { trace: ready.callContext.recording.id, reply }
+      }),
+  }
+}
+
+type RecordingParts = GatewayParts & CallEnding
 
 /** Prepares a call and has it answered; whatever becomes of it ends it. */
 async function recorded<Answered>(
   call: Call,
-  parts: GatewayParts,
+  parts: RecordingParts,
   answer: (ready: ReadyCall, end: CallEnd) => Promise<Answered>,
 ): Promise<Answered> {
   // The scenario may have changed, and its clock with it: the call keeps to the one that it begins on.
   parts.runs.current(call.session)
   const recording = startTrace(call, parts.observers)
-  const end = callEndOf(recording, parts.report)
+  const end = callEndOf(recording, parts)
   try {
     return await answer(await call.session.clock.work(prepare(call, recording, parts)), end)
   } catch (error) {

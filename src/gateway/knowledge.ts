@@ -31,12 +31,15 @@ async function withKnowledge(
   const texts: string[] = []
   for (const [index, base] of settings.knowledge.entries()) {
     const { query = user } = base
+    const started_ms = recording.elapsed()
     const chunks = await knowledge.search(call, {
       ...base,
       query,
       param: `svc.knowledge_bases[${index}].knowledge_id`,
     })
-    recording.retrieval({ knowledge_id: base.knowledge_id, search_type: base.search_type, query, chunks })
+    const duration_ms = recording.elapsed() - started_ms
+    const { knowledge_id, search_type } = base
+    recording.retrieval({ knowledge_id, search_type, query, chunks, started_ms, duration_ms })
     texts.push(...chunks.map(({ text }) => text))
   }
   if (texts.length === 0) return request

@@ -54,7 +54,7 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
       return recording
     },
     cache(key, age) {
-      steps.cache = { status: age === undefined ? 'miss' : 'hit', key, age_ms: age ?? null }
+      steps.cache = { status: age === undefined ? 'miss' : 'hit', key, age_ms: age ?? null, started_ms: elapsed() }
     },
     guardrail: (verdict) => void steps.guardrails.push(verdict),
     retrieval: (found) => void steps.retrievals.push(found),

@@ -51,13 +51,22 @@ export interface AnswerEffects {
   keep: readonly KeyValueEntry[]
 }
 
+/** A stream on its way to a client: its events so far. */
+export interface SentStream {
+  kind: 'events'
+  events: StreamEvent[]
+  /** When they went out, as `StreamRecord` has it. */
+  times: number[]
+  /** What was sent behind them, and is no part of the answer: the event of a failure. */
+  closing?: readonly StreamEvent[]
+  whole: EventsBody['whole']
+}
+
 /** What the gateway answers, before any fault between it and the client. */
 export interface AnswerRecord {
   answer: AttemptAnswer
   /** The events so far, or the whole answer with its text. */
-  content:
-    | { kind: 'events'; events: StreamEvent[]; whole: EventsBody['whole'] }
-    | { kind: 'value'; value: unknown; text: string }
+  content: SentStream | { kind: 'value'; value: unknown; text: string }
   complete: boolean
   /** What cut it short. */
   failure?: Failure

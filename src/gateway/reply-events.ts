@@ -9,7 +9,8 @@ import {
   type StreamEvents,
 } from '../lib/sse.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
-import type { AnswerRecord } from './recording.ts'
+import type { AnswerRecord, SentStream } from './recording.ts'
+import { EVENTS_OF_A_TURN, noteTime } from './stream-record.ts'
 import type { ReplyContext } from './types.ts'
 
 type Step = IteratorResult<StreamEvent>
@@ -21,7 +22,7 @@ type Step = IteratorResult<StreamEvent>
 export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEvent> {
   readonly #source: Iterator<StreamEvent> | PromptIterator<StreamEvent>
   readonly #record: AnswerRecord
-  readonly #reply: ReplyContext & { sent: StreamEvent[]; headers: Record<string, string> }
+  readonly #reply: ReplyContext & { sent: SentStream; headers: Record<string, string> }
   /** What is left when the answer is over; undefined until then. */
   #last: Iterator<StreamEvent> | undefined
 
@@ -29,7 +30,7 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   constructor(
     events: StreamEvents,
     record: AnswerRecord,
-    reply: ReplyContext & { sent: StreamEvent[]; headers: Record<string, string> },
+    reply: ReplyContext & { sent: SentStream; headers: Record<string, string> },
   ) {
     this.#source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
     this.#record = record
@@ -44,9 +45,9 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     if (this.#last) return this.#last.next()
     try {
       const step = this.#source.next()
-      if (!(step instanceof Promise)) return this.#noted(step)
+      if (!(step instanceof Promise)) return this.#noted(step, false)
       return step.then(
-        (come) => this.#noted(come),
+        (come) => this.#noted(come, true),
         (error) => this.#failed(error),
       )
     } catch (error) {
@@ -69,7 +70,8 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     return { done: true, value: undefined }
   }
 
-  #noted(step: Step): Step | Promise<Step> {
+  /** `waited` says that it was not there at once: what was, goes out at the time of the one before. */
+  #noted(step: Step, waited: boolean): Step | Promise<Step> {
     const { callContext, sent } = this.#reply
     const { attempt } = this.#record.answer
     if (callContext.aborted) return this.#failed(callContext.signal.reason)
@@ -79,7 +81,8 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
       return this.#end([DONE_EVENT])
     }
     if (step.value.tokens) attempt?.contentBegan()
-    sent.push(step.value)
+    if (waited || sent.events.length % EVENTS_OF_A_TURN === 0) noteTime(sent, callContext.recording.elapsed())
+    sent.events.push(step.value)
     return step
   }
 
@@ -109,7 +112,14 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   }
 
   #failureEvents(error: ApiError): StreamEvent[] {
-    return failureEvents(error, this.#reply.sent, this.#reply.callContext.operation)
+    const { sent, callContext } = this.#reply
+    const { events } = sent
+    const before = events.length
+    noteTime(sent, callContext.recording.elapsed())
+    const last = failureEvents(error, events, callContext.operation)
+    // Those of the operation are among the events now.
+    if (events.length === before) sent.closing = last
+    return last
   }
 }
 

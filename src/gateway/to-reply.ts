@@ -1,10 +1,9 @@
 // Makes a reply of an answer, and notes what is given out of it.
 import type { Reply } from '../contract/reply.ts'
-import type { StreamEvent } from '../lib/sse.ts'
 import { asObject } from '../lib/values.ts'
 import { storing } from './cache.ts'
 import { headersOf } from './recorder.ts'
-import type { AnswerEffects, AnswerRecord, AttemptAnswer } from './recording.ts'
+import type { AnswerEffects, AnswerRecord, AttemptAnswer, SentStream } from './recording.ts'
 import { ReplyEvents } from './reply-events.ts'
 import type { ReplyContext } from './types.ts'
 
@@ -19,13 +18,8 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
     recording.answer = { answer, content: body, complete: true, effects }
     return { ...from, headers: Object.assign(headersOf(recording), from.headers), status: 200, body }
   }
-  const sent: StreamEvent[] = []
-  const record: AnswerRecord = {
-    answer,
-    content: { kind: 'events', events: sent, whole: content.whole },
-    complete: false,
-    effects,
-  }
+  const sent: SentStream = { kind: 'events', events: [], times: [], whole: content.whole }
+  const record: AnswerRecord = { answer, content: sent, complete: false, effects }
   recording.answer = record
   const headers = Object.assign(headersOf(recording), from.headers)
   const events = new ReplyEvents(content.events, record, { ...replyContext, sent, headers })

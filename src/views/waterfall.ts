@@ -17,12 +17,13 @@ export function gatewayRows(trace: TraceRecord): WaterfallRow[] {
   const onTheWay = trace.task ? '' : 'on the way to the client: '
   return [
     ...(scenario === null ? [] : [plainRow({ kind: 'scenario', title: 'scenario', detail: scenario })]),
-    ...retrievals.map(({ knowledge_id, search_type, chunks }) => {
+    ...retrievals.map((search) => {
+      const { knowledge_id, search_type, chunks } = search
       const detail = `${search_type}, ${chunks.length} chunk${chunks.length === 1 ? '' : 's'}`
-      return plainRow({ kind: 'knowledge', title: 'knowledge', subject: knowledge_id, detail })
+      return plainRow({ kind: 'knowledge', title: 'knowledge', subject: knowledge_id, detail, ...timesOf(search) })
     }),
     ...checks('input'),
-    ...(cache ? [plainRow({ kind: 'cache', title: 'cache', detail: cacheText(cache) })] : []),
+    ...(cache ? [plainRow({ kind: 'cache', title: 'cache', detail: cacheText(cache), ...timesOf(cache) })] : []),
     ...attempts.map(attemptRow),
     ...checks('output'),
     ...(faults.length === 0
@@ -34,9 +35,24 @@ export function gatewayRows(trace: TraceRecord): WaterfallRow[] {
 
 const VERDICTS = { passed: 'good', blocked: 'bad', alerted: 'warning', unchecked: 'idle' } as const
 
-function guardrailRow({ id, stage, outcome, reason }: GuardrailRecord): WaterfallRow {
+/** When a step was, and in words when it took any time. */
+function timesOf({ started_ms: from, duration_ms: took = 0 }: { started_ms?: number; duration_ms?: number }) {
+  if (from === undefined) return {}
+  const notes = took > 0 ? [`took ${timeText(took)}`] : []
+  return { span: { from, to: from + took, first: null, wait: 0 }, notes }
+}
+
+function guardrailRow(verdict: GuardrailRecord): WaterfallRow {
+  const { id, stage, outcome, reason } = verdict
   const detail = reason === null ? outcome : `${outcome}: ${reason}`
-  return plainRow({ kind: 'guardrail', title: stage, subject: id, detail, tone: VERDICTS[outcome] })
+  return plainRow({
+    kind: 'guardrail',
+    title: stage,
+    subject: id,
+    detail,
+    tone: VERDICTS[outcome],
+    ...timesOf(verdict),
+  })
 }
 
 const cacheText = ({ status, age_ms: age }: NonNullable<TraceRecord['cache']>) =>

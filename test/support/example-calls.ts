@@ -120,6 +120,7 @@ const AGENTS: readonly ExampleCall[] = [
 ]
 
 const picture = { model: 'openai/dall-e-2', prompt: 'a cat', size: '256x256', response_format: 'url' }
+const streamed = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 4, stream: true }
 const EMULATOR: readonly ExampleCall[] = [
   {
     id: 'imagesGenerations',
@@ -128,6 +129,9 @@ const EMULATOR: readonly ExampleCall[] = [
   },
   { id: 'getPicture' },
   { id: 'embeddings', body: () => ({ model: 'openai/text-embedding-3-small', input: 'Hello', dimensions: 4 }) },
+  { id: 'chatCompletions', body: () => streamed },
+  { id: 'listTraces', query: '?limit=1', keep: { id: (list) => first(list).id } },
+  { id: 'getEventsOfTrace' },
   ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth'].map((id) => ({ id })),
   { id: 'openaiModels', keep: { model: (list) => first(list).id } },
   { id: 'openaiModel' },
