@@ -1,5 +1,6 @@
 // Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
 // file. The settings are the rows of config/settings.ts.
+import { basename } from 'node:path'
 import { ConfigError, readConfigFile, type SettingValue } from './config/file.ts'
 import { type BackendName, type ForwardingRules, readForwarding } from './config/providers.ts'
 import { SETTINGS } from './config/settings.ts'
@@ -68,7 +69,7 @@ function validated(key: Key, { value, source }: SettingValue): unknown {
 }
 
 // Variables of ours that are no setting of the server.
-const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL']
+const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_BIN']
 function refuseUnknownVariables(environment: Record<string, string | undefined>): void {
   const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
@@ -92,6 +93,8 @@ export const clientEnvironment = (
     ANTHROPIC_API_KEY: token,
     UNDERSTUDY_URL: url,
     UNDERSTUDY_TOKEN: token,
+    // For helpers that need a command of ours; from source there is no executable.
+    ...(basename(process.execPath).startsWith('understudy') && { UNDERSTUDY_BIN: process.execPath }),
   }
 }
 

@@ -164,6 +164,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['0', false],
     [true, true],
   ],
+  stop_with_stdin: [
+    ['true', true],
+    ['0', false],
+    [true, true],
+  ],
   ready_file: [
     ['a.json', 'a.json'],
     ['b.json', 'b.json'],

@@ -105,6 +105,10 @@ const tasks = {
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
   build: () => run(bun, ['src/build/build.ts', ...rest]),
   'build:all': () => run(bun, ['src/build/build.ts', '--all']),
+  'build:packages'() {
+    build(bun)
+    run(bun, ['src/build/packages.ts', ...rest])
+  },
   dev() {
     // Source is run as it is, but for the table of tokens that the build makes.
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) build(bun)

@@ -11,12 +11,11 @@ import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { withoutSignature } from './mach-o.ts'
+import { executableOf, here, platforms } from './platforms.ts'
 import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const dist = join(root, 'dist')
-const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'] as const
-const here = `${process.platform}-${process.arch}`
 
 const tables = tokenTables()
 /** What is made for the executable, by its name under `dist/`. */
@@ -99,7 +98,7 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
 mkdirSync(dist, { recursive: true })
 for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
 if (!process.argv.includes('--all')) {
-  const name = process.platform === 'win32' ? 'understudy.exe' : 'understudy'
+  const name = executableOf(here)
   await compile(here, join(dist, `${name}.new`))
   const [built] = new Glob(`${name}.new*`).scanSync(dist)
   renameSync(join(dist, built ?? `${name}.new`), join(dist, name))
@@ -110,7 +109,7 @@ if (!process.argv.includes('--all')) {
     const folder = join(dist, `understudy-${platform}`)
     const archive = `understudy-${platform}.tar.gz`
     mkdirSync(folder, { recursive: true })
-    await compile(platform, join(folder, platform === 'win32-x64' ? 'understudy.exe' : 'understudy'))
+    await compile(platform, join(folder, executableOf(platform)))
     await $`cp ${join(root, 'README.md')} ${join(root, 'LICENSE')} ${folder}`
     await $`tar -czf ${join(dist, archive)} -C ${dist} ${`understudy-${platform}`}`
     rmSync(folder, { recursive: true })

@@ -21,7 +21,7 @@ interface Options extends Record<string, unknown> {
 }
 
 /** Settings whose flags mean something else here, or nothing. */
-const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file']
+const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin']
 
 export function execCommand(): Command {
   const command = new Command('exec')

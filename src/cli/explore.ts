@@ -41,7 +41,7 @@ interface Options extends Record<string, unknown> {
 }
 
 /** Settings whose flags mean something else here, or nothing. */
-const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'clock']
+const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock']
 /** The file of known cells that is read when it is there and no other is named. */
 const KNOWN = 'explore.yaml'
 const MOST_JOBS = 16

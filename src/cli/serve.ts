@@ -46,7 +46,7 @@ async function serve(config: Config): Promise<void> {
     renameSync(draft, config.ready_file)
   }
   console.log(config.json ? ready : readyLines(url, db, understudy, config))
-  stopOnSignal(servers, understudy)
+  stopOnSignal(servers, understudy, config)
 }
 
 /** Removes what an earlier run left, so that whoever waits for the file gets this run's; finds out that it can be written. */
@@ -79,7 +79,7 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
   ].join('\n')
 }
 
-function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy): void {
+function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy, config: Config): void {
   let stopping = false
   const stop = async (signal: NodeJS.Signals) => {
     // A second Ctrl-C is a person who will not wait; SIGTERM may come twice, to the group and from the one in front of us.
@@ -95,4 +95,5 @@ function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
+  if (config.stop_with_stdin) process.stdin.on('end', () => stop('SIGTERM')).resume()
 }

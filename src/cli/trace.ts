@@ -15,6 +15,8 @@ import { waterfall } from './waterfall.ts'
 
 interface Options extends TraceOptions {
   json?: boolean
+  /** Without what was asked and answered. */
+  brief?: boolean
 }
 
 export function traceCommand(): Command {
@@ -54,6 +56,7 @@ export function traceCommand(): Command {
     })
   sub('show', 'show one trace: its steps and attempts over time, its request and answer')
     .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace; or last, the newest one')
+    .option('--brief', 'leave out the request and the answer')
     .action(async (id: string, _: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
       await show(await find(id, options), options)
@@ -171,6 +174,7 @@ async function show(trace: StoredTrace, options: Options): Promise<void> {
   }
   for (const line of waterfall(trace, colour, drawingWidth())) console.log(line)
   if (error) block('error', error)
+  if (options.brief) return
   if (usage) block('usage', usage)
   block('request', request)
   if (rendered !== null) block('rendered request', rendered)

@@ -234,6 +234,12 @@ export const SETTINGS = {
     help: 'print one JSON line instead of the ready lines',
     valid: 'true or false',
   }),
+  stop_with_stdin: setting({
+    schema: () => boolean(),
+    fallback: false,
+    help: 'stop when the standard input ends, which it does with the program that started this one, however that ends',
+    valid: 'true or false',
+  }),
   ready_file: setting<string | undefined>({
     takes: 'FILE',
     schema: () => z.string().min(1),

@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+// Hands over to the executable, which comes in a package for each platform.
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+
+const platform = `${process.platform}-${process.arch}`
+
+function executable() {
+  if (process.env.UNDERSTUDY_BIN) return process.env.UNDERSTUDY_BIN
+  const name = `@understudy/${platform}`
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+    return join(folder, 'bin', process.platform === 'win32' ? 'understudy.exe' : 'understudy')
+  } catch {
+    console.error(`understudy: the package ${name} is not installed, which has the executable for this platform.`)
+    console.error(
+      'It is an optional dependency: install without --omit=optional, or name an executable by UNDERSTUDY_BIN.',
+    )
+    return process.exit(1)
+  }
+}
+
+const path = executable()
+const child = spawn(path, process.argv.slice(2), { stdio: 'inherit' })
+// Ctrl-C reaches the executable by itself, and it decides when it ends; who stops us alone means both.
+process.on('SIGINT', () => {})
+for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('error', ({ message }) => {
+  console.error(`understudy: ${path} cannot be run: ${message}`)
+  process.exit(1)
+})
+child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))

@@ -1,0 +1,68 @@
+// Finds the executable: an option, the environment, the package of this platform, a checkout.
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+
+/** An error that says what is wrong with how Understudy is used, or what the server has refused. */
+export class UnderstudyError extends Error {
+  override name = 'UnderstudyError'
+}
+
+const windows = process.platform === 'win32'
+const NAME = windows ? 'understudy.exe' : 'understudy'
+/** The package that has the executable of this platform. */
+const PLATFORM_PACKAGE = `@understudy/${process.platform}-${process.arch}`
+
+/** Path of the executable; throws `UnderstudyError` that says where it was looked for. */
+export function findExecutable(option?: string): string {
+  if (option !== undefined) return existing(option, "the option 'executable'")
+  const named = process.env.UNDERSTUDY_BIN
+  if (named) return existing(named, 'UNDERSTUDY_BIN')
+  const found = fromPackage() ?? fromCheckout(process.cwd()) ?? fromCheckout(__dirname)
+  if (found) return found
+  throw new UnderstudyError(
+    [
+      'the executable of Understudy was not found. It was looked for',
+      "  - in the option 'executable' of startUnderstudy: not given",
+      '  - in the variable UNDERSTUDY_BIN: not set',
+      `  - in the package ${PLATFORM_PACKAGE}: not installed (npm install --save-dev understudy brings it)`,
+      `  - in a checkout around ${process.cwd()}: no dist/${NAME} (npm run build makes it)`,
+    ].join('\n'),
+  )
+}
+
+function existing(path: string, from: string): string {
+  const full = resolve(path)
+  if (existsSync(full)) return full
+  throw new UnderstudyError(`${from} names the executable ${JSON.stringify(path)}, and there is no such file`)
+}
+
+/** Beside this package, or in the project that is tested. */
+function fromPackage(): string | undefined {
+  for (const from of [__filename, join(process.cwd(), 'package.json')]) {
+    try {
+      const path = join(dirname(createRequire(from).resolve(`${PLATFORM_PACKAGE}/package.json`)), 'bin', NAME)
+      if (existsSync(path)) return path
+    } catch {
+      // It is not there.
+    }
+  }
+  return undefined
+}
+
+function fromCheckout(start: string): string | undefined {
+  for (let folder = start; ; folder = dirname(folder)) {
+    const path = join(folder, 'dist', NAME)
+    if (existsSync(path) && isOurs(folder)) return path
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+/** Whether a folder is a checkout of Understudy, and no other project that has a `dist/understudy`. */
+function isOurs(folder: string): boolean {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).name === 'understudy'
+  } catch {
+    return false
+  }
+}

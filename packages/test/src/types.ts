@@ -1,0 +1,123 @@
+// What a test is given, and what it gives.
+
+/** A fixture as a file holds it, with `match.operation`. */
+export interface FixtureInput {
+  name?: string
+  match?: { operation?: string | readonly string[]; [key: string]: unknown }
+  reply?: unknown
+  replies?: readonly unknown[]
+}
+
+/** A scenario as a file holds it. */
+export interface ScenarioInput {
+  name: string
+  [key: string]: unknown
+}
+
+/** One try of one target. */
+export interface Attempt {
+  target: string
+  number: number
+  why: 'first' | 'retry' | 'fallback'
+  faults: string[]
+  wait_ms: number
+  outcome: string
+  status: number
+  error: string | null
+  [key: string]: unknown
+}
+
+/** The record of one call, with its request and answer. */
+export interface Trace {
+  id: string
+  session: string
+  operation: string
+  model: string | null
+  stream: boolean
+  status: number
+  outcome: string
+  fixture: string | null
+  synthesized: boolean
+  faults: string[]
+  attempts: Attempt[]
+  error: { message: string; type: string; param: string | null; code: string } | null
+  request: unknown
+  answer: unknown
+  [key: string]: unknown
+}
+
+/** Something that the client did wrong. */
+export interface Finding {
+  kind: string
+  severity: 'error' | 'warning'
+  accepted: boolean
+  message: string
+  [key: string]: unknown
+}
+
+/** What really happened in a session, and whether it is what was expected. */
+export interface Verification {
+  session: string
+  scenario: string | null
+  ok: boolean
+  calls: number
+  attempts: number
+  expectations: { expected: string; actual: string; met: boolean }[]
+  findings: Finding[]
+  [key: string]: unknown
+}
+
+/** What is expected beside the scenario's own expectations, and how the client has ended. */
+export interface VerifyOptions {
+  /** As a scenario file holds it under `expect`, such as `{ provider: 'openai', attempts: '2+' }`. */
+  expect?: readonly Record<string, unknown>[]
+  /** How long to wait, in real time, for what is not met yet, such as `5s`. */
+  wait?: string
+  /** How the client has ended, when that is known. */
+  ended?: 'well' | 'badly' | 'stopped'
+  /** Warnings fail, too. */
+  strict?: boolean
+}
+
+/** Where the clock of a session stands. */
+export interface ClockState {
+  kind: 'real' | 'virtual'
+  now: string
+  frozen: boolean
+  waiting: number
+}
+
+/** Moves the clock of a session, where it is virtual. */
+export interface SessionClock {
+  now(): Promise<Date>
+  /** Lets so much time pass, such as `10m`, with every wait that ends in it. */
+  advance(time: string | number): Promise<ClockState>
+  freeze(): Promise<ClockState>
+  resume(): Promise<ClockState>
+  set(time: Date | string): Promise<ClockState>
+}
+
+/** The fixture `understudy` of a test: a session of its own. */
+export interface Understudy {
+  /** The router, as the OpenAI SDK takes it: `new OpenAI({ baseURL, apiKey })`. */
+  readonly baseURL: string
+  /** OpenAI's own API, for programs that name models without a provider. */
+  readonly v1: string
+  /** The beginning of all paths of the session, as Anthropic's SDK takes it. */
+  readonly url: string
+  /** Any program that calls with it is in the session. */
+  readonly apiKey: string
+  /** Name of the session. */
+  readonly session: string
+  /** Plays a scenario: the name of a known one, or a whole one. */
+  scenario(scenario: string | ScenarioInput): Promise<void>
+  /** Gives the session fixtures, in the place of those it was given before. */
+  fixtures(...fixtures: readonly (FixtureInput | readonly FixtureInput[])[]): Promise<void>
+  readonly clock: SessionClock
+  /** Calls so far, in the order in which they came. */
+  traces(): Promise<Trace[]>
+  /** Throws unless everything is as expected and the client has done nothing wrong. */
+  verify(options?: VerifyOptions): Promise<Verification>
+  /** Fills the workspace: path of a seed file, or what one holds. */
+  seed(seed: string | Record<string, unknown>): Promise<void>
+}

@@ -1,0 +1,74 @@
+// The packages as people install them, and projects that have them.
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { EXECUTABLE, emptyFolder } from './server.ts'
+
+const root = join(import.meta.dir, '..', '..')
+const installed = (name: string) => join(root, 'node_modules', name)
+
+let packing: Promise<string> | undefined
+
+/** The folder of the tarballs, made once. */
+export function packedPackages(): Promise<string> {
+  packing ??= (async () => {
+    const folder = emptyFolder()
+    process.on('exit', folder.remove)
+    const script = join(root, 'src', 'build', 'packages.ts')
+    const child = Bun.spawn([process.execPath, script, '--uncompressed', '--out', folder.path], { stderr: 'pipe' })
+    const said = await new Response(child.stderr).text()
+    if ((await child.exited) !== 0) throw new Error(`the packages could not be packed: ${said}`)
+    return folder.path
+  })()
+  return packing
+}
+
+/** A project with the test helper, and with runners of ours. */
+export interface Project {
+  path: string
+  /** Runs a command in it; gives its exit code and everything that it printed. */
+  run(command: readonly string[], env?: Record<string, string>): Promise<{ code: number; said: string }>
+}
+
+/** Makes a project of files, which goes when the tests have ended. Programs of `node_modules` that it names are ours. */
+export async function makeProject(files: Record<string, string>, links: readonly string[]): Promise<Project> {
+  const folder = emptyFolder()
+  process.on('exit', folder.remove)
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(join(folder.path, name)), { recursive: true })
+    writeFileSync(join(folder.path, name), text)
+  }
+  write('package.json', JSON.stringify({ name: 'project', private: true }))
+  for (const [name, text] of Object.entries(files)) write(name, text)
+  const helper = join(folder.path, 'node_modules', '@understudy', 'test')
+  mkdirSync(helper, { recursive: true })
+  const [tarball] = new Bun.Glob('understudy-test-*.tgz').scanSync(await packedPackages())
+  const file = join(await packedPackages(), tarball ?? '')
+  if (Bun.spawnSync(['tar', '-xzf', file, '-C', helper, '--strip-components=1']).exitCode !== 0) throw new Error(file)
+  for (const name of links) {
+    const link = join(folder.path, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(installed(name), link)
+  }
+  return {
+    path: folder.path,
+    async run(command, env = {}) {
+      const child = Bun.spawn([...command], {
+        cwd: folder.path,
+        env: {
+          PATH: process.env.PATH ?? '',
+          HOME: folder.path,
+          UNDERSTUDY_BIN: EXECUTABLE,
+          NO_COLOR: '1',
+          CI: '1',
+          ...env,
+        },
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      })
+      const streams = [child.stdout, child.stderr].map((stream) => new Response(stream).text())
+      const said = (await Promise.all(streams)).join('\n')
+      return { code: await child.exited, said }
+    },
+  }
+}
