@@ -185,6 +185,19 @@ describe('a stream', () => {
     expect(await app.traceOf(answer)).toMatchObject({ outcome: 'answered', usage: completion.usage })
   })
 
+  test('is heard through a fault without the usage that was only asked for the trace', async () => {
+    const usage = `data: ${JSON.stringify({ choices: [], usage: completion.usage })}\n\n`
+    const text = `${chunk({ content: 'From ' })}${chunk({ content: 'afar.' }, 'stop')}${usage}data: [DONE]\n\n`
+    const app = appWith({ mine: at(provider(() => stream(text)).url) })
+    const rules = [{ name: 'split', fault: { type: 'split-bytes' } }]
+    const scenario = JSON.stringify({ name: 'pieces', rules })
+    expect((await app.fetch('/_understudy/scenario', { method: 'PUT', body: scenario })).status).toBe(200)
+    const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })
+    expect(eventsOf(answer.text)).toHaveLength(3)
+    expect(answer.text).not.toContain('"usage":{')
+    expect(await app.traceOf(answer)).toMatchObject({ attempts: [{ faults: ['split'] }], usage: completion.usage })
+  })
+
   test('that ends too early is never passed off as complete', async () => {
     const app = appWith({ mine: at(provider(() => stream(chunk({ content: 'From ' }))).url) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })

@@ -1,6 +1,7 @@
 // The one reader of server-sent events: whatever the line ends and wherever the bytes are cut, the blocks are the stream as it
 // came, and their events are those that a browser would see.
 import { describe, expect, test } from 'bun:test'
+import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { EventTooLong, encodeEvent, type SseBlock, sseReader } from '../src/lib/sse.ts'
 
@@ -57,6 +58,33 @@ describe('a stream', () => {
       { numRuns: 500 },
     )
   })
+})
+
+test('blocks that need no parser are read as it would read them', () => {
+  const line = fc.constantFrom(
+    'data: a',
+    'data: ',
+    'data:b',
+    'data',
+    'data:  c',
+    ': c',
+    'event: e',
+    '\ufeffdata: d',
+    'x',
+    '',
+  )
+  const end = fc.constantFrom('\n', '\n', '\n', '\n\n', '\n\n', '\r', '\r\n')
+  const stream = fc.array(fc.tuple(line, end), { maxLength: 12 }).map((lines) => lines.flat().join(''))
+  fc.assert(
+    fc.property(stream, (text) => {
+      const parsed: { event: string | undefined; data: string }[] = []
+      const parser = createParser({ onEvent: ({ event, data }) => void parsed.push({ event, data }) })
+      parser.feed(text.replaceAll(/\r\n?/g, '\n'))
+      const read = blocksOf(text).flatMap(({ event }) => (event ? [{ event: event.event, data: event.data }] : []))
+      expect(read).toEqual(parsed)
+    }),
+    { numRuns: 2_000 },
+  )
 })
 
 test('what is written is read again', () => {

@@ -39,6 +39,8 @@ export interface BytesBody {
   bytes: Uint8Array | ReadableStream<Uint8Array>
   /** The length that is promised, when fewer bytes than that come. */
   announced?: number
+  /** Of a stream of events, whether one is no part of the answer, by its data: asked once of each, in their order. */
+  hides?: (data: string) => boolean
 }
 
 /** A value that is answered as it is, with status 200: what the workspace or a tool gives. */

@@ -49,12 +49,35 @@ export function piecesOf(reply: Reply): Iterable<Uint8Array> | AsyncIterable<Uin
 
 /** A reply's body as bytes that come in their own time. */
 export function streamBytes({ body }: Reply): BytesBody {
-  if (body.kind === 'bytes') return body
+  if (body.kind === 'bytes') return withoutHidden(body)
   if (body.kind === 'value') {
     const bytes = encoder.encode(body.text ?? JSON.stringify(body.value))
     return { kind: 'bytes', contentType: 'application/json', bytes }
   }
   return { kind: 'bytes', contentType: EVENT_STREAM, bytes: streamOf(encoded(body)) }
+}
+
+/** The body as its reader has it: without the events that are no part of the answer. */
+function withoutHidden(body: BytesBody): BytesBody {
+  const { bytes, contentType, hides } = body
+  if (!hides) return body
+  const reader = sseReader()
+  const textOf = (blocks: readonly SseBlock[]) =>
+    encoder.encode(
+      blocks
+        .filter(({ event }) => !(event && hides(event.data)))
+        .map(({ text }) => text)
+        .join(''),
+    )
+  const shown = async function* () {
+    for await (const piece of bytes instanceof Uint8Array ? [bytes] : bytes) {
+      const left = textOf(reader.read(piece))
+      if (left.length > 0) yield left
+    }
+    const last = textOf(reader.end())
+    if (last.length > 0) yield last
+  }
+  return { kind: 'bytes', contentType, bytes: streamOf(shown()) }
 }
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8'

@@ -36,10 +36,12 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
   #blocks: readonly SseBlock[] = []
   #done = 0
   #whole: Uint8Array | undefined
+  readonly #hides: BytesBody['hides']
   #over = false
 
-  constructor({ bytes }: BytesBody, reading: EventReading) {
+  constructor({ bytes, hides }: BytesBody, reading: EventReading) {
     this.#reading = reading
+    this.#hides = hides
     if (bytes instanceof Uint8Array) this.#whole = bytes
     else this.#source = bytes.getReader()
   }
@@ -62,7 +64,7 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
     for (let block = this.#blocks[this.#done]; block; block = this.#blocks[this.#done]) {
       this.#done++
       const { event } = block
-      if (!event) continue
+      if (!event || this.#hides?.(event.data)) continue
       if (event.data === DONE_EVENT.text) return this.#end()
       let value: StreamEvent
       try {

@@ -2,7 +2,7 @@
 import type { Operation, StreamRules } from '../contract/operation.ts'
 import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../contract/reply.ts'
 import { quote } from '../contract/validation.ts'
-import { nestingProblem } from '../lib/nesting.ts'
+import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
 import type { SseBlock, StreamEvent, StreamEvents } from '../lib/sse.ts'
 import { parsedJson } from '../lib/values.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
@@ -98,7 +98,10 @@ function readEvent(
   const failed = holder === undefined ? undefined : errorIn(holder)
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`a chunk of the provider is not a valid part of a ${answerName}: ${wrong}`)
-  return { ...(event && { event }), data, text, ...(rules.hasContent(data) && { tokens: 1 }) }
+  const read: StreamEvent = { data, text }
+  if (event) read.event = event
+  if (rules.hasContent(data)) read.tokens = 1
+  return read
 }
 
 type Fields = Record<string, unknown>
@@ -108,7 +111,7 @@ const isObject = (value: unknown): value is Fields =>
 /** A JSON text; throws `Unreadable`. */
 function parsed(text: string, what: string): unknown {
   const value = jsonOf(text, what)
-  const nested = nestingProblem(value)
+  const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
   if (nested) throw new Unreadable(`${what} of the provider ${nested}`)
   return value
 }

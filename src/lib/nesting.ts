@@ -3,6 +3,9 @@
 /** Levels of arrays and objects: far more than anybody needs, far fewer than exhaust the stack. */
 const DEEPEST = 500
 
+/** Whether a JSON text may be nested too deep: each level takes two characters at least. */
+export const mayNestTooDeep = (text: string): boolean => text.length > 2 * DEEPEST
+
 /** What is wrong with a value that is nested too deep, in words that follow its name; undefined when nothing is. */
 export const nestingProblem = (value: unknown): string | undefined =>
   deeperThan(DEEPEST, value) ? `is nested more than ${DEEPEST} levels deep` : undefined

@@ -54,7 +54,7 @@ export interface SseBlock {
   /** As it is on the wire, blank line included. */
   text: string
   /** The event in it; a block of comments has none, and neither has one that was cut off. */
-  event?: Pick<EventSourceMessage, 'event' | 'data'>
+  event?: Pick<EventSourceMessage, 'event' | 'data'> | undefined
 }
 
 /** Reads a stream of events as its bytes come; all blocks together are the stream as it came. */
@@ -79,27 +79,63 @@ const MOST_CHARACTERS = 64 * 1024 * 1024
 const LINE_END = '(?:\\r\\n|\\n|\\r(?!\\n|$))'
 const ANY_LINE_END = /[\r\n]/
 
-/** Begins to read a stream of events. */
-export function sseReader(): SseReader {
+/** Finds where the next blank line of a text ends, from some place on; 0 when there is none. */
+function blankEnds(text: string, onlyLf: boolean): (from: number) => number {
+  // Nearly nobody writes a CR, and to look for two LF costs a tenth.
+  if (onlyLf)
+    return (from) => {
+      const found = text.indexOf('\n\n', from)
+      return found < 0 ? 0 : found + 2
+    }
   const blank = new RegExp(LINE_END + LINE_END, 'g')
-  // The parser takes away the mark of the byte order, and the text is to stay as it came.
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return (from) => {
+    blank.lastIndex = from
+    return blank.exec(text) ? blank.lastIndex : 0
+  }
+}
+
+const DATA = 'data: '
+/** The data of a block of a text without CR that is one such line, as nearly all are; undefined where it takes the parser to know. */
+function plainData(text: string, start: number, end: number): string | undefined {
+  const last = end - 2
+  if (last <= start + DATA.length || !text.startsWith(DATA, start) || text.indexOf('\n', start) !== last)
+    return undefined
+  return text.slice(start + DATA.length, last)
+}
+
+/** Reads blocks by the whole rules; `first` says whether the stream begins with the next one. */
+function blockParser(first: boolean): (text: string) => SseBlock['event'] {
   let found: SseBlock['event']
   const parser = createParser({
     onEvent: (event) => {
       found = event
     },
   })
+  // It takes a mark of the byte order from the first text that it gets, where only the first of the stream may have one.
+  if (!first) parser.feed('\n')
+  return (text) => {
+    found = undefined
+    // A CR at the end would keep the parser waiting for what is known not to come.
+    parser.feed(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text)
+    return found
+  }
+}
+
+/** Begins to read a stream of events. */
+export function sseReader(): SseReader {
+  // The parser takes away the mark of the byte order, and the text is to stay as it came.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  let parse: ReturnType<typeof blockParser> | undefined
+  let first = true
   // Pieces of one line are only joined at its end, so that a long one in small pieces costs its length once.
   let pieces: string[] = []
   let length = 0
   // So much of them was searched for the blank line.
   let searched = 0
-  const blockOf = (text: string): SseBlock => {
-    found = undefined
-    // A CR at the end would keep the parser waiting for what is known not to come.
-    parser.feed(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text)
-    return found ? { text, event: found } : { text }
+  const blockOf = (text: string, data?: string): SseBlock => {
+    const event = data === undefined ? (parse ??= blockParser(first))(text) : { data }
+    first = false
+    return event ? { text, event } : { text }
   }
   return {
     read(bytes) {
@@ -113,11 +149,12 @@ export function sseReader(): SseReader {
       const text = pieces.join('')
       const blocks: SseBlock[] = []
       let end = 0
+      const onlyLf = !text.includes('\r')
+      const blankEnd = blankEnds(text, onlyLf)
       // Two line ends are four characters at most.
-      blank.lastIndex = Math.max(0, searched - 3)
-      for (let match = blank.exec(text); match; match = blank.exec(text)) {
-        blocks.push(blockOf(text.slice(end, blank.lastIndex)))
-        end = blank.lastIndex
+      for (let next = blankEnd(Math.max(0, searched - 3)); next > 0; next = blankEnd(next)) {
+        blocks.push(blockOf(text.slice(end, next), onlyLf ? plainData(text, end, next) : undefined))
+        end = next
       }
       const rest = text.slice(end)
       pieces = rest === '' ? [] : [rest]

@@ -1,5 +1,5 @@
 // Values of unknown origin, each read as what it should be or not at all.
-import { nestingProblem } from './nesting.ts'
+import { mayNestTooDeep, nestingProblem } from './nesting.ts'
 
 export type JsonObject = Record<string, unknown>
 
@@ -11,7 +11,7 @@ export const asObject = (value: unknown): JsonObject | undefined =>
 export function parsedJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return nestingProblem(value) ? undefined : value
+    return mayNestTooDeep(text) && nestingProblem(value) ? undefined : value
   } catch {
     return undefined
   }
@@ -21,10 +21,14 @@ export function parsedJson(text: string): unknown {
 export const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** The objects in a list, without anything else that is in it. */
-export const objectsIn = (value: unknown): JsonObject[] =>
-  asList(value)
-    .map(asObject)
-    .filter((item) => item !== undefined)
+export function objectsIn(value: unknown): JsonObject[] {
+  const found: JsonObject[] = []
+  for (const item of asList(value)) {
+    const object = asObject(item)
+    if (object) found.push(object)
+  }
+  return found
+}
 
 /** The value when it is a text. */
 export const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

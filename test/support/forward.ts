@@ -7,6 +7,7 @@ import type { BackendCall } from '../../src/contract/backend.ts'
 import type { Operation } from '../../src/contract/operation.ts'
 import type { Reply } from '../../src/contract/reply.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
+import { streamBytes } from '../../src/faults/wire.ts'
 import type { StreamEvent } from '../../src/lib/sse.ts'
 import { VIRTUAL_START, virtualClock } from '../../src/lib/virtual-clock.ts'
 
@@ -77,10 +78,11 @@ export function attempt(
   }
 }
 
-/** The bytes of a reply as text. */
-export function textIn({ body }: Reply): Promise<string> {
+/** The bytes of a reply as text, as who reads them has them. */
+export function textIn(reply: Reply): Promise<string> {
+  const { body } = reply
   if (body.kind !== 'bytes') throw new Error(`the body is ${body.kind}, not bytes: ${JSON.stringify(body)}`)
-  return new Response(body.bytes as BodyInit).text()
+  return new Response(streamBytes(reply).bytes as BodyInit).text()
 }
 
 /** Reads a streamed reply piece by piece. */

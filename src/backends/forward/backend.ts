@@ -23,11 +23,10 @@ export function forwardBackend(
       if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
         throw unsupported(upstream, call, providers)
       }
-      return spending.forward(call, async () => {
+      return spending.forward(call, () => {
         const { modelPackage } = upstream
         if (!modelPackage) return answerCompatible(upstream, call, transport)
-        const { answerThroughSdk } = await import('./sdk.ts')
-        return answerThroughSdk({ ...upstream, modelPackage }, call, transport)
+        return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, transport))
       })
     },
   }

@@ -4,7 +4,7 @@ import type { Reply } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { outgoing } from './request.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport } from './transport.ts'
-import { withoutUsage } from './usage-filter.ts'
+import { onlyUsage } from './usage-filter.ts'
 
 /** Forwards one attempt. */
 export async function answerCompatible(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
@@ -21,10 +21,10 @@ export async function answerCompatible(upstream: Upstream, call: BackendCall, tr
     body: { kind: 'bytes', contentType, bytes: response.body ?? new Uint8Array() },
   }
   if (countsForUs && response.body && /^text\/event-stream\b/i.test(contentType)) {
-    const found = (usage: Record<string, unknown>) => {
+    const hides = onlyUsage((usage) => {
       reply.usage = usage
-    }
-    reply.body = { kind: 'bytes', contentType, bytes: withoutUsage(response.body, found) }
+    })
+    reply.body = { kind: 'bytes', contentType, bytes: response.body, hides }
   }
   // Subtitles and plain text: this API gives them as one JSON string. A page is what a machine on the way says.
   if (call.operation.body === 'multipart' && !/json|html/i.test(contentType)) {

@@ -3,7 +3,7 @@ import type { BackendCall } from '../../contract/backend.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 
 // What this API adds to the provider's: it is acted on before an attempt is made.
-const OURS = [
+const OURS: ReadonlySet<string> = new Set([
   'svc',
   'name',
   'fallbacks',
@@ -17,7 +17,7 @@ const OURS = [
   'template_engine',
   'guardrails',
   'knowledge',
-]
+])
 const OURS_IN_FORMS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_speakers', 'timestamps_granularity']
 // Providers keep metadata with a stored response; elsewhere it belongs to the trace, and some of them refuse it.
 const KEEPS_METADATA = 'responses'
@@ -27,7 +27,7 @@ type Fields = Record<string, unknown>
 /** What to send: where to, with which headers and body. */
 export interface ProviderRequest {
   url: string
-  headers: Record<string, string>
+  headers: Readonly<Record<string, string>>
   body: string | FormData
   /** Usage was asked of the stream for the trace, and the client did not ask for it. */
   countsForUs: boolean
@@ -39,9 +39,7 @@ export const bareModel = (model: string): string => model.slice(model.indexOf('/
 /** The request of a call to a provider of the OpenAI family. */
 export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest {
   const { operation, model, stream } = call
-  const fields: Fields = { ...(call.request as Fields), model: bareModel(model) }
-  for (const key of OURS) delete fields[key]
-  if (operation.name !== KEEPS_METADATA) delete fields.metadata
+  const fields = fieldsFor(call)
   const countsForUs = stream && takesUsageOption(upstream, operation) && !asksUsage(fields)
   if (countsForUs) fields.stream_options = { ...(fields.stream_options as Fields | null), include_usage: true }
   const form = operation.body === 'multipart'
@@ -53,9 +51,20 @@ export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest
   }
 }
 
+function fieldsFor({ operation, model, request }: BackendCall): Fields {
+  const fields: Fields = {}
+  const given = request as Fields
+  // Written anew: an object whose fields are deleted is slow from then on.
+  for (const key in given) {
+    if (!OURS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA)) fields[key] = given[key]
+  }
+  fields.model = bareModel(model)
+  return fields
+}
+
 /** What is the same in every call to an upstream. */
 interface PreparedUpstream {
-  headers: { form: Record<string, string>; json: Record<string, string> }
+  headers: Readonly<Record<'form' | 'json', Readonly<Record<string, string>>>>
   /** Addresses by the path of the operation. */
   addresses: Map<string, string>
 }
@@ -63,7 +72,8 @@ const upstreams = new WeakMap<Upstream, PreparedUpstream>()
 const prepared = (upstream: Upstream): PreparedUpstream =>
   upstreams.getOrInsertComputed(upstream, () => {
     const form = keyHeaders(upstream)
-    return { headers: { form, json: { ...form, 'content-type': 'application/json' } }, addresses: new Map() }
+    const json = Object.freeze({ ...form, 'content-type': 'application/json' })
+    return { headers: { form: Object.freeze(form), json }, addresses: new Map() }
   })
 
 const takesUsageOption = ({ countsUnasked }: Upstream, { request }: BackendCall['operation']) =>

@@ -53,7 +53,9 @@ export function streamFailure(upstream: Upstream, error: unknown, sent?: Record<
   if (AISDKError.isInstance(error) && !APICallError.isInstance(error)) return unreadable(upstream, error)
   // What a package makes of an error is the provider's; the headers in it are those of the whole response.
   const { message, type, statusCode, responseHeaders } = asObject(error) ?? {}
-  const headers = keptHeaders(Object.entries(sent ?? (responseHeaders as Record<string, string> | undefined) ?? {}))
+  const headers = keptHeaders(
+    new Map(Object.entries(sent ?? (responseHeaders as Record<string, string> | undefined) ?? {})),
+  )
   const description = attributed(withoutKey(asText(message) ?? '', key) || 'it broke the stream off', name, headers)
   const isStatus = typeof statusCode === 'number' && statusCode >= 400 && statusCode <= 599
   return new ApiError(isStatus ? statusCode : BAD_ANSWER, asText(type) || 'provider_error', description, { headers })

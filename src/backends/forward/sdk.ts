@@ -118,6 +118,6 @@ async function* failing<T>(items: AsyncIterable<T>, upstream: Upstream, call: Ba
 }
 
 function headersOf(response: { headers?: Record<string, string> } | undefined): Record<string, string> {
-  const { 'content-type': _, ...headers } = keptHeaders(Object.entries(response?.headers ?? {}))
+  const { 'content-type': _, ...headers } = keptHeaders(new Map(Object.entries(response?.headers ?? {})))
   return headers
 }

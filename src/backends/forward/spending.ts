@@ -47,13 +47,16 @@ export function createSpending(limits: Limits): Spending {
   return {
     limits,
     spent: () => ({ ...spent }),
-    async forward({ model }, send) {
+    forward({ model }, send) {
       refuseBeyond(limits, spent)
       spent.calls++
-      const reply = await send()
+      const replying = send()
       // Looking for the usage takes time, so it is only done when somebody asks.
-      if (limits.cost !== undefined && reply.status < 400) onUsage(reply, (usage) => add(model, usage))
-      return reply
+      if (limits.cost === undefined) return replying
+      return replying.then((reply) => {
+        if (reply.status < 400) onUsage(reply, (usage) => add(model, usage))
+        return reply
+      })
     },
   }
 }

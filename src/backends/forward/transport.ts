@@ -12,9 +12,17 @@ export type Transport = (url: string, init: RequestInit) => Promise<Response>
  * go with them; answers come unpacked, so that each event of a stream is passed on when it comes.
  */
 export const network: Transport = (url, init) => {
-  const headers = new Headers(init.headers)
-  headers.set('accept-encoding', 'identity')
+  const { headers: given = {} } = init
+  // Those that are the same in every call to an upstream are frozen.
+  const headers = Object.isFrozen(given) ? frozenHeaders.getOrInsertComputed(given, unpacked) : unpacked(given)
   return fetch(url, { ...init, headers, redirect: 'manual', timeout: false })
+}
+
+const frozenHeaders = new WeakMap<HeadersInit & object, Headers>()
+function unpacked(given: HeadersInit): Headers {
+  const headers = new Headers(given)
+  headers.set('accept-encoding', 'identity')
+  return headers
 }
 
 /** What `work` gives; its failure is a `ConnectionFailure`, or the signal's reason once that is aborted. */
@@ -35,8 +43,24 @@ export async function connected<T>(
 const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|content-type)$/
 
 /** The headers of an answer that say something about the call: limits, when to come again, the provider's request id. */
-export const keptHeaders = (headers: Iterable<[string, string]>): Record<string, string> =>
-  Object.fromEntries([...headers].filter(([name]) => KEPT.test(name) || namesCall(name)))
+export function keptHeaders(headers: Pick<Headers | ReadonlyMap<string, string>, 'forEach'>): Record<string, string> {
+  const kept: Record<string, string> = {}
+  headers.forEach((value, name) => {
+    if (isKept(name)) kept[name] = value
+  })
+  return kept
+}
+
+const known = new Map<string, boolean>()
+const MOST_KNOWN = 200
+/** Whether a header is kept; providers have few names for theirs. */
+function isKept(name: string): boolean {
+  const before = known.get(name)
+  if (before !== undefined) return before
+  const keeps = KEPT.test(name) || namesCall(name)
+  if (known.size < MOST_KNOWN) known.set(name, keeps)
+  return keeps
+}
 
 const encoder = new TextEncoder()
 

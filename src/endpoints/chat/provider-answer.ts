@@ -6,7 +6,7 @@ import type { TokenLogprob, Usage } from '../../contract/chat.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
-import { asIndex, asObject, asText, objectsIn } from '../../lib/values.ts'
+import { asIndex, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 import { chatChunks } from './chunks.ts'
 import {
   chatChunkProblem,
@@ -22,19 +22,28 @@ import { chatContentText } from './prompt.ts'
 /** What a stream of chat chunks must be like. */
 export const chatEvents: StreamRules = {
   wrongWith: chatChunkProblem,
-  hasContent: (data) => normalizeChat(data).choices.some(hasChatContent),
+  hasContent: (data) => addsText(data) || normalizeChat(data).choices.some(hasChatContent),
   begins: ({ choices }) => objectsIn(choices).some(({ delta }) => asObject(delta)?.role != null),
   complete(events) {
     const finished = new Map<number, boolean>()
     // A stream may have very many chunks, so of each only this is read.
     for (const { data } of events) {
-      for (const [position, choice] of objectsIn(asObject(data)?.choices).entries()) {
+      let position = 0
+      for (const choice of objectsIn(asObject(data)?.choices)) {
         const index = asIndex(choice.index) ?? position
-        finished.set(index, finished.get(index) === true || Boolean(asText(choice.finish_reason)))
+        position++
+        if (asText(choice.finish_reason)) finished.set(index, true)
+        else if (!finished.has(index)) finished.set(index, false)
       }
     }
     return finished.size > 0 && [...finished.values()].every(Boolean)
   },
+}
+
+/** Whether the first choice of a chunk adds to its text: as nearly all do, so most need no other look at what they hold. */
+function addsText({ choices }: JsonObject): boolean {
+  const delta = Array.isArray(choices) ? asObject(asObject(choices[0])?.delta) : undefined
+  return Boolean(asText(delta?.content))
 }
 
 /** A stored answer under a new id, whole or as chunks. */
