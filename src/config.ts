@@ -4,14 +4,24 @@ import { basename } from 'node:path'
 import { ConfigError, readConfigFile, type SettingValue } from './config/file.ts'
 import { type BackendName, type ForwardingRules, readForwarding } from './config/providers.ts'
 import { SETTINGS } from './config/settings.ts'
+import type { TelemetrySettings } from './config/telemetry.ts'
 import { problemsOf, quote, safeParse } from './contract/validation.ts'
+import { lazy } from './lib/lazy.ts'
 import { providerNames } from './providers/names.ts'
 
 export { ConfigError, SETTINGS }
 
 type Key = keyof typeof SETTINGS
 /** Everything that is configured, frozen. */
-export type Config = Readonly<{ [K in Key]: (typeof SETTINGS)[K]['fallback'] } & { forwarding: ForwardingRules }>
+export type Config = Readonly<
+  { [K in Key]: (typeof SETTINGS)[K]['fallback'] } & {
+    forwarding: ForwardingRules
+    /** Where traces are exported to, if they are. */
+    telemetry: TelemetrySettings | undefined
+  }
+>
+// Most starts export nothing.
+const telemetry = lazy<typeof import('./config/telemetry.ts')>(() => require('./config/telemetry.ts'))
 
 export const flagOf = (key: string): string => `--${key.replaceAll('_', '-')}`
 const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
@@ -37,6 +47,8 @@ export function readConfig(
     config[key] = given ? validated(key, given) : SETTINGS[key].fallback
   }
   config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
+  const { otlp, otlp_content: content } = config as Pick<Config, 'otlp' | 'otlp_content'>
+  config.telemetry = otlp === undefined ? undefined : telemetry().readTelemetry(otlp, content, environment)
   const read = Object.freeze(config) as Config
   refuseUnknownProvider(read, givenFor('default_provider'))
   return read

@@ -24,6 +24,7 @@ import { realClock } from './lib/clock.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
 import { createObservers } from './observers/list.ts'
+import type { Telemetry } from './observers/otlp/telemetry.ts'
 import { providerNames } from './providers/names.ts'
 import type { SeedFile } from './resources/seed-file.ts'
 import { watchSeeds } from './resources/seed-watch.ts'
@@ -50,6 +51,8 @@ export interface Understudy {
   about: string
   /** Name of the scenario that every session begins with, and where it is written. */
   scenario: Pick<Scenario, 'name' | 'location'> | undefined
+  /** The export of traces, where there is one: to be stopped before the end. */
+  telemetry: Telemetry | undefined
 }
 
 // Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
@@ -65,6 +68,8 @@ const network = {
   transport: lazy<typeof import('./backends/forward/transport.ts')>(() => require('./backends/forward/transport.ts')),
   spending: lazy<typeof import('./backends/forward/spending.ts')>(() => require('./backends/forward/spending.ts')),
 }
+// Loaded when traces are exported.
+const exporter = lazy<typeof import('./observers/otlp/telemetry.ts')>(() => require('./observers/otlp/telemetry.ts'))
 const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
 const loader = lazy<typeof import('./backends/fixture/load.ts')>(() => require('./backends/fixture/load.ts'))
 const watcher = lazy<typeof import('./backends/fixture/watch.ts')>(() => require('./backends/fixture/watch.ts'))
@@ -104,6 +109,7 @@ export function createUnderstudy(
   const instance = instanceOf(config)
   const sessions = createSessions({ ...sessionSettings(config, given[0]?.scenario, instead), instance })
   const observers = createObservers(report)
+  const telemetry = telemetryOf(config, { observers, instance, report })
   const ask = askThrough((inner) => gateway.call(inner), chat)
   const { prepare, ...directories } = workspaceOf(config, ask, report)
   const gateway: Gateway = createGateway({
@@ -121,15 +127,10 @@ export function createUnderstudy(
     sessions,
     gateway,
     ask,
-    namespace: config.namespace,
-    defaultProvider: config.default_provider,
-    access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
-    maxBody: config.max_body,
-    clientTimeout: config.client_timeout,
-    strict: config.strict,
+    ...appSettings(config),
     fixtures: { ...inForce, parse: (values) => fixtureReader().givenFixtures(values, fixtureSubjects), files },
     toolAnswers: toolAnswers(inForce, config.on_miss),
-    about: { version: VERSION, instance, mode, db: config.db, started: realClock.now(), spending, fixtures: count },
+    about: { ...aboutOf(config), instance, mode, spending, telemetry, fixtures: count },
     report,
   })
   return {
@@ -143,8 +144,33 @@ export function createUnderstudy(
     mode,
     about: describeForwarding(forwarding, config),
     scenario: given[0]?.scenario,
+    telemetry,
   }
 }
+
+/** The export of traces, where there is one. */
+function telemetryOf(
+  { telemetry }: Config,
+  { observers, instance, report }: { observers: Observers; instance: Instance; report: (error: unknown) => void },
+): Telemetry | undefined {
+  if (!telemetry) return undefined
+  // Its name is known once it listens.
+  const resource = () => ({ 'service.instance.id': instance.name, ...telemetry.resource })
+  return exporter().startTelemetry(observers, { ...telemetry, resource }, report)
+}
+
+/** What the application is configured with. */
+const appSettings = (config: Config) => ({
+  namespace: config.namespace,
+  defaultProvider: config.default_provider,
+  access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
+  maxBody: config.max_body,
+  clientTimeout: config.client_timeout,
+  strict: config.strict,
+})
+
+/** What the program says of itself from its start on. */
+const aboutOf = ({ db }: Config) => ({ version: VERSION, db, started: realClock.now() })
 
 /** The files of fixtures, and what is in force of them and of the shipped ones. */
 function fixturesOf({ fixtures: paths }: Config, report: (error: unknown) => void) {

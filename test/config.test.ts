@@ -16,6 +16,16 @@ const withFile = (yaml: string) => {
 type Key = keyof typeof SETTINGS
 /** What is written in each place (YAML, variable, flag), and what each means. */
 const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string | string[] | true, Config[K]]] } = {
+  otlp: [
+    ['env', 'env'],
+    ['http://localhost:4318', 'http://localhost:4318'],
+    ['https://collector.example/v1/traces', 'https://collector.example/v1/traces'],
+  ],
+  otlp_content: [
+    ['true', true],
+    ['false', false],
+    [true, true],
+  ],
   port: [
     ['1', 1],
     ['2', 2],

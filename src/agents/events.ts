@@ -69,10 +69,11 @@ export function createTaskEvents(observers: Observers): TaskEvents {
       const { trace, seq } = task.turn
       observers.notify({ type: 'task-changed', session: session.name, trace, seq, task: taskTrace(task, steps) })
     },
-    begun({ name }, { turn, parent }) {
+    begun({ name }, { turn, parent, from }) {
       if (!observers.active) return
       const about = { session: name, trace: turn.trace, operation: TASK_OPERATION }
-      observers.notify({ type: 'call-begun', ...about, parent: parent?.trace ?? null })
+      const headers = { get: (header: string) => (header === 'traceparent' && from.traceparent) || null }
+      observers.notify({ type: 'call-begun', ...about, parent: parent?.trace ?? null }, { url: from.url, headers })
     },
     ended(session, { turn }, trace) {
       if (observers.active) observers.notify({ type: 'trace-saved', session: session.name, seq: turn.seq, trace })

@@ -36,10 +36,11 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
 ]
 
 /** What a task is told of the call that submits it. */
-export const fromOf = ({ url, headers }: Request): AgentTaskRecord['from'] => ({
-  url,
-  scenario: headers.get('x-understudy-scenario'),
-})
+export function fromOf({ url, headers }: Request): AgentTaskRecord['from'] {
+  const traceparent = headers.get('traceparent')?.slice(0, LONGEST_TRACEPARENT)
+  return { url, scenario: headers.get('x-understudy-scenario'), ...(traceparent !== undefined && { traceparent }) }
+}
+const LONGEST_TRACEPARENT = 100
 
 const taskHeaders = ({ session }: TaskOwner, { turn }: AgentTaskRecord) => ({
   [TRACE_ID]: turn.trace,

@@ -41,7 +41,10 @@ interface Options extends Record<string, unknown> {
 }
 
 /** Settings whose flags mean something else here, or nothing. */
-const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock']
+const OWN = [
+  ...['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock'],
+  ...['otlp', 'otlp_content'],
+]
 /** The file of known cells that is read when it is there and no other is named. */
 const KNOWN = 'explore.yaml'
 const MOST_JOBS = 16
@@ -128,7 +131,15 @@ async function exploration(command: string[], options: Options): Promise<void> {
 
 function configOf({ seed, ...flags }: Options): Config {
   const config = commandConfig(flags)
-  return { ...config, port: 0, clock: 'real', scenario: [], ...(seed !== undefined && { seed: seedOf(seed) }) }
+  // Its runs are nobody's calls: their traces are written, not exported.
+  return {
+    ...config,
+    port: 0,
+    clock: 'real',
+    scenario: [],
+    telemetry: undefined,
+    ...(seed !== undefined && { seed: seedOf(seed) }),
+  }
 }
 
 function classOf(text: string): ClassName {

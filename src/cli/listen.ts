@@ -6,6 +6,9 @@ import type { Understudy } from '../deps.ts'
 import { bareSocket } from '../lib/bare-socket.ts'
 import { isLoopback } from '../lib/hosts.ts'
 
+/** How long the collector of traces may take for the last of them, in ms. */
+export const FLUSH_MS = 3_000
+
 /** Prints what went wrong while calls are answered: a file with a mistake in lines, what is a bug with its stack. */
 export function report(error: unknown): void {
   if (error instanceof FileError) {

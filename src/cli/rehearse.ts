@@ -123,7 +123,7 @@ function inProcess(): { send: Send; close(): void } {
   const read = readConfig({})
   // Nothing is forwarded: a rehearsal costs nothing.
   const forwarding = { ...read.forwarding, upstreams: [] }
-  const config = { ...read, forwarding, db: ':memory:', scenario: [], token: [], tokens: {} }
+  const config = { ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} }
   const { app, sessions } = createUnderstudy(config, report)
   const headers = { authorization: 'Bearer any' }
   return {

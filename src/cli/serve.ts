@@ -9,7 +9,7 @@ import { endWorkers } from '../lib/worker/pool.ts'
 import { VERSION } from '../version.ts'
 import { withClientTime } from './client-time.ts'
 import { withIdleCollection } from './idle-collection.ts'
-import { listen, refuseOpenHost, report, serverUrl } from './listen.ts'
+import { FLUSH_MS, listen, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
@@ -59,7 +59,12 @@ function clearReadyFile(file: string): void {
   }
 }
 
-function readyLines(url: string, db: string, { fixtures, about, scenario }: Understudy, config: Config): string {
+function readyLines(
+  url: string,
+  db: string,
+  { fixtures, about, scenario, telemetry }: Understudy,
+  config: Config,
+): string {
   const token = config.token.length > 0 ? '<your token>' : 'any'
   return [
     `Understudy ${VERSION} answers at ${url}`,
@@ -68,6 +73,7 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
     `  database  ${db}`,
     `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
     ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.location})`] : []),
+    ...(telemetry ? [`  traces    exported to ${telemetry.counts().url}`] : []),
     `  swagger   ${url}/swagger`,
     '',
     '  Paste this:',
@@ -79,7 +85,7 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
   ].join('\n')
 }
 
-function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy, config: Config): void {
+function stopOnSignal(servers: Bun.Server<undefined>[], { sessions, telemetry }: Understudy, config: Config): void {
   let stopping = false
   const stop = async (signal: NodeJS.Signals) => {
     // A second Ctrl-C is a person who will not wait; SIGTERM may come twice, to the group and from the one in front of us.
@@ -89,6 +95,7 @@ function stopOnSignal(servers: Bun.Server<undefined>[], { sessions }: Understudy
     const ended = Promise.all(servers.map((server) => server.stop()))
     await Promise.race([ended, realClock.sleep(GRACE_MS)])
     await Promise.all(servers.map((server) => server.stop(true)))
+    await telemetry?.stop(FLUSH_MS)
     sessions.close()
     endWorkers()
     process.exit(0)

@@ -17,7 +17,7 @@ import { failsVerdict } from '../verdict/findings.ts'
 import { notTried } from '../verdict/not-tried.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
-import { listen, report, serverUrl } from './listen.ts'
+import { FLUSH_MS, listen, report, serverUrl } from './listen.ts'
 import { standardLog, withRequestLog } from './request-log.ts'
 import type { RunReport } from './run-report.ts'
 import { sessionTime } from './session-time.ts'
@@ -108,6 +108,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     return asRun({ ...judged, ways, url, round, end, took, strict: config.strict, db })
   } finally {
     await Promise.all(servers.map((server) => server.stop(true)))
+    await understudy.telemetry?.stop(FLUSH_MS)
     understudy.sessions.close()
     file?.close()
   }

@@ -4,33 +4,7 @@ import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
 import { BACKENDS, type BackendName } from './providers.ts'
-import { boolean, integerText, numberText, origin, size, texts } from './values.ts'
-
-/** Where a token works. */
-const tokenRule = () =>
-  z.strictObject({
-    workspace: z.string().min(1).default('default'),
-    project: z
-      .string()
-      .min(1)
-      .regex(/^[^/]+$/)
-      .optional(),
-  })
-export type TokenRule = z.infer<ReturnType<typeof tokenRule>>
-
-interface Setting<T> {
-  /** What the flag takes; absent for a switch. */
-  takes?: string
-  /** Made when a value is given: a start without any checks nothing. */
-  schema: () => z.ZodType<T, unknown>
-  fallback: T
-  help: string
-  /** Ends the sentence "... must be". */
-  valid: string
-  /** Only understudy.yaml can say it: it is no one line. */
-  fileOnly?: boolean
-}
-const setting = <T>(row: Setting<T>): Setting<T> => row
+import { boolean, integerText, numberText, origin, setting, size, type TokenRule, texts, tokenRule } from './values.ts'
 
 /** Every setting by its key in understudy.yaml; `on_miss` is the flag `--on-miss` and the variable `UNDERSTUDY_ON_MISS`. */
 export const SETTINGS = {
@@ -226,6 +200,19 @@ export const SETTINGS = {
     schema: () => boolean(),
     fallback: false,
     help: 'print a line for each request, on standard error',
+    valid: 'true or false',
+  }),
+  otlp: setting<string | undefined>({
+    takes: 'URL',
+    schema: () => z.string().refine((text) => text === 'env' || /^https?:$/.test(URL.parse(text)?.protocol ?? '')),
+    fallback: undefined,
+    help: 'OpenTelemetry collector that gets a trace of each call, over HTTP with JSON; env takes what the OTEL_* variables say',
+    valid: 'an address such as http://localhost:4318, or env',
+  }),
+  otlp_content: setting({
+    schema: () => boolean(),
+    fallback: false,
+    help: 'with --otlp, export what requests and answers say as well',
     valid: 'true or false',
   }),
   json: setting({

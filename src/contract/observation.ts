@@ -1,4 +1,5 @@
 // What is observed of calls and sessions while they go on, for lists that live, for waits and for exports.
+import type { Finding } from './finding.ts'
 import type { AttemptRecord, TaskTrace, TraceRecord } from './trace.ts'
 
 /** What every observation says. */
@@ -44,11 +45,30 @@ export interface SessionChanged extends ObservationBase {
   type: 'session-changed'
   change: 'created' | 'deleted' | 'reset' | 'replaced' | 'clock' | 'scenario' | 'fixtures'
 }
+/** A verdict on a session has been asked for. */
+export interface SessionVerified extends ObservationBase {
+  type: 'session-verified'
+  ok: boolean
+  findings: readonly Finding[]
+}
 /** One thing that has happened. */
-export type Observation = CallBegun | AttemptEnded | TaskChanged | TraceSaved | SessionChanged
+export type Observation = CallBegun | AttemptEnded | TaskChanged | TraceSaved | SessionChanged | SessionVerified
+
+/** What a call is made of, for those who export it: it is shown nowhere, and to be looked at when it comes or not at all. */
+export interface CallMaterial {
+  /** The address and the headers, when it begins. */
+  url?: string
+  headers?: Pick<Headers, 'get'>
+  inner?: { agent?: { iteration: number } | undefined } | undefined
+  /** The request as it was parsed and the answer that was given, when its trace is saved. */
+  request?: object | undefined
+  answer?: unknown
+  /** Whether its trace may keep them. */
+  retained?: boolean
+}
 
 /** Is told of what happens, at once and in order; it must not wait. */
-export type Observer = (observation: Observation) => void
+export type Observer = (observation: Observation, call?: CallMaterial) => void
 
 /** An observation before it has its time. */
 export type NewObservation = Observation extends infer One ? (One extends Observation ? Omit<One, 'at'> : never) : never
@@ -59,5 +79,5 @@ export interface Observers {
   readonly active: boolean
   /** Begins to observe; the function that comes back ends it. */
   add(observer: Observer): () => void
-  notify(observation: NewObservation): void
+  notify(observation: NewObservation, call?: CallMaterial): void
 }

@@ -69,8 +69,8 @@ export interface TaskRecord {
   created: string
   updated: string
   caller: Caller
-  /** The address that was called, and the scenario that the call chose. */
-  from: { url: string; scenario: string | null }
+  /** The address that was called, the scenario that the call chose, and the trace of the caller that it belongs to. */
+  from: { url: string; scenario: string | null; traceparent?: string }
   says: TaskSayings
   turn: TaskTurn
   /** Of the whole task; `billed` is the cost that its agent has been charged with. */

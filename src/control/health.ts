@@ -82,6 +82,16 @@ const Health = z.object({
     })
     .nullable()
     .describe('Null when nothing is forwarded.'),
+  telemetry: z
+    .object({
+      url: z.string().describe('Where they go to.'),
+      exported: z.int().describe('Spans that the collector has taken since the start.'),
+      dropped: z.int().describe('Spans that it did not take, or that did not fit into the queue.'),
+      waiting: z.int().describe('Spans that are not sent yet.'),
+      problem: z.string().nullable().describe('Why it did not take the last ones; null when it did.'),
+    })
+    .nullable()
+    .describe('The export of traces, with --otlp; null without.'),
 })
 
 export function healthRoute({ sessions, runs, about, strays, events, fixtures }: ControlDeps): Route {
@@ -134,6 +144,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
         stores: { traces, answers: together(counts.map((one) => one.keyValues)) },
         workers: workerCounts(),
         spending: about.spending ? spendingOf(about.spending) : null,
+        telemetry: about.telemetry?.counts() ?? null,
       }
     },
   }

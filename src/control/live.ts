@@ -16,7 +16,7 @@ export const liveRoute = ({ observers, sessionNameOf }: ControlDeps): Route =>
     operationId: 'watchLive',
     summary: 'Watch what happens',
     description:
-      'Server-sent events, from `ready` on: `call-begun`, `attempt-ended`, `task-changed` with each step of an agent, `trace-saved` with the whole trace, and `session-changed`. `at` is in milliseconds of a clock that never jumps. What a client does not read in time is left out, and `dropped` says how much of it.',
+      'Server-sent events, from `ready` on: `call-begun`, `attempt-ended`, `task-changed` with each step of an agent, `trace-saved` with the whole trace, `session-changed`, and `session-verified` with the findings of a verdict that was asked for. `at` is in milliseconds of a clock that never jumps. What a client does not read in time is left out, and `dropped` says how much of it.',
     query: LiveQuery,
     response: z.unknown(),
     contentType: 'text/event-stream',

@@ -7,6 +7,7 @@ import type { Instance } from '../contract/instance.ts'
 import type { Observers } from '../contract/observation.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { StrayPath } from '../contract/verification.ts'
+import type { Telemetry } from '../observers/otlp/telemetry.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
@@ -33,6 +34,8 @@ export interface ServerInfo {
   fixtures(): number
   /** What calls to real providers have used; absent when nothing is forwarded. */
   spending: Spending | undefined
+  /** The export of traces; absent when there is none. */
+  telemetry: Pick<Telemetry, 'counts'> | undefined
 }
 
 /** What the control API works on. */

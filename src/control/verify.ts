@@ -67,7 +67,10 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
     const isDone = ({ ok, pending, tasks }: Verification) =>
       pending === 0 && (query.ended !== undefined || (ok && tasks.at_work === 0))
     const options = { session: current, watches, signal: request.signal, wait: query.wait, isDone }
-    return lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
+    const verdict = await lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
+    const { session, ok, findings } = verdict
+    observers.notify({ type: 'session-verified', session, ok, findings })
+    return verdict
   }
   const shared = {
     path: '/_understudy/verify',

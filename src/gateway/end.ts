@@ -83,8 +83,11 @@ async function save(
     report(error)
     return bugError()
   }
-  const { observers, seq } = recording
-  if (observers.active) observers.notify({ type: 'trace-saved', session: record.session, seq, trace: record })
+  const { observers, seq, request, call } = recording
+  if (observers.active) {
+    const material = { request, answer: answer.value, retained: call.retained }
+    observers.notify({ type: 'trace-saved', session: record.session, seq, trace: record }, material)
+  }
   return undefined
 }
 

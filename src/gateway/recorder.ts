@@ -30,7 +30,7 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
   const about = { session: session.name, trace: id }
   if (observers.active) {
     const parent = call.inner?.parent ?? null
-    observers.notify({ type: 'call-begun', ...about, operation: operation.name, parent })
+    observers.notify({ type: 'call-begun', ...about, operation: operation.name, parent }, call)
   }
   return {
     call,

@@ -17,6 +17,8 @@ export type GuardedStep = <Value>(step: () => Value, instead: Value) => Value
 export interface StoredAnswer extends AnswerEffects {
   /** As JSON. */
   text: string
+  /** The same, not to be changed. */
+  value: unknown
 }
 const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
 
@@ -26,12 +28,12 @@ const FEW_EVENTS = 5_000
 /** The answer that was given: a stream put together again, a long one in slices. */
 export function storedAnswer(recording: TraceRecorder, guarded: GuardedStep): StoredAnswer | Promise<StoredAnswer> {
   const { answer, call } = recording
-  if (!answer) return { text: 'null', ...NO_EFFECTS }
+  if (!answer) return { text: 'null', value: null, ...NO_EFFECTS }
   const { content, complete } = answer
   const stored = (whole: WholeAnswer | undefined): StoredAnswer => {
-    if (!whole) return { text: 'null', ...NO_EFFECTS }
+    if (!whole) return { text: 'null', value: null, ...NO_EFFECTS }
     const { usage, keep } = complete ? guarded(() => answer.effects(whole.value), NO_EFFECTS) : NO_EFFECTS
-    return { text: whole.text, usage, keep }
+    return { text: whole.text, value: whole.value, usage, keep }
   }
   if (content.kind === 'value') return stored(content)
   const assembly = content.events.length > FEW_EVENTS && call.operation.assembly?.()

@@ -11,18 +11,18 @@ export function createObservers(report: (error: unknown) => void): Observers {
       return observers.length > 0
     },
     add(observer) {
-      const entry: Observer = (observation) => observer(observation)
+      const entry: Observer = (observation, call) => observer(observation, call)
       observers = [...observers, entry]
       return () => {
         observers = observers.filter((one) => one !== entry)
       }
     },
-    notify(observation) {
+    notify(observation, call) {
       if (observers.length === 0) return
       const timed = { ...observation, at: monotonicMs() }
       for (const observer of observers) {
         try {
-          observer(timed)
+          observer(timed, call)
         } catch (error) {
           report(error)
         }
