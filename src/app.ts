@@ -6,7 +6,7 @@ import { isPreflight, preflight, readableBy, requestIds, sessionNews } from './a
 import { allowsOrigin, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
-import { ApiError, bugError, envelope } from './contract/error.ts'
+import { ApiError, bugError, refusalBody } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
 import { AGENT_TASK } from './contract/task-record.ts'
 import type { Wire } from './contract/wire.ts'
@@ -42,7 +42,7 @@ const rendererOf =
     const known = thrown instanceof ApiError
     if (!known) report(thrown)
     const error = known ? thrown : bugError()
-    const body = doorOf(url)?.wire().error(error) ?? envelope(error)
+    const body = doorOf(url)?.wire().error(error) ?? refusalBody(error)
     return Response.json(body, { status: error.status, headers: soundHeaders(error.headers) })
   }
 

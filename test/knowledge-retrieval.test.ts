@@ -186,7 +186,7 @@ describe('a search', () => {
     ['threshold', 2, 'svc.knowledge_bases[0].threshold'],
     ['search_type', 'guess', 'svc.knowledge_bases[0].search_type'],
     ['query', '', 'svc.knowledge_bases[0].query'],
-    ['filter_by', { colour: 'red' }, 'svc.knowledge_bases[0].filter_by.colour'],
+    ['filter_by', { colour: [] }, 'svc.knowledge_bases[0].filter_by.colour'],
     ['filter_by', { position: { above: 3 } }, 'svc.knowledge_bases[0].filter_by.position.above'],
   ])('whose %s is %j is refused', async (field, value, param) => {
     const answer = await call([{ knowledge_id: 'help', [field]: value }])
@@ -204,7 +204,7 @@ test('retrieval finds what the search of the workspace finds', async () => {
   const bases = (await app.fetch('/v2/knowledge')).json().data as { key: string; _id: string }[]
   const id = bases.find(({ key }) => key === 'help')?._id
   const found = await app.post(`/v2/knowledge/${id}/search`, { query: QUESTION, filter_by: { datasource: 'Shop' } })
-  const chunks = (found.json().data as { chunk: { text: string } }[]).map(({ chunk }) => chunk.text)
+  const chunks = (found.json().matches as { text: string }[]).map(({ text }) => text)
   expect(chunks).toEqual(await textsOf({ knowledge_id: 'help', filter_by: { datasource: 'Shop' } }))
 })
 

@@ -209,7 +209,7 @@ describe('what has come to be stored', () => {
     for (let turn = 0; turn < 200 && chunks.length === 0; turn++) {
       // Virtual time passes only while nobody asks.
       for (let idle = 0; idle < 10; idle++) await new Promise((resolve) => setImmediate(resolve))
-      chunks = (await mine.fetch(`${at}/${_id}/chunks?limit=200`)).json().data as { text: string }[]
+      chunks = (await mine.fetch(`${at}/${_id}/chunks?limit=50`)).json().data as { text: string }[]
     }
     expect(chunks.length).toBeGreaterThan(1)
     for (const { text } of chunks) expect(text.isWellFormed()).toBe(true)

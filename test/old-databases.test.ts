@@ -5,6 +5,8 @@ import type { StoredTrace, TraceRecord } from '../src/contract/trace.ts'
 import { testApps } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { emptyFolder } from './support/server.ts'
+import type { Neighbour } from './support/strict/neighbours.ts'
+import { strictClient } from './support/strict-client.ts'
 
 const { appWith, close } = testApps()
 const folder = emptyFolder()
@@ -46,6 +48,54 @@ test.each(['version-8.db'])('%s: lists, traces, verdicts and the snapshot are by
   expect(verdict).toMatchObject({ calls: said.verify.calls, findings: stored })
   expect(JSON.stringify((await json('/_understudy/snapshot')) as never)).toBe(JSON.stringify(said.snapshot))
 })
+
+/** How each path of a record is read by strict clients now. */
+const READ: [RegExp, Neighbour][] = [
+  [/datapoints\/[^/]+$/, 'datapoint'],
+  [/^\/v2\/datasets\/[^/]+$/, 'dataset'],
+  [/^\/v2\/files\//, 'file'],
+  [/chunks\/[^/]+$/, 'chunk'],
+  [/datasources\/[^/]+$/, 'datasource'],
+  [/^\/v2\/knowledge\/[^/]+$/, 'knowledgeBase'],
+  [/^\/v2\/evaluators\//, 'evaluator'],
+  [/^\/v2\/human-eval-sets\//, 'reviewSet'],
+  [/^\/v2\/tools\//, 'tool'],
+  [/^\/v2\/contacts\//, 'contact'],
+  [/documents\/[^/]+$/, 'document'],
+  [/memories\/[^/]+$/, 'memory'],
+  [/^\/v2\/memory-stores\/[^/]+$/, 'store'],
+  [/^\/v2\/agents\//, 'agent'],
+]
+
+test.each(['workspace-1.db'])(
+  '%s: every record is read by strict clients, with all that it said before',
+  async (name) => {
+    const { app, said } = await opened(name)
+    const client = strictClient(app)
+    for (const [path, before] of Object.entries(said as unknown as Record<string, Record<string, unknown>>)) {
+      const [, kind] = READ.find(([pattern]) => pattern.test(path)) ?? []
+      if (!kind) throw new Error(`nothing reads ${path}`)
+      // A file may have had any purpose, and a schema was an object.
+      const { purpose: _, schema, ...same } = before
+      const now = await client.call(kind, ['GET', path])
+      expect(now).toMatchObject(same)
+      if (schema) expect(JSON.parse((now as { schema: string }).schema)).toEqual(schema)
+    }
+    const chunk = Object.keys(said).find((path) => path.includes('/chunks/')) ?? ''
+    const base = chunk.split('/').slice(0, 4).join('/')
+    const { matches } = await client.call('matches', ['POST', `${base}/search`], { body: { query: 'returns' } })
+    expect(matches).toMatchObject([{ id: chunk.split('/').at(-1) }])
+    expect(await client.call('knowledgeBase', ['PATCH', base], { body: { description: 'Old' } })).toMatchObject({
+      type: 'internal',
+      description: 'Old',
+    })
+    await client.call('chunk', ['PATCH', chunk], { body: { text: 'Whales sing.' } })
+    const ticket = { body: { output: '{"subject":"x"}' } }
+    expect(await client.call('invoked', ['POST', '/v2/evaluators/ticket/invoke'], ticket)).toMatchObject({
+      value: true,
+    })
+  },
+)
 
 test.each(['version-8.db'])('%s: new calls stand beside the old ones, and push them out', async (name) => {
   const { app, json, said } = await opened(name, `more-${name}`)

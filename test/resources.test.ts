@@ -23,7 +23,7 @@ const workspace = workspaceOf(app)
 const UNKNOWN = '01JGFJJZ00ZZZZZZZZZZZZZZZZ'
 const UNKNOWN_UUID = '00000000-0000-4000-8000-000000000000'
 const unknownId = (id: string) => (id.includes('-') ? UNKNOWN_UUID : id.replace(/[^_]{26}$/, UNKNOWN))
-const data = (body: Json) => body.data as Json[]
+const data = (body: Json) => (Array.isArray(body) ? body : body.data) as Json[]
 
 test('the registry has a kind, a path and words for each', () => {
   expect(new Set(resources.map(({ kind }) => kind)).size).toBe(resources.length)
@@ -44,8 +44,9 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     expect(record.updated).toBe(record.created)
     expect(record.created_by_id).toBe(record.updated_by_id)
     // These are answered in a form of their own, or not at all.
-    const { path: _, output_type: __, model: ___, settings: ____, ...kept } = body
-    expect(record).toMatchObject(kept)
+    const others = ['path', 'output_type', 'model', 'settings', 'embedding_model']
+    const kept = Object.entries(body).filter(([field]) => !others.includes(field))
+    expect(record).toMatchObject(Object.fromEntries(kept))
     expect(await workspace.ok('GET', await at(record))).toEqual(record)
   })
 
@@ -70,7 +71,8 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     expect(data(await workspace.ok('GET', await path)).map(({ _id }) => _id)).not.toContain(record._id)
   })
 
-  test('lists go both ways, newest first', async () => {
+  const pagedTest = test.skipIf(resource.plainList === true)
+  pagedTest('lists go both ways, newest first', async () => {
     const ids: unknown[] = []
     for (let count = 0; count < 5; count++) ids.unshift((await create())._id)
     const page = async (query: string) => {
@@ -85,7 +87,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     expect(second).toEqual({ ids: ids.slice(2, 4), more: true })
     expect(await page(`limit=2&ending_before=${ids[3]}`)).toEqual({ ids: ids.slice(1, 3), more: true })
     expect(await page(`limit=2&ending_before=${ids[2]}`)).toEqual({ ids: ids.slice(0, 2), more: false })
-    expect(await page(`limit=200&ending_before=${ids[0]}`)).toEqual({ ids: [], more: false })
+    expect(await page(`limit=50&ending_before=${ids[0]}`)).toEqual({ ids: [], more: false })
   })
 
   const BAD_PAGES: [string, string][] = [
@@ -100,7 +102,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     expect(strictError.parse(body).message).toContain(said)
   })
 
-  test('both cursors at once, and cursors that are nowhere, are refused', async () => {
+  pagedTest('both cursors at once, and cursors that are nowhere, are refused', async () => {
     const { _id } = await create()
     const both = await workspace.call('GET', `${await path}?starting_after=${_id}&ending_before=${_id}`)
     expect([both.status, (both.body.error as Json).param]).toEqual([400, 'ending_before'])
@@ -127,7 +129,9 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
       const unknown = await workspace.call(method, `${await path}/${id}`, body)
       expect([id, unknown.status]).toEqual([id, 404])
       expect(strictError.parse(unknown.body).message).toMatch(/^[A-Z][a-z ]+ not found: /)
-      expect((unknown.body.error as Json).param).toBe(resource.param)
+      const inWords = method === 'PATCH' && resource.textErrors?.includes('update')
+      if (inWords) expect(unknown.body.error).toBe(unknown.body.message)
+      else expect((unknown.body.error as Json).param).toBe(resource.param)
     }
     const long = await workspace.call(method, `${await path}/${'x'.repeat(3_000)}`, body)
     expect(long.status).toBe(404)
@@ -224,12 +228,12 @@ test('however a list is paged, the pages together are the list: nothing twice, n
   const pages = workspaceOf(app, { 'x-understudy-session': 'pages' })
   const total = 23
   for (let count = 0; count < total; count++) await pages.ok('POST', '/v2/contacts', { external_id: `user-${count}` })
-  const all = data(await pages.ok('GET', '/v2/contacts?limit=200')).map(({ external_id }) => external_id)
+  const all = data(await pages.ok('GET', '/v2/contacts?limit=50')).map(({ external_id }) => external_id)
   expect(all).toEqual(Array.from({ length: total }, (_, count) => `user-${total - 1 - count}`))
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 30 }), fc.boolean(), async (limit, forwards) => {
       const seen: unknown[] = []
-      const last = data(await pages.ok('GET', '/v2/contacts?limit=200')).at(-1)
+      const last = data(await pages.ok('GET', '/v2/contacts?limit=50')).at(-1)
       if (!forwards) seen.push(last?.external_id)
       let cursor = forwards ? '' : `&ending_before=${last?._id}`
       for (;;) {

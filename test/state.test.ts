@@ -41,18 +41,17 @@ describe('the shipped workspace', () => {
     }
     const [dataset] = data(await ok('GET', '/v2/datasets'))
     expect(strict.dataset?.parse(dataset)).toMatchObject({ metadata: { datapoints_count: 20 } })
-    for (const point of data(await ok('GET', `/v2/datasets/${dataset?._id}/datapoints?limit=200`)))
+    for (const point of data(await ok('GET', `/v2/datasets/${dataset?._id}/datapoints?limit=50`)))
       strict.datapoint?.parse(point)
-    for (const set of data(await ok('GET', '/v2/human-eval-sets'))) strict.human_review_set?.parse(set)
+    for (const set of (await ok('GET', '/v2/human-eval-sets')) as unknown as Json[]) strict.human_review_set?.parse(set)
     for (const contact of data(await ok('GET', '/v2/contacts'))) strict.contact?.parse(contact)
     const [base] = data(await ok('GET', '/v2/knowledge'))
     const sources = data(await ok('GET', `/v2/knowledge/${base?._id}/datasources`))
     expect(sources.map((source) => strict.datasource?.parse(source))).toHaveLength(2)
     for (const source of sources) expect(source).toMatchObject({ status: 'completed' })
-    const found = data(
-      await ok('POST', `/v2/knowledge/${base?._id}/search`, { query: 'How long can I return things?' }),
-    )
-    expect(found[0]?.chunk).toMatchObject({ text: expect.stringContaining('30 days') })
+    const query = { query: 'How long can I return things?' }
+    const { matches } = await ok('POST', `/v2/knowledge/${base?._id}/search`, query)
+    expect((matches as Json[])[0]).toMatchObject({ text: expect.stringContaining('30 days') })
     expect((await ok('GET', '/_understudy/events')).data).toEqual([])
     app.close()
   })
@@ -242,7 +241,7 @@ describe('snapshots', () => {
     expect(await workspaceOf(other).ok('GET', '/_understudy/snapshot')).toEqual(JSON.parse(a))
     const found = data(await workspaceOf(other).ok('GET', '/v2/knowledge'))[0]
     const hits = await workspaceOf(other).ok('POST', `/v2/knowledge/${found?._id}/search`, { query: 'return' })
-    expect(data(hits).length).toBeGreaterThan(0)
+    expect((hits.matches as Json[]).length).toBeGreaterThan(0)
     await workspaceOf(other).ok('POST', '/v2/contacts', { external_id: 'after' })
     other.close()
   })

@@ -30,7 +30,7 @@ async function call({ url }: Server, method: string, path: string, body?: unknow
 async function all(server: Server, path: string): Promise<Json[]> {
   const records: Json[] = []
   for (let cursor = ''; ; ) {
-    const page = await call(server, 'GET', `${path}?limit=200${cursor}`)
+    const page = await call(server, 'GET', `${path}?limit=50${cursor}`)
     records.push(...(page.data as Json[]))
     if (!page.has_more) return records
     cursor = `&starting_after=${records.at(-1)?._id}`

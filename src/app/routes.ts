@@ -178,7 +178,7 @@ const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 
 function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
   const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
-    const given = Object.fromEntries(new URL(request.url).searchParams)
+    const given = queryOf(request)
     const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
     const body = route.readsBody
       ? undefined
@@ -190,6 +190,16 @@ function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
       : Response.json(answer, { status: route.status ?? 200 })
   }
   elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
+}
+
+/** The query by name; a name that comes more than once has all its values. */
+function queryOf({ url }: Request): Record<string, string | string[]> {
+  const { searchParams } = new URL(url)
+  const entries = [...searchParams.keys()].map((name) => {
+    const values = searchParams.getAll(name)
+    return [name, values.length > 1 ? values : (values[0] ?? '')] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }: BodyLimits): Promise<unknown> {

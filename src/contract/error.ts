@@ -6,6 +6,8 @@ export interface ErrorDetails {
   param?: string | null
   headers?: Record<string, string>
   type?: string | undefined
+  /** Whether the body's `error` is the message alone, as clients of some paths read it. */
+  inWords?: boolean
 }
 
 /** What a refused caller reads: see `envelope` for the body. */
@@ -17,14 +19,22 @@ export class ApiError extends Error {
   readonly headers: Record<string, string>
   /** The kind of error as clients read it, when it is not that of the status. */
   readonly type: string | undefined
+  /** Whether the body's `error` is the message alone. */
+  readonly inWords: boolean
 
-  constructor(status: number, code: string, message: string, { param = null, headers = {}, type }: ErrorDetails = {}) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { param = null, headers = {}, type, inWords = false }: ErrorDetails = {},
+  ) {
     super(message)
     this.status = status
     this.code = code
     this.param = param
     this.headers = headers
     this.type = type
+    this.inWords = inWords
   }
 }
 
@@ -55,6 +65,12 @@ export function envelope({ status, message, param, code, type = errorType(status
   const said = shortened(message, MOST_OF_MESSAGE)
   const error = { message: said, type, param: param && shortened(param, MOST_OF_PARAM), code }
   return { code: String(status), message: said, error }
+}
+
+/** The body of an answer that refuses a call. */
+export function refusalBody(error: ApiError): object {
+  const body = envelope(error)
+  return error.inWords ? { ...body, error: body.message } : body
 }
 
 // Names of fields are as long as clients make them.

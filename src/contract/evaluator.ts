@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ModelId } from './shared.ts'
 import { Evaluation } from './trace.ts'
-import { common, Key, Path, Ulid, Uuid } from './workspace.ts'
+import { common, Key, Path, Ulid, Uuid, VersionPatch } from './workspace.ts'
 
 const operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'])
 const guardrail = { enabled: z.boolean(), alert_on_failure: z.boolean().default(false) }
@@ -29,7 +29,26 @@ const llm = {
   categories: z.array(z.string()).optional(),
   categorical_labels: z.array(z.object({ value: z.string(), description: z.string().optional() })).optional(),
 }
-const schema = { schema: z.looseObject({}).describe('JSON Schema that the text must satisfy.') }
+const schema = {
+  schema: z
+    .union([z.string().transform(parsedSchema), z.looseObject({})])
+    .describe('JSON Schema that the text must satisfy: its JSON as a string, or an object.'),
+}
+/** The schema that a string is the JSON of. */
+function parsedSchema(text: string, context: z.RefinementCtx): Record<string, unknown> {
+  const refuse = (message: string) => {
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  }
+  try {
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
+      return parsed as Record<string, unknown>
+    return refuse('must be the JSON of an object')
+  } catch (error) {
+    return refuse(`must be JSON: ${(error as Error).message}`)
+  }
+}
 /** What is wrong with another type. */
 export const EVALUATOR_TYPES =
   "must be 'llm_eval' or 'json_schema': evaluators that run code or call a server are not emulated"
@@ -46,13 +65,15 @@ export const EvaluatorBody = z.discriminatedUnion(
 )
 /** What changes one; its type stays. */
 export const EvaluatorPatch = z.object({ ...shared, ...llm, ...schema }).partial()
+/** The same with what is said of the version. */
+export const EvaluatorUpdate = EvaluatorPatch.extend(VersionPatch)
 /** An evaluator as it is answered. */
 export const Evaluator = z.object({
   _id: Ulid,
   type: z.enum(['llm_eval', 'json_schema']),
   ...shared,
   ...z
-    .object({ ...llm, ...schema })
+    .object({ ...llm, schema: z.string().describe('JSON Schema that the text must satisfy, as JSON.') })
     .partial()
     .omit({ output_type: true }).shape,
   project_id: Uuid,
@@ -76,3 +97,25 @@ export const RunAnswer = Evaluation.extend({
   passed: z.boolean().nullable().describe('Whether the text passes as by its guardrail_config; null when it has none.'),
   reason: z.string().nullable().describe('What is wrong with the text, or with the answer of the model.'),
 })
+
+/** What an evaluator is invoked with. */
+export const InvokeBody = z.object({
+  query: z.string().nullish().describe('What the user said: `{{log.input}}` in the prompt.'),
+  output: z.string().nullish().describe('What is judged: `{{log.output}}` in the prompt.'),
+  reference: z.string().nullish().describe('What was expected: `{{log.reference}}` in the prompt.'),
+  retrievals: z.array(z.string()).nullish().describe('What was found for it: `{{log.retrievals}}` in the prompt.'),
+  messages: z.array(z.looseObject({})).nullish().describe('The conversation: `{{log.messages}}` in the prompt.'),
+  model: ModelId.nullish().describe('Asked instead of its own model.'),
+})
+/** What it gives, by what it is. */
+export const InvokeAnswer = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('boolean'), value: z.boolean() }),
+  z.object({
+    type: z.literal('llm_evaluator'),
+    value: z.object({
+      workflow_run_id: z.string().describe('The trace of the call that asked its model.'),
+      value: z.union([z.number(), z.boolean(), z.string()]).nullable(),
+      explanation: z.string().nullable(),
+    }),
+  }),
+])

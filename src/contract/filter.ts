@@ -1,7 +1,7 @@
-// Which chunks of a knowledge base may be found: conditions on their fields.
+// Which chunks of a knowledge base may be found: conditions on their fields and their metadata.
 import { z } from 'zod'
 
-const value = z.union([z.string(), z.number()])
+const value = z.union([z.string(), z.number(), z.boolean()])
 const condition = z.union(
   [
     value,
@@ -14,24 +14,21 @@ const condition = z.union(
       lte: value.optional(),
       in: z.array(value).optional(),
       nin: z.array(value).optional(),
+      exists: z.boolean().optional(),
     }),
   ],
-  { error: 'must be a string, a number, or an object of eq, ne, gt, gte, lt, lte, in and nin' },
+  { error: 'must be a string, a number, a boolean, or an object of eq, ne, gt, gte, lt, lte, in, nin and exists' },
 )
-const conditions = z.strictObject({
-  chunk_id: condition.optional(),
-  datasource_id: condition.optional(),
-  datasource: condition.optional(),
-  position: condition.optional(),
-})
-/** Conditions that must all hold. */
+const conditions = z.record(z.string(), condition)
+/** Conditions that must all hold, by the field that they are on. */
 export type Conditions = z.infer<typeof conditions>
 
 /** Conditions that must all hold, with others beside them of which all, or any, must hold. */
-export const FilterBy = conditions
-  .extend({ and: z.array(conditions).optional(), or: z.array(conditions).optional() })
+export const FilterBy = z
+  .object({ and: z.array(conditions).optional(), or: z.array(conditions).optional() })
+  .catchall(condition)
   .describe(
-    'Conditions that a chunk must meet; `datasource` is the display name of its datasource. A bare value means eq.',
+    'Conditions that a chunk must meet, by a name of its metadata or by `chunk_id`, `datasource_id`, `datasource` (display name) or `position`. A bare value means eq.',
   )
 export type FilterBy = z.infer<typeof FilterBy>
 export type Condition = z.infer<typeof condition>

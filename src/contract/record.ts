@@ -64,6 +64,8 @@ export interface Contents {
   /** The bytes of a file record, by its id. */
   file(id: string): Uint8Array | undefined
   putChunk(seq: number, chunk: { knowledge: string; text: string; vector: Float32Array }): void
+  /** Puts other words and another vector in the place of those of a chunk record, by its id. */
+  changeChunk(id: string, chunk: { text: string; vector: Float32Array }): void
   /** Scores from 0 to 1 of chunks that hold any of these words (letters and digits), by number. */
   byWords(knowledge: string, words: readonly string[], limit: number): Map<number, number>
   /** Cosines of the next chunks of a knowledge base with a unit vector, by number, in their order. */

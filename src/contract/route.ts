@@ -42,6 +42,8 @@ export interface Route<Query = unknown, Body = unknown> {
   contentType?: string
   /** Statuses of the errors it may answer with, besides those that every path may. */
   errors?: readonly number[]
+  /** Statuses of the errors whose `error` is a text. */
+  textErrors?: readonly number[]
   /** Answered without a token. */
   public?: boolean
   /** The JSON value of the answer, or a response of its own; a user's mistake is thrown as `ApiError`. */

@@ -1,6 +1,6 @@
 // Tools, kept in the workspace: what models may call, and what a call of each means.
 import { z } from 'zod'
-import { common, Key, Path, prefixedForm, Uuid } from './workspace.ts'
+import { common, Key, Path, prefixedForm, Uuid, VersionPatch } from './workspace.ts'
 
 export const toolId = prefixedForm('tool')
 
@@ -120,6 +120,8 @@ export const ToolShape = z.object({
 export const ToolBody = ToolShape.superRefine(checkToolType)
 /** What changes one; what belongs to its type is changed as a whole. */
 export const ToolPatch = z.object({ ...fields, type, ...ownOptional }).partial()
+/** The same with what is said of the version. */
+export const ToolUpdate = ToolPatch.extend(VersionPatch)
 /** A tool as it is answered. */
 export const Tool = z.object({
   _id: toolId.schema,

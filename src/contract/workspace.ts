@@ -60,18 +60,28 @@ export const common = {
   updated: timestamp,
 }
 
-const MOST = 200
+/** Most records in a page, where nobody says otherwise. */
+export const MOST_IN_PAGE = 200
+
+interface PageQueryOptions {
+  most?: number | undefined
+  /** What is said of `limit`. */
+  described?: string | undefined
+  /** Parameters that narrow the list. */
+  filter?: z.ZodRawShape | undefined
+}
 /** `limit`, `starting_after` and `ending_before`, as every list takes them; `size` is the limit when none is given, null for all. */
-export function pageQuery(size: number | null, described?: string) {
+export function pageQuery(size: number | null, { most = MOST_IN_PAGE, described, filter = {} }: PageQueryOptions = {}) {
   const limit = z
     .string()
     .regex(/^\d+$/, { error: 'must be a whole number' })
     .transform(Number)
-    .pipe(z.int().min(1).max(MOST))
+    .pipe(z.int().min(1).max(most))
     .optional()
-    .describe(described ?? `1 to ${MOST}; ${size === null ? 'all records when left out' : `default ${size}`}.`)
+    .describe(described ?? `1 to ${most}; ${size === null ? 'all records when left out' : `default ${size}`}.`)
   return z
     .strictObject({
+      ...(filter as object),
       limit,
       starting_after: z.string().optional().describe('Cursor, the id of a record: the page goes on after it.'),
       ending_before: z.string().optional().describe('Cursor, the id of a record: the page ends before it.'),
@@ -93,6 +103,12 @@ export const listOf = (record: z.ZodType) =>
 
 /** The answer to a delete. */
 export const Deleted = z.object({ _id: z.string(), deleted: z.literal(true) })
+
+/** Which version a change makes, and what it is called. */
+export const VersionPatch = {
+  version_increment: z.enum(['major', 'minor', 'patch']).optional().describe('Which part of the version goes up.'),
+  version_description: z.string().optional().describe('What the version says of itself.'),
+}
 
 /** What an evaluator or a tool was after one change. */
 export const VersionRecord = z.object({

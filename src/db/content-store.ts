@@ -41,6 +41,17 @@ export function contentStore(connection: Database): Contents {
       insertVector.run(seq, knowledge, bytesOf(vector))
       insertText.run(seq, text)
     },
+    changeChunk(id, { text, vector }) {
+      const found = database.select({ seq: records.seq }).from(records).where(eq(records.id, id)).get()
+      if (!found) return
+      const { seq } = found
+      database
+        .update(vectors)
+        .set({ vector: bytesOf(vector) })
+        .where(eq(vectors.seq, seq))
+        .run()
+      database.run(sql`UPDATE chunk_texts SET text = ${text} WHERE rowid = ${seq}`)
+    },
     byWords(knowledge, words, limit) {
       const query = words.map((word) => `"${word}"`).join(' OR ')
       // The best match is 1; SQLite's own numbers mean nothing by themselves.

@@ -114,7 +114,7 @@ function operationObject(operation: Operation, schemas: Schemas, errors = errorR
   }
 }
 
-function routeObject(route: Route, schemas: Schemas, errors = errorResponses(errorsOf(route))): Json {
+function routeObject(route: Route, schemas: Schemas, errors = errorResponses(errorsOf(route), route.textErrors)): Json {
   const { operationId: id } = route
   const parameters = parametersOf(route, id, schemas)
   return {

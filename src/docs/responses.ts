@@ -21,6 +21,12 @@ const ErrorBody = z
   })
   .describe('The body of every error.')
 
+/** How the name of an answer ends whose `error` is a text. */
+const IN_WORDS = 'InWords'
+const TextErrorBody = ErrorBody.omit({ error: true })
+  .extend({ error: z.string().describe('The same message, where clients of this path look for it.') })
+  .describe('The body of an error whose `error` is a text.')
+
 /** The name of a header in the components. */
 const nameOf = (header: string) => header.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 const headersOf = (headers: Readonly<Record<string, string>>): Json =>
@@ -44,20 +50,26 @@ const all = [...Object.entries(ERRORS), ['default', OTHER] as const]
 /** All errors, by name. */
 export function errorParts(schemas: Schemas): Json {
   const schema = schemas.refer(ErrorBody, 'output', 'Error')
-  return Object.fromEntries(
-    all.map(([status, { name, description, code, message, param = null, type }]) => {
-      const example = envelope({ status: Number(status) || 529, code, message, param, type })
-      return [name, { description, headers: COMMON, content: { 'application/json': { schema, example } } }]
-    }),
-  )
+  const textSchema = schemas.refer(TextErrorBody, 'output', 'TextError')
+  const parts = all.map(([status, { name, description, code, message, param = null, type }]) => {
+    const example = envelope({ status: Number(status) || 529, code, message, param, type })
+    return [name, { description, headers: COMMON, content: { 'application/json': { schema, example } } }] as const
+  })
+  const { message, description } = ERRORS[404] ?? OTHER
+  const example = { code: '404', message, error: message }
+  const inWords = { description, headers: COMMON, content: { 'application/json': { schema: textSchema, example } } }
+  return Object.fromEntries([...parts, [`${ERRORS[404]?.name}${IN_WORDS}`, inWords]])
 }
 
-/** References to the errors of these statuses. */
-export const errorResponses = (statuses: readonly (number | 'default')[]): Json =>
+/** References to the errors of these statuses; those `inWords` have a text as `error`. */
+export const errorResponses = (statuses: readonly (number | 'default')[], inWords: readonly number[] = []): Json =>
   Object.fromEntries(
     all
       .filter(([status]) => statuses.some((one) => String(one) === status))
-      .map(([status, { name }]) => [status, { $ref: `#/components/responses/${name}` }]),
+      .map(([status, { name }]) => [
+        status,
+        { $ref: `#/components/responses/${name}${inWords.some((one) => String(one) === status) ? IN_WORDS : ''}` },
+      ]),
   )
 
 const MODEL = [422, 429, 500, 502, 503, 504, 'default'] as const

@@ -1,4 +1,5 @@
 // Agents: stored as they were written, with what it refers to looked up, and answered in the form that the API gives them.
+import { z } from 'zod'
 import { Agent, AgentBody, AgentPatch, type AgentTool, TOOL_TIMEOUT } from '../contract/agent.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Fields } from '../contract/record.ts'
@@ -52,6 +53,10 @@ export const agents: Resource = defineResource({
   record: Agent,
   key: 'key',
   pageSize: null,
+  filter: {
+    query: { type: z.enum(['internal', 'a2a']).optional().describe('Agents of one type.') },
+    includes: ({ type = 'internal' }, { type: wanted }) => type === wanted,
+  },
   versioned: true,
   fill: (input, work, { before }) => {
     const agent = input as AgentBody
@@ -74,8 +79,8 @@ export const agents: Resource = defineResource({
     ...patch,
     settings: { ...(before.settings as Fields), ...(patch.settings as Fields | undefined) },
   }),
-  changed(work, { verb, record }) {
-    if (verb === 'update') publishOlder(work, String(record._id))
+  changed(work, { verb, records }) {
+    if (verb === 'update') for (const { _id } of records) publishOlder(work, String(_id))
   },
   show: shownAgent,
 })

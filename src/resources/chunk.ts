@@ -6,19 +6,17 @@ import { chunkText, cleaned } from '../lib/chunking.ts'
 import { embed } from '../lib/embedding.ts'
 import { sliceEnd } from '../lib/slices.ts'
 import { textOf, UnreadableDocument } from '../lib/text-of.ts'
-import { batchesOf, runBatches } from '../lib/worker/batches.ts'
 import type { ChunkingJob } from '../lib/worker/jobs.ts'
-import { packTexts, unpackTexts } from '../lib/worker/packed-texts.ts'
+import { unpackTexts } from '../lib/worker/packed-texts.ts'
 import { runJob } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Transaction } from './define.ts'
 import type { EventHandler } from './events.ts'
 import { files } from './files.ts'
 import { chunks, datasources, QUEUED } from './knowledge.ts'
+import { DIMENSIONS, vectorsOf } from './vectors.ts'
 import { createRecord, saveRecord } from './verbs.ts'
 
-/** Numbers in the vector of a chunk. */
-export const DIMENSIONS = 256
 /** Characters of a standard chunk. */
 const STANDARD = { size: 1_000, overlap: 0 }
 /** How long a file takes on the session's clock, in ms: long enough that a client must wait for it. */
@@ -32,8 +30,6 @@ export interface NewChunk {
 
 /** Bytes of a document that is read and cut here. */
 const CUT_HERE = 50_000
-/** Characters of chunks whose vectors are made in one go. */
-const BATCH = 40_000
 /** Chunks that are stored together with the note that they are complete; more are stored before, in slices. */
 const STORED_TOGETHER = 200
 
@@ -62,15 +58,9 @@ export async function chunksOfFile({ bytes, file, options }: CutDocument, signal
 async function chunksApart(job: ChunkingJob, signal: AbortSignal): Promise<NewChunk[]> {
   const packed = await runJob('chunkDocument', job)
   if (typeof packed === 'string') throw new UnreadableDocument(packed)
-  const batches = batchesOf([...new Set(unpackTexts(packed))], { size: ({ length }) => length, most: BATCH })
-  const made = await runBatches(batches, signal, async (texts) => {
-    const vectors = await runJob('vectorsOf', { ...packTexts(texts), dimensions: DIMENSIONS })
-    return texts.map((text, index) => ({
-      text,
-      vector: vectors.subarray(index * DIMENSIONS, (index + 1) * DIMENSIONS),
-    }))
-  })
-  return made.flat()
+  const texts = [...new Set(unpackTexts(packed))]
+  const vectors = await vectorsOf(texts, signal)
+  return texts.map((text, index) => ({ text, vector: vectors[index] ?? new Float32Array(DIMENSIONS) }))
 }
 
 /** Stores the last chunks of a datasource, from the position `first` on; it is then complete. */
@@ -87,7 +77,8 @@ function storeChunk(work: Transaction, datasource: Fields, made: readonly NewChu
   const knowledge = String(knowledge_id)
   const at = { knowledge_id: knowledge, datasource_id: String(datasource_id) }
   const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
-  createRecord(chunks, work, { datasource_id, knowledge_id, position, text }, { params: at, beside })
+  const fields = { datasource_id, knowledge_id, position, enabled: true, status: 'completed', text }
+  createRecord(chunks, work, fields, { params: at, beside })
 }
 
 /** Stores all but the last of many chunks, slice by slice: how many. */

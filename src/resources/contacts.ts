@@ -1,6 +1,6 @@
 // Contacts: creating one whose external id is known already changes it.
 import { Contact, ContactBody, ContactPatch, contactId } from '../contract/contact.ts'
-import { defineResource } from './define.ts'
+import { defineResource, PAGED } from './define.ts'
 
 export const contacts = defineResource({
   kind: 'contact',
@@ -10,6 +10,7 @@ export const contacts = defineResource({
   path: '/v2/contacts',
   param: 'contact_id',
   id: contactId,
+  ...PAGED,
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   descriptions: {

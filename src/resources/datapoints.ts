@@ -1,12 +1,21 @@
-// Datapoints: the rows of a dataset. Each change of one is a new version of the dataset.
+// Datapoints: the rows of a dataset. What a call changes of them is a new version of the dataset.
 import { Datapoint, DatapointBody } from '../contract/dataset.ts'
-import { ulidForm } from '../contract/workspace.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { Deleted, ulidForm } from '../contract/workspace.ts'
 import { countsOf, datasets } from './datasets.ts'
-import { defineResource, recordOf } from './define.ts'
-import { saveRecord } from './verbs.ts'
+import { defineResource, PAGED, recordOf } from './define.ts'
+import type { ResourceDeps } from './routes.ts'
+import { deleteRecords, findRecord, saveRecord } from './verbs.ts'
 import { versionName } from './versions.ts'
+import { workOf } from './work.ts'
 
 const STEPS = { create: 1, update: 0, delete: -1 }
+
+const question = {
+  inputs: { language: 'en' },
+  messages: [{ role: 'user', content: 'Where is my parcel?' }],
+  expected_output: 'Ask for the order number.',
+}
 
 export const datapoints = defineResource({
   kind: 'datapoint',
@@ -17,15 +26,19 @@ export const datapoints = defineResource({
   param: 'datapoint_id',
   parent: datasets,
   id: ulidForm,
+  deletedStatus: 204,
+  ...PAGED,
+  mostAtOnce: 5_000,
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['update'],
+  descriptions: {
+    create:
+      'Makes datapoints: an array of them is answered by an array, a single one by itself. All of them together make one version of the dataset.',
+  },
   examples: {
     create: {
-      question: {
-        inputs: { language: 'en' },
-        messages: [{ role: 'user', content: 'Where is my parcel?' }],
-        expected_output: 'Ask for the order number.',
-      },
+      question,
+      several: [question, { inputs: { language: 'de' } }],
     },
     update: { corrected: { expected_output: 'Ask for the order number and the postcode.' } },
   },
@@ -42,10 +55,34 @@ export const datapoints = defineResource({
     const dataset = recordOf(datasets, work, parents[0] ?? '').body
     return { ...body, snapshot_version: versionName(countsOf(dataset).total_versions) }
   },
-  changed(work, { verb, parents }) {
+  changed(work, { verb, parents, records }) {
     const dataset = recordOf(datasets, work, parents[0] ?? '').body
     const counts = countsOf(dataset)
-    const metadata = { ...counts, datapoints_count: counts.datapoints_count + STEPS[verb] }
+    const metadata = { ...counts, datapoints_count: counts.datapoints_count + STEPS[verb] * records.length }
     saveRecord(datasets, work, { parents: [], before: dataset }, { ...dataset, metadata })
   },
 })
+
+/** Clears a dataset. */
+export const clearRoute = ({ callOf }: ResourceDeps): Route =>
+  asRoute({
+    method: 'delete',
+    path: '/v2/datasets/:dataset_id/clear',
+    tag: 'Datasets',
+    summary: 'Clear a dataset',
+    description: 'Removes all datapoints of the dataset, which is one change of it.',
+    operationId: 'clearDataset',
+    status: 204,
+    response: Deleted,
+    errors: [404],
+    async handle({ request, params }) {
+      const { session, caller } = await callOf(request)
+      await session.transact(() => {
+        const work = workOf(session, caller)
+        const parent = String(findRecord(datasets, work, params)._id)
+        const { data } = work.records.page({ kind: datapoints.kind, workspace: caller.workspace, parent })
+        deleteRecords(datapoints, work, data, params)
+      })
+      return {}
+    },
+  })

@@ -2,7 +2,7 @@
 import { Dataset, DatasetBody, DatasetPatch } from '../contract/dataset.ts'
 import type { Fields } from '../contract/record.ts'
 import { uuidForm } from '../contract/workspace.ts'
-import { defineResource } from './define.ts'
+import { defineResource, PAGED } from './define.ts'
 import { chosenProject } from './projects.ts'
 import { versionsOf } from './versions.ts'
 
@@ -22,6 +22,8 @@ export const datasets = defineResource({
   path: '/v2/datasets',
   param: 'dataset_id',
   id: uuidForm,
+  deletedStatus: 204,
+  ...PAGED,
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['get', 'update'],
   examples: {

@@ -22,11 +22,19 @@ export interface Transaction {
   guardrailIds?(): readonly string[]
 }
 
+/** What a client says of the version that a change makes. */
+export interface VersionNote {
+  increment?: 'major' | 'minor' | 'patch' | undefined
+  description?: string | undefined
+}
+
 /** Where a record is going to be stored. */
 export interface RecordContext {
   /** Ids of the records it lies in, outermost first. */
   parents: readonly string[]
   before?: Fields | undefined
+  /** What the client says of the version that the change makes. */
+  note?: VersionNote
 }
 
 /** One change of a record, for what follows from it. */
@@ -34,8 +42,16 @@ export interface RecordChange {
   verb: 'create' | 'update' | 'delete'
   /** Ids of the records it lies in, outermost first. */
   parents: readonly string[]
-  /** The record as it is now, or was when it was deleted. */
-  record: Fields
+  /** The records as they are now, or were when they were deleted; more than one when one call makes or deletes several. */
+  records: readonly Fields[]
+}
+
+/** What a list is narrowed by, besides its pages. */
+export interface ListFilter {
+  /** The parameters of the query. */
+  readonly query: z.ZodRawShape
+  /** Whether a stored record is in the list; undefined parameters narrow nothing. */
+  includes(record: Fields, query: Fields): boolean
 }
 
 /** One kind of workspace record. */
@@ -74,6 +90,15 @@ export interface Resource {
   readonly deletedStatus?: 204
   /** Records in a page when the query does not say; all of them when null. */
   readonly pageSize?: number | null
+  /** Most records in a page. */
+  readonly mostInPage?: number
+  /** Whether a list is a plain array of all records, without pages. */
+  readonly plainList?: boolean
+  readonly filter?: ListFilter
+  /** Most records that one call may make, as an array; absent where a call makes one. */
+  readonly mostAtOnce?: number
+  /** Verbs whose 404 has a text as `error`, as clients read it there. */
+  readonly textErrors?: readonly Verb[]
   readonly limitDescription?: string
   /** Whether each change leaves a version record. */
   readonly versioned?: boolean
@@ -94,6 +119,9 @@ export interface Resource {
   /** What clients see of a stored record. */
   show?(stored: Fields): Fields
 }
+
+/** Pages as most lists have them. */
+export const PAGED = { pageSize: 10, mostInPage: 50 } as const
 
 /** A resource; the type holds what is written to the interface. */
 export const defineResource = (resource: Resource): Resource => resource

@@ -22,6 +22,8 @@ export interface EvaluationContext {
   origin: CallOrigin
   ask: AskModel
   judged: GuardrailInput
+  /** What its prompt may name besides, as `{{log.<name>}}`. */
+  values?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
@@ -69,14 +71,14 @@ async function checkSchema({ schema = {} }: EvaluatorFields, { texts }: Guardrai
 
 async function askModel(
   evaluator: EvaluatorFields,
-  { origin, ask, judged }: EvaluationContext,
+  { origin, ask, judged, values }: EvaluationContext,
 ): Promise<EvaluationResult> {
   const { model = '', prompt = '', repetitions = 1, guardrail_config: config } = evaluator
   const { schema: value, says, read, plausible } = kindOf(evaluator)
   const question = {
     model,
     system: `You judge a text. Answer with JSON alone: {"value": ...}, where the value is ${says}.`,
-    user: filled(prompt, judged),
+    user: filled(prompt, judged, values),
     schema: { type: 'object', properties: { value }, required: ['value'], additionalProperties: false },
   }
   const answers = []
@@ -88,16 +90,16 @@ async function askModel(
   const about = { model, fixture, synthesized, traces: answers.map(({ trace }) => trace) }
   // Nobody has scripted a verdict, so the one that lets the call go on is taken.
   if (synthesized) return { ...about, value: config ? passing(config) : plausible, reason: null }
-  const values = answers.map(({ text }) => read(String(valueIn(text)).trim()))
-  const unread = values.indexOf(null)
-  if (unread < 0) return { ...about, value: together(values), reason: null }
+  const given = answers.map(({ text }) => read(String(valueIn(text)).trim()))
+  const unread = given.indexOf(null)
+  if (unread < 0) return { ...about, value: together(given), reason: null }
   return { ...about, value: null, reason: `its model answered ${quote(answers[unread]?.text)}, which is not ${says}` }
 }
 
 /** The prompt with what is judged in it, or behind it when it has no place for it. */
-function filled(prompt: string, { texts, input }: GuardrailInput): string {
+function filled(prompt: string, { texts, input }: GuardrailInput, values: EvaluationContext['values'] = {}): string {
   const output = texts.join('\n\n')
-  const full = fillText(prompt, { log: { output, input }, output, input })
+  const full = fillText(prompt, { ...values, log: { ...values, output, input }, output, input })
   return full === prompt ? `${prompt}\n\n${output}` : full
 }
 

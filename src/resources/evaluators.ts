@@ -1,7 +1,7 @@
 // Evaluators, with a version for each change.
-import { Evaluator, EvaluatorBody, EvaluatorPatch } from '../contract/evaluator.ts'
+import { Evaluator, EvaluatorBody, EvaluatorUpdate } from '../contract/evaluator.ts'
 import { ulidForm } from '../contract/workspace.ts'
-import { defineResource } from './define.ts'
+import { defineResource, PAGED } from './define.ts'
 import { projectOf } from './projects.ts'
 import { versionsOf } from './versions.ts'
 
@@ -24,6 +24,8 @@ export const evaluators = defineResource({
   path: '/v2/evaluators',
   param: 'id',
   id: ulidForm,
+  deletedStatus: 204,
+  ...PAGED,
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   descriptions: {
@@ -32,12 +34,15 @@ export const evaluators = defineResource({
   },
   examples: { create: { polite }, update: { repeated: { repetitions: 3 } } },
   create: EvaluatorBody,
-  update: EvaluatorPatch,
+  update: EvaluatorUpdate,
   record: Evaluator,
   key: 'key',
   versioned: true,
   fill: (input, work) => ({ ...input, project_id: projectOf(work, String(input.path)) }),
-  show: ({ output_type: _, ...evaluator }) => evaluator,
+  show: ({ output_type: _, schema, ...evaluator }) => ({
+    ...evaluator,
+    ...(schema !== undefined && { schema: JSON.stringify(schema) }),
+  }),
 })
 
 export const evaluatorVersions = versionsOf(evaluators, {

@@ -1,9 +1,9 @@
 // Files: uploaded as multipart, given back byte for byte.
-import { FileBody, FileRecord, fileId } from '../contract/knowledge.ts'
+import { FILE_PURPOSES, FileBody, FilePatch, FileRecord, fileId } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { headerText } from '../lib/header-text.ts'
-import { defineResource, type Transaction } from './define.ts'
+import { defineResource, PAGED, type Transaction } from './define.ts'
 import type { ResourceDeps } from './routes.ts'
 import { createRecord, findRecord } from './verbs.ts'
 import { workOf } from './work.ts'
@@ -16,8 +16,17 @@ export const files = defineResource({
   path: '/v2/files',
   param: 'file_id',
   id: fileId,
-  verbs: ['list', 'get', 'delete'],
+  deletedStatus: 204,
+  ...PAGED,
+  verbs: ['list', 'get', 'update', 'delete'],
+  examples: { update: { renamed: { file_name: 'returns-2025.txt' } } },
+  update: FilePatch,
   record: FileRecord,
+  // Files of before may have any purpose.
+  show: ({ purpose, ...file }) => ({
+    ...file,
+    purpose: FILE_PURPOSES.find((one) => one === purpose) ?? 'retrieval',
+  }),
 })
 
 /** A file to keep. */

@@ -2,10 +2,12 @@
 import type { Route } from '../contract/route.ts'
 import { agents, agentVersions } from './agents.ts'
 import { chunkHandlers } from './chunk.ts'
+import { chunkRoutes } from './chunk-routes.ts'
 import { contacts } from './contacts.ts'
-import { datapoints } from './datapoints.ts'
+import { clearRoute, datapoints } from './datapoints.ts'
 import { datasets, datasetVersions } from './datasets.ts'
 import type { Resource } from './define.ts'
+import { evaluatorInvokeRoute } from './evaluator-invoke.ts'
 import { evaluatorRunRoute } from './evaluator-run.ts'
 import { evaluators, evaluatorVersions } from './evaluators.ts'
 import { type EventHandler, events } from './events.ts'
@@ -48,10 +50,13 @@ export const resources: readonly Resource[] = [
 /** All routes of the workspace. */
 export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
   ...resources.flatMap((resource) => routesOf(resource, deps)),
+  clearRoute(deps),
   ...feedbackRoutes(deps),
   ...fileRoutes(deps),
+  ...chunkRoutes(deps),
   searchRoute(deps),
   evaluatorRunRoute(deps),
+  evaluatorInvokeRoute(deps),
   ...stateRoutes(deps),
 ]
 

@@ -1,4 +1,5 @@
 // Memory stores: what agents remember of an entity, as documents. Nothing is written into them but by those who ask for it.
+import { z } from 'zod'
 import {
   Memory,
   MemoryBody,
@@ -12,12 +13,12 @@ import {
 } from '../contract/memory.ts'
 import type { Fields } from '../contract/record.ts'
 import { ulidForm } from '../contract/workspace.ts'
-import { defineResource, type Transaction } from './define.ts'
+import { defineResource, PAGED, type Transaction } from './define.ts'
 import { projectOf } from './projects.ts'
 import { deleteRecord, type PathParams } from './verbs.ts'
 
 const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
-const answers = { createdStatus: 201, deletedStatus: 204 } as const
+const answers = { createdStatus: 201, deletedStatus: 204, ...PAGED } as const
 
 export const memoryStores = defineResource({
   ...answers,
@@ -66,6 +67,10 @@ export const memories = defineResource({
   update: MemoryPatch,
   record: Memory,
   key: 'entity_id',
+  filter: {
+    query: { q: z.string().optional().describe('What their `entity_id` has in it, in any case of letters.') },
+    includes: ({ entity_id }, { q }) => String(entity_id).toLowerCase().includes(String(q).toLowerCase()),
+  },
   tidy: forgetExpired,
   fill: (input, _, { parents, before }) => ({
     ...input,
@@ -91,9 +96,9 @@ export const memoryDocuments = defineResource({
   record: MemoryDocument,
   tidy: forgetExpired,
   fill: (input, _, { parents: [store, memory] }) => ({ ...input, store_id: store, memory_id: memory }),
-  changed(work, { verb, parents: [, memory = ''] }) {
+  changed(work, { verb, parents: [, memory = ''], records: { length } }) {
     const found = work.records.get(memories.kind, work.caller.workspace, memory)?.body
-    const by = { create: 1, update: 0, delete: -1 }[verb]
+    const by = { create: length, update: 0, delete: -length }[verb]
     if (!found || by === 0) return
     const body = { ...found, documents_count: Number(found.documents_count) + by }
     work.records.update(memory, { key: String(found.entity_id), body })

@@ -1,4 +1,6 @@
 // Human review sets.
+import { z } from 'zod'
+import type { Fields } from '../contract/record.ts'
 import { ReviewSet, ReviewSetBody, ReviewSetPatch } from '../contract/review-set.ts'
 import { ulidForm } from '../contract/workspace.ts'
 import { defineResource, recordOf } from './define.ts'
@@ -12,6 +14,12 @@ export const reviewSets = defineResource({
   path: '/v2/human-eval-sets',
   param: 'human_eval_set_id',
   id: ulidForm,
+  plainList: true,
+  filter: {
+    query: { project_id: z.string().optional().describe('Those of one project.') },
+    includes: (set, { project_id }) => project_id === undefined || set.project_id === project_id,
+  },
+  descriptions: { list: 'All human review sets, newest first, as a plain array.' },
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   examples: {
@@ -34,6 +42,11 @@ export const reviewSets = defineResource({
   create: ReviewSetBody,
   update: ReviewSetPatch,
   record: ReviewSet,
+  // Only the value of the filter that it has now stays.
+  merge: (before, patch) => {
+    const { filter_values, filter_value, ...rest } = { ...before, ...patch } as Fields
+    return rest.filter_type === 'span_type' ? { ...rest, filter_values } : { ...rest, filter_value }
+  },
   fill(input, work) {
     if (typeof input.project_id === 'string') recordOf(projects, work, input.project_id)
     else if (work.caller.project !== undefined) return { ...input, project_id: projectOf(work, '') }

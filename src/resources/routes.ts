@@ -1,13 +1,16 @@
 // The routes of the resources: one for each verb that a resource has.
+import { z } from 'zod'
+import { ApiError } from '../contract/error.ts'
 import type { Observers } from '../contract/observation.ts'
 import type { Caller, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
-import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
+import { Deleted } from '../contract/workspace.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { GuardrailDirectory } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { notFound, oneOf, type Resource, type Transaction, type Verb } from './define.ts'
-import { deleteRecord, findRecord, type PathParams, parentsOf, putRecord, shown, updateRecord } from './verbs.ts'
+import { oneOf, type Resource, type Transaction, type Verb } from './define.ts'
+import { listAnswerOf, listRecords, pageQueryOf } from './lists.ts'
+import { createRecords, deleteRecord, findRecord, type PathParams, putRecord, shown, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
 /** What the routes of the workspace work on. */
@@ -27,7 +30,6 @@ export interface ResourceDeps {
   strict: boolean
 }
 
-const DEFAULT_PAGE = 50
 const METHODS = { create: 'post', list: 'get', get: 'get', update: 'patch', delete: 'delete' } as const
 
 /** All routes of a resource. */
@@ -41,6 +43,8 @@ function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
   const { noun, plural, path, param, tag } = resource
   const one = verb === 'get' || verb === 'update' || verb === 'delete'
   const object = verb === 'list' ? plural : noun
+  const parts = partsOf(resource, verb, deps)
+  const inWords = resource.textErrors?.includes(verb) ?? false
   return asRoute({
     method: METHODS[verb],
     path: one ? `${path}/:${param}` : path,
@@ -49,7 +53,8 @@ function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
     description: resource.descriptions?.[verb] ?? SENTENCES[verb](resource),
     contract: resource.shown?.includes(verb) ?? false,
     operationId: words(`${verb} ${object}`),
-    ...partsOf(resource, verb, deps),
+    ...parts,
+    ...(inWords && { handle: withTextErrors(parts.handle), textErrors: [404] }),
     errors: errorsOf(resource, verb),
   })
 }
@@ -80,11 +85,11 @@ const clientWork = (session: Session, caller: Caller, { guardrails }: ResourceDe
 function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   const { record, examples } = resource
   /** Runs a change in one transaction and answers with what it gives. */
-  const change = async (request: Request, params: PathParams, run: (work: Transaction) => Fields) => {
+  const change = async (request: Request, params: PathParams, run: (work: Transaction) => Fields | Fields[]) => {
     const { session, caller } = await deps.callOf(request)
-    const record = await session.transact(() => run(tidied(resource, clientWork(session, caller, deps), params)))
+    const changed = await session.transact(() => run(tidied(resource, clientWork(session, caller, deps), params)))
     deps.wake(session)
-    return shown(resource, record)
+    return Array.isArray(changed) ? changed.map((one) => shown(resource, one)) : shown(resource, changed)
   }
   /** What a path is read with. */
   const reading = async (request: Request, params: PathParams) => {
@@ -95,12 +100,15 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   switch (verb) {
     case 'create':
       return {
-        body: resource.create as never,
-        response: record,
+        ...createdOf(resource),
         ...(resource.createdStatus && { status: resource.createdStatus }),
         ...(examples?.create && { examples: examples.create }),
         handle: ({ request, params, body }) =>
-          change(request, params, (work) => putRecord(resource, work, body as Fields, params)),
+          change(request, params, (work) =>
+            Array.isArray(body)
+              ? createRecords(resource, work, body, params)
+              : putRecord(resource, work, body as Fields, params),
+          ),
       }
     case 'update':
       return {
@@ -111,17 +119,7 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
           change(request, params, (work) => updateRecord(resource, work, body as Fields, params)),
       }
     case 'delete':
-      return {
-        response: Deleted,
-        ...(resource.deletedStatus && { status: resource.deletedStatus }),
-        handle: async ({ request, params }) => {
-          const { session, caller } = await deps.callOf(request)
-          const work = () => tidied(resource, workOf(session, caller), params)
-          const deleted = await session.transact(() => deleteRecord(resource, work(), params))
-          deps.wake(session)
-          return deleted
-        },
-      }
+      return deleteParts(resource, deps)
     case 'get':
       return {
         response: record,
@@ -130,36 +128,50 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
       }
     case 'list':
       return {
-        query: pageQuery(pageSizeOf(resource), resource.limitDescription) as never,
-        response: listOf(record),
+        query: pageQueryOf(resource) as never,
+        response: listAnswerOf(resource),
         handle: async ({ request, params, query }) =>
-          listRecords(resource, await reading(request, params), params, query as PageQuery),
+          listRecords(resource, await reading(request, params), params, query as Fields),
       }
   }
 }
+
+function deleteParts(resource: Resource, deps: ResourceDeps): Parts {
+  return {
+    response: Deleted,
+    ...(resource.deletedStatus && { status: resource.deletedStatus }),
+    handle: async ({ request, params }) => {
+      const { session, caller } = await deps.callOf(request)
+      const work = () => tidied(resource, workOf(session, caller), params)
+      const deleted = await session.transact(() => deleteRecord(resource, work(), params))
+      deps.wake(session)
+      return deleted
+    },
+  }
+}
+
+/** What makes records of a resource, one or several at once, and what is answered. */
+function createdOf({ create, record, mostAtOnce: most }: Resource): Pick<Route, 'body' | 'response'> {
+  if (!create || most === undefined) return { body: create as never, response: record }
+  const several = z.array(create).max(most).describe(`Several at once, at most ${most}.`)
+  return { body: z.union([several, create]), response: z.union([z.array(record), record]) }
+}
+
+/** The handler, whose 404 has a text as `error`. */
+const withTextErrors =
+  (handle: Route['handle']): Route['handle'] =>
+  async (input) => {
+    try {
+      return await handle(input)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error
+      const { status, code, message, param } = error
+      throw new ApiError(status, code, message, { param, inWords: true })
+    }
+  }
 
 /** The work, after what has come to its end is removed. */
 function tidied(resource: Resource, work: Transaction, params: PathParams): Transaction {
   resource.tidy?.(work, params)
   return work
-}
-
-const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
-
-function listRecords(
-  resource: Resource,
-  work: Pick<Transaction, 'records' | 'caller'>,
-  params: PathParams,
-  query: PageQuery,
-) {
-  const { starting_after: after, ending_before: before } = query
-  const parent = parentsOf(resource, work, params).at(-1) ?? ''
-  const list = { kind: resource.kind, workspace: work.caller.workspace, parent }
-  for (const [param, id] of Object.entries({ starting_after: after, ending_before: before })) {
-    if (id === undefined) continue
-    if (!work.records.inList(list, id)) throw notFound(resource, id, param)
-  }
-  const limit = query.limit ?? pageSizeOf(resource) ?? undefined
-  const { data, hasMore } = work.records.page({ ...list, limit, after, before })
-  return { object: 'list', data: data.map((record) => shown(resource, record)), has_more: hasMore }
 }

@@ -1,28 +1,27 @@
 // Search in knowledge bases: by words, by vectors, or by both; for clients and for the gateway.
+
+import type { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import type { FilterBy } from '../contract/filter.ts'
-import { SearchAnswer, SearchBody } from '../contract/knowledge.ts'
+import { type RetrievalSettings, SearchAnswer, SearchBody } from '../contract/knowledge.ts'
 import type { Contents, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import type { KnowledgeDirectory } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
-import { embed } from '../lib/embedding.ts'
-import { packTexts } from '../lib/worker/packed-texts.ts'
-import { runJob } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { DIMENSIONS } from './chunk.ts'
 import type { Transaction } from './define.ts'
 import { type Filterable, meets } from './filter.ts'
-import { datasources, knowledgeBases } from './knowledge.ts'
+import { datasources, knowledgeBases, refuseExternal } from './knowledge.ts'
 import type { ResourceDeps } from './routes.ts'
+import { vectorsOf } from './vectors.ts'
 import { findRecord } from './verbs.ts'
 
 /** How a knowledge base is searched. */
 interface Search {
   query: string
-  top_k: number
-  threshold: number
-  search_type: 'vector_search' | 'keyword_search' | 'hybrid_search'
+  top_k?: number | undefined
+  threshold?: number | undefined
+  search_type?: 'vector_search' | 'keyword_search' | 'hybrid_search' | undefined
   filter_by?: FilterBy | undefined
 }
 
@@ -36,8 +35,11 @@ async function searchChunks(
   { contents, records }: Pick<Transaction, 'contents' | 'records'>,
   base: Fields,
   search: Search,
-): Promise<{ score: number; chunk: Fields }[]> {
-  const { query, search_type: type, top_k, threshold, filter_by: filter } = search
+): Promise<FoundRecord[]> {
+  const usual = base.retrieval_settings as RetrievalSettings | undefined
+  const { query, filter_by: filter } = search
+  const { search_type: type = usual?.retrieval_type ?? 'hybrid_search' } = search
+  const { top_k = usual?.top_k ?? TOP_K, threshold = usual?.threshold ?? 0 } = search
   const knowledge = String(base._id)
   const words = wordsOf(query)
   const byWords =
@@ -61,13 +63,7 @@ async function searchChunks(
     .toArray()
 }
 
-/** Characters of a query whose vector is made here. */
-const EMBEDDED_HERE = 20_000
-
-async function vectorOf(query: string): Promise<Float32Array> {
-  if (query.length <= EMBEDDED_HERE) return embed(query, DIMENSIONS)
-  return runJob('vectorsOf', { ...packTexts([query]), dimensions: DIMENSIONS })
-}
+const vectorOf = async (text: string): Promise<Float32Array> => (await vectorsOf([text]))[0] ?? new Float32Array()
 
 /** Chunks that are compared in one go. */
 const COMPARED = 1_000
@@ -85,9 +81,10 @@ async function nearTo(vector: Float32Array, knowledge: string, contents: Content
 }
 
 const filterable = (
-  { _id, datasource_id, position }: Fields,
+  { _id, datasource_id, position, metadata }: Fields,
   { records, workspace }: Pick<Transaction, 'records'> & { workspace: string },
 ): Filterable => ({
+  ...(metadata as Filterable | undefined),
   chunk_id: String(_id),
   datasource_id: String(datasource_id),
   datasource: String(records.get(datasources.kind, workspace, String(datasource_id))?.body.display_name),
@@ -96,14 +93,15 @@ const filterable = (
 
 /** What the gateway finds in the knowledge bases of a workspace, by id or key. */
 export const knowledgeOf = (prepare: (session: Session) => Promise<void>): KnowledgeDirectory => ({
-  async search({ session, caller }, { knowledge_id, top_k = TOP_K, threshold = 0, param, ...query }) {
+  async search({ session, caller }, { knowledge_id, param, ...query }) {
     await prepare(session)
     const base = session.records.named(knowledgeBases.kind, caller().workspace, knowledge_id)
     if (!base) {
       const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this workspace`
       throw new ApiError(404, 'knowledge_not_found', message, { param })
     }
-    const found = await searchChunks(session, base, { ...query, top_k, threshold })
+    refuseExternal(base, param)
+    const found = await searchChunks(session, base, query)
     return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
   },
 })
@@ -124,7 +122,36 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
-      return { object: 'list', data: await searchChunks(session, base, body) }
+      refuseExternal(base, 'knowledge_id')
+      const found = await searchChunks(session, base, body)
+      return { matches: await Promise.all(ranked(found, body).map((one) => matchOf(one, body))) }
     },
   })
+}
+
+interface FoundRecord {
+  score: number
+  chunk: Fields
+}
+type SearchRequest = z.infer<typeof SearchBody>
+
+/** What reranking leaves of what was found: no model is asked, so the scores stand. */
+function ranked(found: readonly FoundRecord[], { rerank_config: rerank }: SearchRequest): readonly FoundRecord[] {
+  const { threshold = 0, top_k } = rerank ?? {}
+  return found.filter(({ score }) => score >= threshold).slice(0, top_k)
+}
+
+async function matchOf(
+  { score, chunk }: FoundRecord,
+  { search_options: options, rerank_config: rerank }: SearchRequest,
+) {
+  const { _id, text, metadata, embedding } = chunk
+  const vector = options.include_vectors && (embedding ?? [...(await vectorOf(String(text)))])
+  return {
+    id: _id,
+    text,
+    ...(vector && { vector }),
+    ...(options.include_metadata && metadata !== undefined && { metadata }),
+    ...(options.include_scores && { scores: { search_score: score, ...(rerank && { rerank_score: score }) } }),
+  }
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { ContactBody } from '../contract/contact.ts'
 import { DatapointBody, DatasetBody } from '../contract/dataset.ts'
 import { EVALUATOR_TYPES, EvaluatorBody, EvaluatorPatch } from '../contract/evaluator.ts'
-import { ChunkingOptions, KnowledgeBody } from '../contract/knowledge.ts'
+import { ChunkingOptions, InternalKnowledgeBody } from '../contract/knowledge.ts'
 import { ProjectBody } from '../contract/project.ts'
 import { ReviewSetBody } from '../contract/review-set.ts'
 import { FileError, parseSource } from '../contract/source.ts'
@@ -47,7 +47,7 @@ export const SeedSchema = z.strictObject({
     .default([])
     .describe('Datasets by display_name.'),
   knowledge: z
-    .array(z.object({ ...KnowledgeBody.shape, documents: z.array(Document).default([]) }).strict())
+    .array(z.object({ ...InternalKnowledgeBody.shape, documents: z.array(Document).default([]) }).strict())
     .default([])
     .describe('Knowledge bases by key, with the documents that become datasources.'),
   review_sets: z

@@ -1,5 +1,5 @@
 // Answers calls of the workspace through the faults of the scenario that is played.
-import { ApiError, envelope } from '../contract/error.ts'
+import { ApiError, refusalBody } from '../contract/error.ts'
 import type { FaultFacts } from '../contract/fault.ts'
 import { type Reply, valueReply } from '../contract/reply.ts'
 import type { Route, RouteInput } from '../contract/route.ts'
@@ -106,7 +106,10 @@ async function answered(
 async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
   try {
     const answer = await route.handle(input)
-    if (!(answer instanceof Response)) return { ...valueReply(answer), status: route.status ?? 200 }
+    if (!(answer instanceof Response)) {
+      const { status = 200 } = route
+      return { ...valueReply(status === 204 ? undefined : answer), status }
+    }
     const { 'content-type': contentType = '', ...headers } = Object.fromEntries(answer.headers)
     const reply = { ...valueReply(undefined), status: answer.status, headers }
     // What comes in its own time is handed on in that.
@@ -117,6 +120,6 @@ async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
     return { ...reply, body: { kind: 'value', value: await answer.json() } }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    return { ...valueReply(envelope(error)), status: error.status, headers: error.headers }
+    return { ...valueReply(refusalBody(error)), status: error.status, headers: error.headers }
   }
 }

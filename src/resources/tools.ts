@@ -1,5 +1,5 @@
 // Tools, with a version for each change.
-import { ofOneType, Tool, ToolBody, type ToolParts, ToolPatch, toolId } from '../contract/tool.ts'
+import { ofOneType, Tool, ToolBody, type ToolParts, ToolUpdate, toolId } from '../contract/tool.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { defineResource } from './define.ts'
 import { projectOf } from './projects.ts'
@@ -41,7 +41,8 @@ export const tools = defineResource({
       'Makes a tool. `function` belongs to the client, who runs it; `http`, `code` and `mcp` are kept and offered to agents, and answered by fixtures or by a made-up result: nothing is called or run.',
   },
   create: ToolBody,
-  update: ToolPatch,
+  update: ToolUpdate,
+  textErrors: ['update'],
   record: Tool,
   key: 'key',
   pageSize: null,

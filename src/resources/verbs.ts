@@ -3,7 +3,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Fields } from '../contract/record.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { canonicalJson } from '../lib/canonical.ts'
-import { oneOf, type RecordContext, type Resource, recordIn, type Transaction } from './define.ts'
+import { oneOf, type RecordContext, type Resource, recordIn, type Transaction, type VersionNote } from './define.ts'
 import { addVersion } from './versions.ts'
 
 /** Path parameters by name, or what stands for them. */
@@ -68,7 +68,7 @@ export function putRecord(resource: Resource, work: Transaction, input: Fields, 
 /** Where a new record goes, and what is stored beside it under its number. */
 interface NewRecordOptions {
   params?: PathParams
-  beside?: (made: { seq: number }) => void
+  beside?: ((made: { seq: number }) => void) | undefined
 }
 
 /** Makes a record of a valid body. */
@@ -76,12 +76,33 @@ export function createRecord(
   resource: Resource,
   work: Transaction,
   input: Fields,
-  options: NewRecordOptions = {},
+  { params = {}, beside }: NewRecordOptions = {},
 ): Fields {
-  const { params = {}, beside } = options
+  const parents = parentsOf(resource, work, params)
+  const record = insertRecord(resource, work, input, { parents, beside })
+  resource.changed?.(work, { verb: 'create', parents, records: [record] })
+  return record
+}
+
+/** Makes several records of valid bodies, in their order; what follows from them follows once. */
+export function createRecords(
+  resource: Resource,
+  work: Transaction,
+  inputs: readonly Fields[],
+  params: PathParams,
+): Fields[] {
+  const parents = parentsOf(resource, work, params)
+  const records = inputs.map((input) => insertRecord(resource, work, input, { parents }))
+  if (records.length > 0) resource.changed?.(work, { verb: 'create', parents, records })
+  return records
+}
+
+/** Where a new record is put, and what is stored beside it. */
+type Insertion = Pick<NewRecordOptions, 'beside'> & Pick<RecordContext, 'parents'>
+
+function insertRecord(resource: Resource, work: Transaction, input: Fields, { parents, beside }: Insertion): Fields {
   const { records, caller, now } = work
   const { kind } = resource
-  const parents = parentsOf(resource, work, params)
   const fields = resource.fill?.(input, work, { parents }) ?? input
   const { seq, id } = work.newId(resource.id, kind)
   const made: Fields = {
@@ -99,12 +120,13 @@ export function createRecord(
   records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
   beside?.({ seq })
   if (resource.versioned) addVersion(resource, work, body)
-  resource.changed?.(work, { verb: 'create', parents, record: body })
   return body
 }
 
 /** Merges a valid patch into a record; one that changes nothing leaves no mark. */
-export function updateRecord(resource: Resource, work: Transaction, patch: Fields, params: PathParams): Fields {
+export function updateRecord(resource: Resource, work: Transaction, given: Fields, params: PathParams): Fields {
+  const { version_increment, version_description, ...patch } = given
+  const note = { increment: version_increment, description: version_description } as VersionNote
   const before = findRecord(resource, work, params)
   const parents = parentsOf(resource, work, params)
   const merged = resource.merge?.(before, patch) ?? { ...before, ...patch }
@@ -112,7 +134,8 @@ export function updateRecord(resource: Resource, work: Transaction, patch: Field
   const fields = resource.fill?.(input, work, { parents, before }) ?? input
   const { _id, workspace_id, created_by_id, updated_by_id, created, updated } = before
   const body: Fields = { _id, ...fields, workspace_id, created_by_id, updated_by_id, created, updated }
-  return canonicalJson(body) === canonicalJson(before) ? before : saveRecord(resource, work, { parents, before }, body)
+  const same = note.increment === undefined && canonicalJson(body) === canonicalJson(before)
+  return same ? before : saveRecord(resource, work, { parents, before, note }, body)
 }
 
 /** Stores a record that has changed, with time and author. */
@@ -122,8 +145,8 @@ export function saveRecord(resource: Resource, work: Transaction, at: RecordCont
   const body = resource.stamp?.(signed, work, at) ?? signed
   refuseTaken(resource, work, parents.at(-1) ?? '', body)
   work.records.update(String(body._id), { key: keyOf(resource, body), body })
-  if (resource.versioned) addVersion(resource, work, body)
-  resource.changed?.(work, { verb: 'update', parents, record: body })
+  if (resource.versioned) addVersion(resource, work, body, at.note)
+  resource.changed?.(work, { verb: 'update', parents, records: [body] })
   return body
 }
 
@@ -133,6 +156,18 @@ export function deleteRecord(resource: Resource, work: Transaction, params: Path
   const parents = parentsOf(resource, work, params)
   resource.keep?.(work, record)
   work.records.remove(String(record._id))
-  resource.changed?.(work, { verb: 'delete', parents, record })
+  resource.changed?.(work, { verb: 'delete', parents, records: [record] })
   return { _id: record._id, deleted: true }
+}
+
+/** Deletes several records of one list; what follows from them follows once. */
+export function deleteRecords(
+  resource: Resource,
+  work: Transaction,
+  records: readonly Fields[],
+  params: PathParams,
+): void {
+  const parents = parentsOf(resource, work, params)
+  for (const { _id } of records) work.records.remove(String(_id))
+  if (records.length > 0) resource.changed?.(work, { verb: 'delete', parents, records })
 }

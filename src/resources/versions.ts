@@ -2,7 +2,7 @@
 import type { Fields } from '../contract/record.ts'
 import { ulidForm, VersionRecord } from '../contract/workspace.ts'
 import { checksumOf } from '../lib/canonical.ts'
-import type { Resource, Transaction } from './define.ts'
+import type { Resource, Transaction, VersionNote } from './define.ts'
 
 const kindOf = (resource: Pick<Resource, 'kind'>) => `${resource.kind}.version`
 
@@ -19,25 +19,32 @@ export const countVersions = (
   return last ? Number(String(last.version).split('.')[2]) + 1 : 0
 }
 
+/** The version after another. */
+function nextVersion(last: string, increment: VersionNote['increment'] = 'patch'): string {
+  const [major = 0, minor = 0, patch = 0] = last.split('.').map(Number)
+  if (increment === 'major') return `${major + 1}.0.0`
+  return increment === 'minor' ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`
+}
+
 /** Writes the version that a record has come to. */
-export function addVersion(resource: Resource, work: Transaction, data: Fields): void {
+export function addVersion(resource: Resource, work: Transaction, data: Fields, note: VersionNote = {}): void {
   const { records, caller, now } = work
   const kind = kindOf(resource)
   const entityId = String(data._id)
-  const count = countVersions(resource, work, entityId)
+  const [last] = records.page({ kind, workspace: caller.workspace, parent: entityId, limit: 1 }).data
   const { seq, id } = work.newId(ulidForm, kind)
   const body = {
     _id: id,
     created_at: now,
     updated_at: now,
-    version: versionName(count),
+    version: last ? nextVersion(String(last.version), note.increment) : versionName(0),
     checksum: checksumOf(data),
     entityType: resource.kind,
     entityId,
     workspace_id: caller.workspace,
     created_by_id: caller.user,
     updated_by_id: caller.user,
-    description: count === 0 ? 'created' : 'updated',
+    description: note.description ?? (last ? 'updated' : 'created'),
     data,
   }
   records.insert({ seq, kind, id, workspace: caller.workspace, parent: entityId, key: null, body })

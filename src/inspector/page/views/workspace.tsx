@@ -12,6 +12,8 @@ interface Resource {
   label: string
   /** Paths of what lies in one record, after its id. */
   inside?: readonly string[]
+  /** Whether its list has no pages. */
+  whole?: boolean
 }
 
 const RESOURCES: readonly Resource[] = [
@@ -20,7 +22,7 @@ const RESOURCES: readonly Resource[] = [
   { path: 'files', label: 'Files' },
   { path: 'knowledge', label: 'Knowledge', inside: ['datasources'] },
   { path: 'evaluators', label: 'Evaluators', inside: ['versions'] },
-  { path: 'human-eval-sets', label: 'Review sets' },
+  { path: 'human-eval-sets', label: 'Review sets', whole: true },
   { path: 'tools', label: 'Tools', inside: ['versions'] },
   { path: 'contacts', label: 'Contacts' },
   { path: 'memory-stores', label: 'Memory stores', inside: ['memories'] },
@@ -31,7 +33,7 @@ const RESOURCES: readonly Resource[] = [
 type Fields = Record<string, unknown>
 
 const [FIRST] = RESOURCES
-const SHOWN = 100
+const SHOWN = 50
 
 /** The view. */
 export function WorkspaceView() {
@@ -77,7 +79,9 @@ interface RecordsProps {
 function Records({ resource, within, session }: RecordsProps) {
   const path = `/v2/${resource.path}${within === '' ? '' : `/${within}`}`
   const load = async () => {
-    const answer = await askJson<{ data?: Fields[] } | Fields[]>(`${path}?limit=${SHOWN}`, { session })
+    const answer = await askJson<{ data?: Fields[] } | Fields[]>(resource.whole ? path : `${path}?limit=${SHOWN}`, {
+      session,
+    })
     return Array.isArray(answer) ? answer : (answer.data ?? [])
   }
   const { value, error } = useLoaded(load, [session, path, sessionChanges.value])

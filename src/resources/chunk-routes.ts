@@ -1,0 +1,196 @@
+// Chunks that clients write themselves: made several at once, changed, counted, found page by page, deleted together.
+
+import { z } from 'zod'
+import {
+  Chunk,
+  ChunkCount,
+  ChunkFilter,
+  ChunkIds,
+  ChunkPatch,
+  ChunkSearch,
+  ChunksBody,
+  ChunksDeleted,
+} from '../contract/chunks.ts'
+import { ApiError } from '../contract/error.ts'
+import type { Fields } from '../contract/record.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { listOf } from '../contract/workspace.ts'
+import type { Transaction } from './define.ts'
+import { chunks, countChunks, datasources, includesChunk } from './knowledge.ts'
+import type { ResourceDeps } from './routes.ts'
+import { vectorsOf } from './vectors.ts'
+import { createRecord, deleteRecords, findRecord, type PathParams, shown, updateRecord } from './verbs.ts'
+import { workOf } from './work.ts'
+
+const about = { tag: chunks.tag, path: chunks.path } as const
+const sent = [400, 404, 413, 415]
+
+/** What the paths of chunks take besides reading them one by one. */
+export const chunkRoutes = (deps: ResourceDeps): Route[] => [
+  createRoute(deps),
+  updateRoute(deps),
+  deleteRoute(deps),
+  searchRoute(deps),
+  countRoute(deps),
+]
+
+type Reading = Pick<Transaction, 'records' | 'caller'>
+
+/** The datasource of a path; 404 when there is none. */
+const datasourceOf = (work: Reading, params: PathParams): Fields => findRecord(datasources, work, params)
+
+/** The chunks of a datasource, in their order. */
+function chunksIn(work: Reading, { _id }: Fields): Fields[] {
+  const { workspace } = work.caller
+  return work.records.page({ kind: chunks.kind, workspace, parent: String(_id) }).data.reverse()
+}
+
+function createRoute({ callOf }: ResourceDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    summary: 'Create chunks',
+    description: 'Adds chunks to a datasource, as an array, whose file is not being cut at the time.',
+    operationId: 'createChunks',
+    examples: { two: [{ text: 'Returns are free.', metadata: { topic: 'returns' } }, { text: 'Shipping is not.' }] },
+    body: ChunksBody,
+    response: z.array(Chunk),
+    errors: [...sent, 409],
+    async handle({ request, params, body }) {
+      const { session, caller } = await callOf(request)
+      datasourceOf({ records: session.records, caller }, params)
+      const vectors = await session.clock.work(
+        vectorsOf(
+          body.map(({ text }) => text),
+          session.ended,
+        ),
+      )
+      const made = await session.transact(() => {
+        const work = workOf(session, caller)
+        const datasource = datasourceOf(work, params)
+        refuseUnderWay(datasource)
+        const { _id: datasource_id, knowledge_id } = datasource
+        const first = Number(chunksIn(work, datasource).at(-1)?.position ?? -1) + 1
+        const records = body.map((chunk, index) => {
+          const vector = vectors[index] ?? new Float32Array()
+          const stored = { knowledge: String(knowledge_id), text: chunk.text, vector }
+          const fields = {
+            datasource_id,
+            knowledge_id,
+            position: first + index,
+            enabled: true,
+            status: 'completed',
+            ...chunk,
+          }
+          const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, stored)
+          return createRecord(chunks, work, fields, { params, beside })
+        })
+        if (records.length > 0) countChunks(work, [String(knowledge_id), String(datasource_id)], records.length)
+        return records
+      })
+      return made.map((record) => shown(chunks, record))
+    },
+  })
+}
+
+/** 409 while a file is being cut, whose chunks take the place of all others. */
+function refuseUnderWay({ _id, status }: Fields): void {
+  if (status !== 'queued' && status !== 'processing') return
+  const message = `the datasource ${_id} is ${status}: add chunks when it is completed or failed`
+  throw new ApiError(409, 'datasource_busy', message, { param: datasources.param })
+}
+
+function updateRoute({ callOf }: ResourceDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'patch',
+    path: `${chunks.path}/:${chunks.param}`,
+    summary: 'Update a chunk',
+    description: 'Changes the fields that are named; a new text is found by its own words and vector.',
+    operationId: 'updateChunk',
+    examples: { corrected: { text: 'Returns are free within 30 days.' } },
+    body: ChunkPatch,
+    response: Chunk,
+    errors: sent,
+    async handle({ request, params, body }) {
+      const { session, caller } = await callOf(request)
+      findRecord(chunks, { records: session.records, caller }, params)
+      const { text } = body
+      const [vector] = text === undefined ? [] : await session.clock.work(vectorsOf([text], session.ended))
+      const changed = await session.transact(() => {
+        const work = workOf(session, caller)
+        const record = updateRecord(chunks, work, body, params)
+        if (text !== undefined && vector) work.contents.changeChunk(String(record._id), { text, vector })
+        return record
+      })
+      return shown(chunks, changed)
+    },
+  })
+}
+
+function deleteRoute({ callOf }: ResourceDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'delete',
+    summary: 'Delete chunks',
+    description: 'Removes several chunks of a datasource, and says which ids none of them has.',
+    operationId: 'deleteChunks',
+    examples: { one: { chunk_ids: ['01JGFJJZ00Q8VN5K2ZC3R7WXYA'] } },
+    body: ChunkIds,
+    response: ChunksDeleted,
+    errors: sent,
+    async handle({ request, params, body: { chunk_ids } }) {
+      const { session, caller } = await callOf(request)
+      return session.transact(() => {
+        const work = workOf(session, caller)
+        const wanted = new Set(chunk_ids)
+        const found = chunksIn(work, datasourceOf(work, params)).filter(({ _id }) => wanted.delete(String(_id)))
+        deleteRecords(chunks, work, found, params)
+        return { deleted_count: found.length, ...(wanted.size > 0 && { failed_ids: [...wanted] }) }
+      })
+    },
+  })
+}
+
+function searchRoute({ callOf }: ResourceDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${chunks.path}/list`,
+    summary: 'Find chunks of a datasource',
+    description: 'The chunks that have a text in them, in their order, by the number of the page.',
+    operationId: 'findChunks',
+    examples: { returns: { q: 'returns', limit: 10 } },
+    body: ChunkSearch,
+    response: listOf(Chunk),
+    errors: sent,
+    async handle({ request, params, body: { limit, page, ...filter } }) {
+      const { session, caller } = await callOf(request)
+      const work = { records: session.records, caller }
+      const found = chunksIn(work, datasourceOf(work, params)).filter((chunk) => includesChunk(chunk, filter))
+      const data = found.slice((page - 1) * limit, page * limit).map((chunk) => shown(chunks, chunk))
+      return { object: 'list', data, has_more: found.length > page * limit }
+    },
+  })
+}
+
+function countRoute({ callOf }: ResourceDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${chunks.path}/count`,
+    summary: 'Count chunks of a datasource',
+    description: 'How many chunks have a text in them.',
+    operationId: 'countChunks',
+    examples: { all: {} },
+    body: ChunkFilter,
+    response: ChunkCount,
+    errors: sent,
+    async handle({ request, params, body }) {
+      const { session, caller } = await callOf(request)
+      const work = { records: session.records, caller }
+      const found = chunksIn(work, datasourceOf(work, params)).filter((chunk) => includesChunk(chunk, body))
+      return { count: found.length }
+    },
+  })
+}

@@ -1,0 +1,49 @@
+// Invokes an evaluator as clients of the API do: on a question, an answer and what belongs to them.
+import { ApiError } from '../contract/error.ts'
+import { type EvaluatorFields, InvokeAnswer, InvokeBody } from '../contract/evaluator.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { notFound } from './define.ts'
+import { evaluate } from './evaluate.ts'
+import { evaluators } from './evaluators.ts'
+import type { ResourceDeps } from './routes.ts'
+
+/** The route. */
+export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
+  asRoute({
+    method: 'post',
+    path: '/v2/evaluators/:id/invoke',
+    tag: 'Evaluators',
+    summary: 'Invoke an evaluator',
+    description:
+      'What an evaluator, by id or key, makes of an output: a schema answers `boolean`, a model `llm_evaluator`. Models are answered for as in any call.',
+    operationId: 'invokeEvaluator',
+    examples: { polite: { query: 'Where is my parcel?', output: 'It is on its way. Thank you for waiting.' } },
+    body: InvokeBody,
+    response: InvokeAnswer,
+    errors: [400, 404, 413, 415],
+    async handle({ request, params: { id = '' }, body }) {
+      const { session, caller } = await callOf(request)
+      const found = session.records.named(evaluators.kind, caller.workspace, id)
+      if (!found) throw notFound(evaluators, id)
+      const evaluator = found as unknown as EvaluatorFields
+      const { output, query, reference, retrievals, messages, model } = body
+      if (evaluator.type === 'json_schema' && typeof output !== 'string')
+        throw new ApiError(400, 'invalid_value', "'output' is required: it is what the schema judges", {
+          param: 'output',
+        })
+      const { headers, url, signal } = request
+      const { value, reason, traces } = await evaluate(model ? { ...evaluator, model } : evaluator, {
+        origin: { session, caller: () => caller, headers, url, signal, retained: true, trace: null },
+        ask,
+        judged: { texts: [output ?? ''], input: query ?? '', signal },
+        values: {
+          query,
+          reference,
+          retrievals: retrievals?.join('\n\n'),
+          messages: messages && JSON.stringify(messages),
+        },
+      })
+      if (evaluator.type === 'json_schema') return { type: 'boolean', value: value === true }
+      return { type: 'llm_evaluator', value: { workflow_run_id: traces[0] ?? '', value, explanation: reason } }
+    },
+  })

@@ -1,0 +1,68 @@
+// The lists of the resources: pages by cursors, narrowed by what a resource lets clients ask for.
+import { z } from 'zod'
+import type { Fields } from '../contract/record.ts'
+import { listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
+import { notFound, type Resource, type Transaction } from './define.ts'
+import { type PathParams, parentsOf, shown } from './verbs.ts'
+
+type Reading = Pick<Transaction, 'records' | 'caller'>
+
+const DEFAULT_PAGE = 50
+const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
+
+/** The query of a list. */
+export function pageQueryOf(resource: Resource): z.ZodType {
+  const { plainList, filter, mostInPage: most, limitDescription: described } = resource
+  if (plainList) return z.strictObject(filter?.query ?? {})
+  return pageQuery(pageSizeOf(resource), { most, described, filter: filter?.query })
+}
+
+/** The answer to a list. */
+export const listAnswerOf = ({ plainList, record }: Resource): z.ZodType =>
+  plainList ? z.array(record) : listOf(record)
+
+/** A list as it is answered. */
+export function listRecords(resource: Resource, work: Reading, params: PathParams, query: PageQuery & Fields): object {
+  const { starting_after: after, ending_before: before } = query
+  const parent = parentsOf(resource, work, params).at(-1) ?? ''
+  const list = { kind: resource.kind, workspace: work.caller.workspace, parent }
+  for (const [param, id] of Object.entries({ starting_after: after, ending_before: before })) {
+    if (id === undefined) continue
+    if (!work.records.inList(list, id)) throw notFound(resource, id, param)
+  }
+  const limit = query.limit ?? (resource.plainList ? undefined : (pageSizeOf(resource) ?? undefined))
+  const { data, hasMore } = narrowed(resource, query)
+    ? filteredPage(resource, work, { ...list, limit, after, before, query })
+    : work.records.page({ ...list, limit, after, before })
+  const answers = data.map((record) => shown(resource, record))
+  return resource.plainList ? answers : { object: 'list', data: answers, has_more: hasMore }
+}
+
+/** Whether a query asks for less than the whole list. */
+const narrowed = ({ filter }: Resource, query: Fields): boolean =>
+  Object.keys(filter?.query ?? {}).some((name) => query[name] !== undefined)
+
+type Page = Parameters<Reading['records']['page']>[0]
+
+/** Records that are looked at in one go. */
+const TOGETHER = 200
+
+/** The next records that are in the list, in the direction of paging. */
+function filteredPage(
+  resource: Resource,
+  { records }: Reading,
+  { query, limit = Number.POSITIVE_INFINITY, after, before, ...list }: Page & { query: Fields },
+): ReturnType<Reading['records']['page']> {
+  const found: Fields[] = []
+  const backwards = before !== undefined
+  for (let from = before ?? after; found.length <= limit; ) {
+    const next = records.page({ ...list, limit: TOGETHER, ...(backwards ? { before: from } : { after: from }) })
+    const some = next.data.filter((record) => resource.filter?.includes(record, query))
+    found.splice(backwards ? 0 : found.length, 0, ...some)
+    if (!next.hasMore) break
+    from = String((backwards ? next.data[0] : next.data.at(-1))?._id)
+  }
+  const hasMore = found.length > limit
+  if (!hasMore) return { data: found, hasMore }
+  return { data: backwards ? found.slice(-limit) : found.slice(0, limit), hasMore }
+}
