@@ -2,18 +2,17 @@
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { Elysia } from 'elysia'
 import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
-import { isPreflight, preflight, readableBy, requestIds, sessionNews } from './app/answer.ts'
+import { isPreflight, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
 import { allowsOrigin, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
-import { ApiError, bugError, refusalBody } from './contract/error.ts'
+import { ApiError, bugError } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
 import { AGENT_TASK } from './contract/task-record.ts'
 import type { Wire } from './contract/wire.ts'
 import { doorOf, doors } from './doors/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { type Endpoint, endpoints } from './endpoints/index.ts'
-import { soundHeaders } from './lib/header-text.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
 import { remembering } from './lib/remember.ts'
@@ -37,13 +36,11 @@ const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.i
 
 /** Renders errors, as the door that the request came by has them. */
 const rendererOf =
-  ({ report }: Pick<AppDeps, 'report'>) =>
-  (thrown: unknown, { url }: Request): Response => {
+  ({ report }: Pick<AppDeps, 'report'>, ids: RequestIds) =>
+  (thrown: unknown, request: Request): Response => {
     const known = thrown instanceof ApiError
     if (!known) report(thrown)
-    const error = known ? thrown : bugError()
-    const body = doorOf(url)?.wire().error(error) ?? refusalBody(error)
-    return Response.json(body, { status: error.status, headers: soundHeaders(error.headers) })
+    return ids.refusal(known ? thrown : bugError(), doorOf(request)?.wire())
   }
 
 /** The application over its dependencies. */
@@ -59,7 +56,8 @@ export function createApp(deps: AppDeps): App {
   const { begins, announced } = sessionNews()
   // The router hands on nothing but the request.
   const holds = new WeakMap<Request, ConnectionFinder>()
-  const render = rendererOf(deps)
+  const ids = requestIds(deps.about.instance)
+  const render = rendererOf(deps, ids)
   const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
   // The events that an earlier process left are applied at once, and its tasks go on.
   if (sessions.list().some(hasWork)) beside()
@@ -100,6 +98,5 @@ export function createApp(deps: AppDeps): App {
       return render(error, incoming)
     }
   }
-  const withId = requestIds(deps.about.instance)
-  return { fetch: async (incoming, hold) => withId(await respond(incoming, hold)) }
+  return { fetch: async (incoming, hold) => ids.mark(await respond(incoming, hold), doorOf(incoming)?.idHeader) }
 }

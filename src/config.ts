@@ -98,8 +98,9 @@ export const clientEnvironment = (
   const token = allowed === undefined ? `session:${session}` : `${allowed}#session:${session}`
   return {
     ...process.env,
-    OPENAI_BASE_URL: `${url}/v2/router`,
-    OPENAI_API_BASE: `${url}/v2/router`,
+    // Programs that were written for these APIs are led to their own paths, and need no change.
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_BASE: `${url}/v1`,
     OPENAI_API_KEY: token,
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: token,

@@ -63,14 +63,23 @@ describe('a message', () => {
       type: 'message',
       role: 'assistant',
       model: MODEL,
-      content: [{ type: 'text', text: 'one two three four five six seven eight' }],
+      content: [{ type: 'text', text: 'one two three four five six seven eight', citations: null }],
+      diagnostics: null,
       stop_reason: 'end_turn',
       stop_sequence: null,
+      stop_details: null,
+      container: null,
       usage: {
         input_tokens: 8,
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 0,
+        cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
         output_tokens: expect.any(Number),
+        output_tokens_details: null,
+        server_tool_use: null,
+        inference_geo: null,
+        service_tier: 'standard',
+        speed: null,
       },
     })
     const trace = await app.traceOf(answer)
@@ -131,7 +140,10 @@ describe('a message', () => {
         { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'sunny' }] },
       ],
     })
-    expect([answer.status, answer.json().content]).toEqual([200, [{ type: 'text', text: 'It is sunny.' }]])
+    expect([answer.status, answer.json().content]).toEqual([
+      200,
+      [{ type: 'text', text: 'It is sunny.', citations: null }],
+    ])
   })
 })
 
@@ -160,8 +172,10 @@ describe('what is refused is told in its shape', () => {
   ]
   test.each(rows)('a call %s', async (_, body, headers, status, type) => {
     const answer = await app.post(PATH, body, headers)
-    const told = { type: 'error', error: { type, message: expect.any(String) } }
+    const id = answer.headers.get('x-request-id')
+    const told = { type: 'error', error: { type, message: expect.any(String) }, request_id: id }
     expect([answer.status, answer.json()]).toEqual([status, told as never])
+    expect(answer.headers.get('request-id')).toBe(id)
   })
 
   const refusing = (at: string) => ({ at, match: {}, fault: { type: 'http-error', status: 529 } })
@@ -170,7 +184,11 @@ describe('what is refused is told in its shape', () => {
     const answer = await post(PATH, say('hello'))
     expect([answer.status, answer.json()]).toEqual([
       529,
-      { type: 'error', error: { type: 'overloaded_error', message: expect.any(String) } } as never,
+      {
+        type: 'error',
+        error: { type: 'overloaded_error', message: expect.any(String) },
+        request_id: answer.headers.get('request-id'),
+      } as never,
     ])
   })
 

@@ -89,9 +89,7 @@ describe('sessions', () => {
     expect(none.code).toBe(3)
     expect(none.run.sessions.map(({ session, calls }) => [session, calls])).toEqual([['rate-limit-burst', 0]])
     const said = runLines(none.run).join('\n')
-    expect(said).toContain(
-      `no call came: the program should call ${none.run.url}/v2/router, which OPENAI_BASE_URL says`,
-    )
+    expect(said).toContain(`no call came: the program should call ${none.run.url}/v1, which OPENAI_BASE_URL says`)
   })
 
   test('without a scenario a command that calls nothing is only warned of, unless it is strict', async () => {

@@ -44,7 +44,7 @@ for (const content of ['one', 'two', 'three']) {
 }
 const seen = await fetch(UNDERSTUDY_URL + '/_understudy/verify', { headers: { authorization: 'Bearer ' + UNDERSTUDY_TOKEN } })
 const { session, calls } = await seen.json()
-console.log('session', session, calls, ANTHROPIC_BASE_URL === UNDERSTUDY_URL, OPENAI_BASE_URL === UNDERSTUDY_URL + '/v2/router')
+console.log('session', session, calls, ANTHROPIC_BASE_URL === UNDERSTUDY_URL, OPENAI_BASE_URL === UNDERSTUDY_URL + '/v1')
 const [how] = process.argv.slice(2)
 if (how === 'killed') process.kill(process.pid, 'SIGTERM')
 process.exit(Number(how ?? 0))

@@ -82,6 +82,7 @@ test('every route that the server has is in it, and nothing else', () => {
     [
       ...operations.map(({ path }) => `post ${path}`),
       ...operations.map(({ path }) => `post ${path.replace('/v2/router', '/v1')}`),
+      'post /v1/messages',
       'post /v1/messages/count_tokens',
       'get /v1/models',
       'get /v1/models/{model}',

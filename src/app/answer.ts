@@ -1,22 +1,41 @@
 // What every answer has, whoever made it: an id, and what a page of an allowed origin needs to read it.
 import { COMMON_HEADERS, INSTANCE, NEW_SESSION, REQUEST_ID, ROUTER_HEADERS } from '../contract/answer-headers.ts'
+import { type ApiError, refusalBody } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
-import { headerText } from '../lib/header-text.ts'
+import type { Wire } from '../contract/wire.ts'
+import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { uuidOf } from '../lib/ids.ts'
 
 const OTHERS = ['x-understudy-warning', 'retry-after', 'retry-after-ms', 'age', 'www-authenticate', 'allow', '*']
 const EXPOSED = [...Object.keys(COMMON_HEADERS), ...Object.keys(ROUTER_HEADERS), ...OTHERS].join(', ')
 
+/** Names the answers. */
+export interface RequestIds {
+  /** The answer of an error, as a door has it. */
+  refusal(error: ApiError, wire: Wire | undefined): Response
+  /** The answer with its id, under the name as well by which clients of another API look for it. */
+  mark(response: Response, also: string | undefined): Response
+}
+
 /** Gives the answers an id that have none, in the order in which they are made, and the name of this process. */
-export function requestIds(instance: Instance): (response: Response) => Response {
+export function requestIds(instance: Instance): RequestIds {
   let count = 0
-  return (response) => {
-    // Those of a call are there: its trace's id, or what a provider says in a fault.
-    if (!response.headers.has(REQUEST_ID)) {
-      response.headers.set(REQUEST_ID, uuidOf(`request:${++count}`))
-      response.headers.set(INSTANCE, instance.name)
-    }
-    return response
+  const named = () => ({ [REQUEST_ID]: uuidOf(`request:${++count}`), [INSTANCE]: instance.name })
+  return {
+    refusal(error, wire) {
+      const { status } = error
+      if (!wire) return Response.json(refusalBody(error), { status, headers: soundHeaders(error.headers) })
+      // Such as say it in their bodies have it before.
+      const headers = error.headers[REQUEST_ID] === undefined ? { ...error.headers, ...named() } : error.headers
+      return Response.json(wire.error(error, headers[REQUEST_ID] ?? ''), { status, headers: soundHeaders(headers) })
+    },
+    mark(response, also) {
+      const { headers } = response
+      // Those of a call are there: its trace's id, or what a provider says in a fault.
+      if (!headers.has(REQUEST_ID)) for (const [name, value] of Object.entries(named())) headers.set(name, value)
+      if (also !== undefined && !headers.has(also)) headers.set(also, headers.get(REQUEST_ID) ?? '')
+      return response
+    },
   }
 }
 

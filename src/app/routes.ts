@@ -39,11 +39,11 @@ export interface Routes extends App {
 /** What documents say of the doors. */
 const documentedDoors = {
   aliases: () =>
-    doors.flatMap(({ name: door, tag, paths, wire }) =>
-      // Where requests are others, the schemas of the operations say nothing.
-      wire().take
-        ? []
-        : Object.entries(paths).map(([path, { operation }]) => ({ path, door, tag, operation: operation() })),
+    doors.flatMap(({ name: door, tag, paths, shown }) =>
+      Object.entries(paths).map(([path, endpoint]) => {
+        const operation = endpoint.operation()
+        return { path, door, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
+      }),
     ),
   errorShapes: doors.map(({ name, prefix, errorBody }) => ({
     prefix,

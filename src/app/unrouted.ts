@@ -1,6 +1,7 @@
 // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
 import { sessionName, tokenOf } from '../access.ts'
 import { ApiError } from '../contract/error.ts'
+import { doorOf, notEmulated } from '../doors/index.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { LONGEST_PATH, type StrayLog, traceStray } from './stray.ts'
 
@@ -46,8 +47,10 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
 function unknownPath(request: Request, path: string, { strays, sessionOf }: UnroutedContext): ApiError {
   const { method } = request
   const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
+  const door = doorOf(request)
   const hint = likely === null ? HINT : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
-  const error = new ApiError(404, 'unknown_path', `there is no path ${cut(path)}${hint}`)
+  const message = door ? notEmulated(door, cut(path)) : `there is no path ${cut(path)}${hint}`
+  const error = new ApiError(404, 'unknown_path', message)
   // Whoever only looks, such as a browser for an icon, leaves nothing behind.
   if (first && method !== 'GET' && method !== 'HEAD') traceStray(sessionOf(request), { method, path, error })
   return error

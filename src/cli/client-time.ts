@@ -45,7 +45,7 @@ export function withClientTime({ app, ...rest }: Understudy, real: () => number 
   }
 }
 
-const isCall = ({ url }: Request) => url.includes('/v2/')
+const isCall = ({ url }: Request) => url.includes('/v2/') || url.includes('/v1/')
 
 /** The session of a call; undefined when its token is none, which is for the application to say. */
 function nameOf(request: Request): string | undefined {

@@ -29,7 +29,7 @@ export function runLines(run: SuiteRun): string[] {
     `Understudy: ${run.name}: ${verdictOf(run)}${run.stopped ? ' (stopped early)' : ''}`,
     ...findings.map((finding) => findingLine(finding, strict)),
     ...single.flatMap((only) => wrongLines(only, strict)),
-    ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v2/router, as OPENAI_BASE_URL says`)] : []),
+    ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v1, as OPENAI_BASE_URL says`)] : []),
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...timeLines(run.clocks).map((text) => line('time', text)),

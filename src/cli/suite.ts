@@ -215,6 +215,6 @@ const noCall = (url: string, { scenario }: Round): Finding => ({
   kind: 'wrong-address',
   severity: scenario ? 'error' : 'warning',
   accepted: false,
-  message: `no call came: the program should call ${url}/v2/router, which OPENAI_BASE_URL says`,
+  message: `no call came: the program should call ${url}/v1, which OPENAI_BASE_URL says`,
   ...{ operation: null, count: 1, traces: [], at: null, figures: {} },
 })

@@ -40,6 +40,8 @@ export interface FaultContext {
   /** `<provider>/<model>` */
   model: string
   stream: boolean
+  /** The provider in whose words the gateway refuses, when the client came by a door that has them. */
+  words?: string | undefined
   /** At `workspace` only. */
   call?: WorkspaceCall | undefined
   /** At `tool` and `cancel` only: what the tool goes by, the function's name first. */
@@ -69,6 +71,8 @@ export interface FaultKind<Options = never> {
   readonly summary: string
   /** Where it may act, the usual place first. */
   readonly points: readonly FaultPoint[]
+  /** Whether it changes what is said, and not how that is sent: it then acts on an answer before a door puts it in its own words. */
+  readonly inAnswer?: true
   /** The fields beside `type`. */
   readonly options: z.ZodObject & z.ZodType<Options>
   /** Options that show it well, for schemas, docs and the tests of all kinds. */
@@ -81,9 +85,14 @@ export interface FaultKind<Options = never> {
 export interface ActiveFault {
   /** The rule's name. */
   rule: string
+  /** As its kind has it. */
+  inAnswer: boolean
   apply(
     next: NextReply,
-    context: Pick<FaultContext, 'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call' | 'tool'> & {
+    context: Pick<
+      FaultContext,
+      'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call' | 'tool' | 'words'
+    > & {
       /** Is called when it acts, at most once. */
       acted(): void
     },

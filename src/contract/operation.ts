@@ -75,6 +75,8 @@ export interface RenderedAnswer {
    * `quality` and `size`, `seconds`.
    */
   usage: Record<string, unknown>
+  /** The stop sequence that ended the text, when one did. */
+  stoppedBy?: string | undefined
   /** Tokens of the answer, for pacing. */
   tokens: number
 }
@@ -84,6 +86,8 @@ export type FillText = (text: string, param?: string) => string
 
 /** How a provider's stream of an operation is understood. */
 export interface StreamRules {
+  /** Whether it is the end mark of the stream; that is `[DONE]` when left out. */
+  ends?(data: Record<string, unknown>): boolean
   /** Why the data of an event does not belong to an answer of this operation, undefined when it does. */
   wrongWith(data: Record<string, unknown>): string | undefined
   /** Whether it carries a part of the answer that a reader sees. */

@@ -13,6 +13,8 @@ export interface Reply {
   usage: Record<string, unknown> | null
   /** Whether an error in it reaches the client as it is written, with its type and all its headers. */
   verbatim?: boolean
+  /** The stop sequence that ended the text, when that is known. */
+  stoppedBy?: string | undefined
   fixture: string | null
   synthesized: boolean
 }

@@ -1,5 +1,6 @@
 // The wire of a door: how the answers and errors of this API are put for clients that expect another one.
 import type { ApiError } from './error.ts'
+import type { StreamRules } from './operation.ts'
 import type { Reply } from './reply.ts'
 
 /** What is known of a call when its answer is put. */
@@ -12,10 +13,14 @@ export interface WireCall {
 export interface Wire {
   /** Provider of the models that are named without one; the default one when left out. */
   provider?: string
+  /** The provider in whose words faults between the gateway and the client refuse. */
+  words: string
+  /** How its streams are understood, when their events are others than those of the operation. */
+  events?: StreamRules
   /** A body as the operation takes it, when clients send another. */
   take?(body: unknown): unknown
   /** The reply in the form of the door. */
   put(reply: Reply, call: WireCall): Reply
-  /** The body of an error. */
-  error(error: ApiError): object
+  /** The body of an error, in the answer to the request with this id. */
+  error(error: ApiError, id: string): object
 }

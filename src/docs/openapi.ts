@@ -27,8 +27,8 @@ const exampleOf = (id: string) => (id in examples() ? { example: examples()[id] 
 export interface DocumentSource {
   operations(): readonly Operation[]
   routes: readonly Route[]
-  /** The same operations by other paths, in a group of their own. */
-  aliases(): readonly { path: string; door: string; tag: string; operation: Operation }[]
+  /** Operations by other paths, in a group of their own; `same` are those that are asked as ever. */
+  aliases(): readonly { path: string; door: string; tag: string; operation: Operation; same: boolean }[]
   /** What errors are like at the paths with a prefix, by the name of their schema, if not as everywhere else. */
   errorShapes: readonly { prefix: string; name: string; schema(): z.ZodType }[]
   version: string
@@ -58,11 +58,12 @@ export function openapiParts(source: DocumentSource): { paths: Json; components:
   )
   const errorsAt = (path: string) => [...foreign].find(([prefix]) => path.startsWith(prefix))?.[1]
   for (const operation of operations()) paths[operation.path] = { post: operationObject(operation, schemas) }
-  for (const { path, door, tag, operation } of aliases()) {
-    const { operationId, ...rest } = operationObject(operation, schemas, errorsAt(path))
-    const description = `The same as ${operation.path}, for models without a provider too. (emulator extension)`
-    const about = { operationId: `${door}${pascal(`.${operationId}`)}`, description, tags: [tagOf({ tag })] }
-    paths[path] = { post: { ...rest, ...about } }
+  for (const { path, door, tag, operation, same } of aliases()) {
+    const id = `${door}${pascal(`.${operation.name}`)}`
+    const described = operationObject(operation, schemas, { errors: errorsAt(path), ...(!same && { id }) })
+    const about = same ? `The same as ${operation.path}, for models without a provider too.` : operation.description
+    const description = `${about} (emulator extension)`
+    paths[path] = { post: { ...described, operationId: id, description, tags: [tagOf({ tag })] } }
   }
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
@@ -80,10 +81,14 @@ const foreignErrors = (schema: Json): Json => {
   }
 }
 
-function operationObject(operation: Operation, schemas: Schemas, errors = errorResponses(ROUTER_ERRORS)): Json {
+function operationObject(
+  operation: Operation,
+  schemas: Schemas,
+  { errors = errorResponses(ROUTER_ERRORS), id: given }: { errors?: Json | undefined; id?: string } = {},
+): Json {
   const { name: dotted, tag, summary, description, body, request, response, chunk, examples } = operation
-  const name = pascal(dotted)
-  const id = dotted.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const name = pascal(given ?? dotted)
+  const id = given ?? dotted.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase())
   return {
     operationId: id,
     tags: [tag],

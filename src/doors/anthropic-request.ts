@@ -1,38 +1,67 @@
 // A request of Anthropic's Messages API as a chat completion: its blocks as messages, parts and tool calls.
+import type { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
+import { parseRequest } from '../contract/validation.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn } from '../lib/values.ts'
+import { type AnthropicCountRequest, AnthropicRequest } from './anthropic-asked.ts'
+import { THREAD_NOT_FOUND } from './message.ts'
 
-/** The body of a chat completion that asks the same; fields that both APIs have, and those of the router, stay as they are. */
-export function completionRequestOf(body: unknown): unknown {
-  const given = asObject(body)
-  if (!given) return body
-  if (given.max_tokens === undefined) {
-    throw new ApiError(400, 'invalid_value', "'max_tokens' is required: it must be a number", { param: 'max_tokens' })
-  }
-  const { system, messages, stop_sequences: stop, tools, tool_choice: choice, metadata, ...rest } = given
-  const choosing = asObject(choice)
+/**
+ * The body of a chat completion that asks the same; fields that both APIs have, and those of the router, stay as they are.
+ * What is wrong is found here, where it still has the names that the client gave it.
+ */
+export const completionRequestOf = (body: unknown): JsonObject =>
+  asCompletion(parseRequest(AnthropicRequest, withoutThread(body)))
+
+/**
+ * A body without the thread in which the provider would keep the conversation: none is kept here, and clients who would go on
+ * in one send all of it when they are told so. What is called a thread by the router stays.
+ */
+function withoutThread(body: unknown): unknown {
+  const { thread, ...rest } = asObject(body) ?? {}
+  const type = asObject(thread)?.type
+  if (type === 'create') return rest
+  if (type !== 'continue') return body
+  const message = 'threads are not kept here: send the whole conversation'
+  throw new ApiError(404, THREAD_NOT_FOUND, message, { param: 'thread' })
+}
+
+/** The same of a request that only counts. */
+export const countedRequestOf = (body: z.infer<typeof AnthropicCountRequest>): JsonObject => asCompletion(body)
+
+function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject): JsonObject {
+  const {
+    system,
+    messages,
+    stop_sequences: stop,
+    tools,
+    tool_choice: choice,
+    metadata,
+    output_config: out,
+    ...rest
+  } = given
   const user = asText(asObject(metadata)?.user_id)
+  const effort = out?.effort === 'max' ? 'xhigh' : out?.effort
+  const schema = out?.format?.schema
   return {
     ...rest,
-    messages: Array.isArray(messages)
-      ? [...(system === undefined ? [] : [{ role: 'system', content: system }]), ...messages.flatMap(messagesOf)]
-      : messages,
-    ...(stop !== undefined && { stop }),
-    ...(tools !== undefined && { tools: toolsOf(tools) }),
-    ...(choosing && { tool_choice: choiceOf(choosing) }),
-    ...(choosing?.disable_parallel_tool_use === true && { parallel_tool_calls: false }),
+    messages: [...(system == null ? [] : [{ role: 'system', content: system }]), ...messages.flatMap(messagesOf)],
+    ...(stop != null && { stop }),
+    ...(tools != null && { tools: toolsOf(tools) }),
+    ...(choice != null && { tool_choice: choiceOf(choice) }),
+    ...(choice?.disable_parallel_tool_use === true && { parallel_tool_calls: false }),
     ...(user !== undefined && { metadata: { user_id: user } }),
+    ...(effort != null && { reasoning_effort: effort }),
+    ...(schema && { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } }),
     ...(given.stream === true && { stream_options: { include_usage: true } }),
   }
 }
 
 /** What the provider itself would run, such as a search, has no schema: it is accepted, and never called here. */
 const toolsOf = (tools: unknown): unknown =>
-  Array.isArray(tools)
-    ? objectsIn(tools).flatMap(({ name, description, input_schema: parameters }) =>
-        parameters === undefined ? [] : [{ type: 'function', function: { name, description, parameters } }],
-      )
-    : tools
+  objectsIn(tools).flatMap(({ name, description, input_schema: parameters, strict }) =>
+    parameters === undefined ? [] : [{ type: 'function', function: { name, description, parameters, strict } }],
+  )
 
 function choiceOf({ type, name }: JsonObject): unknown {
   if (type === 'tool') return { type: 'function', function: { name } }

@@ -1,7 +1,8 @@
 // A stream of chat chunks as the events of a message: blocks that begin, grow and end, and the end of the message.
-import type { StreamEvent, StreamEvents } from '../lib/sse.ts'
+import type { StreamRules } from '../contract/operation.ts'
+import { DONE_EVENT, type StreamEvent, type StreamEvents } from '../lib/sse.ts'
 import { asObject, asText, type JsonObject, objectsIn } from '../lib/values.ts'
-import { messageIdOf, messageUsage, stopReasonOf } from './message.ts'
+import { emptyMessage, messageEnd, messageUsage, signatureOf, toolUse, usageAtEnd } from './message.ts'
 
 const named = (type: string, more: object, tokens?: number): StreamEvent => ({
   event: type,
@@ -9,45 +10,58 @@ const named = (type: string, more: object, tokens?: number): StreamEvent => ({
   ...(tokens !== undefined && { tokens }),
 })
 
-/** The events of a message from those of a completion; `rename` gives a chunk its model as the request named it. */
-export async function* messageEvents(
-  events: StreamEvents,
-  rename: (chunk: JsonObject) => JsonObject,
-): AsyncGenerator<StreamEvent> {
-  const message = growingMessage()
+/** How faults between the gateway and the client understand these events. */
+export const messageRules: StreamRules = {
+  ends: ({ type }) => type === 'message_stop',
+  wrongWith: () => undefined,
+  hasContent: ({ type }) => type === 'content_block_delta',
+  complete: (events) => events.some(({ data }) => asObject(data)?.type === 'message_stop'),
+}
+
+/** What is known of a stream besides its chunks. */
+export interface MessageStream {
+  /** A chunk with its model as the request named it. */
+  rename(chunk: JsonObject): JsonObject
+  /** The body of an error. */
+  failure(error: JsonObject): object
+  /** The token counts, as far as they are known when it begins. */
+  usage: unknown
+  /** The stop sequence that ends the text, when that is known. */
+  stoppedBy: string | undefined
+}
+
+/** The events of a message from those of a completion. */
+export async function* messageEvents(events: StreamEvents, stream: MessageStream): AsyncGenerator<StreamEvent> {
+  const message = growingMessage(stream)
   for await (const { data, text, tokens } of events) {
-    if (text === '[DONE]') {
+    if (text === DONE_EVENT.text) {
       yield* message.end()
       return
     }
     const chunk = asObject(data)
-    const error = asObject(chunk?.error)
-    if (error) yield named('error', { error: { type: errorTypeOf(error.type), message: error.message } })
-    else if (chunk) yield* message.add(rename(chunk), tokens)
+    if (asObject(chunk?.error)) yield { event: 'error', data: stream.failure(chunk ?? {}) }
+    else if (chunk) yield* message.add(stream.rename(chunk), tokens)
   }
 }
 
-const errorTypeOf = (type: unknown) => (type === 'server_error' ? 'api_error' : type)
+const delta = (index: number, type: string, more: object, tokens?: number): StreamEvent =>
+  named('content_block_delta', { index, delta: { type, ...more } }, tokens)
 
-/** How much of the input there was is known at the end alone. */
-function messageStart({ id, model }: JsonObject): StreamEvent {
-  const empty = { content: [], stop_reason: null, stop_sequence: null, usage: messageUsage(undefined) }
-  return named('message_start', {
-    message: { id: messageIdOf(id), type: 'message', role: 'assistant', model, ...empty },
-  })
-}
-
-/** A message as far as it has come: which of its blocks is open, and why it ends. */
-function growingMessage() {
-  let begun = false
+/** The blocks of a message as far as they have come: one of them is open. */
+function growingBlocks() {
   let index = -1
   let open: string | undefined
-  let finish: unknown
-  let usage: unknown
+  let thoughts = ''
+  let signed = false
+  const sign = (given: unknown): StreamEvent => {
+    signed = true
+    return delta(index, 'signature_delta', { signature: signatureOf(thoughts, given) })
+  }
   const close = (): StreamEvent[] => {
     if (open === undefined) return []
+    const signature = open === 'thinking' && !signed ? [sign(undefined)] : []
     open = undefined
-    return [named('content_block_stop', { index })]
+    return [...signature, named('content_block_stop', { index })]
   }
   const block = (key: string, content_block: JsonObject): StreamEvent[] => {
     if (open === key) return []
@@ -56,44 +70,62 @@ function growingMessage() {
     index++
     return [...before, named('content_block_start', { index, content_block })]
   }
-  const delta = (type: string, more: object, tokens?: number) =>
-    named('content_block_delta', { index, delta: { type, ...more } }, tokens)
-
-  function* grow(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+  function* think(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
     const thought = asText(given.reasoning)
     const signature = asText(given.reasoning_signature)
-    const text = asText(given.content) || asText(given.refusal)
-    if (thought || signature) yield* block('thinking', { type: 'thinking', thinking: '', signature: '' })
-    if (thought) yield delta('thinking_delta', { thinking: thought }, tokens)
-    if (signature) yield delta('signature_delta', { signature })
     const redacted = asText(given.redacted_reasoning)
+    if (thought || signature) yield* block('thinking', { type: 'thinking', thinking: '', signature: '' })
+    if (thought) {
+      thoughts += thought
+      yield delta(index, 'thinking_delta', { thinking: thought }, tokens)
+    }
+    if (signature) yield sign(signature)
     if (redacted) yield* block('redacted', { type: 'redacted_thinking', data: redacted })
-    if (text) {
-      yield* block('text', { type: 'text', text: '' })
-      yield delta('text_delta', { text }, tokens)
-    }
-    for (const { index: at, id, function: called } of objectsIn(given.tool_calls)) {
-      const { name, arguments: json } = asObject(called) ?? {}
-      yield* block(`call ${at}`, { type: 'tool_use', id, name, input: {} })
-      if (asText(json)) yield delta('input_json_delta', { partial_json: json }, tokens)
-    }
   }
+  return {
+    close,
+    *grow(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+      yield* think(given, tokens)
+      const text = asText(given.content) || asText(given.refusal)
+      if (text) {
+        yield* block('text', { type: 'text', text: '', citations: null })
+        yield delta(index, 'text_delta', { text }, tokens)
+      }
+      for (const { index: at, id, function: called } of objectsIn(given.tool_calls)) {
+        const { name, arguments: json } = asObject(called) ?? {}
+        yield* block(`call ${at}`, toolUse(id, name))
+        if (asText(json)) yield delta(index, 'input_json_delta', { partial_json: json }, tokens)
+      }
+    },
+  }
+}
 
+/** A message as far as it has come, and why it ends. */
+function growingMessage({ usage: known, stoppedBy }: MessageStream) {
+  const blocks = growingBlocks()
+  let begun = false
+  let finish: unknown
+  let refused = false
+  let usage = known
   return {
     *add(chunk: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
       if (!begun) {
         begun = true
-        yield messageStart(chunk)
+        const open = messageEnd({ finish: null, stoppedBy: undefined, refused: false })
+        // As there, one token of the answer is counted when it begins.
+        const counted = { ...messageUsage(known), output_tokens: 1 }
+        yield named('message_start', { message: { ...emptyMessage(chunk), ...open, usage: counted } })
       }
       usage = chunk.usage ?? usage
       const [choice] = objectsIn(chunk.choices)
-      yield* grow(asObject(choice?.delta) ?? {}, tokens)
+      const given = asObject(choice?.delta) ?? {}
+      if (asText(given.refusal)) refused = true
+      yield* blocks.grow(given, tokens)
       finish = choice?.finish_reason ?? finish
     },
     *end(): Generator<StreamEvent> {
-      yield* close()
-      const ended = { stop_reason: stopReasonOf(finish), stop_sequence: null }
-      yield named('message_delta', { delta: ended, usage: messageUsage(usage) })
+      yield* blocks.close()
+      yield named('message_delta', { delta: messageEnd({ finish, stoppedBy, refused }), usage: usageAtEnd(usage) })
       yield named('message_stop', {})
     },
   }

@@ -1,42 +1,47 @@
 // Anthropic's Messages API at /v1/messages: chat completions as its clients send and read them.
-import { z } from 'zod'
-import type { ApiError } from '../contract/error.ts'
-import type { Wire } from '../contract/wire.ts'
+import type { Reply } from '../contract/reply.ts'
+import type { Wire, WireCall } from '../contract/wire.ts'
 import { asObject, asText, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { completionRequestOf } from './anthropic-request.ts'
-import { messageEvents } from './anthropic-stream.ts'
-import { messageIdOf, messageUsage, stopReasonOf } from './message.ts'
+import { messageEvents, messageRules } from './anthropic-stream.ts'
+import { emptyMessage, messageEnd, messageUsage, signatureOf, THREAD_NOT_FOUND, toolUse } from './message.ts'
 import { renamed } from './names.ts'
 
 /** Requests and answers in the words of Anthropic; a model without a provider is one of its own. */
 export const anthropicWire: Wire = {
   provider: 'anthropic',
+  words: 'anthropic',
+  events: messageRules,
   take: completionRequestOf,
   put(reply, call) {
-    const { body } = reply
-    if (body.kind === 'events') {
-      const rename = (chunk: JsonObject) => renamed(chunk, call) as JsonObject
-      return { ...reply, body: { kind: 'events', events: messageEvents(body.events, rename) } }
-    }
+    const { body, stoppedBy } = reply
     if (body.kind === 'bytes') return reply
-    return { ...reply, body: { kind: 'value', value: messageOf(asObject(renamed(body.value, call)) ?? {}) } }
+    if (body.kind === 'value') {
+      const completion = asObject(renamed(body.value, call)) ?? {}
+      return { ...reply, body: { kind: 'value', value: messageOf(completion, stoppedBy) } }
+    }
+    return { ...reply, body: { kind: 'events', events: eventsOf(body.events, reply, call), marked: true } }
   },
-  error: anthropicErrorBody,
+  // A provider's own id is the one that is in its header.
+  error: ({ status, type, code, message, headers }, id) =>
+    errorBody({ status, names: [type, code], message, id: headers['request-id'] ?? id }),
 }
 
-/** The body of every error. */
-export const AnthropicError = z.object({
-  type: z.literal('error').describe('Always `error`.'),
-  error: z
-    .object({
-      type: z.string().describe('The kind of error.'),
-      message: z.string().describe('What is wrong, for people.'),
-    })
-    .describe('The error.'),
-})
+const eventsOf = (events: Parameters<typeof messageEvents>[0], { headers, usage, stoppedBy }: Reply, call: WireCall) =>
+  messageEvents(events, {
+    rename: (chunk) => renamed(chunk, call) as JsonObject,
+    failure({ code: status, error }) {
+      const { code, message } = asObject(error) ?? {}
+      const about = { status: Number(status) || 500, names: [asText(code)], message: String(message) }
+      return errorBody({ ...about, id: headers['x-request-id'] ?? '' })
+    },
+    usage,
+    stoppedBy,
+  })
 
 const TYPES: Record<number, string> = {
   401: 'authentication_error',
+  402: 'billing_error',
   403: 'permission_error',
   404: 'not_found_error',
   413: 'request_too_large',
@@ -44,34 +49,43 @@ const TYPES: Record<number, string> = {
   504: 'timeout_error',
   529: 'overloaded_error',
 }
+const KNOWN = [...Object.values(TYPES), 'api_error', 'invalid_request_error']
 
-function anthropicErrorBody({ status, message }: ApiError): z.infer<typeof AnthropicError> {
-  const type = TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
-  return { type: 'error', error: { type, message } }
+interface ErrorFacts {
+  status: number
+  /** What it is called by whoever says it. */
+  names: readonly (string | undefined)[]
+  message: string
+  id: string
+}
+
+function errorBody({ status, names, message, id }: ErrorFacts) {
+  const usual = TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
+  // What a fixture or a provider says is said, when it is known there.
+  const type = names.find((name) => name !== undefined && KNOWN.includes(name)) ?? usual
+  const details = names.includes(THREAD_NOT_FOUND) && { details: { error_code: THREAD_NOT_FOUND } }
+  return { type: 'error' as const, error: { type, message, ...details }, request_id: id }
 }
 
 /** A whole completion as a message. */
-function messageOf({ id, model, choices, usage }: JsonObject): JsonObject {
-  const [choice] = objectsIn(choices)
+function messageOf(completion: JsonObject, stoppedBy: string | undefined): JsonObject {
+  const [choice] = objectsIn(completion.choices)
   const message = asObject(choice?.message) ?? {}
   const { reasoning, reasoning_signature: signature, redacted_reasoning: redacted, content, refusal } = message
+  const thoughts = asText(reasoning)
   const text = asText(content) || asText(refusal)
   return {
-    id: messageIdOf(id),
-    type: 'message',
-    role: 'assistant',
-    model,
+    ...emptyMessage(completion),
     content: [
-      ...(asText(reasoning) ? [{ type: 'thinking', thinking: reasoning, signature: asText(signature) ?? '' }] : []),
+      ...(thoughts ? [{ type: 'thinking', thinking: thoughts, signature: signatureOf(thoughts, signature) }] : []),
       ...(asText(redacted) ? [{ type: 'redacted_thinking', data: redacted }] : []),
-      ...(text ? [{ type: 'text', text }] : []),
-      ...objectsIn(message.tool_calls).map(({ id: call, function: called }) => ({
-        ...{ type: 'tool_use', id: call, name: asObject(called)?.name },
+      ...(text ? [{ type: 'text', text, citations: null }] : []),
+      ...objectsIn(message.tool_calls).map(({ id, function: called }) => ({
+        ...toolUse(id, asObject(called)?.name),
         input: parsedJson(asText(asObject(called)?.arguments) ?? '') ?? {},
       })),
     ],
-    stop_reason: stopReasonOf(choice?.finish_reason),
-    stop_sequence: null,
-    usage: messageUsage(usage),
+    ...messageEnd({ finish: choice?.finish_reason, stoppedBy, refused: Boolean(asText(refusal)) }),
+    usage: messageUsage(completion.usage),
   }
 }

@@ -5,12 +5,8 @@ import { asRoute, type Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { chatCompletions } from '../endpoints/chat-completions.ts'
 import { withProviders } from '../endpoints/model-names.ts'
-import { completionRequestOf } from './anthropic-request.ts'
-
-const CountRequest = z.looseObject({
-  model: z.string().describe('The model, as messages name it.'),
-  messages: z.array(z.unknown()).min(1).describe('The messages, as they would be sent.'),
-})
+import { AnthropicCountRequest } from './anthropic-asked.ts'
+import { countedRequestOf } from './anthropic-request.ts'
 
 /** `POST /v1/messages/count_tokens`. */
 export const countTokensRoute: Route = asRoute({
@@ -20,12 +16,11 @@ export const countTokensRoute: Route = asRoute({
   tag: "Anthropic's API",
   summary: 'Count the tokens of a message',
   description: 'What the input of a message would be counted with. Messages themselves are at `/v1/messages`.',
-  body: CountRequest,
+  body: AnthropicCountRequest,
   examples: { greeting: { model: 'claude-sonnet-4', messages: [{ role: 'user', content: 'Hello!' }] } },
   response: z.object({ input_tokens: z.int().describe('Tokens of the input.') }),
   handle({ body }) {
-    // A limit is needed of messages alone.
-    const { body: asked } = withProviders(completionRequestOf({ ...body, max_tokens: 1 }), 'anthropic')
+    const { body: asked } = withProviders(countedRequestOf(body), 'anthropic')
     return { input_tokens: chatCompletions.promptTokens(parseRequest(ChatRequest, asked)) }
   },
 })

@@ -1,9 +1,12 @@
 // The registry of doors: foreign APIs whose paths lead to the router's operations. What a door does is loaded by its first call.
 import type { z } from 'zod'
+import type { Operation } from '../contract/operation.ts'
 import type { Route } from '../contract/route.ts'
 import type { Wire } from '../contract/wire.ts'
 import { type Endpoint, endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
+import { likelyPath } from '../lib/likely-path.ts'
+import { isOfAnthropic } from './names.ts'
 
 /** One door. */
 export interface Door {
@@ -12,18 +15,29 @@ export interface Door {
   tag: string
   /** What all of its paths begin with. */
   prefix: string
+  /** Whether it is meant by a request of a path of another door. */
+  claims?(request: Pick<Request, 'headers'>): boolean
+  /** The header in which its clients look for the id of a request, when that is not `x-request-id`. */
+  idHeader?: string
   /** The operations by path. */
   paths: Readonly<Record<string, Endpoint>>
   wire(): Wire
+  /** An operation as documents show it, when its requests and answers are others here. */
+  shown?(operation: Operation): Operation
   /** What the body of an error is like. */
   errorBody(): z.ZodType
   /** What it has beside the operations. */
   routes(defaultProvider: string): readonly Route[]
+  /** Paths of other doors that it shares. */
+  shares?: readonly string[]
 }
 
 const anthropic = lazy<typeof import('./anthropic.ts')>(() => require('./anthropic.ts'))
+const answers = lazy<typeof import('./anthropic-answered.ts')>(() => require('./anthropic-answered.ts'))
+const shown = lazy<typeof import('./anthropic-shown.ts')>(() => require('./anthropic-shown.ts'))
 const countTokens = lazy<typeof import('./count-tokens.ts')>(() => require('./count-tokens.ts'))
 const openai = lazy<typeof import('./openai.ts')>(() => require('./openai.ts'))
+const models = lazy<typeof import('./models.ts')>(() => require('./models.ts'))
 const ROUTER = '/v2/router/'
 const chat = endpoints.filter(({ name }) => name === 'chat.completions')
 
@@ -33,10 +47,14 @@ export const doors: readonly Door[] = [
     name: 'anthropic',
     tag: "Anthropic's API",
     prefix: '/v1/messages',
+    claims: isOfAnthropic,
+    idHeader: 'request-id',
     paths: Object.fromEntries(chat.map((endpoint) => ['/v1/messages', endpoint])),
     wire: () => anthropic().anthropicWire,
-    errorBody: () => anthropic().AnthropicError,
+    shown: (operation) => shown().shownMessages(operation),
+    errorBody: () => answers().AnthropicError,
     routes: () => [countTokens().countTokensRoute],
+    shares: ['/v1/models', '/v1/models/:model'],
   },
   {
     name: 'openai',
@@ -45,13 +63,25 @@ export const doors: readonly Door[] = [
     paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path.replace(ROUTER, '/v1/'), endpoint])),
     wire: () => openai().openaiWire,
     errorBody: () => openai().OpenaiError,
-    routes: (provider) => openai().modelRoutes(provider),
+    routes: (provider) => models().modelRoutes(provider),
   },
 ]
 
+const FOREIGN = '/v1/'
 const PATH = /^(?:\w+:\/\/[^/]*)?(?:\/s\/[^/]+)?(\/[^?#]*)/
-/** The door that a URL leads to, whatever its session; undefined when that is of this API. */
-export function doorOf(url: string): Door | undefined {
+/** The door that a request came by, whatever its session; undefined when it is of this API. */
+export function doorOf(request: Pick<Request, 'url' | 'headers'>): Door | undefined {
+  const { url } = request
+  // Nearly every call.
+  if (!url.includes(FOREIGN)) return undefined
   const path = PATH.exec(url)?.[1] ?? ''
-  return doors.find(({ prefix }) => path.startsWith(prefix))
+  if (!path.startsWith(FOREIGN)) return undefined
+  return doors.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
+}
+
+/** What a door says of a path that it does not have. */
+export function notEmulated({ tag, paths, routes, shares = [] }: Door, path: string): string {
+  const own = [...Object.keys(paths), ...routes('').map((route) => route.path), ...shares]
+  const likely = likelyPath(path, own)
+  return `${path} of ${tag} is not emulated${likely === null ? '' : `: did you mean ${likely}?`}; what is: ${own.join(', ')}`
 }

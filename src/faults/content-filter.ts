@@ -13,6 +13,7 @@ export const contentFilter = defineFault({
   type: 'content-filter',
   summary: 'The request or the answer is taken for unsafe: it is refused, or the answer ends for that reason.',
   points: ['provider', 'gateway'],
+  inAnswer: true,
   options: {
     as: z
       .enum(['error', 'finish'])

@@ -10,6 +10,7 @@ export const malformedContent = defineFault({
   type: 'malformed-content',
   summary: 'The text of an answer breaks off in the middle as if it were all: JSON that was asked for is none.',
   points: ['provider', 'gateway'],
+  inAnswer: true,
   options: {},
   example: {},
   apply(_, next, context) {

@@ -9,6 +9,7 @@ export const missingFinish = defineFault({
   type: 'missing-finish',
   summary: 'No choice has a finish reason, no response is completed.',
   points: ['provider', 'gateway'],
+  inAnswer: true,
   options: {},
   example: {},
   apply(_, next, context) {

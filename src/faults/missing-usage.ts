@@ -49,8 +49,11 @@ async function* uncounted(blocks: AsyncGenerator<EventBlock>, { acted }: FaultCo
 function without(value: unknown): JsonObject | undefined {
   const answer = asObject(value)
   if (!answer) return undefined
-  const { usage, response, ...rest } = answer
-  if (usage) return response === undefined ? rest : { ...rest, response }
-  const inner = without(response)
-  return inner && { ...rest, ...('usage' in answer && { usage }), response: inner }
+  const { usage, ...rest } = answer
+  if (usage) return rest
+  for (const part of ['response', 'message']) {
+    const inner = without(answer[part])
+    if (inner) return { ...answer, [part]: inner }
+  }
+  return undefined
 }

@@ -14,14 +14,16 @@ export const refusalOptions = {
   shape: z
     .enum(['provider', 'gateway'])
     .optional()
-    .describe("Whose error body it has: the provider's where the gateway hears it, else this API's."),
+    .describe(
+      "Whose error body it has: the provider's where the gateway hears it, else that of the API that was called.",
+    ),
 }
 
 type Shape = 'provider' | 'gateway' | undefined
 
 /** The provider in whose words a fault speaks; empty when they are those of this API. */
-export const speaker = ({ at, provider }: FaultContext, shape: Shape): string =>
-  (shape ?? (at === 'provider' ? 'provider' : 'gateway')) === 'provider' ? provider : ''
+export const speaker = ({ at, provider, words = '' }: FaultContext, shape: Shape): string =>
+  (shape ?? (at === 'provider' ? 'provider' : 'gateway')) === 'provider' ? provider : words
 
 /** What a rule says of a refusal. */
 export interface RefusalOptions {

@@ -10,6 +10,7 @@ export const runaway = defineFault({
   type: 'runaway',
   summary: 'The model calls a tool whenever it would answer, with arguments that fit, for as long as it is asked.',
   points: ['provider', 'gateway'],
+  inAnswer: true,
   options: { tool: z.string().optional().describe('Which of the tools it was offered; the first when left out.') },
   example: {},
   apply: ({ tool }, next, context) =>

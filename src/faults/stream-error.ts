@@ -1,7 +1,7 @@
 // stream-error: the provider, or the gateway, reports a failure in the middle of a stream.
 import { z } from 'zod'
 import type { FaultContext } from '../contract/fault.ts'
-import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { encodeEvent, eventOfType, type StreamEvent } from '../lib/sse.ts'
 import { changeAt, PLACE } from './change.ts'
 import { defineFault } from './define.ts'
 import { errorBody, ownError, type RefusalOptions, refusalOptions } from './refusal.ts'
@@ -37,5 +37,5 @@ function errorEvents(
 ): StreamEvent[] {
   const about = { problem: 'status', status } as const
   const own = context.operation.events?.failed?.(ownError(context, about, given), sent)
-  return own ?? [{ data: errorBody(context, about, given) }]
+  return own ?? [eventOfType(errorBody(context, about, given))]
 }

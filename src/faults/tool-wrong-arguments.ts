@@ -8,6 +8,7 @@ export const toolWrongArguments = defineFault({
   type: 'tool-wrong-arguments',
   summary: "What the model asks a tool for does not fit the tool's schema.",
   points: ['provider', 'gateway'],
+  inAnswer: true,
   options: {
     as: z
       .enum(['type', 'missing', 'json'])

@@ -2,7 +2,7 @@
 import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, EventsBody, Reply } from '../contract/reply.ts'
 import { DONE_EVENT, encodeEvent, type SseBlock, type StreamEvent, sseReader } from '../lib/sse.ts'
-import { asObject } from '../lib/values.ts'
+import { asObject, parsedJson } from '../lib/values.ts'
 
 const encoder = new TextEncoder()
 
@@ -142,6 +142,20 @@ async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'event
   for (const block of reader.end()) yield blockOfText(block, rules)
 }
 
+/** The reply as a value or as events again, when a fault has made bytes of it; those of a refusal stay. */
+export async function unpacked(reply: Reply): Promise<Reply> {
+  if (reply.body.kind !== 'bytes' || !isAnswer(reply)) return reply
+  if (isStream(reply)) return changed(reply, { body: { kind: 'events', events: eventsIn(reply), marked: true } })
+  const value = parsedJson(new TextDecoder().decode(await wholeBytes(reply)))
+  return value === undefined ? reply : changed(reply, { body: { kind: 'value', value } })
+}
+
+async function* eventsIn(reply: Reply): AsyncGenerator<StreamEvent> {
+  for await (const { kind, event, data } of blocksOf(reply, {}))
+    if (kind === 'done') yield DONE_EVENT
+    else if (data) yield { ...(event && { event }), data }
+}
+
 const COMMENT = { kind: 'comment', content: false, tokens: 0 } as const
 
 function blockOfEvent(event: StreamEvent, rules: Operation['events']): EventBlock {
@@ -149,7 +163,14 @@ function blockOfEvent(event: StreamEvent, rules: Operation['events']): EventBloc
   if (event.text === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
   const data = event.data as Record<string, unknown>
   const content = rules?.hasContent(data) ?? false
-  return { kind: 'event', text, event: event.event, data, content, tokens: event.tokens ?? Number(content) }
+  return {
+    kind: rules?.ends?.(data) ? 'done' : 'event',
+    text,
+    event: event.event,
+    data,
+    content,
+    tokens: event.tokens ?? Number(content),
+  }
 }
 
 function blockOfText({ text, event }: SseBlock, rules: Operation['events']): EventBlock {
@@ -157,7 +178,14 @@ function blockOfText({ text, event }: SseBlock, rules: Operation['events']): Eve
   if (event.data === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
   const data = objectIn(event.data)
   const content = data !== undefined && (rules?.hasContent(data) ?? false)
-  return { kind: 'event', text, event: event.event, data, content, tokens: Number(content) }
+  return {
+    kind: data && rules?.ends?.(data) ? 'done' : 'event',
+    text,
+    event: event.event,
+    data,
+    content,
+    tokens: Number(content),
+  }
 }
 
 function objectIn(text: string): Record<string, unknown> | undefined {

@@ -38,13 +38,9 @@ export const createGateway = (given: GatewayParts): Gateway => {
         const faults = faultsHeard(callContext)
         if (faults.length === 0)
           return toResponse(put(await replyToEnd(ready, end)), { clientTimeout: parts.clientTimeout })
-        const answer = async () => put(toReply(await answerOf(ready), ready))
-        return respondThroughFaults(faults, callContext, {
-          answer,
-          end,
-          connection: await call.hold?.find(),
-          wire: call.wire,
-        })
+        const answer = async () => toReply(await answerOf(ready), ready)
+        const door = call.wire && { wire: call.wire, put }
+        return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.find(), door })
       }),
     call: (inner) =>
       recorded(innerCall(inner), parts, async (ready, end) => {

@@ -1,13 +1,11 @@
 // Answers a call through the faults that its client hears: on the real bytes, and on the real connection.
 import type { Connection } from '../contract/connection.ts'
 import { ApiError, envelope } from '../contract/error.ts'
-import type { ActiveFault } from '../contract/fault.ts'
+import type { ActiveFault, NextReply } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
-import { isStream, streamOf } from '../faults/wire.ts'
-import { encodeEvent, type PromptIterable } from '../lib/sse.ts'
-import { parsedJson } from '../lib/values.ts'
-import { errorIn } from '../providers/error-body.ts'
+import { isStream, streamOf, unpacked } from '../faults/wire.ts'
+import { encodeEvent, eventOfType, type PromptIterable, type StreamEvent } from '../lib/sse.ts'
 import { withFaults } from './attempt.ts'
 import { errorOf, type Failure, failureOf } from './outcome.ts'
 import { headersOf } from './recorder.ts'
@@ -18,35 +16,31 @@ interface FaultyCall {
   answer(): Promise<Reply>
   end: CallEnd
   connection: Connection | undefined
-  /** How answers are put at the door that the client came by. */
-  wire: Wire | undefined
+  /** The door that the client came by. */
+  door: CallDoor | undefined
 }
 
-/** A refusal of a fault in the words of a door; anything else as it is. */
-function refusalFor(reply: Reply, wire: Wire): Reply {
-  const { status, body } = reply
-  if (status < 400 || body.kind !== 'bytes' || !(body.bytes instanceof Uint8Array)) return reply
-  const error = errorIn(parsedJson(new TextDecoder().decode(body.bytes)))
-  if (!error) return reply
-  const { message, code = 'error', param = null, type } = error
-  return { ...reply, body: { kind: 'value', value: wire.error(new ApiError(status, code, message, { param, type })) } }
+/** How answers are put at a door. */
+export interface CallDoor {
+  wire: Wire
+  /** The reply in the form of the door. */
+  put(reply: Reply): Reply
 }
 
 /** What the client hears; `answer` makes the reply behind the faults, if they let it. */
 export async function respondThroughFaults(
   faults: readonly ActiveFault[],
   callContext: CallContext,
-  { answer, end, connection, wire }: FaultyCall,
+  { answer, end, connection, door }: FaultyCall,
 ): Promise<Response> {
   const { operation, request, session, stream, signal, recording } = callContext
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
+  const hearing = { about, onActed: (rule: string) => void recording.steps.faults.push(rule) }
   try {
-    const reply = await withFaults(faults, answer, { about, onActed: (rule) => recording.steps.faults.push(rule) })
-    const headed = {
-      ...(wire ? refusalFor(reply, wire) : reply),
-      headers: { ...headersOf(recording), ...reply.headers },
-    }
-    return await toResponse(await withEnd(headed, { end, signal }), { connection })
+    const reply = await (door ? throughDoor(faults, answer, { ...hearing, door }) : withFaults(faults, answer, hearing))
+    const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
+    const errorItem = (error: ApiError) => eventOfType(door ? door.wire.error(error, recording.id) : envelope(error))
+    return await toResponse(await withEnd(headed, { end, signal, errorItem }), { connection })
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)
@@ -57,17 +51,34 @@ export async function respondThroughFaults(
   }
 }
 
+/** The reply at a door: what changes what is said acts before it is put in the words of the door, everything else after it. */
+function throughDoor(
+  faults: readonly ActiveFault[],
+  answer: NextReply,
+  { about, onActed, door: { wire, put } }: Parameters<typeof withFaults>[2] & { door: CallDoor },
+): Promise<Reply> {
+  const { words, events } = wire
+  const said = faults.filter(({ inAnswer }) => inAnswer)
+  const sent = faults.filter(({ inAnswer }) => !inAnswer)
+  const changed = () => withFaults(said, answer, { about: { ...about, words }, onActed })
+  const atDoor = async () => put(said.length > 0 ? await unpacked(await changed()) : await answer())
+  const operation = events ? { ...about.operation, events } : about.operation
+  return withFaults(sent, atDoor, { about: { ...about, operation, words }, onActed })
+}
+
 /** The reply, whose call ends with the last of it. */
-async function withEnd(reply: Reply, { end, signal }: { end: CallEnd; signal: AbortSignal }): Promise<Reply> {
+async function withEnd(
+  reply: Reply,
+  { end, signal, errorItem }: { end: CallEnd; signal: AbortSignal; errorItem(error: ApiError): StreamEvent },
+): Promise<Reply> {
   const { status, headers, body } = reply
   const over = (failure?: Failure) => end.end({ status, headers, failure })
   if (body.kind === 'events') {
-    const errorItem = (error: ApiError) => ({ data: envelope(error) })
     return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, errorItem }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
-    const errorItem = (error: ApiError) => new TextEncoder().encode(encodeEvent({ data: envelope(error) }))
-    const bytes = streamOf(toEnd(body.bytes, { over, signal, ...(isStream(reply) && { errorItem }) }))
+    const encoded = (error: ApiError) => new TextEncoder().encode(encodeEvent(errorItem(error)))
+    const bytes = streamOf(toEnd(body.bytes, { over, signal, ...(isStream(reply) && { errorItem: encoded }) }))
     return { ...reply, body: { ...body, bytes } }
   }
   const problem = await over()

@@ -46,6 +46,10 @@ export function encodeEvent(one: StreamEvent): string {
   return `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`
 }
 
+/** An event that is named by the type that its data say, if they say one. */
+export const eventOfType = (data: object): StreamEvent =>
+  'type' in data && typeof data.type === 'string' ? { event: data.type, data } : { data }
+
 /** The end mark of a router stream. */
 export const DONE_EVENT: StreamEvent = { data: undefined, text: '[DONE]' }
 

@@ -145,7 +145,7 @@ function activeFaults(
     const context = { ...given, at, provider, luck, memory: counter.memory, acted, skip }
     return (kind as FaultKind<object>).apply(options, next, context)
   }
-  return [{ rule: name, apply }]
+  return [{ rule: name, inAnswer: kind.inAnswer === true, apply }]
 }
 
 const countersOf = (rule: Rule): Counters => ({

@@ -140,7 +140,7 @@ const EMULATOR: readonly ExampleCall[] = [
   ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth'].map((id) => ({ id })),
   { id: 'openaiModels', keep: { model: (list) => first(list).id } },
   { id: 'openaiModel' },
-  { id: 'anthropicCountTokens' },
+  ...['anthropicMessages', 'anthropicCountTokens'].map((id) => ({ id })),
   { id: 'listTraces', query: '?limit=2', keep: { id: (list) => first(list).id } },
   ...['getTrace', 'getWaterfall', 'getFilesOfTrace', 'listCalls', 'listScenarios'].map((id) => ({ id })),
   { id: 'putFixtures' },

@@ -46,6 +46,8 @@ export interface Asking {
   operation?: string
   stream?: boolean
   point?: 'provider' | 'gateway'
+  /** The call itself, when it is none of `STREAMING`. */
+  call?: { path: string; body: object; streamed: object }
   /** What goes wrong; of several, the first acts on what the others left. */
   fault?: Fault | Fault[]
   /** More fields of the request. */
@@ -66,13 +68,13 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
   return {
     app,
     /** Makes one call; every one begins the scenario anew, or ends it. */
-    async hear({ operation = 'chat.completions', stream = true, point = 'provider', fault, more }: Asking = {}) {
+    async hear({ operation = 'chat.completions', stream = true, point = 'provider', fault, more, call }: Asking = {}) {
       const rules = [fault ?? []].flat().map((one, index) => ({ name: `rule ${index + 1}`, at: point, fault: one }))
       const scenario = { name: 'faults', rules }
       const chosen = fault ? { ...JSON_PUT, body: JSON.stringify(scenario) } : { method: 'DELETE' }
       const { status, text: said } = await app.fetch(`${SESSION}/_understudy/scenario`, chosen)
       if (status !== 200) throw new Error(said)
-      const { path, body, streamed } = STREAMING[operation] ?? {}
+      const { path, body, streamed } = call ?? STREAMING[operation] ?? {}
       const request = { ...body, ...(stream && streamed), ...more }
       const response = await app.understudy.app.fetch(
         new Request(`http://localhost${SESSION}${path}`, {

@@ -112,6 +112,7 @@ function composed(
   return {
     usage,
     tokens: answer.tokens,
+    ...(answer.stoppedBy !== undefined && { stoppedBy: answer.stoppedBy }),
     body: () => ({ ...frame, object: 'chat.completion', choices: choices.map(wholeChoice), usage }),
     events: () => chatChunks(frame, choices, told),
     streamed: choices.every(isPlain)

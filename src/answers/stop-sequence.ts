@@ -1,0 +1,11 @@
+// Where a stop sequence ends a text.
+
+/** The text before the first stop sequence in it, and which one that was. */
+export function beforeStop(text: string, stop: readonly string[]): { text: string; stoppedBy?: string | undefined } {
+  if (stop.length === 0) return { text }
+  const places = stop
+    .filter((sequence) => sequence !== '')
+    .map((sequence) => ({ sequence, at: text.indexOf(sequence) }))
+  const [first] = places.filter(({ at }) => at >= 0).sort((one, other) => one.at - other.at)
+  return first ? { text: text.slice(0, first.at), stoppedBy: first.sequence } : { text }
+}

@@ -1,0 +1,129 @@
+// What Anthropic's Messages API answers: messages, the events of a stream, and errors.
+import { z } from 'zod'
+
+const tokens = z.int().describe('A number of tokens.')
+const usageAtEnd = {
+  input_tokens: tokens.describe('Tokens of the input that were neither read from nor written to the prompt cache.'),
+  cache_creation_input_tokens: tokens.describe('Tokens written to the prompt cache.'),
+  cache_read_input_tokens: tokens.describe('Tokens read from the prompt cache.'),
+  output_tokens: tokens.describe('Tokens of the answer.'),
+  output_tokens_details: z
+    .object({ thinking_tokens: tokens.describe('Tokens of thoughts.') })
+    .nullable()
+    .describe('What the tokens of the answer were spent on.'),
+  server_tool_use: z.null().describe('Tools of the provider are never called.'),
+}
+const Usage = z
+  .object({
+    ...usageAtEnd,
+    cache_creation: z
+      .object({
+        ephemeral_5m_input_tokens: tokens.describe('Those kept for five minutes.'),
+        ephemeral_1h_input_tokens: tokens.describe('Those kept for an hour.'),
+      })
+      .describe('Tokens written to the prompt cache, by how long they are kept.'),
+    inference_geo: z.null().describe('Always null.'),
+    service_tier: z.literal('standard').describe('Always `standard`.'),
+    speed: z.null().describe('Always null.'),
+  })
+  .describe('Token counts.')
+const AnswerBlock = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('text'),
+    text: z.string().describe('The text.'),
+    citations: z.null().describe('Always null.'),
+  }),
+  z.object({
+    type: z.literal('tool_use'),
+    id: z.string().describe('Id of the call.'),
+    name: z.string().describe('Name of the tool.'),
+    input: z.unknown().describe('Its arguments.'),
+    caller: z.object({ type: z.literal('direct') }).describe('Who calls: the model.'),
+  }),
+  z.object({
+    type: z.literal('thinking'),
+    thinking: z.string().describe('What was thought.'),
+    signature: z.string().describe('What the thoughts are known by.'),
+  }),
+  z.object({ type: z.literal('redacted_thinking'), data: z.string().describe('Thoughts, encrypted.') }),
+])
+const end = {
+  stop_reason: z
+    .enum(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal'])
+    .nullable()
+    .describe('Why it ends; null while it goes on.'),
+  stop_sequence: z.string().nullable().describe('The stop sequence that ended it.'),
+  stop_details: z
+    .object({
+      type: z.literal('refusal'),
+      category: z.null().describe('Always null.'),
+      explanation: z.null().describe('Always null.'),
+    })
+    .nullable()
+    .describe('About a refusal.'),
+  container: z.null().describe('Always null.'),
+}
+
+/** A whole message. */
+export const AnthropicMessage = z.object({
+  id: z.string().describe('Id of the message.'),
+  type: z.literal('message').describe('Always `message`.'),
+  role: z.literal('assistant').describe('Always `assistant`.'),
+  model: z.string().describe('The model, as the request named it.'),
+  content: z.array(AnswerBlock).describe('What was answered.'),
+  diagnostics: z.null().describe('Always null.'),
+  ...end,
+  usage: Usage,
+})
+
+const index = z.int().describe('Which block.')
+/** One event of a stream. */
+export const AnthropicEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('message_start'), message: AnthropicMessage.describe('The message before its content.') }),
+  z.object({
+    type: z.literal('content_block_start'),
+    index,
+    content_block: AnswerBlock.describe('The block before its content.'),
+  }),
+  z.object({
+    type: z.literal('content_block_delta'),
+    index,
+    delta: z
+      .discriminatedUnion('type', [
+        z.object({ type: z.literal('text_delta'), text: z.string().describe('The next piece.') }),
+        z.object({ type: z.literal('thinking_delta'), thinking: z.string().describe('The next piece.') }),
+        z.object({
+          type: z.literal('signature_delta'),
+          signature: z.string().describe('What the thoughts are known by.'),
+        }),
+        z.object({
+          type: z.literal('input_json_delta'),
+          partial_json: z.string().describe('The next piece of the arguments.'),
+        }),
+      ])
+      .describe('What comes to the block.'),
+  }),
+  z.object({ type: z.literal('content_block_stop'), index }),
+  z.object({
+    type: z.literal('message_delta'),
+    delta: z.object(end).describe('Why it ends.'),
+    usage: z.object(usageAtEnd).describe('Token counts of all of it.'),
+  }),
+  z.object({ type: z.literal('message_stop') }),
+])
+
+/** The body of every error. */
+export const AnthropicError = z.object({
+  type: z.literal('error').describe('Always `error`.'),
+  error: z
+    .object({
+      type: z.string().describe('The kind of error.'),
+      message: z.string().describe('What is wrong, for people.'),
+      details: z
+        .object({ error_code: z.string().describe('What is wrong, for programs.') })
+        .optional()
+        .describe('Of some errors.'),
+    })
+    .describe('The error.'),
+  request_id: z.string().describe('Id of the request, as in the header `request-id`.'),
+})
