@@ -1,8 +1,8 @@
 // The exploration itself: which cells are tried, in which order and together, and what their runs prove of others.
 import { type CellResult, type ClassName, cellName, type Point, type RouteTable } from '../contract/exploration.ts'
+import { baselineOf } from './baseline.ts'
 import { cellId, scenarioOf } from './cell-scenario.ts'
 import { outcomeClass, outcomeClasses } from './classes.ts'
-import { baselineOf } from './judge.ts'
 import { newPoints, quietPoints, withoutLoops } from './points.ts'
 import { type PlayRoute, routeTable } from './routes.ts'
 import { type RunCommand, type Trial, tryTogether } from './trial.ts'

@@ -1,6 +1,7 @@
 // The points of a program: what its runs without faults show, and which of them are worth a break.
 import type { Point } from '../contract/exploration.ts'
 import type { TraceRecord } from '../contract/trace.ts'
+import { requestFacts } from './requests.ts'
 import type { Cell, ObservedCall, ObservedRun } from './types.ts'
 
 /** What the id of a point says. */
@@ -10,12 +11,12 @@ export function pointParts(id: string): { kind: string; nth: number; session: st
 }
 
 /** A call as its trace tells it. One that was refused before anybody could tell its kind has a kind of its own, and is no point. */
-export function observedCall(trace: TraceRecord, request: CallShape): ObservedCall {
+export function observedCall(trace: TraceRecord, shape: CallShape, request: unknown): ObservedCall {
   const { point: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
   const { kind, nth } = pointParts(id)
-  const { turn, offersTools, demandsJson, agent } = request
+  const { turn, offersTools, demandsJson, agent } = shape
   const point = { id, kind, session, operation, stream, model, turn, nth, offersTools, demandsJson, agent }
-  return { point, trace }
+  return { point, trace, request: requestFacts(request) }
 }
 
 const hasPoint = ({ trace }: ObservedCall): boolean => trace.point !== undefined

@@ -23,7 +23,7 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
 function addCall({ calls, ways, routes }: Pick<ObservedRun, 'calls' | 'ways' | 'routes'>, stored: StoredTrace): void {
   const { request, rendered: _, answer: __, ...trace } = stored
   const asked = parsedRequest(stored)
-  calls.push(observedCall(trace, shapeOf(stored, asked)))
+  calls.push(observedCall(trace, shapeOf(stored, asked), stored.request))
   if (!asked) return
   const settings = settingsOf(asked.operation, asked.request)
   addWays(ways, trace, settings)

@@ -1,8 +1,9 @@
 // One trial: some cells broken in one run, each judged, and what is broken tried again alone and made as short as can be.
 import type { CellResult, CellVerdict, WrittenScenario } from '../contract/exploration.ts'
+import type { Baseline } from './baseline.ts'
 import { cellId, scenarioOf } from './cell-scenario.ts'
 import { outcomeClass } from './classes.ts'
-import { type Baseline, type Judgement, judgeCell } from './judge.ts'
+import { type Judgement, judgeCell } from './judge.ts'
 import type { Cell, ObservedRun } from './types.ts'
 
 /** Runs the command, with a scenario or without; it is ended after `limitMs`, never when that is null. */

@@ -3,6 +3,7 @@ import type { ClassName, Point } from '../contract/exploration.ts'
 import type { Finding } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import type { RuleReport } from '../contract/verification.ts'
+import type { RequestFacts } from './requests.ts'
 import type { WayCounts } from './ways.ts'
 
 /** A routing configuration, with a call that has it. */
@@ -18,6 +19,7 @@ export interface RouteSample {
 export interface ObservedCall {
   point: Omit<Point, 'unstable' | 'discovered'>
   trace: TraceRecord
+  request: RequestFacts
 }
 
 /** What was seen of one run of the command. */

@@ -99,7 +99,7 @@ function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): Observ
   const idOf = (id: string) => renamed.get(id) ?? id
   return {
     ...run,
-    calls: run.calls.map(({ point, trace }) => ({ point, trace: { ...trace, id: idOf(trace.id) } })),
+    calls: run.calls.map(({ trace, ...call }) => ({ ...call, trace: { ...trace, id: idOf(trace.id) } })),
     findings: run.findings.map(({ session, finding }) => ({
       session,
       finding: { ...finding, traces: finding.traces.map(idOf) },

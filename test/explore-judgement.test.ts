@@ -1,0 +1,171 @@
+// What explore says of a program is true: each mistake is found by its cell, and the twin that does it right is not accused.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { exploreIn, programIn } from './support/explore.ts'
+import { emptyFolder } from './support/server.ts'
+
+const folder = emptyFolder()
+afterAll(folder.remove)
+
+const TOOLS = `[{ type: 'function', function: { name: 'charge', parameters: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] } } }]`
+/** A conversation with one tool, around whatever asks the model. */
+const CONVERSATION = `
+const result = (call) => ({ role: 'tool', tool_call_id: call.id, content: 'charged' })
+const conversation = async (asks) => {
+  const messages = [user('Charge it.')]
+  for (const tool_choice of ['required', 'none']) {
+    const message = await asks({ messages, tools: ${TOOLS}, tool_choice })
+    messages.push(message, ...(message.tool_calls ?? []).map(result))
+  }
+}
+const thrice = async (act) => {
+  for (let tries = 1; ; tries++) try { return await act() } catch (error) { if (tries === 3) throw error }
+}
+`
+/** Tries once more on a connection of its own. */
+const again = (pause: string) => `
+const close = { headers: { connection: 'close' } }
+await ask({ messages: [user('Hi')] }, close).catch(async (error) => { ${pause}; return ask({ messages: [user('Hi')] }, close) })
+`
+const fallback = (model: string) => `
+const body = { messages: [user('Hi')] }
+await ask(body).catch(() => ask({ ...body, model: '${model}' })).catch(() => {})
+`
+/** Two turns, the first of which must be JSON. */
+const turns = (next: string) => `
+const messages = [user('Give me JSON')]
+const { content } = await ask({ messages, response_format: { type: 'json_object' } })
+let broken = false
+try { JSON.parse(content) } catch { broken = true }
+messages.push({ role: 'assistant', content }, user(${next}))
+await ask({ messages, response_format: { type: 'json_object' } })
+`
+const retry = (body: string) => `
+let text = 'A long story'
+for (let tries = 0; ; tries++) {
+  try { await ask({ messages: [user(text)] }); break } catch (error) { if (tries === 2) throw error; ${body} }
+}
+`
+
+interface Row {
+  name: string
+  code: string
+  class: string
+  /** Number of the point, from 0. */
+  at?: number
+  verdict: string
+  why: RegExp
+}
+const ROWS: Row[] = [
+  {
+    name: 'too early after a 429, on another connection',
+    code: again('await wait(20)'),
+    class: 'rate-limit-once',
+    verdict: 'misbehaved',
+    why: /^early-retry: called again after \d+ ms, though the answer had said to wait 1000 ms/,
+  },
+  {
+    name: 'after the wait that was told',
+    code: again('await wait(error.after)'),
+    class: 'rate-limit-once',
+    verdict: 'held',
+    why: /called again/,
+  },
+  {
+    name: 'all begun anew, and the tool done twice',
+    code: `${CONVERSATION} await thrice(() => conversation(ask))`,
+    class: 'server-error-once',
+    at: 1,
+    verdict: 'misbehaved',
+    why: /^tool-repeated: charge \{"amount":\d+\} was done 2 times, and without the fault once/,
+  },
+  {
+    name: 'one call repeated, and the tool done once',
+    code: `${CONVERSATION} await conversation((body) => thrice(() => ask(body)))`,
+    class: 'server-error-once',
+    at: 1,
+    verdict: 'held',
+    why: /called again/,
+  },
+  {
+    name: 'a fallback whose provider is misspelt, and nobody is told',
+    code: fallback('antropic/claude-sonnet-4-5'),
+    class: 'server-error-once',
+    verdict: 'misbehaved',
+    why: /^wrong-request: .*refused with 404.*antropic/,
+  },
+  {
+    name: 'a fallback whose model there is not',
+    code: fallback('anthropic/claude-sonet-4-5'),
+    class: 'server-error-once',
+    verdict: 'misbehaved',
+    why: /^unknown-model: .*did you mean 'sonnet' by 'sonet'/,
+  },
+  {
+    name: 'a fallback whose model has a letter too many',
+    code: fallback('openai/gpt-4o-minii'),
+    class: 'server-error-once',
+    verdict: 'misbehaved',
+    why: /^unknown-model: .*did you mean 'openai\/gpt-4o-mini'/,
+  },
+  {
+    name: 'a fallback that works',
+    code: fallback('openai/gpt-4o-mini-2024-07-18'),
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again/,
+  },
+  {
+    name: 'JSON that was broken, and the model told so in the next turn',
+    code: turns(`broken ? 'That was not valid JSON: again, please' : 'And now?'`),
+    class: 'bad-json',
+    verdict: 'held',
+    why: /told the model what was wrong/,
+  },
+  {
+    name: 'JSON that was broken, and the next turn as ever',
+    code: turns(`'And now?'`),
+    class: 'bad-json',
+    verdict: 'swallowed',
+    why: /nothing was called again/,
+  },
+  {
+    name: 'a 400 repeated until the command fails',
+    code: retry(''),
+    class: 'context-length',
+    verdict: 'broke',
+    why: /^the command failed with 1; ignored-status: .*made again 2 times/,
+  },
+  {
+    name: 'what is too long made shorter each time',
+    code: `${retry('text = text.slice(0, -4)').replace('throw error', 'break')}`,
+    class: 'context-length',
+    verdict: 'held',
+    why: /called again/,
+  },
+]
+
+/** What was found of each row. */
+const found = new Map<string, Promise<string>>()
+const judged = async ({ code, class: name, at = 0 }: Row, index: number): Promise<string> => {
+  const command = programIn(folder.path, `program-${index}`, code)
+  const { report } = await exploreIn(folder.path, ['--class', name, '--out', `out-${index}`], command)
+  const cell = report.cells.find(({ point }) => point === report.points[at]?.id)
+  return `${cell?.verdict}: ${cell?.why}`
+}
+beforeAll(async () => {
+  const waiting = [...ROWS.entries()]
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [index, row] = next
+      const result = judged(row, index)
+      found.set(row.name, result)
+      await result.catch(() => {})
+    }
+  }
+  await Promise.all([work(), work(), work()])
+}, 120_000)
+
+test.each(ROWS.map((row) => [row.name, row] as const))('%s', async (name, { verdict, why }) => {
+  const [is, ...words] = String(await found.get(name)).split(': ')
+  expect([is, words.join(': ')]).toEqual([verdict, expect.stringMatching(why)])
+})
