@@ -65,7 +65,7 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
       examples: {
         greeting: {
           name: 'greeting',
-          match: { operation: 'chat.completions', user: 'Hello*' },
+          match: { operation: 'chat.completions', user: { regex: '^Hello' } },
           reply: { content: 'Hi!' },
         },
       },

@@ -1,5 +1,5 @@
 // The packages as people install them, and projects that have them.
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { EXECUTABLE, emptyFolder } from './server.ts'
 
@@ -29,16 +29,19 @@ export interface Project {
   run(command: readonly string[], env?: Record<string, string>): Promise<{ code: number; said: string }>
 }
 
-/** Makes a project of files, which goes when the tests have ended. Programs of `node_modules` that it names are ours. */
-export async function makeProject(files: Record<string, string>, links: readonly string[]): Promise<Project> {
+/** Makes a project of files, or of an example, which goes when the tests have ended. Packages that it names are those of ours. */
+export async function makeProject(files: Record<string, string> | string, links: readonly string[]): Promise<Project> {
   const folder = emptyFolder()
   process.on('exit', folder.remove)
   const write = (name: string, text: string) => {
     mkdirSync(dirname(join(folder.path, name)), { recursive: true })
     writeFileSync(join(folder.path, name), text)
   }
-  write('package.json', JSON.stringify({ name: 'project', private: true }))
-  for (const [name, text] of Object.entries(files)) write(name, text)
+  if (typeof files === 'string') cpSync(join(root, 'examples', files), folder.path, { recursive: true })
+  else {
+    write('package.json', JSON.stringify({ name: 'project', private: true }))
+    for (const [name, text] of Object.entries(files)) write(name, text)
+  }
   const helper = join(folder.path, 'node_modules', '@understudy', 'test')
   mkdirSync(helper, { recursive: true })
   const [tarball] = new Bun.Glob('understudy-test-*.tgz').scanSync(await packedPackages())
