@@ -44,16 +44,35 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
   throw new ApiError(405, 'method_not_allowed', message, { headers })
 }
 
-function unknownPath(request: Request, path: string, { strays, sessionOf }: UnroutedContext): ApiError {
+function unknownPath(request: Request, path: string, { strays, sessionOf, known }: UnroutedContext): ApiError {
   const { method } = request
   const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
   const door = doorOf(request)
-  const hint = likely === null ? HINT : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
+  const other = notOfWorkspace(path, known()) ?? HINT
+  const hint = likely === null ? other : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
   const message = door ? notEmulated(door, cut(path)) : `there is no path ${cut(path)}${hint}`
-  const error = new ApiError(404, 'unknown_path', message)
+  const error = new ApiError(404, 'unknown_path', message, { inWords: IN_WORDS.test(path) })
   // Whoever only looks, such as a browser for an icon, leaves nothing behind.
   if (first && method !== 'GET' && method !== 'HEAD') traceStray(sessionOf(request), { method, path, error })
   return error
+}
+
+/** Paths whose clients read a text as `error`, though they are not here. */
+const IN_WORDS = /^\/v2\/identities(\/|$)/
+/** What is longer names nothing of any API. */
+const LONGEST_FAMILY = 40
+const FAMILY = /^\/v2\/([^/]+)/
+const familyOf = (path: string): string => FAMILY.exec(path)?.[1] ?? ''
+
+/** What is said of a path of the API that nothing here is like: what is not emulated, and what is. */
+function notOfWorkspace(path: string, known: readonly KnownPath[]): string | undefined {
+  const family = familyOf(path)
+  if (family === '' || family.length > LONGEST_FAMILY) return undefined
+  const families = [...new Set(known.map((one) => familyOf(one.path)))].filter((one) => one !== '').sort()
+  if (!families.includes(family))
+    return `: ${family} is not emulated. Under /v2 there are ${families.join(', ')}; all paths are at /swagger`
+  const there = [...new Set(known.map((one) => one.path))].filter((one) => familyOf(one) === family)
+  return `: of ${family} this is not emulated. There are ${there.toSorted().join(', ')}`
 }
 
 const ROUTER = '/v2/router/'
