@@ -120,7 +120,7 @@ const tasks = {
   },
   bench() {
     build(bun)
-    const other = ['loop', 'store', 'inspector'].find((name) => name === rest[0])
+    const other = ['loop', 'store', 'inspector', 'kill'].find((name) => name === rest[0])
     run(bun, other ? [`bench/${other}.ts`, ...rest.slice(1)] : ['bench/run.ts', ...rest])
   },
 }
