@@ -21,7 +21,14 @@ describe('--token', () => {
     expect(admitted.status).not.toBe(401)
   })
 
-  const open = ['/_understudy/health', '/s/x/_understudy/health', '/swagger', '/swagger/json', '/favicon.ico']
+  const open = [
+    '/_understudy/health',
+    '/_understudy/metrics',
+    '/s/x/_understudy/health',
+    '/swagger',
+    '/swagger/json',
+    '/favicon.ico',
+  ]
   test.each([...open, '/swagger/assets/swagger-ui.css'])('%s does not', async (path) => {
     for (const authorization of ['', 'Bearer wrong', 'Basic eDp5'])
       expect((await send(closed, path, { headers: { authorization } })).status).toBe(200)

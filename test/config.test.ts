@@ -21,6 +21,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['http://localhost:4318', 'http://localhost:4318'],
     ['https://collector.example/v1/traces', 'https://collector.example/v1/traces'],
   ],
+  log: [
+    ['json', 'json'],
+    ['json', 'json'],
+    ['json', 'json'],
+  ],
   otlp_content: [
     ['true', true],
     ['false', false],

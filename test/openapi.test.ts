@@ -100,6 +100,7 @@ test('every route that the server has is in it, and nothing else', () => {
       'put /_understudy/fixtures',
       'delete /_understudy/fixtures',
       'get /_understudy/health',
+      'get /_understudy/metrics',
       'get /_understudy/live',
       'get /_understudy/scenario',
       'get /_understudy/scenarios',
@@ -164,11 +165,11 @@ test('every operation has a name of its own, a known tag, a summary and a descri
   }
 })
 
-test('the token is a bearer token, asked for everywhere but at health and by pictures', () => {
+test('the token is a bearer token, asked for everywhere but at health, by metrics and by pictures', () => {
   expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   expect(document.security).toEqual([{ bearer: [] }])
   const open = described().filter(({ operation }) => operation.security?.length === 0)
-  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health', '/files/{name}'])
+  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health', '/_understudy/metrics', '/files/{name}'])
 })
 
 test('it says the address that one came by, with the session in it', async () => {

@@ -76,7 +76,7 @@ export function createTaskEvents(observers: Observers): TaskEvents {
       observers.notify({ type: 'call-begun', ...about, parent: parent?.trace ?? null }, { url: from.url, headers })
     },
     ended(session, { turn }, trace) {
-      if (observers.active) observers.notify({ type: 'trace-saved', session: session.name, seq: turn.seq, trace })
+      observers.notify({ type: 'trace-saved', session: session.name, seq: turn.seq, trace })
     },
   }
 }

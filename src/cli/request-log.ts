@@ -1,7 +1,9 @@
 // What a server prints while it answers: each unknown path once, and with --verbose a line a request.
 import { styleText } from 'node:util'
+import type { Config } from '../config.ts'
 import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
+import { lazy } from '../lib/lazy.ts'
 import { terminalWidth } from './terminal.ts'
 import { traceLine } from './trace-line.ts'
 
@@ -29,6 +31,13 @@ export const standardLog = (verbose: boolean): RequestLog => ({
     return terminalWidth(process.stderr)
   },
 })
+
+// Brings what most starts do not need.
+const jsonLog = lazy<typeof import('./json-log.ts')>(() => require('./json-log.ts'))
+/** Begins to print a line of JSON for each call, where that is asked for. */
+export function logAsAsked({ log }: Pick<Config, 'log'>, understudy: Understudy): void {
+  if (log === 'json') jsonLog().logCallsAsJson(understudy)
+}
 
 /** The program, which prints what a person at the terminal should know of requests. */
 export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): Understudy {

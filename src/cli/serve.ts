@@ -10,7 +10,7 @@ import { VERSION } from '../version.ts'
 import { withClientTime } from './client-time.ts'
 import { withIdleCollection } from './idle-collection.ts'
 import { FLUSH_MS, listen, refuseOpenHost, report, serverUrl } from './listen.ts'
-import { standardLog, withRequestLog } from './request-log.ts'
+import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
 /** How long running answers may take after a signal to stop, in ms. */
@@ -31,6 +31,7 @@ async function serve(config: Config): Promise<void> {
   if (config.ready_file) clearReadyFile(config.ready_file)
   const understudy = withIdleCollection(withClientTime(createUnderstudy(config, report)))
   for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
+  logAsAsked(config, understudy)
   const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))
   const port = servers[0]?.port
   const url = serverUrl(config, port)

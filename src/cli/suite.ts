@@ -18,7 +18,7 @@ import { notTried } from '../verdict/not-tried.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
 import { FLUSH_MS, listen, report, serverUrl } from './listen.ts'
-import { standardLog, withRequestLog } from './request-log.ts'
+import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import type { RunReport } from './run-report.ts'
 import { sessionTime } from './session-time.ts'
 import type { SuiteRun } from './suite-run.ts'
@@ -89,6 +89,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   })
   const understudy = withClientTime(made)
   const requests = new Map<string, number>()
+  logAsAsked(config, understudy)
   const logged = config.verbose ? withRequestLog(understudy, standardLog(true)) : understudy
   const servers = await listen(config, countingRequests(logged, requests))
   const url = serverUrl(config, servers[0]?.port)

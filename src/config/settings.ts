@@ -215,6 +215,13 @@ export const SETTINGS = {
     help: 'with --otlp, export what requests and answers say as well',
     valid: 'true or false',
   }),
+  log: setting<'json' | undefined>({
+    takes: 'FORMAT',
+    schema: () => z.enum(['json']),
+    fallback: undefined,
+    help: 'json prints a line of JSON for each call, on standard error, with ids and without content',
+    valid: 'json',
+  }),
   json: setting({
     schema: () => boolean(),
     fallback: false,

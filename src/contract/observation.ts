@@ -73,11 +73,26 @@ export type Observer = (observation: Observation, call?: CallMaterial) => void
 /** An observation before it has its time. */
 export type NewObservation = Observation extends infer One ? (One extends Observation ? Omit<One, 'at'> : never) : never
 
+/** What is counted, of a kind. */
+export interface CountFamily {
+  name: string
+  help: string
+  type: 'counter' | 'gauge' | 'histogram'
+  samples: readonly { suffix?: string; labels: Readonly<Record<string, string>>; value: number }[]
+}
+/** Counts since the start. */
+export interface CallCounts {
+  add(observation: TraceSaved | SessionVerified): void
+  families(): CountFamily[]
+}
+
 /** Hands on what happens to whoever observes. */
 export interface Observers {
   /** Whether anybody observes; when nobody does, an observation need not even be made. */
   readonly active: boolean
   /** Begins to observe; the function that comes back ends it. */
   add(observer: Observer): () => void
+  /** What is counted of all calls, whoever observes. */
+  counts(): CallCounts
   notify(observation: NewObservation, call?: CallMaterial): void
 }

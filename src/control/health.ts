@@ -1,4 +1,4 @@
-// GET /_understudy/health: is it up, and what is it? The one path that never asks for a token.
+// GET /_understudy/health: is it up, and what is it? It never asks for a token, and neither do metrics.
 import { z } from 'zod'
 import { sampleCacheSize } from '../answers/schema-sample.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
@@ -13,6 +13,7 @@ import { workerCounts } from '../lib/worker/pool.ts'
 import { liveSize } from '../observers/live.ts'
 import { type ControlDeps, InstanceName } from './types.ts'
 
+const metrics = lazy<typeof import('./metrics.ts')>(() => require('./metrics.ts'))
 // Brings a library that a start does not need.
 const images = lazy<typeof import('../lib/media/image-files.ts')>(() => require('../lib/media/image-files.ts'))
 
@@ -149,6 +150,22 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
     },
   }
 }
+
+/** The same in numbers, for who gathers them from many programs. */
+export const metricsRoute = (deps: ControlDeps): Route => ({
+  method: 'get',
+  path: '/_understudy/metrics',
+  tag: 'Emulator',
+  operationId: 'getMetrics',
+  summary: 'Metrics',
+  description:
+    "Counts since the start in Prometheus' text format: calls, attempts, outcomes, faults, findings, latencies, and what is held and was dropped. It asks for no token, and says nothing that anybody has said.",
+  public: true,
+  response: z.string(),
+  contentType: 'text/plain',
+  handle: () => new Response(metrics().metricsText(deps), { headers: { 'content-type': METRICS_TYPE } }),
+})
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** The stores of sessions, each of which has the same limit. */
 const together = (sizes: readonly StoreSize[]): StoreSize => ({

@@ -3,7 +3,7 @@ import type { Route } from '../contract/route.ts'
 import { callsRoute } from './calls.ts'
 import { fileRoute } from './files.ts'
 import { fixtureRoutes } from './fixtures.ts'
-import { healthRoute } from './health.ts'
+import { healthRoute, metricsRoute } from './health.ts'
 import { liveRoute } from './live.ts'
 import { madeRoute } from './made.ts'
 import { scenarioRoutes } from './scenario.ts'
@@ -14,6 +14,7 @@ import { verifyRoutes } from './verify.ts'
 /** All control routes. */
 export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   healthRoute(deps),
+  metricsRoute(deps),
   callsRoute(deps),
   ...traceRoutes(deps),
   madeRoute(deps),

@@ -84,10 +84,8 @@ async function save(
     return bugError()
   }
   const { observers, seq, request, call } = recording
-  if (observers.active) {
-    const material = { request, answer: answer.value, retained: call.retained }
-    observers.notify({ type: 'trace-saved', session: record.session, seq, trace: record }, material)
-  }
+  const material = observers.active ? { request, answer: answer.value, retained: call.retained } : undefined
+  observers.notify({ type: 'trace-saved', session: record.session, seq, trace: record }, material)
   return undefined
 }
 

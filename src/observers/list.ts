@@ -1,12 +1,32 @@
 // The list of those who observe calls and sessions: the seam on which verify, live lists and exports hang.
-import type { Observer, Observers } from '../contract/observation.ts'
+import type { Observer, Observers, SessionVerified, TraceSaved } from '../contract/observation.ts'
+import { lazy } from '../lib/lazy.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
+import { once } from '../lib/once.ts'
+
+const counting = lazy<typeof import('./call-counts.ts')>(() => require('./call-counts.ts'))
+/** So many calls wait to be counted: a start does not bring what counts them. */
+const FIRST_CALLS = 64
+
+type Counted = TraceSaved | SessionVerified
 
 /** A list with nobody on it; an observer that fails is reported, and harms neither the call nor the others. */
 export function createObservers(report: (error: unknown) => void): Observers {
   // Replaced, never changed: who joins or leaves while others are notified disturbs nobody.
   let observers: readonly Observer[] = []
+  let first: Counted[] | undefined = []
+  const made = once(() => {
+    const counts = counting().createCallCounts()
+    for (const one of first ?? []) counts.add(one)
+    first = undefined
+    return counts
+  })
+  const count = (observation: Counted) => {
+    if (first && first.length < FIRST_CALLS) first.push(observation)
+    else made().add(observation)
+  }
   return {
+    counts: made,
     get active() {
       return observers.length > 0
     },
@@ -18,8 +38,10 @@ export function createObservers(report: (error: unknown) => void): Observers {
       }
     },
     notify(observation, call) {
-      if (observers.length === 0) return
+      const counted = observation.type === 'trace-saved' || observation.type === 'session-verified'
+      if (observers.length === 0 && !counted) return
       const timed = { ...observation, at: monotonicMs() }
+      if (counted) count(timed as Counted)
       for (const observer of observers) {
         try {
           observer(timed, call)

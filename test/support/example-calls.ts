@@ -137,7 +137,9 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'chatCompletions', body: () => streamed },
   { id: 'listTraces', query: '?limit=1', keep: { id: (list) => first(list).id } },
   { id: 'getEventsOfTrace' },
-  ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth'].map((id) => ({ id })),
+  ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth', 'getMetrics'].map((id) => ({
+    id,
+  })),
   { id: 'openaiModels', keep: { model: (list) => first(list).id } },
   { id: 'openaiModel' },
   ...['anthropicMessages', 'anthropicCountTokens'].map((id) => ({ id })),

@@ -64,16 +64,17 @@ export function startTelemetry(
   say: (line: string) => void,
 ): Telemetry {
   const exporter = createSpanExporter(options, say)
-  const writer = spanWriter(options, exporter)
   const known = new Map<string, OpenCall>()
+  const writer = spanWriter(options, { exporter, written: (trace) => void known.delete(trace) })
   const joined = new Map<string, string>()
   const fresh = newFindings()
   const saved = (observation: TraceSaved, call: CallMaterial) => {
     const { id } = observation.trace
     const open = known.get(id) ?? unseen(observation)
-    known.delete(id)
     if (open.position.remote) remember(joined, id, open.position.traceId)
+    // Those that are written are known until then, for whoever writes of the same call.
     if (open.position.sampled) writer.add({ open, saved: observation, call })
+    else known.delete(id)
   }
   const verified = ({ session, findings, at }: SessionVerified) => {
     const spans = fresh(session, findings).map((finding) => findingSpan(finding, { at: at + wallOffset(), joined }))
@@ -113,13 +114,19 @@ export function startTelemetry(
 const wallOffset = () => realClock.now() - monotonicMs()
 
 /** Writes the spans of calls once they have ended: some together, when their answers have gone. */
-function spanWriter({ content }: TelemetryOptions, exporter: SpanExporter) {
+function spanWriter(
+  { content }: TelemetryOptions,
+  { exporter, written }: { exporter: SpanExporter; written: (trace: string) => void },
+) {
   let pending: PendingCall[] = []
   const write = () => {
     const offset = wallOffset()
     const batch = pending
     pending = []
-    for (const one of batch) exporter.add(callSpans(one, offset, content))
+    for (const one of batch) {
+      exporter.add(callSpans(one, offset, content))
+      written(one.saved.trace.id)
+    }
   }
   return {
     add(call: PendingCall) {

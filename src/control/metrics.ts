@@ -1,0 +1,77 @@
+// The text of /_understudy/metrics, as Prometheus reads it: counts of calls, and what the program holds and has dropped.
+import type { CountFamily } from '../contract/observation.ts'
+import { realClock } from '../lib/clock.ts'
+import { workerCounts } from '../lib/worker/pool.ts'
+import { liveSize } from '../observers/live.ts'
+import type { ControlDeps } from './types.ts'
+
+/** All metrics in Prometheus' text format. */
+export function metricsText(deps: ControlDeps): string {
+  return [...programFamilies(deps), ...deps.observers.counts().families()].map(textOf).join('')
+}
+
+function programFamilies({ sessions, about, strays, events }: ControlDeps): CountFamily[] {
+  const { version, mode, instance, telemetry } = about
+  const all = sessions.list()
+  const traces = all.map((session) => session.counts().traces)
+  const sum = (of: (one: (typeof traces)[number]) => number) => traces.reduce((total, one) => total + of(one), 0)
+  const { workers, jobs } = workerCounts()
+  const { user, system } = process.cpuUsage()
+  const spans = telemetry?.counts()
+  return [
+    gauge('understudy_info', 'What runs here.', 1, { version, mode, instance: instance.name }),
+    gauge('process_start_time_seconds', 'When it began, in seconds since the epoch.', about.started / 1_000),
+    gauge('understudy_uptime_seconds', 'For how long it runs.', (realClock.now() - about.started) / 1_000),
+    counter('process_cpu_seconds_total', 'Processor time.', (user + system) / 1e6),
+    gauge('process_resident_memory_bytes', 'Memory.', process.memoryUsage.rss()),
+    gauge('understudy_sessions', 'Sessions that there are.', all.length),
+    counter('understudy_sessions_dropped_total', 'Sessions removed because nobody used them.', sessions.dropped()),
+    gauge(
+      'understudy_traces',
+      'Traces that are kept.',
+      sum(({ entries }) => entries),
+    ),
+    gauge(
+      'understudy_trace_bytes',
+      'About what they take.',
+      sum(({ bytes }) => bytes),
+    ),
+    counter(
+      'understudy_traces_dropped_total',
+      'Traces removed to make room.',
+      sum(({ dropped }) => dropped),
+    ),
+    counter('understudy_stray_calls_total', 'Calls of paths that there are not.', strays.count()),
+    gauge('understudy_events_waiting', 'Events of workspaces that are not applied yet.', events().waiting),
+    gauge('understudy_workers', 'Threads for heavy work.', workers),
+    gauge('understudy_worker_jobs', 'Jobs that wait for them or are done now.', jobs),
+    gauge('understudy_live_clients', 'Clients of /_understudy/live.', liveSize().entries),
+    ...(spans
+      ? [
+          counter('understudy_otlp_exported_spans_total', 'Spans that the collector has taken.', spans.exported),
+          counter('understudy_otlp_dropped_spans_total', 'Spans that it has not taken.', spans.dropped),
+          gauge('understudy_otlp_waiting_spans', 'Spans that are not sent yet.', spans.waiting),
+        ]
+      : []),
+  ]
+}
+
+const single =
+  (type: CountFamily['type']) =>
+  (name: string, help: string, value: number, labels: Record<string, string> = {}): CountFamily => ({
+    ...{ name, help, type },
+    samples: [{ labels, value }],
+  })
+const gauge = single('gauge')
+const counter = single('counter')
+
+const escaped = (value: string) =>
+  value.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n').toWellFormed()
+
+function textOf({ name, type, help, samples }: CountFamily): string {
+  const lines = samples.map(({ suffix = '', labels, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
+    return `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`
+  })
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n')
+}

@@ -1,0 +1,131 @@
+// Counts of calls since the start, for metrics: adding a call costs less than a microsecond, so nobody has to ask for them.
+import type { CallCounts, CountFamily, SessionVerified, TraceSaved } from '../contract/observation.ts'
+import type { AttemptRecord } from '../contract/trace.ts'
+import { newFindings } from './new-findings.ts'
+
+/** Series of a family; anybody can make up names of rules and scenarios. */
+const MOST_SERIES = 500
+const OTHER = 'other'
+/** Upper bounds in seconds. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+
+/** Series by the values of their labels. */
+function seriesOf<Value>(labels: number, make: () => Value) {
+  const series = new Map<string, { labels: readonly string[]; value: Value }>()
+  const find = (values: readonly string[]): { labels: readonly string[]; value: Value } => {
+    const key = values.join('\n')
+    const found = series.get(key)
+    if (found) return found
+    if (series.size >= MOST_SERIES && values[0] !== OTHER) return find(Array.from({ length: labels }, () => OTHER))
+    const made = { labels: values, value: make() }
+    series.set(key, made)
+    return made
+  }
+  return { find: (...values: string[]) => find(values).value, all: () => [...series.values()] }
+}
+
+interface Family {
+  name: string
+  help: string
+  labels: readonly string[]
+}
+
+function counter({ name, help, labels }: Family) {
+  const series = seriesOf(labels.length, () => ({ count: 0 }))
+  return {
+    add: (...values: string[]) => void series.find(...values).count++,
+    family: (): CountFamily => ({
+      ...{ name, help, type: 'counter' },
+      samples: series.all().map((one) => ({ labels: named(labels, one.labels), value: one.value.count })),
+    }),
+  }
+}
+
+function histogram({ name, help, labels }: Family) {
+  const series = seriesOf(labels.length, () => ({ buckets: BOUNDS.map(() => 0), sum: 0, count: 0 }))
+  return {
+    add(ms: number, ...values: string[]) {
+      const { buckets } = series.find(...values)
+      const found = series.find(...values)
+      const seconds = ms / 1_000
+      found.sum += seconds
+      found.count++
+      const at = BOUNDS.findIndex((bound) => seconds <= bound)
+      if (at >= 0) buckets[at] = (buckets[at] ?? 0) + 1
+    },
+    family: (): CountFamily => ({
+      ...{ name, help, type: 'histogram' },
+      samples: series.all().flatMap(({ labels: values, value: { buckets, sum, count } }) => {
+        const of = named(labels, values)
+        let below = 0
+        const bucket = (le: string, value: number) => ({ suffix: '_bucket', labels: { ...of, le }, value })
+        const bounded = BOUNDS.map((bound, index) => bucket(String(bound), (below += buckets[index] ?? 0)))
+        const ends = [
+          { suffix: '_sum', labels: of, value: sum },
+          { suffix: '_count', labels: of, value: count },
+        ]
+        return [...bounded, bucket('+Inf', count), ...ends]
+      }),
+    }),
+  }
+}
+
+const named = (names: readonly string[], values: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']))
+
+const providerOf = (target: string) => target.slice(0, Math.max(0, target.indexOf('/')))
+
+/** Counts that are all 0. */
+export function createCallCounts(): CallCounts {
+  const calls = counter({
+    name: 'understudy_calls_total',
+    help: 'Calls that have ended, of clients and from inside.',
+    labels: ['operation', 'outcome', 'status', 'origin'],
+  })
+  const attempts = counter({
+    name: 'understudy_attempts_total',
+    help: 'Tries of a target.',
+    labels: ['provider', 'outcome', 'why'],
+  })
+  const faults = counter({
+    name: 'understudy_faults_total',
+    help: 'Faults that have acted, by the rule of the scenario.',
+    labels: ['scenario', 'rule'],
+  })
+  const findings = counter({
+    name: 'understudy_findings_total',
+    help: 'What verdicts have found of clients, each counted once.',
+    labels: ['kind', 'severity', 'accepted'],
+  })
+  const ofCall = (name: string, help: string) => histogram({ name, help, labels: ['operation'] })
+  const durations = ofCall('understudy_call_duration_seconds', "How long calls took, by their session's clock.")
+  const firsts = ofCall('understudy_first_content_seconds', 'How long it took to the first content of a stream.')
+  const tries = histogram({
+    name: 'understudy_attempt_duration_seconds',
+    help: "How long tries took, by their session's clock.",
+    labels: ['provider'],
+  })
+  const fresh = newFindings()
+  const addAttempt = ({ target, outcome, why, duration_ms }: AttemptRecord) => {
+    const provider = providerOf(target)
+    attempts.add(provider, outcome, why)
+    tries.add(duration_ms, provider)
+  }
+  const addCall = ({ trace }: TraceSaved) => {
+    const { operation, outcome, status, inner, duration_ms, scenario, stream } = trace
+    calls.add(operation, outcome, String(status), inner ? 'inside' : 'client')
+    durations.add(duration_ms, operation)
+    for (const attempt of trace.attempts) addAttempt(attempt)
+    const last = trace.attempts.at(-1)
+    if (stream && last?.first_content_ms != null) firsts.add(last.first_content_ms, operation)
+    for (const { faults: rules } of [trace, ...trace.attempts])
+      for (const rule of rules) faults.add(scenario ?? '', rule)
+  }
+  const addVerdict = ({ session, findings: found }: SessionVerified) => {
+    for (const { kind, severity, accepted } of fresh(session, found)) findings.add(kind, severity, String(accepted))
+  }
+  return {
+    add: (observation) => (observation.type === 'trace-saved' ? addCall(observation) : addVerdict(observation)),
+    families: () => [calls, attempts, faults, findings, durations, firsts, tries].map((one) => one.family()),
+  }
+}

@@ -1,0 +1,88 @@
+// /_understudy/metrics: what Prometheus reads of calls, verdicts and the program.
+import { afterAll, expect, test } from 'bun:test'
+import { testApps } from './support/app.ts'
+
+const { appWith, close } = testApps()
+afterAll(close)
+
+const CHAT = '/v2/router/chat/completions'
+const body = (more: object = {}) => ({
+  model: 'openai/gpt-4o-mini',
+  messages: [{ role: 'user', content: 'Tell me about Xylophone-4711' }],
+  ...more,
+})
+const scenario = {
+  name: 'bad-day',
+  rules: [
+    { name: 'too "many"', when: { calls: '1-2' }, fault: { type: 'http-error', status: 429, retry_after: '3s' } },
+  ],
+}
+
+/** The samples of a text, by name and labels; throws for what Prometheus could not read. */
+function samplesIn(text: string): Record<string, number> {
+  const samples: Record<string, number> = {}
+  const typed = new Set<string>()
+  for (const line of text.split('\n').filter((one) => one !== '')) {
+    const [, name, type] = /^# TYPE (\w+) (counter|gauge|histogram)$/.exec(line) ?? []
+    if (name && type) typed.add(name)
+    if (line.startsWith('# ')) continue
+    const [, key = '', value = ''] =
+      /^([a-z_]+(?:\{(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+\})?) (\S+)$/.exec(line) ?? []
+    const family = key.replace(/\{.*/, '')
+    if (!typed.has(family) && !typed.has(family.replace(/_(bucket|sum|count)$/, '')))
+      throw new Error(`no metric: ${line}`)
+    expect(Number.isFinite(Number(value))).toBe(true)
+    expect(samples).not.toHaveProperty([key])
+    samples[key] = Number(value)
+  }
+  return samples
+}
+const ofCall = (labels: string) => `understudy_calls_total{operation="chat.completions",${labels},origin="client"}`
+
+test('calls, attempts, faults, findings and latencies are counted from the first one on', async () => {
+  const app = appWith()
+  const scrape = async () => {
+    const answer = await app.fetch('/_understudy/metrics')
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    return answer.text
+  }
+  await app.post(CHAT, body())
+  await app.post(CHAT, body({ stream: true }))
+  expect((await app.post('/_understudy/sessions', { name: 'one', scenario })).status).toBeLessThan(300)
+  for (let call = 0; call < 2; call++) await app.post(CHAT, body(), { 'x-understudy-session': 'one' })
+  for (let asked = 0; asked < 2; asked++) await app.fetch('/s/one/_understudy/verify')
+  const text = await scrape()
+  const samples = samplesIn(text)
+  expect(samples).toMatchObject({
+    [ofCall('outcome="answered",status="200"')]: 2,
+    [ofCall('outcome="refused",status="429"')]: 2,
+    'understudy_attempts_total{provider="openai",outcome="answered",why="first"}': 2,
+    'understudy_attempts_total{provider="openai",outcome="refused",why="first"}': 2,
+    'understudy_faults_total{scenario="bad-day",rule="too \\"many\\""}': 2,
+    'understudy_findings_total{kind="early-retry",severity="error",accepted="false"}': 1,
+    'understudy_call_duration_seconds_bucket{operation="chat.completions",le="+Inf"}': 4,
+    'understudy_call_duration_seconds_count{operation="chat.completions"}': 4,
+    'understudy_first_content_seconds_count{operation="chat.completions"}': 1,
+    'understudy_attempt_duration_seconds_count{provider="openai"}': 4,
+    understudy_sessions: 2,
+    understudy_traces: 4,
+    understudy_traces_dropped_total: 0,
+    understudy_events_waiting: 0,
+  })
+  expect(samples.process_resident_memory_bytes).toBeGreaterThan(1e6)
+  expect(text).not.toContain('Xylophone')
+  for (let call = 0; call < 100; call++) await app.post(CHAT, body())
+  expect(samplesIn(await scrape())[ofCall('outcome="answered",status="200"')]).toBe(102)
+})
+
+test('whatever scenarios and rules are called, the series are bounded', async () => {
+  const app = appWith()
+  const { observers } = app.understudy
+  const trace = await app.traceOf(await app.post(CHAT, body()))
+  for (let seq = 2; seq < 3_000; seq++)
+    observers.notify({ type: 'trace-saved', session: 'default', seq, trace: { ...trace, faults: [`rule ${seq}`] } })
+  const samples = samplesIn((await app.fetch('/_understudy/metrics')).text)
+  const faults = Object.entries(samples).filter(([name]) => name.startsWith('understudy_faults_total'))
+  expect(faults.length).toBeLessThan(600)
+  expect(faults.reduce((sum, [, count]) => sum + count, 0)).toBe(2_998)
+})
