@@ -1,7 +1,5 @@
-// A task as a stream: its events in order, each in the form that clients read, up to the end mark; and the example of the README.
+// A task as a stream: its events in order, each in the form that clients read, up to the end mark.
 import { afterAll, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { agentSession, results, story, taskBody } from './support/agents.ts'
 import { createTestApp, eventsOf } from './support/app.ts'
 import { strictStreamEvent } from './support/strict/agent-stream.ts'
@@ -123,19 +121,4 @@ test('tells of a call that needs approval', async () => {
     'event.agents.action_review_requested',
     'event.agents.inactive',
   ])
-})
-
-test('the example of the README prints what it says', async () => {
-  const readme = readFileSync(join(import.meta.dir, '..', 'README.md'), 'utf8')
-  const [, section = ''] = readme.split('### Agents run a loop')
-  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(section) ?? []
-  const own = createTestApp({ tools: 'eager' })
-  const printed: string[] = []
-  const run = new Function('fetch', 'console', `return (async () => {${code}})()`)
-  await run((url: string, init: RequestInit) => own.understudy.app.fetch(new Request(url, init)), {
-    log: (...words: unknown[]) => printed.push(words.join(' ')),
-  })
-  expect(printed).toEqual(['completed user agent tool agent'])
-  expect(section).toContain(`\`${printed[0]}\``)
-  own.close()
 })

@@ -110,7 +110,7 @@ if (!process.argv.includes('--all')) {
     const archive = `understudy-${platform}.tar.gz`
     mkdirSync(folder, { recursive: true })
     await compile(platform, join(folder, executableOf(platform)))
-    await $`cp ${join(root, 'README.md')} ${join(root, 'LICENSE')} ${folder}`
+    await $`cp -r ${join(root, 'README.md')} ${join(root, 'LICENSE')} ${join(root, 'docs')} ${folder}`
     await $`tar -czf ${join(dist, archive)} -C ${dist} ${`understudy-${platform}`}`
     rmSync(folder, { recursive: true })
     const digest = new Bun.CryptoHasher('sha256').update(await Bun.file(join(dist, archive)).bytes()).digest('hex')
