@@ -4,6 +4,7 @@ import { callerOf, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { forClients } from '../agents/client-tasks.ts'
 import { taskRoutes } from '../agents/routes.ts'
+import { runRoutes } from '../agents/run-routes.ts'
 import type { TaskService } from '../agents/tasks.ts'
 import { ApiError } from '../contract/error.ts'
 import { EVENT } from '../contract/record.ts'
@@ -137,7 +138,12 @@ function allRoutes(
   return [
     ...control,
     ...doors.flatMap((door) => door.routes(deps.defaultProvider)),
-    ...[...workspace, ...taskRoutes({ tasks, callOf }), ...a2aRoutes({ tasks, callOf, limits: deps })].map(faulty),
+    ...[
+      ...workspace,
+      ...taskRoutes({ tasks, callOf }),
+      ...runRoutes({ tasks, callOf }),
+      ...a2aRoutes({ tasks, callOf, limits: deps }),
+    ].map(faulty),
   ]
 }
 

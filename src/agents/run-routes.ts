@@ -1,0 +1,157 @@
+// An agent made and run in one call, and tasks as responses: other words for what the paths of tasks do.
+import { z } from 'zod'
+import { AgentBody } from '../contract/agent.ts'
+import { AgentTask, isActive, TaskBody, TaskMessage } from '../contract/agent-task.ts'
+import type { Fields } from '../contract/record.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { agents } from '../resources/agents.ts'
+import { recordIn } from '../resources/define.ts'
+import { putRecord } from '../resources/verbs.ts'
+import { workOf } from '../resources/work.ts'
+import type { TaskOwner } from './decisions.ts'
+import { openCalls } from './messages.ts'
+import { fromOf, type TaskRouteDeps } from './routes.ts'
+import { shownTask } from './show.ts'
+import { taskNotFound, type WholeTask } from './store.ts'
+
+const errors = [400, 404, 409, 413, 415]
+const about = { tag: 'Agents', errors } as const
+const question = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?' }] }
+
+/** Run, respond, read a response. */
+export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
+  runRoute(deps),
+  respondRoute(deps),
+  readRoute(deps),
+]
+
+function runRoute({ tasks, callOf }: TaskRouteDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: '/v2/agents/run',
+    summary: 'Run an agent',
+    description:
+      'Makes the agent, or changes the one with its key to be as described, and submits a task to it. Answers at once unless `configuration.blocking` is set.',
+    operationId: 'runAgent',
+    examples: {
+      clock: {
+        key: 'clock',
+        role: 'Clock',
+        description: 'Tells the date.',
+        instructions: 'Tell it.',
+        path: 'Default',
+        model: 'openai/gpt-4o',
+        settings: { tools: [{ type: 'current_date' }] },
+        message: question,
+      },
+    },
+    body: z.intersection(AgentBody, TaskBody.omit({ task_id: true, variables: true, engine: true })),
+    response: AgentTask,
+    async handle({ request, body }) {
+      const owner = await callOf(request)
+      const { message, identity, contact, thread, memory, metadata, configuration, ...agent } = body
+      const { session, caller } = owner
+      await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
+      const task = { message, identity, contact, thread, memory, metadata, configuration }
+      const call = { ...owner, agent: agent.key, body: task, from: fromOf(request), client: request.signal }
+      const begun = await tasks().submit(call)
+      if (configuration?.blocking !== true) return shownTask(begun, [], 'without')
+      const ended = await tasks().settled(owner, begun._id, request.signal)
+      return shownTask(ended.task, ended.history)
+    },
+  })
+}
+
+const ResponseBody = TaskBody.omit({ configuration: true }).extend({
+  background: z.boolean().default(false).describe('Whether the answer comes at once, before the turn has ended.'),
+  stream: z.literal(false, { error: "must be false: follow a task with 'stream-task' instead" }).default(false),
+  conversation: z
+    .looseObject({ id: z.string().min(1) })
+    .optional()
+    .describe('What a new task belongs to.'),
+})
+const AgentResponse = z.object({
+  _id: z.string(),
+  task_id: z.string(),
+  created_at: z.string(),
+  model: z.string(),
+  status: z.enum(['in_progress', 'completed', 'failed']),
+  output: z.array(TaskMessage.pick({ messageId: true, role: true, parts: true })),
+  finish_reason: z.string().optional(),
+  pending_tool_calls: z.array(z.looseObject({})).optional(),
+  error: z.string().optional(),
+})
+
+function respondRoute({ tasks, callOf }: TaskRouteDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: '/v2/agents/:agent_key/responses',
+    summary: 'Respond as an agent',
+    description: 'Submits a task and answers with what the agent says in its turn; streams are not emulated here.',
+    operationId: 'createAgentResponse',
+    examples: { question: { message: question } },
+    body: ResponseBody,
+    response: AgentResponse,
+    answerName: 'AgentResponse',
+    async handle({ request, params: { agent_key = '' }, body: { background, stream: _, conversation, ...body } }) {
+      const owner = await callOf(request)
+      const context = conversation && { context: conversation.id }
+      const call = { ...owner, ...context, agent: agent_key, body, from: fromOf(request), client: request.signal }
+      const task = await tasks().submit(call)
+      return shownResponse(background ? { task, history: [] } : await tasks().settled(owner, task._id, request.signal))
+    },
+  })
+}
+
+function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'get',
+    path: '/v2/agents/:agent_key/responses/:task_id',
+    summary: 'Get a response of an agent',
+    description: 'What the agent has said in the last turn of the task so far.',
+    operationId: 'getAgentResponse',
+    response: AgentResponse,
+    answerName: 'AgentResponse',
+    errors: [404],
+    async handle({ request, params }) {
+      const owner = await callOf(request)
+      return shownResponse(taskOfAgent(owner, params, tasks().get(owner, params.task_id ?? '')))
+    },
+  })
+}
+
+/** The task, when it is one of the agent's. */
+function taskOfAgent({ session, caller }: TaskOwner, { agent_key = '' }: Fields, found: WholeTask): WholeTask {
+  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: String(agent_key) })
+  if (found.task.agent_id !== agent._id) throw taskNotFound(found.task._id)
+  return found
+}
+
+/** A task as a response: what the agent has said since the user spoke last. */
+function shownResponse({ task, history }: WholeTask): object {
+  const messages = history.map(({ message }) => message)
+  const said = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+  const waiting = task.finish_reason === 'tool_calls' ? openCalls(messages) : []
+  return {
+    _id: task._id,
+    task_id: task._id,
+    created_at: task.created,
+    model: task.manifest.model,
+    status: isActive(task.state) ? 'in_progress' : task.error ? 'failed' : 'completed',
+    output: said
+      .filter(({ role }) => role === 'agent')
+      .map(({ messageId, role, parts }) => ({ messageId, role, parts })),
+    ...(task.finish_reason && { finish_reason: task.finish_reason }),
+    ...(waiting.length > 0 && {
+      pending_tool_calls: waiting.map(({ tool_call_id: id, tool_name: name, arguments: given }) => ({
+        id,
+        type: 'function',
+        function: { name, arguments: JSON.stringify(given) },
+      })),
+    }),
+    ...(task.error && { error: task.error.message }),
+  }
+}
