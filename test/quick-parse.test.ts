@@ -23,7 +23,8 @@ function bodyMaker({ request, examples, body }: (typeof operations)[number], cha
   const resolve = (reference: string) => document.$defs?.[reference.replace('#/$defs/', '')] ?? {}
   const making = { chance, resolve, known: ['openai/gpt-4o'], sanity: 150 }
   const names = Object.keys(document.properties ?? {})
-  const file = () => (body === 'multipart' && !chance.oneIn(20) ? { file: new File(['RIFF'], 'a.wav') } : {})
+  const field = names.includes('image') ? 'image' : 'file'
+  const file = () => (body === 'multipart' && !chance.oneIn(20) ? { [field]: new File(['RIFF'], 'a.wav') } : {})
   return () => {
     if (chance.oneIn(50)) return hostileValue(chance)
     const whole = chance.oneIn(20) ? schemaValue(document, making) : chance.pick(Object.values(examples))

@@ -99,6 +99,12 @@ const TAKES: Record<string, readonly string[]> = {
   embeddings: [...EVERY, 'cache'],
   'images.generations': [...EVERY, 'cache'],
   'audio.translations': EVERY,
+  'audio.transcriptions': EVERY,
+  'audio.speech': EVERY,
+  'images.edits': EVERY,
+  'images.variations': EVERY,
+  moderations: [...EVERY, 'cache'],
+  rerank: [...EVERY, 'cache'],
 }
 const RENAMED: Record<string, string> = { load_balancer: 'balance', cache: 'cacheTtl', timeout: 'callTimeout' }
 

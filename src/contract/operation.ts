@@ -108,6 +108,15 @@ export interface SynthesisOptions {
   tools: 'asked' | 'eager'
 }
 
+/** Answers that are bytes on the wire. */
+export interface BinaryAnswers {
+  /** The media types that they may have. */
+  readonly types: readonly string[]
+  encode(value: unknown): { bytes: Uint8Array; contentType: string }
+  /** The value of what a provider sent; undefined when the media type is none of an answer. */
+  decode(bytes: Uint8Array, contentType: string): object | undefined
+}
+
 /** One router endpoint as data: `Request` is the parsed body, `Script` what a fixture says under `reply`. */
 export interface Operation<Request = unknown, Script = unknown> {
   readonly name: string
@@ -120,6 +129,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   readonly examples: Record<string, object>
   /** The operation that asks the same in other words, and whether its fixtures answer this one's calls that have none. */
   readonly neighbour?: { name: string; answers: boolean }
+  /** Whether the specification does not have it. */
+  readonly extension?: boolean
   /** How the body comes; `multipart` fields are given to `request` by name, a file as a `File`. */
   readonly body: 'json' | 'multipart'
   /** Status of an invalid body, 400 when left out. */
@@ -153,6 +164,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   assembly?(): AnswerAssembly
   /** Why a value is not an answer of this operation, undefined when it is one. */
   wrongWith(answer: unknown): string | undefined
+  /** How an answer is sent that is no JSON, such as sound; the value is what traces and fixtures know of it. */
+  readonly binary?: BinaryAnswers
   /**
    * The inverse of an answer: what a fixture says under `reply` to have it made again, for the first choice and without what
    * only the request knows. Undefined for what is not an answer.

@@ -42,6 +42,7 @@ export const INFO = (version: string) => ({
   license: { name: 'MIT', identifier: 'MIT' },
 })
 
+const BYTES = { type: 'string', format: 'binary' }
 const BODY_TYPES = { json: 'application/json', multipart: 'multipart/form-data' }
 const pascal = (name: string) => name.replace(/(?:^|[._/-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 const examplesOf = (examples: Readonly<Record<string, object>>): Json =>
@@ -89,11 +90,12 @@ function operationObject(
   const { name: dotted, tag, summary, description, body, request, response, chunk, examples } = operation
   const name = pascal(given ?? dotted)
   const id = given ?? dotted.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const { extension, binary } = operation
   return {
     operationId: id,
-    tags: [tag],
+    tags: [extension ? tagOf({ tag }) : tag],
     summary,
-    description,
+    description: extension ? `${description} (emulator extension)` : description,
     requestBody: {
       required: true,
       content: {
@@ -110,7 +112,11 @@ function operationObject(
           : 'The answer.',
         headers: ANSWER_HEADERS,
         content: {
-          'application/json': { schema: schemas.refer(response, 'output', `${name}Response`), ...exampleOf(id) },
+          ...(binary
+            ? Object.fromEntries(binary.types.map((type) => [type, { schema: BYTES }]))
+            : {
+                'application/json': { schema: schemas.refer(response, 'output', `${name}Response`), ...exampleOf(id) },
+              }),
           ...(chunk && { 'text/event-stream': { schema: schemas.refer(chunk, 'output', `${name}Chunk`) } }),
         },
       },

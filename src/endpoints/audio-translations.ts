@@ -54,7 +54,7 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
     file: await readAudioFile(request.file),
   }),
   synthesize: (request: TranslationRequest) => synthesize(request),
-  compose,
+  compose: composeTranslation,
   assemble: () => ({}),
   // Subtitles and bare texts are texts, everything else has its text in it.
   wrongWith: (value) =>
@@ -62,7 +62,8 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   scriptOf: translationScriptOf,
 }
 
-function compose(request: TranslationRequest, script: TranslationScript): RenderedAnswer {
+/** The answer to a call, laid over its file. */
+export function composeTranslation(request: TranslationRequest, script: TranslationScript): RenderedAnswer {
   const heard = { request, script, segments: segmentsOf(script, request) }
   return {
     body: () => answerOf(heard),

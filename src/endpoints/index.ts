@@ -30,6 +30,16 @@ export const endpoints: readonly Endpoint[] = [
     '/v2/router/audio/translations',
     () => require('./audio-translations.ts').audioTranslations,
   ),
+  endpoint(
+    'audio.transcriptions',
+    '/v2/router/audio/transcriptions',
+    () => require('./audio-transcriptions.ts').audioTranscriptions,
+  ),
+  endpoint('audio.speech', '/v2/router/audio/speech', () => require('./audio-speech.ts').audioSpeech),
+  endpoint('images.edits', '/v2/router/images/edits', () => require('./image-edits.ts').imageEdits),
+  endpoint('images.variations', '/v2/router/images/variations', () => require('./image-edits.ts').imageVariations),
+  endpoint('moderations', '/v2/router/moderations', () => require('./moderations.ts').moderations),
+  endpoint('rerank', '/v2/router/rerank', () => require('./rerank.ts').rerank),
 ]
 
 /** All operations, loaded. */

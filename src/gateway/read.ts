@@ -41,6 +41,13 @@ export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise
 async function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   const { status } = reply
   if (status < 200 || status > 299) throw refusal(readErrorBody(await textOf(body, reading)), reply, status)
+  const { binary } = reading.operation
+  if (binary) {
+    const bytes = new Uint8Array(await bytesOf(body, reading))
+    const value = bytes.length > 0 ? binary.decode(bytes, body.contentType) : undefined
+    if (value) return { kind: 'whole', value }
+    return readWhole(new TextDecoder().decode(bytes), body, reply, reading.operation)
+  }
   if (reading.stream) return { kind: 'stream', events: await readStream(body, reply, reading) }
   return readWhole(await textOf(body, reading), body, reply, reading.operation)
 }
@@ -124,10 +131,15 @@ function jsonOf(text: string, what: string): unknown {
   }
 }
 
-async function textOf({ bytes }: BytesBody, { signal }: ReadOptions): Promise<string> {
+// The runtime reads a whole stream faster than we can piece by piece.
+const textOf = ({ bytes }: BytesBody, reading: ReadOptions): Promise<string> =>
+  whole(new Response(bytes as BodyInit).text(), reading)
+const bytesOf = ({ bytes }: BytesBody, reading: ReadOptions): Promise<ArrayBuffer> =>
+  whole(new Response(bytes as BodyInit).arrayBuffer(), reading)
+
+async function whole<Content>(read: Promise<Content>, { signal }: ReadOptions): Promise<Content> {
   try {
-    // The runtime reads a whole stream faster than we can piece by piece.
-    return await new Response(bytes as BodyInit).text()
+    return await read
   } catch (error) {
     throw broken(error, signal)
   }

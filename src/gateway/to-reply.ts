@@ -16,7 +16,9 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
     const { value, text = JSON.stringify(value) } = content
     const body = { kind: 'value' as const, value, text }
     recording.answer = { answer, content: body, complete: true, effects }
-    return { ...from, headers: Object.assign(headersOf(recording), from.headers), status: 200, body }
+    const { binary } = replyContext.callContext.operation
+    const put = binary ? { kind: 'bytes' as const, ...binary.encode(value) } : body
+    return { ...from, headers: Object.assign(headersOf(recording), from.headers), status: 200, body: put }
   }
   const sent: SentStream = { kind: 'events', events: [], times: [], whole: content.whole }
   const record: AnswerRecord = { answer, content: sent, complete: false, effects }

@@ -143,6 +143,8 @@ const EMULATOR: readonly ExampleCall[] = [
   ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth', 'getMetrics'].map((id) => ({
     id,
   })),
+  ...['audioTranscriptions', 'audioSpeech', 'imagesEdits', 'imagesVariations', 'moderations'].map((id) => ({ id })),
+  { id: 'rerank' },
   { id: 'openaiModels', keep: { model: (list) => first(list).id } },
   { id: 'openaiModel' },
   ...['anthropicMessages', 'anthropicCountTokens'].map((id) => ({ id })),
@@ -204,9 +206,16 @@ export async function* playExamples(
   }
 }
 
+/** A picture of one pixel. */
+export const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
 /** A form whose file is a text where it is uploaded, and speech where it is translated. */
 async function formWith(value: Json): Promise<FormData> {
-  const { file, ...fields } = value
+  const { file, image, ...fields } = value
+  if (image) return formOf({ ...fields, image: new File([PNG], String(image)) })
   const name = String(file)
   return formOf({
     ...fields,

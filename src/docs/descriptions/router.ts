@@ -50,6 +50,8 @@ export const ROUTER_WORDS: Readonly<Record<string, string>> = {
   image_tokens: 'Tokens of pictures.',
   text_tokens: 'Tokens of text.',
   'AudioTranslationsResponse.text': 'What is said, in English.',
+  'AudioTranscriptionsResponse.text': 'What is said.',
+  'AudioTranscriptionsResponse.duration': 'Length of the sound in seconds.',
   'AudioTranslationsResponse.language': 'The language that is spoken.',
   'AudioTranslationsResponse.duration': 'Length of the sound in seconds.',
   words: 'The words with their times, when `timestamps_granularity` asked for them.',

@@ -1,0 +1,79 @@
+// Moderation on the wire: texts to be judged, the judgement of each, and what a fixture says of them.
+import { z } from 'zod'
+import { Timing } from './script.ts'
+import { Identity, Metadata, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
+
+/** What a text may be flagged for. */
+export const MODERATION_CATEGORIES = [
+  'hate',
+  'hate/threatening',
+  'harassment',
+  'harassment/threatening',
+  'illicit',
+  'illicit/violent',
+  'self-harm',
+  'self-harm/intent',
+  'self-harm/instructions',
+  'sexual',
+  'sexual/minors',
+  'violence',
+  'violence/graphic',
+] as const
+export type ModerationCategory = (typeof MODERATION_CATEGORIES)[number]
+
+const Part = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string().describe('The text.') }),
+  z.looseObject({
+    type: z.literal('image_url'),
+    image_url: z.looseObject({ url: z.string().describe('Where it is.') }).describe('The picture.'),
+  }),
+])
+
+/** The body of `POST /v2/router/moderations`; unknown fields are kept. */
+export const ModerationRequest = z.looseObject({
+  input: z
+    .union([z.string(), z.array(z.string()).min(1), z.array(Part).min(1)])
+    .describe('A text, several texts, or the parts of one input; nobody looks into pictures.'),
+  model: ModelId.default('openai/omni-moderation-latest').meta({ examples: ['openai/omni-moderation-latest'] }),
+  metadata: Metadata.nullish(),
+  identity: Identity.nullish(),
+  thread: Thread.nullish(),
+  ...Routing,
+  svc: ServiceOptions.nullish(),
+})
+export type ModerationRequest = z.infer<typeof ModerationRequest>
+
+const each = <Value extends z.ZodType>(value: Value) =>
+  z.object(
+    Object.fromEntries(MODERATION_CATEGORIES.map((one) => [one, value.describe(`Of ${one}.`)])) as Record<
+      ModerationCategory,
+      Value
+    >,
+  )
+
+/** The answer: a judgement for each text, in their order. */
+export const ModerationList = z.object({
+  id: z.string().describe('Id of the answer.'),
+  model: z.string().describe('The model that answered.'),
+  results: z
+    .array(
+      z.object({
+        flagged: z.boolean().describe('Whether it is flagged for anything.'),
+        categories: each(z.boolean()).describe('What it is flagged for.'),
+        category_scores: each(z.number().min(0).max(1)).describe('How sure that is, from 0 to 1.'),
+        category_applied_input_types: each(z.array(z.literal('text'))).describe('What was looked at: texts alone.'),
+      }),
+    )
+    .describe('A judgement for each text.'),
+})
+export type ModerationList = z.infer<typeof ModerationList>
+
+/** What a fixture says under `reply` of a moderation; without it, lists of English words decide. */
+export const ModerationScript = z.strictObject({
+  flagged: z
+    .array(z.enum(MODERATION_CATEGORIES))
+    .optional()
+    .describe('What every text is flagged for; nothing when the list is empty.'),
+  timing: Timing.optional(),
+})
+export type ModerationScript = z.infer<typeof ModerationScript>

@@ -1,0 +1,57 @@
+// Reranking on the wire: documents in the order of what they have to do with a query, and what a fixture says of them.
+import { z } from 'zod'
+import { Timing } from './script.ts'
+import { Identity, Metadata, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
+
+const MOST_DOCUMENTS = 1000
+
+/** The body of `POST /v2/router/rerank`; unknown fields are kept. */
+export const RerankRequest = z.looseObject({
+  query: z.string().min(1).describe('What is looked for.'),
+  documents: z
+    .array(z.union([z.string(), z.looseObject({ text: z.string().describe('The text.') })]))
+    .min(1)
+    .max(MOST_DOCUMENTS)
+    .describe('What is put in order: texts, or objects with a `text`.'),
+  model: ModelId.meta({ examples: ['cohere/rerank-v3.5'] }),
+  top_n: z.int().min(1).nullish().describe('How many are answered, the best ones; all when left out.'),
+  return_documents: z.boolean().nullish().describe('Whether each comes with its text, which it does when left out.'),
+  metadata: Metadata.nullish(),
+  identity: Identity.nullish(),
+  thread: Thread.nullish(),
+  ...Routing,
+  svc: ServiceOptions.nullish(),
+})
+export type RerankRequest = z.infer<typeof RerankRequest>
+
+/** The answer: the best one first. */
+export const RerankList = z.object({
+  object: z.literal('list'),
+  id: z.string().describe('Id of the answer.'),
+  model: z.string().describe('The model that answered.'),
+  results: z
+    .array(
+      z.object({
+        object: z.literal('rerank'),
+        index: z.int().min(0).describe('Its place in the request.'),
+        relevance_score: z.number().min(0).max(1).describe('How much it has to do with the query.'),
+        document: z
+          .object({ text: z.string().describe('Its text.') })
+          .optional()
+          .describe('The document, unless nobody wants it.'),
+      }),
+    )
+    .describe('The documents, the best one first.'),
+  usage: z.object({ prompt_tokens: z.int().min(0), total_tokens: z.int().min(0) }),
+})
+export type RerankList = z.infer<typeof RerankList>
+
+/** What a fixture says under `reply` of a reranking; what it leaves out is worked out of the words that texts share. */
+export const RerankScript = z.strictObject({
+  scores: z
+    .array(z.number().min(0).max(1))
+    .optional()
+    .describe('The score of each document, in the order of the request; the last one repeats.'),
+  timing: Timing.optional(),
+})
+export type RerankScript = z.infer<typeof RerankScript>

@@ -1,0 +1,61 @@
+// Speech on the wire: a text to be spoken, the sound of it, and what a fixture gives instead.
+import { z } from 'zod'
+import { Timing } from './script.ts'
+import { Identity, Metadata, ModelId, RoutingUncached, ServiceOptionsUncached, Thread } from './shared.ts'
+
+/** The formats that can be written here, with their media types. */
+export const SPEECH_TYPES = {
+  mp3: 'audio/mpeg',
+  opus: 'audio/ogg',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+  pcm: 'audio/pcm',
+} as const
+export type SpokenFormat = keyof typeof SPEECH_TYPES
+
+/** The body of `POST /v2/router/audio/speech`; unknown fields are kept. */
+export const SpeechRequest = z.looseObject({
+  input: z.string().min(1).max(4096).describe('What is spoken.'),
+  model: ModelId.meta({ examples: ['openai/tts-1'] }),
+  voice: z
+    .union([z.string().min(1), z.looseObject({ id: z.string().min(1).describe('Its name.') })])
+    .describe('Who speaks: any name; the same one always sounds the same.'),
+  response_format: z
+    .enum(['mp3', 'opus', 'flac', 'wav', 'pcm'])
+    .default('mp3')
+    .describe('The format; `pcm` is 16 bits, little-endian, 24,000 a second. AAC is not made here.'),
+  speed: z.number().min(0.25).max(4).default(1).describe('How fast.'),
+  instructions: z.string().nullish().describe('How it is to sound; recorded.'),
+  stream_format: z.literal('audio').nullish().describe('Always the sound itself; events are not emulated.'),
+  metadata: Metadata.nullish(),
+  identity: Identity.nullish(),
+  thread: Thread.nullish(),
+  ...RoutingUncached,
+  svc: ServiceOptionsUncached.nullish(),
+})
+export type SpeechRequest = z.infer<typeof SpeechRequest>
+
+/** The sound, as traces keep it; clients get its bytes alone. */
+export const SpokenAudio = z.object({
+  audio: z.base64().describe('The file.'),
+  content_type: z.string().describe('Its media type.'),
+})
+export type SpokenAudio = z.infer<typeof SpokenAudio>
+
+const FileName = z.strictObject({ file: z.string().min(1) })
+
+/** What a fixture says under `reply` of a speech; without a file it is made of the text. */
+export const SpeechScript = z
+  .strictObject({
+    text: z.string().min(1).optional().describe("Spoken instead of the call's own text."),
+    audio: z
+      .union([z.base64(), FileName])
+      .optional()
+      .describe('A sound file as base64, or by name beside the fixture, given as it is.'),
+    content_type: z.string().optional().describe('Its media type; that of the format asked for when left out.'),
+    timing: Timing.optional(),
+  })
+  .refine((script) => script.text === undefined || script.audio === undefined, {
+    error: "must have at most one of 'text' and 'audio'",
+  })
+export type SpeechScript = z.infer<typeof SpeechScript>

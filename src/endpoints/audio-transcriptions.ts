@@ -1,0 +1,44 @@
+// POST /v2/router/audio/transcriptions: what is said in a file, in the words of the fixtures, laid over its length.
+import type { Operation, RenderedAnswer } from '../contract/operation.ts'
+import { Transcription, TranscriptionForm, type TranscriptionRequest } from '../contract/transcriptions.ts'
+import type { TranslationScript } from '../contract/translations.ts'
+import { asObject } from '../lib/values.ts'
+import { readAudioFile } from './audio/read-file.ts'
+import { audioTranslations, composeTranslation } from './audio-translations.ts'
+
+/** A call before and after its file is read. */
+type Request = TranscriptionForm | TranscriptionRequest
+
+export const audioTranscriptions: Operation<Request, TranslationScript> = {
+  ...audioTranslations,
+  name: 'audio.transcriptions',
+  path: '/v2/router/audio/transcriptions',
+  answerName: 'transcription',
+  extension: true,
+  summary: 'Transcribe audio',
+  description:
+    'Answers an audio file with its text. The file is really read: the timings of the answer fit its length; nobody listens to it.',
+  examples: {
+    text: { file: 'talk.mp3', model: 'openai/whisper-1', language: 'en' },
+    words: { file: 'talk.mp3', model: 'openai/whisper-1', response_format: 'verbose_json' },
+  },
+  request: TranscriptionForm,
+  response: Transcription,
+  async resolve(request: TranscriptionForm): Promise<TranscriptionRequest> {
+    const asked = request['timestamp_granularities[]']
+    const timestamps_granularity =
+      asked === undefined ? request.timestamps_granularity : asked === 'word' ? 'word' : 'none'
+    return { ...request, timestamps_granularity, file: await readAudioFile(request.file) }
+  },
+  compose(request: TranscriptionRequest, script: TranslationScript): RenderedAnswer {
+    const spoken = { ...script, language: script.language ?? request.language }
+    const { body, ...rest } = composeTranslation(request, spoken)
+    return {
+      ...rest,
+      body() {
+        const answer = body()
+        return asObject(answer)?.task === undefined ? answer : { ...asObject(answer), task: 'transcribe' }
+      },
+    }
+  },
+}

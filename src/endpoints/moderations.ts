@@ -1,0 +1,108 @@
+// POST /v2/router/moderations: whether texts are harmful, by the lists of words that the built-in guardrails have.
+import { countCached } from '../answers/text-answer.ts'
+import {
+  MODERATION_CATEGORIES,
+  type ModerationCategory,
+  ModerationList,
+  ModerationRequest,
+  ModerationScript,
+} from '../contract/moderations.ts'
+import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import { harmfulModeration } from '../guardrails/harmful-moderation.ts'
+import { sexualModeration } from '../guardrails/sexual-moderation.ts'
+import { chance } from '../lib/chance.ts'
+import { asObject, objectsIn } from '../lib/values.ts'
+
+export const moderations: Operation<ModerationRequest, ModerationScript> = {
+  name: 'moderations',
+  path: '/v2/router/moderations',
+  answerName: 'list of moderations',
+  tag: 'Router',
+  extension: true,
+  summary: 'Moderate texts',
+  description:
+    'Says of each text what it is flagged for: what a fixture says, else what the lists of English words of the built-in guardrails find.',
+  examples: {
+    texts: { model: 'openai/omni-moderation-latest', input: ['A quiet day at the sea.', 'I will kill him.'] },
+  },
+  body: 'json',
+  invalidStatus: 422,
+  request: ModerationRequest,
+  response: ModerationList,
+  script: ModerationScript,
+  model: (request) => request.model,
+  streams: () => false,
+  prompt: (request) => ({ system: '', user: textsOf(request).join('\n'), turn: 1, tools: [], toolResult: false }),
+  promptTokens: (request) => textsOf(request).reduce((sum, text) => sum + countCached(text), 0),
+  synthesize: () => ({}),
+  compose,
+  assemble: () => ({}),
+  wrongWith: (value) => (objectsIn(asObject(value)?.results).length > 0 ? undefined : "it has no 'results'"),
+  scriptOf(answer) {
+    const [first] = objectsIn(asObject(answer)?.results)
+    if (!first) return undefined
+    const flagged = Object.entries(asObject(first.categories) ?? {}).flatMap(([name, on]) =>
+      on === true ? [name] : [],
+    )
+    return ModerationScript.safeParse({ flagged }).data
+  },
+}
+
+/** The texts that are judged by themselves: parts belong together. */
+function textsOf({ input }: ModerationRequest): string[] {
+  if (typeof input === 'string') return [input]
+  const texts = input.filter((item) => typeof item === 'string')
+  if (texts.length > 0) return texts
+  return [input.flatMap((part) => (typeof part !== 'string' && part.type === 'text' ? [part.text] : [])).join('\n')]
+}
+
+/** What the topics of the lists of words are called here. */
+const TOPICS: Record<string, readonly ModerationCategory[]> = {
+  violence: ['violence'],
+  weapons: ['illicit', 'illicit/violent'],
+  'self-harm': ['self-harm'],
+  hate: ['hate'],
+  drugs: ['illicit'],
+  crime: ['illicit'],
+}
+const OF_MINORS = 'the sexual abuse of minors'
+
+function compose(request: ModerationRequest, script: ModerationScript, { id, model }: AttemptContext): RenderedAnswer {
+  const texts = textsOf(request)
+  const tokens = texts.reduce((sum, text) => sum + countCached(text), 0)
+  return {
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+    tokens: 0,
+    events: () => [],
+    body: (): ModerationList => ({
+      id: `modr-${id}`,
+      model,
+      results: texts.map((text) => resultOf(text, script.flagged ?? foundIn(text))),
+    }),
+  }
+}
+
+function foundIn(text: string): ModerationCategory[] {
+  const harmful = harmfulModeration.topicsIn([text]).flatMap((topic) => TOPICS[topic] ?? [])
+  const sexual = sexualModeration.topicsIn([text])
+  return [
+    ...harmful,
+    ...(sexual.length > 0 ? (['sexual'] as const) : []),
+    ...(sexual.includes(OF_MINORS) ? (['sexual/minors'] as const) : []),
+  ]
+}
+
+/** Scores are like those of a model that is sure: near 1 where it flags, near 0 elsewhere, and the same for the same text. */
+function resultOf(text: string, flagged: readonly ModerationCategory[]): ModerationList['results'][number] {
+  const each = <Value>(value: (category: ModerationCategory) => Value) =>
+    Object.fromEntries(MODERATION_CATEGORIES.map((one) => [one, value(one)])) as Record<ModerationCategory, Value>
+  const luck = (category: string) => chance(0, text, category)
+  return {
+    flagged: flagged.length > 0,
+    categories: each((category) => flagged.includes(category)),
+    category_scores: each((category) =>
+      flagged.includes(category) ? 0.9 + 0.099 * luck(category) : 0.001 * luck(category),
+    ),
+    category_applied_input_types: each(() => ['text']),
+  }
+}

@@ -1,0 +1,77 @@
+// POST /v2/router/rerank: documents in the order of how much their words have in common with those of a query.
+import { countCached } from '../answers/text-answer.ts'
+import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import { RerankList, RerankRequest, RerankScript } from '../contract/rerank.ts'
+import { embed } from '../lib/embedding.ts'
+import { asObject, objectsIn } from '../lib/values.ts'
+
+export const rerank: Operation<RerankRequest, RerankScript> = {
+  name: 'rerank',
+  path: '/v2/router/rerank',
+  answerName: 'list of documents',
+  tag: 'Router',
+  extension: true,
+  summary: 'Rerank documents',
+  description:
+    'Puts documents in the order of what they have to do with a query: the best first, by the words that they share; meaning beyond spelling is not known.',
+  examples: {
+    texts: {
+      model: 'cohere/rerank-v3.5',
+      query: 'How do I reset my password?',
+      documents: ['Our offices are closed on Sunday.', 'To reset a password, follow the link.'],
+      top_n: 2,
+    },
+  },
+  body: 'json',
+  request: RerankRequest,
+  response: RerankList,
+  script: RerankScript,
+  model: (request) => request.model,
+  streams: () => false,
+  prompt: ({ query }) => ({ system: '', user: query, turn: 1, tools: [], toolResult: false }),
+  promptTokens: ({ query }) => countCached(query),
+  synthesize: () => ({}),
+  compose,
+  assemble: () => ({}),
+  wrongWith: (value) => (Array.isArray(asObject(value)?.results) ? undefined : "it has no 'results'"),
+  scriptOf(answer) {
+    const results = objectsIn(asObject(answer)?.results)
+    if (results.length === 0) return undefined
+    // Those that were not answered are the worst.
+    const scores: number[] = Array.from({ length: Math.max(...results.map(({ index }) => Number(index))) + 1 }, () => 0)
+    for (const { index, relevance_score } of results) scores[Number(index)] = Number(relevance_score)
+    return RerankScript.safeParse({ scores: [...scores, 0] }).data
+  },
+}
+
+const DIMENSIONS = 256
+const DIGITS = 1e6
+
+function compose(request: RerankRequest, { scores }: RerankScript, { id, model }: AttemptContext): RenderedAnswer {
+  const { query, top_n: most, return_documents: shown } = request
+  const texts = request.documents.map((document) => (typeof document === 'string' ? document : document.text))
+  const tokens = texts.reduce((sum, text) => sum + countCached(text), countCached(query))
+  const usage = { prompt_tokens: tokens, total_tokens: tokens }
+  return {
+    usage,
+    tokens: 0,
+    events: () => [],
+    body(): RerankList {
+      const sought = embed(query, DIMENSIONS)
+      const scored = texts.map((text, index) => ({
+        object: 'rerank' as const,
+        index,
+        relevance_score: scores ? (scores[Math.min(index, scores.length - 1)] ?? 0) : likeness(sought, text),
+        ...(shown !== false && { document: { text } }),
+      }))
+      const results = scored.toSorted((one, other) => other.relevance_score - one.relevance_score)
+      return { object: 'list', id: `rerank-${id}`, model, results: results.slice(0, most ?? undefined), usage }
+    },
+  }
+}
+
+/** The cosine of two unit vectors, as far as it says that they are alike. */
+function likeness(sought: Float32Array, text: string): number {
+  const cosine = embed(text, DIMENSIONS).reduce((sum, value, index) => sum + value * (sought[index] ?? 0), 0)
+  return Math.round(Math.min(1, Math.max(0, cosine)) * DIGITS) / DIGITS
+}
