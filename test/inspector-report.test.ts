@@ -16,7 +16,8 @@ const headers = { 'content-type': 'application/json', authorization: 'Bearer sec
 const evil = '</script><script>window.hit=1</script><!-- <b>'
 async function send(method: string, path: string, body: unknown) {
   const response = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) })
-  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${response.status} ${text}`)
 }
 
 beforeAll(async () => {
@@ -28,7 +29,9 @@ beforeAll(async () => {
   await send('PUT', '/_understudy/scenario', { name: 'rate-limit-burst' })
   const messages = [{ role: 'user', content: evil }]
   for (let index = 0; index < 40; index++)
-    await send('POST', '/v2/router/chat/completions', { model: 'openai/gpt-4o', messages, retry: { count: 3 } })
+    await send('POST', '/v2/router/chat/completions', {
+      ...{ model: 'openai/gpt-4o', messages, retry: { count: 3 }, stream: true },
+    })
 }, 90_000)
 afterAll(async () => {
   await browser?.close()
@@ -37,11 +40,12 @@ afterAll(async () => {
 })
 
 /** Serious things that the checker has against a page. */
-async function barriers(page: Page): Promise<string[]> {
+async function barriers(page: Page, only: readonly string[]): Promise<string[]> {
   // Scripts of tests are let in by the browser's protocol; the page's policy would not.
   await page.evaluate(axe.source)
-  const result = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }),
+  const result = await page.evaluate(
+    (values) => (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: values }),
+    [...only],
   )
   return result.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -75,6 +79,9 @@ test('a report opens from disk, without a server and read-only', async () => {
   await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
   await page.getByRole('tab', { name: 'Request' }).click()
   expect(await page.getByRole('tabpanel').textContent()).toContain(evil)
+  await page.getByRole('tab', { name: 'Answer' }).click()
+  await page.getByRole('radio', { name: 'Raw' }).check()
+  expect(await page.getByRole('region', { name: 'Answer on the wire' }).textContent()).toContain('data: [DONE]')
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
   expect(await page.locator('.shell > nav a').allTextContents()).toEqual(['Understudy', 'Calls', 'Compare', 'Bad days'])
   await page.evaluate(() => void (location.hash = '#/bad-days'))
@@ -99,25 +106,28 @@ test('what a command did is a report too', async () => {
 
 const VIEWS = [
   'calls?session=storm',
+  'compare',
   'bad-days?session=storm',
   'sessions?session=storm',
   'agents',
   'workspace',
   'start',
 ]
-const SCREENS: { name: string; width: number; dark: boolean; checked: string[] }[] = [
+const TABS = ['Request', 'Answer', 'Headers', 'Repeat', 'Make of it', 'Trace']
+/** What a screen changes is looked at there, and everything on one of them. */
+const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[] = [
+  { name: 'wide', width: 1280, dark: false, rules: ['wcag2a', 'wcag2aa', 'wcag21aa'] },
   {
-    name: 'wide',
-    width: 1280,
+    name: 'narrow',
+    width: 400,
     dark: false,
-    checked: ['calls', 'bad-days', 'sessions', 'agents', 'workspace', 'course', 'start'],
+    rules: ['button-name', 'label', 'link-name', 'scrollable-region-focusable'],
   },
-  { name: 'narrow', width: 400, dark: false, checked: ['course'] },
-  { name: 'dark', width: 1280, dark: true, checked: ['calls', 'bad-days', 'request'] },
+  { name: 'dark', width: 1280, dark: true, rules: ['color-contrast'] },
 ]
 test.each(SCREENS)(
-  'on a $name screen nothing overflows, and the checker finds no serious barrier',
-  async ({ name, width, dark, checked }) => {
+  'on a $name screen nothing overflows, and the checker finds no serious barrier, in any view',
+  async ({ name, width, dark, rules }) => {
     const page = await browser.open(`${server.url}/`, { width, dark })
     const dialog = page.getByRole('dialog', { name: 'A token is wanted' })
     await dialog.getByLabel('Token').fill('secret')
@@ -125,22 +135,39 @@ test.each(SCREENS)(
     await page.locator('.row').first().waitFor()
     const found: Record<string, unknown> = {}
     const look = async (view: string) => {
-      const short = view.replace(/\?.*/, '')
+      const short = view.replace(/\?.*/, '').replaceAll(' ', '-').toLowerCase()
       await page.screenshot({ path: screenshotPath(`${name}-${short}`) })
-      const [more, wrong] = [await overflows(page), checked.includes(short) ? await barriers(page) : []]
+      const [more, wrong] = [await overflows(page), await barriers(page, rules)]
       if (more > 0 || wrong.length > 0) found[view] = { overflows: more, wrong }
     }
+    const visit = (hash: string) => page.evaluate((one) => void (location.hash = one), `#/${hash}`)
     for (const view of VIEWS) {
-      await page.evaluate((hash) => void (location.hash = hash), `#/${view}`)
+      await visit(view)
       await page.locator('main h1, main .row').first().waitFor()
+      if (view === 'compare') await comparePair(page, visit)
+      if (view.startsWith('bad-days')) {
+        await page.getByText('Change it').click()
+        await page.getByText('It can be played.').waitFor()
+      }
       await look(view)
     }
-    await page.evaluate(() => void (location.hash = '#/calls?session=storm'))
+    await visit('calls?session=storm')
     await page.locator('.row').last().click()
     await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
     await look('course')
-    await page.getByRole('tab', { name: 'Request' }).click()
-    await look('request')
+    for (const tab of TABS) {
+      await page.getByRole('tab', { name: tab }).click()
+      await page.getByRole('tabpanel', { name: tab }).waitFor()
+      await look(tab)
+    }
+    await page.getByRole('tab', { name: 'Answer' }).click()
+    await page.getByRole('radio', { name: 'Events' }).check()
+    await page.getByRole('table', { name: /^Events/ }).waitFor()
+    await look('events')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await look('keys')
     expect(found).toEqual({})
     expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
       dark ? 'rgb(15, 17, 21)' : 'rgb(255, 255, 255)',
@@ -149,6 +176,29 @@ test.each(SCREENS)(
   },
   90_000,
 )
+
+/** Two calls side by side, chosen by hand. */
+async function comparePair(page: Page, visit: (hash: string) => Promise<void>): Promise<void> {
+  const other = page.getByLabel('The other')
+  await other.locator('option').nth(2).waitFor({ state: 'attached' })
+  await page.getByLabel('One call').selectOption({ index: 1 })
+  await other.selectOption({ index: 40 })
+  await page.getByRole('region', { name: 'Request', exact: true }).waitFor()
+  await visit(new URL(page.url()).hash.slice(2))
+}
+
+test('who wants less motion has none', async () => {
+  const page = await browser.open(`${server.url}/`)
+  const moving = await page.evaluate(() => {
+    const lasts = (text: string) => text.split(',').some((one) => Number.parseFloat(one) > 0)
+    return [...document.querySelectorAll('*')].filter((one) => {
+      const { transitionDuration, animationDuration, animationName } = getComputedStyle(one)
+      return lasts(transitionDuration) || (animationName !== 'none' && lasts(animationDuration))
+    }).length
+  })
+  expect(moving).toBe(0)
+  await page.context().close()
+})
 
 test('nothing else was asked for, and the console is clean', () => {
   expect(browser.complaints.filter((one) => !one.includes('401'))).toEqual([])

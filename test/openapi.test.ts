@@ -109,6 +109,7 @@ test('every route that the server has is in it, and nothing else', () => {
       'get /_understudy/scenario',
       'get /_understudy/scenarios',
       'put /_understudy/scenario',
+      'post /_understudy/scenario/check',
       'delete /_understudy/scenario',
       'get /_understudy/sessions',
       'post /_understudy/sessions',

@@ -17,7 +17,7 @@ import { docPaths, mountDocs } from '../docs/swagger.ts'
 import { doors } from '../doors/index.ts'
 import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
-import { allOperations, endpoints } from '../endpoints/index.ts'
+import { allOperations, endpoints, operationNamed } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
 import { wantsPage } from '../inspector/page-paths.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -125,7 +125,7 @@ function allRoutes(
     strays,
     readers,
     operations: () => endpoints.map(({ name }) => name),
-    operation: (name) => endpoints.find((endpoint) => endpoint.name === name)?.operation(),
+    operation: operationNamed,
     events: queue.counts,
   })
   const callOf = async (request: Request) => {

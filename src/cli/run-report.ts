@@ -1,5 +1,6 @@
 // What the runs of exec leave for a page, taken before their servers end.
 import type { Verification } from '../contract/verification.ts'
+import { operationNamed } from '../endpoints/index.ts'
 import { entriesOf, inFull, ofRun, type ReportEntry } from '../inspector/report.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { writeReport } from './trace-export.ts'
@@ -17,7 +18,7 @@ export function runReport(): RunReport {
   return {
     async add(name, sessions, verdicts) {
       // The databases are closed with their server.
-      const calls = await inFull(sessions.flatMap(({ traces }) => entriesOf(traces)))
+      const calls = await inFull(sessions.flatMap(({ traces }) => entriesOf({ traces, operation: operationNamed })))
       runs.push({ name, entries: calls.map(({ row, call }) => ({ row, read: () => call })), verdicts })
     },
     write(file, title) {

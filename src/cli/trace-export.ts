@@ -2,11 +2,13 @@
 import { writeFileSync } from 'node:fs'
 import { ConfigError } from '../config.ts'
 import type { CallRow } from '../contract/call-row.ts'
+import type { SentEvents } from '../contract/sent-events.ts'
 import type { StoredTrace } from '../contract/trace.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { Waterfall } from '../contract/waterfall.ts'
 import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
+import { operationNamed } from '../endpoints/index.ts'
 import { reportPage } from '../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../inspector/report.ts'
 import { realClock } from '../lib/clock.ts'
@@ -47,7 +49,7 @@ function ofFile(db: string, session: string | undefined): Calls {
   const wanted = session === ALL_SESSIONS ? undefined : session
   if (wanted !== undefined && !store.sessions().includes(wanted))
     throw new ConfigError(`--session ${JSON.stringify(wanted)} is not in ${db}: it has ${store.sessions().join(', ')}`)
-  return { entries: entriesOf(store, wanted), verdicts: [] }
+  return { entries: entriesOf({ traces: store, operation: operationNamed }, wanted), verdicts: [] }
 }
 
 async function ofServer(options: ExportOptions): Promise<Calls> {
@@ -66,6 +68,7 @@ async function ofServer(options: ExportOptions): Promise<Calls> {
       const read = async () => ({
         trace: (await callServer(of(row.session), 'GET', path)) as StoredTrace,
         waterfall: (await callServer(of(row.session), 'GET', `${path}/waterfall`)) as Waterfall,
+        ...(row.stream && { events: (await callServer(of(row.session), 'GET', `${path}/events`)) as SentEvents }),
       })
       entries.push({ row, read })
     }

@@ -3,17 +3,20 @@ import { z } from 'zod'
 import { asRoute, type Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { RuleReport } from '../contract/verification.ts'
+import { yaml } from '../lib/yaml.ts'
 import { fixedSource, idleRules, type ScenarioSource } from '../scenarios/load.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { phasesOf, ScenarioPhase } from '../views/phases.ts'
+import { IN_REQUEST, scenarioCheckRoute, scenarioOfText } from './scenario-check.ts'
 import type { ControlDeps } from './types.ts'
 
 /** What a scenario has to tell while it is played. */
 const Report = z.object({
   scenario: z.string().nullable().describe('Its name; null when none is played.'),
   from: z.string().nullable().describe('Where it was read.'),
+  text: z.string().nullable().describe('As it is written, in YAML; null when none is played.'),
   problem: z.string().nullable().describe('Why the file, as it stands now, is not what is played.'),
   warnings: z.array(z.string()).describe('Rules that can never fire.'),
   state: z.string().nullable(),
@@ -38,8 +41,11 @@ const Known = z.object({
 
 /** A scenario in a request: the name of a known one, or a whole one. */
 export const ScenarioBody = z
-  .looseObject({ name: z.string() })
-  .describe('A scenario as it would stand in a file, or `{"name": ...}` alone for a known one.')
+  .union([
+    z.looseObject({ name: z.string().describe('Its name.') }),
+    z.strictObject({ text: z.string().describe('A scenario as the text of a file.') }),
+  ])
+  .describe('A scenario as it would stand in a file, its text, or `{"name": ...}` alone for a known one.')
 
 export function scenarioRoutes({ sessionOf, runs, operations, observers }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }
@@ -48,6 +54,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
     return {
       scenario: run?.name ?? null,
       from: run?.scenario.location ?? null,
+      text: run?.scenario.text ?? null,
       problem: runs.problem(session) ?? null,
       warnings: run ? idleRules(run.scenario, operations()) : [],
       state: run?.state() ?? null,
@@ -58,6 +65,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
   }
   return [
     knownRoute(runs),
+    scenarioCheckRoute(operations),
     {
       method: 'get',
       ...shared,
@@ -72,7 +80,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
       operationId: 'playScenario',
       summary: 'Play a scenario',
       description:
-        'Begins a scenario in the session, with all counters at 0 and on its clock: `{"name": ...}` for a known one, or a whole scenario as it would stand in a file.',
+        'Begins a scenario in the session, with all counters at 0 and on its clock: `{"name": ...}` for a known one, a whole scenario as it would stand in a file, or `{"text": ...}` with that file.',
       body: ScenarioBody,
       examples: { known: { name: 'rate-limit-burst' } },
       errors: [400],
@@ -124,6 +132,7 @@ export function chosenScenario(given: string | object, runs: ScenarioRuns, param
   if (typeof given === 'string') return runs.find(given)
   const [name, ...more] = Object.entries(given)
   if (name?.[0] === 'name' && more.length === 0) return runs.find(String(name[1]))
+  if (name?.[0] === 'text' && more.length === 0) return fixedSource(scenarioOfText(String(name[1]), param))
   const scenario = parseRequest(ScenarioFile, given, { whole: 'the scenario', under: param })
-  return fixedSource({ ...scenario, location: 'the request' })
+  return fixedSource({ ...scenario, location: IN_REQUEST, text: yaml().stringify(given) })
 }

@@ -42,6 +42,10 @@ export const endpoints: readonly Endpoint[] = [
   endpoint('rerank', '/v2/router/rerank', () => require('./rerank.ts').rerank),
 ]
 
+/** The operation of a name, loaded. */
+export const operationNamed = (name: string): Operation | undefined =>
+  endpoints.find((endpoint) => endpoint.name === name)?.operation()
+
 /** All operations, loaded. */
 export const allOperations = once((): readonly Operation[] => endpoints.map(({ operation }) => operation()))
 

@@ -2,6 +2,7 @@
 
 import type { CallRow } from '../contract/call-row.ts'
 import type { ExplorationData } from '../contract/exploration.ts'
+import type { SentEvents } from '../contract/sent-events.ts'
 import type { StoredTrace } from '../contract/trace.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { Waterfall } from '../contract/waterfall.ts'
@@ -10,6 +11,8 @@ import type { Waterfall } from '../contract/waterfall.ts'
 export interface ReportCall {
   trace: StoredTrace
   waterfall: Waterfall
+  /** Of a streamed answer. */
+  events?: SentEvents | undefined
 }
 
 /** The data of a report. */

@@ -2,10 +2,12 @@
 
 import type { CallRow } from '../contract/call-row.ts'
 import type { ExplorationData } from '../contract/exploration.ts'
+import type { Operation } from '../contract/operation.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import { rowOf } from '../views/call-row.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
+import { sentEvents } from '../views/sent-events.ts'
 import type { ReportCall, ReportData } from './report-data.ts'
 
 /** Characters of calls in full: what is larger opens slowly in a browser. */
@@ -71,14 +73,21 @@ export async function inFull(
   return found
 }
 
+/** Where calls of a report are read, and what knows the operations that made their streams. */
+export interface CallReader {
+  traces: TraceStore
+  operation(name: string): Operation | undefined
+}
+
 /** The calls of a session's traces, newest first; `session` narrows down a file that holds several. */
-export function entriesOf(traces: TraceStore, session?: string): ReportEntry[] {
+export function entriesOf(source: CallReader, session?: string): ReportEntry[] {
+  const { traces } = source
   const entries: ReportEntry[] = []
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
     const { found, looked, last } = traces.span({ before, above: 0, limit: PAGE })
     for (const { seq, arrived, trace } of found) {
       if (session !== undefined && trace.session !== session) continue
-      entries.push({ row: rowOf(trace, { seq, arrived }), read: () => fullCall(traces, trace.id) })
+      entries.push({ row: rowOf(trace, { seq, arrived }), read: () => fullCall(source, trace.id) })
     }
     if (looked < PAGE) return entries
     before = last
@@ -86,24 +95,28 @@ export function entriesOf(traces: TraceStore, session?: string): ReportEntry[] {
 }
 
 /** The calls of one of the runs whose calls a file holds together, by their ids; the run is named in place of its session. */
-export function entriesOfRun(traces: TraceStore, ids: readonly string[], run: string): ReportEntry[] {
+export function entriesOfRun(source: CallReader, ids: readonly string[], run: string): ReportEntry[] {
+  const { traces } = source
   const own = new Set(ids)
   return ids
     .flatMap((id) => traces.around(id, 0))
     .map(({ seq, trace, heard }) => ({
       row: { ...rowOf(trace, { seq, arrived: heard?.arrived ?? 0 }), session: run },
-      read: () => fullCall(traces, trace.id, own),
+      read: () => fullCall(source, trace.id, own),
     }))
 }
 
 /** `own` are the calls among which other tries of its client are looked for; all around it when left out. */
-function fullCall(traces: TraceStore, id: string, own?: ReadonlySet<string>): ReportCall {
+function fullCall({ traces, operation }: CallReader, id: string, own?: ReadonlySet<string>): ReportCall {
   const trace = traces.get(id)
   if (!trace) throw new Error(`the trace ${id} is gone`)
   const calls = traces
     .around(id, AROUND)
     .filter((one) => one.trace.session === trace.session && (own?.has(one.trace.id) ?? true))
-  return { trace, waterfall: callWaterfall(trace, { calls, find: (one) => traces.get(one) }) }
+  const waterfall = callWaterfall(trace, { calls, find: (one) => traces.get(one) })
+  if (!trace.stream) return { trace, waterfall }
+  const streamed = { trace, stream: traces.stream(id), operation: operation(trace.operation) }
+  return { trace, waterfall, events: sentEvents(streamed) }
 }
 
 /** The entries and verdicts of one of several runs, whose sessions and traces may have the names of another's. */

@@ -14,6 +14,8 @@ import type { Phase, Rule, ScenarioFile } from './schema.ts'
 export interface Scenario extends ScenarioFile {
   /** Where it was read. */
   location: string
+  /** As it was written, in YAML, where it was. */
+  text?: string | undefined
 }
 
 /** A scenario being played, with what it has to tell. */

@@ -29,7 +29,7 @@ export function parseScenario(path: string, text: string): Scenario {
     const problems = problemsOf(result.error, source.value)
     throw new FileError(problems.map((problem) => source.line(problem, 'the scenario')).join('\n'))
   }
-  return { ...result.data, location: path }
+  return { ...result.data, location: path, text }
 }
 
 /** Whether a file is a scenario and not a fixture: by its folder, or because it has rules. */

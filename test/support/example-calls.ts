@@ -149,7 +149,9 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'openaiModel' },
   ...['anthropicMessages', 'anthropicCountTokens'].map((id) => ({ id })),
   { id: 'listTraces', query: '?limit=2', keep: { id: (list) => first(list).id } },
-  ...['getTrace', 'getWaterfall', 'getFilesOfTrace', 'listCalls', 'listScenarios'].map((id) => ({ id })),
+  ...['getTrace', 'getWaterfall', 'getFilesOfTrace', 'listCalls', 'listScenarios', 'checkScenario'].map((id) => ({
+    id,
+  })),
   { id: 'putFixtures' },
   ...['listFixtures', 'deleteFixtures', 'playScenario', 'getScenario', 'verify'].map((id) => ({
     id,

@@ -4,6 +4,7 @@ import { stringify } from 'yaml'
 import { cellName, type ExplorationData } from '../../contract/exploration.ts'
 import { openReadOnly } from '../../db/open.ts'
 import { traceStore } from '../../db/trace-store.ts'
+import { operationNamed } from '../../endpoints/index.ts'
 import { outcomeClasses } from '../../exploration/classes.ts'
 import { entriesOfRun } from '../../inspector/report.ts'
 import { writeReport } from '../trace-export.ts'
@@ -17,9 +18,10 @@ type PageReport = Omit<ExploreReport, 'width'> & {
 /** Writes the page; `db` is the file that keeps the calls of all runs. */
 export async function writeExploration(file: string, db: string, report: PageReport): Promise<void> {
   const store = traceStore(openReadOnly(db), { write: () => Promise.reject(new Error('opened to read')) })
+  const source = { traces: store, operation: operationNamed }
   // Cells that were proved by another's run share its calls.
   const runs = new Map(report.cells.map(({ calls }) => [calls[0], calls]))
-  const entries = [...runs.values()].flatMap((ids, index) => entriesOfRun(store, ids, `run ${index + 1}`))
+  const entries = [...runs.values()].flatMap((ids, index) => entriesOfRun(source, ids, `run ${index + 1}`))
   await writeReport(file, {
     title: `understudy explore -- ${report.command}`,
     entries,

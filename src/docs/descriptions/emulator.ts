@@ -86,7 +86,6 @@ export const EMULATOR_WORDS: Readonly<Record<string, string>> = {
   'Scenario.rules': 'What became of its rules.',
   'Scenario.state': 'The state that the scenario is in; null when it has none.',
   'Scenario.started_at': 'When it began: ISO 8601; null when none is played.',
-  'PlayScenarioRequest.name': 'Name of the scenario.',
   'Session.name': 'Name of the session, as tokens and headers say it.',
   'Session.seed': 'What its ids and its chance are made from.',
   'Session.clock': 'Its clock.',

@@ -45,7 +45,9 @@ export function useKeys(): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
-      const { target, key } = event
+      const { key } = event
+      // Editors live in roots of their own, outside of which an event is one of their place.
+      const [target = null] = event.composedPath()
       if (typesIn(target)) {
         if (key === 'Escape' && target instanceof HTMLElement) target.blur()
         return

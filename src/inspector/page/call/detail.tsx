@@ -1,18 +1,17 @@
 // One call: its course, what was asked and answered, and what can be made of it.
-import type { ComponentChildren } from 'preact'
 import { toneClass } from '../calls/list.tsx'
 import { spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
-import { CopyButton } from '../ui/copy.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
+import { AnswerTab, Block, indented, Sayings } from './answer.tsx'
 import { answerHeaders, Facts } from './facts.tsx'
 import { Code, Json } from './json.tsx'
 import { call, type LoadedCall } from './loaded.ts'
 import { MadeTab } from './made.tsx'
 import { curlOf } from './repeat.ts'
-import { answeredIn, askedIn, type Saying } from './texts.ts'
+import { askedIn } from './texts.ts'
 import { WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the chosen call. */
@@ -43,8 +42,8 @@ function Loaded({ trace, waterfall }: LoadedCall) {
   const tabs: Tab[] = [
     { id: 'course', label: 'Course', show: () => <Course trace={trace} waterfall={waterfall} /> },
     { id: 'request', label: 'Request', show: () => <RequestTab {...trace} /> },
-    { id: 'answer', label: 'Answer', show: () => <AnswerTab {...trace} /> },
-    { id: 'headers', label: 'Headers', show: () => <HeadersTab rows={answerHeaders(trace)} /> },
+    { id: 'answer', label: 'Answer', show: () => <AnswerTab trace={trace} /> },
+    { id: 'headers', label: 'Headers', show: () => <HeadersTab trace={trace} /> },
     { id: 'repeat', label: 'Repeat', show: () => <RepeatTab {...trace} /> },
     ...(reportData ? [] : [{ id: 'make', label: 'Make of it', show: () => <MadeTab trace={trace} /> }]),
     { id: 'trace', label: 'Trace', show: () => <Json value={{ ...trace, ...WITHOUT_BODIES }} label="Trace as JSON" /> },
@@ -89,34 +88,6 @@ function Course({ trace, waterfall }: LoadedCall) {
   )
 }
 
-function Sayings({ title, sayings }: { title: string; sayings: readonly Saying[] }) {
-  if (sayings.length === 0) return null
-  return (
-    <section class="sayings" aria-label={title}>
-      {sayings.map(({ role, text }, index) => (
-        <div key={index} class={`saying ${role}`}>
-          <span class="role">{role}</span>
-          <div class="text">{text}</div>
-        </div>
-      ))}
-    </section>
-  )
-}
-
-function Block({ title, children, copy }: { title: string; children: ComponentChildren; copy?: () => string }) {
-  return (
-    <section class="block">
-      <header>
-        <h3>{title}</h3>
-        {copy && <CopyButton text={copy} />}
-      </header>
-      {children}
-    </section>
-  )
-}
-
-const indented = (value: unknown) => () => JSON.stringify(value, null, 2)
-
 function RequestTab({ request, rendered }: LoadedCall['trace']) {
   return (
     <>
@@ -133,34 +104,36 @@ function RequestTab({ request, rendered }: LoadedCall['trace']) {
   )
 }
 
-function AnswerTab({ answer, error, stream }: LoadedCall['trace']) {
-  if (answer === null) {
-    const why = error ? 'The call was answered with an error.' : 'Nothing of the answer was kept.'
-    return error ? <Json value={{ error }} label="Error" /> : <p class="note">{why}</p>
-  }
+function HeadersTab({ trace }: { trace: LoadedCall['trace'] }) {
+  const asked = trace.request_headers
   return (
     <>
-      <Sayings title="What was answered" sayings={answeredIn(answer)} />
-      <Block title={stream ? 'Answer, its stream put together again' : 'Answer'} copy={indented(answer)}>
-        <Json value={answer} label="Answer" />
+      <Block title="Headers of the request" {...(asked && { copy: indented(asked) })}>
+        {asked ? (
+          <HeaderList rows={Object.entries(asked)} />
+        ) : (
+          <p class="note">
+            They were not kept: of very many calls a second, only some have them, and those that failed.
+          </p>
+        )}
+      </Block>
+      <Block title="Headers of the answer that say what happened">
+        <HeaderList rows={answerHeaders(trace)} />
       </Block>
     </>
   )
 }
 
-function HeadersTab({ rows }: { rows: readonly [string, string][] }) {
+function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) {
   return (
-    <>
-      <dl class="facts mono">
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value === '' ? '(empty)' : value}</dd>
-          </div>
-        ))}
-      </dl>
-      <p class="note">Headers of the request are not kept, since they hold tokens.</p>
-    </>
+    <dl class="facts mono">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value === '' ? '(empty)' : value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

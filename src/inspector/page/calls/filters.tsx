@@ -1,7 +1,7 @@
 // The bar above the list: what it is narrowed by. Everything in it is in the address too.
 import { useRef, useState } from 'preact/hooks'
 import { allCalls, changes } from '../state/call-list.ts'
-import { countText } from '../state/format.ts'
+import { countedText, countText } from '../state/format.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
 import { CHOICES, type Choice, choiceValues, FILTERS } from './filter.ts'
@@ -30,7 +30,7 @@ export function Filters() {
         {searching.value ? 'searching … ' : ''}
         {isNarrowed.value
           ? `${countText(shownCalls.value.length)} of ${countText(allCalls().length)}`
-          : `${countText(allCalls().length)} calls`}
+          : countedText(allCalls().length, 'call')}
       </output>
     </search>
   )

@@ -2,9 +2,10 @@
 import { yaml } from '@codemirror/lang-yaml'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { MergeView } from '@codemirror/merge'
-import { EditorState } from '@codemirror/state'
-import { EditorView, lineNumbers } from '@codemirror/view'
+import { EditorState, StateEffect, StateField } from '@codemirror/state'
+import { Decoration, type DecorationSet, EditorView, lineNumbers, WidgetType } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
+import { writing } from './undo.ts'
 
 // The page's colours reach into the root that the editor lives in.
 const colours = HighlightStyle.define([
@@ -21,22 +22,90 @@ const look = EditorView.theme({
   '&.cm-merge-b .cm-changedLine, .cm-inlineChangedLine': { backgroundColor: 'var(--good-bg) !important' },
   '.cm-changedText, .cm-changedText *': { background: 'var(--warn-bg) !important' },
   '.cm-collapsedLines': { background: 'var(--bg-3) !important', color: 'var(--text-3) !important' },
-  '.cm-content': { fontFamily: 'ui-monospace, SFMono-Regular, Menlo, monospace' },
+  '.cm-problem': { backgroundColor: 'var(--bad-bg)' },
+  '.cm-remark': { color: 'var(--bad)', padding: '0 6px 2px', whiteSpace: 'pre-wrap' },
+  '.cm-cursor': { borderLeftColor: 'currentColor' },
+  '.cm-content': { caretColor: 'currentColor', fontFamily: 'ui-monospace, SFMono-Regular, Menlo, monospace' },
 })
-const reading = (label: string) => [
+const looking = (label: string) => [
   lineNumbers(),
   look,
   syntaxHighlighting(colours),
-  EditorState.readOnly.of(true),
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ 'aria-label': label }),
 ]
+const reading = (label: string) => [...looking(label), EditorState.readOnly.of(true)]
+
+/** Something to say about a line, from 1. */
+export interface LineRemark {
+  line: number
+  message: string
+}
+
+/** An editor that is written in. */
+export interface YamlEditor {
+  /** Puts remarks under their lines, in the place of those before; they go when somebody writes. */
+  remark(remarks: readonly LineRemark[]): void
+  /** Puts a text in the place of what is there. */
+  replace(text: string): void
+  destroy(): void
+}
+
+class Remark extends WidgetType {
+  readonly message: string
+  constructor(message: string) {
+    super()
+    this.message = message
+  }
+  override eq(other: Remark): boolean {
+    return other.message === this.message
+  }
+  override toDOM(): HTMLElement {
+    const element = document.createElement('div')
+    element.className = 'cm-remark'
+    element.textContent = this.message
+    return element
+  }
+}
+
+const setRemarks = StateEffect.define<readonly LineRemark[]>()
+const remarkField = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, transaction) {
+    const effect = transaction.effects.find((one) => one.is(setRemarks))
+    if (!effect) return transaction.docChanged ? Decoration.none : marks
+    const { doc } = transaction.state
+    const ranges = effect.value.flatMap(({ line: number, message }) => {
+      const { from, to } = doc.line(Math.max(1, Math.min(doc.lines, number)))
+      const under = Decoration.widget({ widget: new Remark(message), side: 1, block: true })
+      return [Decoration.line({ class: 'cm-problem' }).range(from), under.range(to)]
+    })
+    return Decoration.set(ranges, true)
+  },
+  provide: (field) => EditorView.decorations.from(field),
+})
 
 /** What the part gives: each puts an editor into a root with its own styles, and gives what takes it away. */
 export const editorPart = {
   showYaml(root: ShadowRoot, text: string, label: string): () => void {
     const view = new EditorView({ doc: text, extensions: [...reading(label), yaml()], parent: root, root })
     return () => view.destroy()
+  },
+  editYaml(
+    root: ShadowRoot,
+    { text, label }: { text: string; label: string },
+    onChange: (text: string) => void,
+  ): YamlEditor {
+    const heard = EditorView.updateListener.of(({ docChanged, state }) => {
+      if (docChanged) onChange(state.doc.toString())
+    })
+    const extensions = [...looking(label), yaml(), writing(), remarkField, heard]
+    const view = new EditorView({ doc: text, extensions, parent: root, root })
+    return {
+      remark: (remarks) => view.dispatch({ effects: setRemarks.of(remarks) }),
+      replace: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
+      destroy: () => view.destroy(),
+    }
   },
   showDiff(
     root: ShadowRoot,

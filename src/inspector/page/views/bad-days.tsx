@@ -9,6 +9,7 @@ import { reportData } from '../state/report.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 import { CallsChart } from './calls-chart.tsx'
+import { ScenarioEditor } from './scenario-editor.tsx'
 import type { ScenarioState } from './scenario-state.ts'
 import { SessionChoice, sessionHere } from './session-choice.tsx'
 import { Verdict } from './verdict.tsx'
@@ -144,6 +145,7 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
         )}
       </p>
       {about?.description && <p class="note">{about.description}</p>}
+      <ScenarioEditor key={session} state={state} session={session} reload={reload} />
     </section>
   )
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { CallRow } from '../../../contract/call-row.ts'
 import { allCalls, calmChanges } from '../state/call-list.ts'
-import { spanText } from '../state/format.ts'
+import { countedText, spanText } from '../state/format.ts'
 import { theme } from '../state/theme.ts'
 import { chart } from '../ui/part.ts'
 import type { ScenarioState } from './scenario-state.ts'
@@ -34,7 +34,7 @@ export function CallsChart({ session, state }: { session: string; state: Scenari
       <figcaption>
         <h2>Over time</h2>
         <span class="note">
-          {rows.length} calls, {failed} not answered, on the session's clock
+          {countedText(rows.length, 'call')}, {failed} not answered, on the session's clock
         </span>
       </figcaption>
       <div ref={element} role="img" aria-label={`${rows.length} calls over time, ${failed} of them not answered`} />

@@ -5,6 +5,7 @@ import type { Verification } from '../../../contract/verification.ts'
 export interface ScenarioState {
   scenario: string | null
   from: string | null
+  text: string | null
   problem: string | null
   warnings: string[]
   state: string | null

@@ -1,0 +1,67 @@
+// POST /_understudy/scenario/check: whether a text is a scenario, with the line of everything that is wrong with it.
+import { z } from 'zod'
+import { ApiError } from '../contract/error.ts'
+import { asRoute, type Route } from '../contract/route.ts'
+import { FileError, parseSource } from '../contract/source.ts'
+import type { Scenario } from '../scenarios/engine.ts'
+import { idleRules, parseScenario } from '../scenarios/load.ts'
+
+/** Where a scenario of a request is said to be from. */
+export const IN_REQUEST = 'the request'
+
+const Remark = z.object({
+  line: z.int().min(1).describe('Line of the text, from 1.'),
+  column: z.int().min(1).describe('Column in it, from 1.'),
+  message: z.string().describe('What is wrong there, and what would be right.'),
+})
+const Checked = z.object({
+  valid: z.boolean().describe('Whether it can be played.'),
+  name: z.string().nullable().describe('Its name; null when it cannot be read.'),
+  problems: z.array(Remark).describe('Why it cannot be played.'),
+  warnings: z.array(Remark).describe('Rules that can never fire.'),
+})
+
+/** A message that begins with its place, as files are told of. */
+function remarkOf(text: string): z.infer<typeof Remark> {
+  const [, line = '1', column = '1', message = text] = /^.*?:(\d+):(\d+): (.*)$/s.exec(text) ?? []
+  return { line: Number(line), column: Number(column), message }
+}
+
+/** The scenario of a text; throws `ApiError` 400 with a line for everything that is wrong. */
+export function scenarioOfText(text: string, param = ''): Scenario {
+  try {
+    return parseScenario(IN_REQUEST, text)
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    throw new ApiError(400, 'invalid_request_error', error.message, { param: param === '' ? 'text' : `${param}.text` })
+  }
+}
+
+/** The route; `operations` are the names of the router's. */
+export const scenarioCheckRoute = (operations: () => readonly string[]): Route =>
+  asRoute({
+    method: 'post',
+    path: '/_understudy/scenario/check',
+    tag: 'Emulator',
+    operationId: 'checkScenario',
+    summary: 'Check a scenario',
+    description:
+      'Says what is wrong with the text of a scenario, line by line, as `understudy check` does. Nothing is played.',
+    body: z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') }),
+    examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
+    response: Checked,
+    errors: [400],
+    handle: ({ body: { text } }): z.infer<typeof Checked> => check(text, operations()),
+  })
+
+function check(text: string, operations: readonly string[]): z.infer<typeof Checked> {
+  try {
+    const scenario = parseScenario(IN_REQUEST, text)
+    const source = parseSource(IN_REQUEST, text)
+    const idle = idleRules(scenario, operations, (index) => source.at(['rules', index]))
+    return { valid: true, name: scenario.name, problems: [], warnings: idle.map(remarkOf) }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    return { valid: false, name: null, problems: error.message.split('\n').map(remarkOf), warnings: [] }
+  }
+}

@@ -1,0 +1,122 @@
+// The scenario in force as a text that can be changed: checked by the server as it is written, put in force, or taken back.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { LineRemark, YamlEditor } from '../parts/editor.ts'
+import { askJson, wordsOf } from '../state/api.ts'
+import { ActionButton } from '../ui/action.tsx'
+import { saveFile } from '../ui/copy.tsx'
+import { editor } from '../ui/part.ts'
+import type { ScenarioState } from './scenario-state.ts'
+
+interface Checked {
+  valid: boolean
+  name: string | null
+  problems: LineRemark[]
+  warnings: LineRemark[]
+}
+
+/** What is there to begin with where nothing is played. */
+const EMPTY = `name: my-bad-day
+rules:
+  - name: first-call-is-refused
+    when: { calls: 1 }
+    fault: { type: http-error, status: 503 }
+`
+/** A text is checked when nobody has written for so long. */
+const PAUSE_MS = 300
+
+/** The editor, closed at first. */
+export function ScenarioEditor({ state, session, reload }: { state: ScenarioState; session: string; reload(): void }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <details class="scenario-editor" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{state.scenario === null ? 'Write one' : 'Change it'}</summary>
+      {open && <OpenEditor inForce={state.text} session={session} reload={reload} />}
+    </details>
+  )
+}
+
+interface OpenProps {
+  inForce: string | null
+  session: string
+  reload(): void
+}
+
+function OpenEditor({ inForce, session, reload }: OpenProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const view = useRef<YamlEditor | undefined>(undefined)
+  const original = inForce ?? EMPTY
+  const [text, setText] = useState(original)
+  const checked = useChecked(text, session, view)
+  useEffect(() => {
+    const host = place.current
+    if (!host) return
+    const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
+    view.current = editor().editYaml(root, { text: original, label: 'Scenario as YAML' }, setText)
+    return () => view.current?.destroy()
+  }, [])
+  // What is put in force elsewhere is shown, unless somebody is writing here.
+  const shown = useRef(original)
+  useEffect(() => {
+    if (text === shown.current && text !== original) view.current?.replace(original)
+    shown.current = original
+  }, [original])
+  const play = () => askJson('/_understudy/scenario', { method: 'PUT', body: { text }, session }).then(reload)
+  const changed = text !== original
+  return (
+    <>
+      <div ref={place} class="editor writable" />
+      <div class="check" role="status">
+        {checked.error !== undefined && <p class="callout bad">{checked.error}</p>}
+        {checked.value && <CheckWords {...checked.value} />}
+      </div>
+      <p class="actions">
+        <ActionButton kind="primary" disabled={!checked.value?.valid || (inForce !== null && !changed)} act={play}>
+          Put it in force
+        </ActionButton>
+        <button type="button" disabled={!changed} onClick={() => view.current?.replace(original)}>
+          Revert
+        </button>
+        <button type="button" class="quiet" onClick={() => saveFile(`${checked.value?.name ?? 'scenario'}.yaml`, text)}>
+          Save as a file
+        </button>
+      </p>
+    </>
+  )
+}
+
+function CheckWords({ valid, problems, warnings }: Checked) {
+  if (valid && warnings.length === 0) return <p class="note">It can be played.</p>
+  return (
+    <ul class={valid ? 'note' : 'bad'}>
+      {[...problems, ...warnings].map(({ line, message }, index) => (
+        <li key={index}>
+          Line {line}: {message}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** What the server says of a text, a moment after it was written. */
+function useChecked(text: string, session: string, view: { current: YamlEditor | undefined }) {
+  const [state, setState] = useState<{ value?: Checked; error?: string }>({})
+  useEffect(() => {
+    let meant = true
+    setState({})
+    const timer = setTimeout(async () => {
+      try {
+        const value = await askJson<Checked>('/_understudy/scenario/check', { method: 'POST', body: { text }, session })
+        if (!meant) return
+        setState({ value })
+        view.current?.remark([...value.problems, ...value.warnings])
+      } catch (error) {
+        if (meant) setState({ error: wordsOf(error) })
+      }
+    }, PAUSE_MS)
+    return () => {
+      meant = false
+      clearTimeout(timer)
+    }
+  }, [text])
+  return state
+}
