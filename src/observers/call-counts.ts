@@ -11,8 +11,9 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 
 /** Series by the values of their labels. */
 function seriesOf<Value>(labels: number, make: () => Value) {
-  const series = new Map<string, { labels: readonly string[]; value: Value }>()
-  const find = (values: readonly string[]): { labels: readonly string[]; value: Value } => {
+  type Series = { labels: readonly string[]; value: Value }
+  const series = new Map<string, Series>()
+  const find = (values: readonly string[]): Series => {
     const key = values.join('\n')
     const found = series.get(key)
     if (found) return found
@@ -21,7 +22,22 @@ function seriesOf<Value>(labels: number, make: () => Value) {
     series.set(key, made)
     return made
   }
-  return { find: (...values: string[]) => find(values).value, all: () => [...series.values()] }
+  // Most calls are like the one before.
+  let last: { asked: readonly string[]; value: Value } | undefined
+  return {
+    find(values: readonly string[]): Value {
+      if (last && isSame(last.asked, values)) return last.value
+      const { value } = find(values)
+      last = { asked: values, value }
+      return value
+    },
+    all: () => [...series.values()],
+  }
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false
+  return true
 }
 
 interface Family {
@@ -33,7 +49,7 @@ interface Family {
 function counter({ name, help, labels }: Family) {
   const series = seriesOf(labels.length, () => ({ count: 0 }))
   return {
-    add: (...values: string[]) => void series.find(...values).count++,
+    add: (...values: string[]) => void series.find(values).count++,
     family: (): CountFamily => ({
       ...{ name, help, type: 'counter' },
       samples: series.all().map((one) => ({ labels: named(labels, one.labels), value: one.value.count })),
@@ -45,13 +61,12 @@ function histogram({ name, help, labels }: Family) {
   const series = seriesOf(labels.length, () => ({ buckets: BOUNDS.map(() => 0), sum: 0, count: 0 }))
   return {
     add(ms: number, ...values: string[]) {
-      const { buckets } = series.find(...values)
-      const found = series.find(...values)
+      const found = series.find(values)
       const seconds = ms / 1_000
       found.sum += seconds
       found.count++
       const at = BOUNDS.findIndex((bound) => seconds <= bound)
-      if (at >= 0) buckets[at] = (buckets[at] ?? 0) + 1
+      if (at >= 0) found.buckets[at] = (found.buckets[at] ?? 0) + 1
     },
     family: (): CountFamily => ({
       ...{ name, help, type: 'histogram' },
@@ -118,8 +133,8 @@ export function createCallCounts(): CallCounts {
     for (const attempt of trace.attempts) addAttempt(attempt)
     const last = trace.attempts.at(-1)
     if (stream && last?.first_content_ms != null) firsts.add(last.first_content_ms, operation)
-    for (const { faults: rules } of [trace, ...trace.attempts])
-      for (const rule of rules) faults.add(scenario ?? '', rule)
+    if (scenario === null) return
+    for (const { faults: rules } of [trace, ...trace.attempts]) for (const rule of rules) faults.add(scenario, rule)
   }
   const addVerdict = ({ session, findings: found }: SessionVerified) => {
     for (const { kind, severity, accepted } of fresh(session, found)) findings.add(kind, severity, String(accepted))
