@@ -1,5 +1,8 @@
 // /_understudy/metrics: what Prometheus reads of calls, verdicts and the program.
 import { afterAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readConfig } from '../src/config.ts'
 import { testApps } from './support/app.ts'
 
 const { appWith, close } = testApps()
@@ -85,4 +88,15 @@ test('whatever scenarios and rules are called, the series are bounded', async ()
   const faults = Object.entries(samples).filter(([name]) => name.startsWith('understudy_faults_total'))
   expect(faults.length).toBeLessThan(600)
   expect(faults.reduce((sum, [, count]) => sum + count, 0)).toBe(2_998)
+})
+
+test('the dashboard asks for metrics that there are', async () => {
+  const app = appWith({ telemetry: readConfig({ otlp: 'http://127.0.0.1:9' }, {}).telemetry })
+  const text = (await app.fetch('/_understudy/metrics')).text
+  await app.understudy.telemetry?.stop(0)
+  const known = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name)
+  const dashboard = readFileSync(join(import.meta.dir, '..', 'deploy', 'grafana-dashboard.json'), 'utf8')
+  const asked = [...dashboard.matchAll(/\b(?:understudy|process)_\w+/g)].map(([name]) => name.replace(/_bucket$/, ''))
+  expect(asked.length).toBeGreaterThan(10)
+  expect(asked.filter((name) => !known.includes(name))).toEqual([])
 })

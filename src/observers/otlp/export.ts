@@ -34,6 +34,8 @@ export interface ExportCounts {
 export interface SpanExporter {
   /** Takes the spans of a call, each as text. */
   add(spans: readonly string[]): void
+  /** Counts spans that were never written. */
+  lose(spans: number): void
   counts(): ExportCounts
   /** Sends what waits; what is not taken within so many ms is dropped. */
   stop(ms: number): Promise<void>
@@ -77,6 +79,7 @@ export function createSpanExporter(target: ExportTarget, say: (line: string) => 
       for (const span of spans) if (!queue.add(span)) courier.counts.dropped++
       pumping ??= pump()
     },
+    lose: (spans) => void (courier.counts.dropped += spans),
     counts: () => ({ ...courier.counts, waiting: queue.size() + onTheWay }),
     async stop(ms) {
       stopping.abort()

@@ -5,8 +5,12 @@ const LONGEST_VALUE = 1_000
 /** Characters of a value that is content. */
 export const LONGEST_CONTENT = 64_000
 
-const quoted = (value: string, longest = LONGEST_VALUE): string =>
-  JSON.stringify((value.length > longest ? value.slice(0, longest) : value).toWellFormed())
+/** Texts that are in JSON as they are, which nearly all are. */
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+const quoted = (value: string, longest = LONGEST_VALUE): string => {
+  const text = value.length > longest ? value.slice(0, longest) : value
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text.toWellFormed())
+}
 
 /** An attribute, as the text of an element of a list. */
 export const textAttribute = (name: string, value: string, longest?: number): string =>

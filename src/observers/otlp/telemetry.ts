@@ -9,15 +9,11 @@ import type {
   SessionVerified,
   TraceSaved,
 } from '../../contract/observation.ts'
-import { realClock } from '../../lib/clock.ts'
-import { monotonicMs } from '../../lib/monotonic.ts'
 import { newFindings } from '../new-findings.ts'
-import { answerFacts, parameterAttributes } from './answer-facts.ts'
-import { contentOf } from './content.ts'
 import { EVENTS, OWN } from './conventions.ts'
-import { createSpanExporter, type ExportCounts, type ExportTarget, type SpanExporter } from './export.ts'
+import { createSpanExporter, type ExportCounts, type ExportTarget } from './export.ts'
 import { booleanAttribute, intAttribute, SPAN_KIND, spanEvent, spanJson, spanLink, textAttribute } from './json.ts'
-import { spansOf } from './spans.ts'
+import { type OpenCall, spanWriter, wallOffset } from './span-writer.ts'
 import { iterationSpanId } from './step-spans.ts'
 import { callerPosition, otelSpanId, otelTraceId, type TracePosition } from './trace-context.ts'
 
@@ -38,24 +34,8 @@ export interface Telemetry {
   stop(ms: number): Promise<void>
 }
 
-/** A call under way. */
-interface OpenCall {
-  position: TracePosition
-  at: number
-  attemptEnds: number[]
-  url: string | undefined
-}
-/** A call that has ended, until its spans are written. */
-interface PendingCall {
-  open: OpenCall
-  saved: TraceSaved
-  call: CallMaterial
-}
-
 /** Calls under way that are known, and calls that were part of a caller's trace: the oldest are forgotten. */
 const MOST_KNOWN = 10_000
-/** How long calls wait to be written with others. */
-const TOGETHER_MS = 20
 
 /** Observes calls and exports them. */
 export function startTelemetry(
@@ -65,7 +45,7 @@ export function startTelemetry(
 ): Telemetry {
   const exporter = createSpanExporter(options, say)
   const known = new Map<string, OpenCall>()
-  const writer = spanWriter(options, { exporter, written: (trace) => void known.delete(trace) })
+  const writer = spanWriter(options, { exporter, done: (trace) => void known.delete(trace) })
   const joined = new Map<string, string>()
   const fresh = newFindings()
   const saved = (observation: TraceSaved, call: CallMaterial) => {
@@ -97,43 +77,19 @@ export function startTelemetry(
     }
   })
   return {
-    counts: () => ({ url: options.shown, ...exporter.counts() }),
+    counts() {
+      const { waiting, ...counts } = exporter.counts()
+      return { url: options.shown, ...counts, waiting: waiting + writer.waiting() }
+    },
     spanOf(trace) {
       const position = known.get(trace)?.position
       return position && { traceId: position.traceId, spanId: otelSpanId(trace) }
     },
     async stop(ms) {
       leave()
-      writer.write()
+      writer.writeAll()
       await exporter.stop(ms)
     },
-  }
-}
-
-/** What the clock of the machine says when that of observations is at 0. */
-const wallOffset = () => realClock.now() - monotonicMs()
-
-/** Writes the spans of calls once they have ended: some together, when their answers have gone. */
-function spanWriter(
-  { content }: TelemetryOptions,
-  { exporter, written }: { exporter: SpanExporter; written: (trace: string) => void },
-) {
-  let pending: PendingCall[] = []
-  const write = () => {
-    const offset = wallOffset()
-    const batch = pending
-    pending = []
-    for (const one of batch) {
-      exporter.add(callSpans(one, offset, content))
-      written(one.saved.trace.id)
-    }
-  }
-  return {
-    add(call: PendingCall) {
-      if (pending.length === 0) realClock.sleep(TOGETHER_MS).then(write)
-      pending.push(call)
-    },
-    write,
   }
 }
 
@@ -178,23 +134,6 @@ function innerPosition(parent: string, outer: TracePosition | undefined, call: C
 function unseen({ trace: { id, parent, duration_ms }, at }: TraceSaved): OpenCall {
   const position = parent === null ? { traceId: otelTraceId(id), sampled: true } : innerPosition(parent, undefined, {})
   return { position, at: at - duration_ms, attemptEnds: [], url: undefined }
-}
-
-function callSpans({ open, saved, call }: PendingCall, offset: number, content: boolean): string[] {
-  const { trace, seq, at } = saved
-  const { request, answer, retained = false } = call
-  return spansOf({
-    trace,
-    seq,
-    position: open.position,
-    begun: open.at + offset,
-    ended: at + offset,
-    attemptEnds: open.attemptEnds.map((end) => end + offset),
-    url: open.url,
-    parameters: parameterAttributes(request),
-    answer: answerFacts(answer),
-    content: content && retained ? contentOf(request, answer) : undefined,
-  })
 }
 
 /** What was found out about a client, as an event in a span of its own under the first call that shows it: that has long gone out. */
