@@ -10,7 +10,7 @@ import { load } from './wrk.ts'
 
 /** Calls before the first one that counts, so that all code is compiled and a store drops its oldest; `seconds` at most. */
 const WARM_UP = { connections: 16, seconds: 15 }
-const WARM_UP_CALLS = { whole: 24_000, stream: 4_000, slow: 0 }
+const WARM_UP_CALLS = { whole: 24_000, stream: 16_000, slow: 0 }
 const STREAMS_COUNTED = 20
 
 /** What Understudy should reach, by what is measured. */

@@ -135,3 +135,19 @@ test('texts that are much alike are kept as what differs, and read as they were'
   fc.assert(fc.property(texts, (given) => expect(frontDecoded(frontCoded(given, 1e6))).toEqual(given)))
   expect(frontDecoded(frontCoded(['abc', 'abd', 'x'.repeat(100)], 50))).toEqual(['abc', 'abd'])
 })
+
+test('no character is kept that the text before has at the same end, however alike the texts before were', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '\u{1f600}'), maxLength: 6 })
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 8 }), (given) => {
+      const coded = frontCoded(given, 1e6)
+      for (const [index, own] of given.entries()) {
+        const before = given[index - 1] ?? ''
+        const [head, tail] = [Number(coded[3 * index]), Number(coded[3 * index + 1])]
+        const isShort = head + tail === Math.min(own.length, before.length)
+        expect(isShort || (own[head] !== before[head] && own.at(-1 - tail) !== before.at(-1 - tail))).toBe(true)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})

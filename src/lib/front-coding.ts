@@ -8,12 +8,11 @@ export function frontCoded(texts: Iterable<string>, most: number): (string | num
   const coded: (string | number)[] = []
   let left = most
   let before = ''
+  let head = 0
+  let tail = 0
   for (const text of texts) {
-    const shared = Math.min(before.length, text.length)
-    let head = 0
-    while (head < shared && text.charCodeAt(head) === before.charCodeAt(head)) head++
-    let tail = 0
-    while (tail < shared - head && text.at(-1 - tail) === before.at(-1 - tail)) tail++
+    head = sameHead(before, text, head)
+    tail = sameTail(before, text, { head, guess: tail })
     const middle = text.slice(head, text.length - tail)
     left -= middle.length + NUMBERS
     if (left < 0) break
@@ -22,6 +21,22 @@ export function frontCoded(texts: Iterable<string>, most: number): (string | num
   }
   return coded
 }
+// The events of a stream have the same head and tail again and again. To compare so much at once takes a tenth of the time that
+// it takes to go through its characters, so as many as were the same last time are tried first.
+function sameHead(before: string, text: string, guess: number): number {
+  const most = Math.min(before.length, text.length)
+  let head = guess <= most && text.startsWith(before.slice(0, guess)) ? guess : 0
+  while (head < most && text.charCodeAt(head) === before.charCodeAt(head)) head++
+  return head
+}
+
+function sameTail(before: string, text: string, { head, guess }: { head: number; guess: number }): number {
+  const most = Math.min(before.length, text.length) - head
+  let tail = guess <= most && text.endsWith(before.slice(before.length - guess)) ? guess : 0
+  while (tail < most && text.charCodeAt(text.length - 1 - tail) === before.charCodeAt(before.length - 1 - tail)) tail++
+  return tail
+}
+
 /** Characters of the two numbers. */
 const NUMBERS = 8
 
