@@ -64,10 +64,15 @@ export function programIn(folder: string, name: string, code: string): string[] 
 }
 
 /** Explores a command in a folder; the state is kept in a folder of its own there. */
-export async function exploreIn(cwd: string, flags: readonly string[], command: readonly string[]) {
+export async function exploreIn(
+  cwd: string,
+  flags: readonly string[],
+  command: readonly string[],
+  env: Record<string, string> = {},
+) {
   const child = Bun.spawn([EXECUTABLE, 'explore', '--json', ...flags, '--', ...command], {
     cwd,
-    env: { PATH: process.env.PATH ?? '' },
+    env: { PATH: process.env.PATH ?? '', ...env },
     stdout: 'pipe',
     stderr: 'pipe',
   })
