@@ -103,7 +103,10 @@ const explore = async (...args: string[]) => {
 const verdictsAt = ({ cells }: Report, point: string) =>
   Object.fromEntries(cells.filter((cell) => cell.point === point).map((cell) => [cell.class, cell.verdict]))
 
-beforeAll(() => writeFileSync(join(cwd, 'program.mjs'), PROGRAM))
+beforeAll(() => {
+  writeFileSync(join(cwd, 'program.mjs'), PROGRAM)
+  writeFileSync(join(cwd, 'misspelt.yaml'), 'accepted: [{ point: "*", class: autth, why: we know }]')
+})
 
 describe('an exploration', () => {
   let first: Awaited<ReturnType<typeof explore>>
@@ -189,6 +192,12 @@ describe('an exploration', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('gone auth: take it out')
     expect(stdout).toMatch(/^server-error-once +\+ +a$/m)
+    // What was not tried is not said to be mended.
+    const some = await understudy(
+      ...['explore', '--class', 'server-error-once', '--out', 'some', '--baseline', 'known.yaml'],
+      ...program(),
+    )
+    expect([some.code, some.stdout.includes('mended')]).toEqual([0, false])
   })
 })
 
@@ -211,8 +220,9 @@ test('a command that calls no model is not called good', async () => {
 })
 
 test('what fails without a fault is not explored', async () => {
-  const { code, stderr } = await understudy('explore', '--out', 'red', ...program('red'))
+  const { code, stderr, stdout } = await understudy('explore', '--json', '--out', 'red', ...program('red'))
   expect(code).toBe(7)
+  expect(JSON.parse(stdout)).toMatchObject({ points: [], cells: [], red: { code: 7 } })
   expect(stderr).toContain('fails with 7 without any fault')
   expect(readdirSync(join(cwd, 'red')).filter((name) => name.endsWith('.yaml'))).toEqual([])
 })
@@ -224,6 +234,9 @@ const MISTAKES: [string[], string][] = [
   [['--budget', 'soon'], '--budget "soon" is not valid: it must be a time such as 90s or 10m'],
   [['--baseline', 'nothing.yaml'], 'nothing.yaml'],
   [['--out', 'never', '--resume'], '--resume finds nothing to go on from'],
+  [['--out', 'program.mjs'], '--out "program.mjs" is no folder'],
+  [['--baseline', 'misspelt.yaml'], "accepted[0].class is no class (did you mean 'auth'?); valid: "],
+  [['--html', 'nowhere/page.html'], '--html "nowhere/page.html" cannot be written'],
 ]
 test.each(MISTAKES)('%p is refused in words', async (flags, message) => {
   const { code, stderr } = await understudy('explore', ...flags, ...program())

@@ -116,8 +116,8 @@ async function exploration(command: string[], options: Options): Promise<void> {
     player?.close()
     file.close()
   })
-  if (found.red) refuseRed(found.red)
-  const { cells, mended } = acceptKnown(found.cells, known)
+  if (found.red) refuseRed(found.red, json === true)
+  const { cells, mended } = acceptKnown(found.cells, known, classes.length === 0 && found.left.length === 0)
   const coverage = coverageOf(cells, found, found.ways)
   const files = writeScenarios(out, cells)
   const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
@@ -159,9 +159,13 @@ function numberOf(name: string, text: string | undefined, most: number): number 
 const knownCells = (named: string | undefined) =>
   named === undefined ? (existsSync(KNOWN) ? readKnown(KNOWN) : []) : readKnown(named)
 
+const NONE = { of: 0, all: 0 }
+const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }
+
 /** What fails by itself proves nothing under a fault. */
-function refuseRed({ code, stopped, output }: NonNullable<Exploration['red']>): never {
+function refuseRed({ code, stopped, output }: NonNullable<Exploration['red']>, json: boolean): never {
   process.stderr.write(output)
+  if (json) console.log(JSON.stringify({ points: [], cells: [], coverage: NOTHING, red: { code, output } }))
   console.error(
     stopped
       ? 'understudy: stopped before anything was explored'

@@ -1,5 +1,5 @@
 // The scenario of a cell: the shortest file that breaks a program at a point, playable by exec.
-import type { ClassName, Point, WrittenScenario } from '../contract/exploration.ts'
+import { type ClassName, cellName, type Point, type WrittenScenario } from '../contract/exploration.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import { outcomeClass } from './classes.ts'
 import { kindPattern } from './points.ts'
@@ -8,6 +8,9 @@ import type { Cell } from './types.ts'
 /** The ids of a cell: those of a pair joined. */
 export const cellId = ({ point, class: name, after }: Cell): { point: string; class: string } =>
   after ? { point: `${after.point.id}+${point.id}`, class: `${after.class}+${name}` } : { point: point.id, class: name }
+
+/** The name of a cell that is to be tried. */
+export const nameOfCell = (cell: Cell): string => cellName(cellId(cell))
 
 /**
  * The rule that makes a class happen at a point.

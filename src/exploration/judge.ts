@@ -23,7 +23,7 @@ export function judgeCell(
   const calls = run.calls.filter(({ point }) => point.session === session)
   const hit = calls.filter(({ trace }) => metRule(trace, rule))
   const traces = hit.map(({ trace }) => trace.id)
-  const calledAgain = callsAgain(calls, baseline)
+  const calledAgain = callsAgain(calls, hit, baseline)
   const of = (verdict: CellVerdict, why: string): Judgement => ({ verdict, why, traces, calledAgain })
   const missing = hit.length === 0 ? notApplied(run, rule) : undefined
   if (missing !== undefined) return of('not-applied', missing)
@@ -77,8 +77,11 @@ function notApplied({ rules }: ObservedRun, name: string): string {
   return skipped[0] ?? found.find(({ idle }) => idle !== null)?.idle ?? 'the call did not come'
 }
 
-/** Whether there are calls that the quiet runs did not make. */
-const callsAgain = (calls: readonly ObservedCall[], { kinds }: Baseline): boolean =>
-  [...kindCounts(calls)].some(([kind, number]) => number > (kinds.get(kind) ?? 0))
+/** Whether calls came after the break that the quiet runs did not make. */
+function callsAgain(calls: readonly ObservedCall[], [first]: readonly ObservedCall[], { kinds }: Baseline): boolean {
+  const after = first ? calls.slice(calls.indexOf(first) + 1) : []
+  const counts = kindCounts(calls)
+  return after.some(({ point: { kind } }) => (counts.get(kind) ?? 0) > (kinds.get(kind) ?? 0))
+}
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`

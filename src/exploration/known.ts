@@ -2,14 +2,24 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { type CellResult, VERDICTS } from '../contract/exploration.ts'
+import { type CellResult, CLASS_NAMES, VERDICTS } from '../contract/exploration.ts'
 import { FileError, parseSource } from '../contract/source.ts'
 import { problemsOf, safeParse } from '../contract/validation.ts'
+import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 
 const KnownCell = z.strictObject({
   point: z.string().min(1).describe('Id of the point; `*` stands for any characters.'),
-  class: z.string().min(1).describe('Name of the class; `*` stands for any characters.'),
+  class: z
+    .string()
+    .min(1)
+    .superRefine((text, context) => {
+      const unknown = text.split('+').find((name) => !CLASS_NAMES.some((one) => globRegex(name).test(one)))
+      if (unknown === undefined) return
+      const message = `is no class${suggestion(unknown, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`
+      context.addIssue({ code: 'custom', message })
+    })
+    .describe('Name of the class, of a pair both with + between; `*` stands for any characters.'),
   verdict: z.enum(VERDICTS).optional().describe('The verdict that is accepted; any when left out.'),
   why: z.string().min(1).describe('Why it may stay so.'),
 })
@@ -42,15 +52,19 @@ function textOf(path: string): string {
 export const isGood = ({ verdict }: Pick<CellResult, 'verdict'>): boolean =>
   verdict === 'held' || verdict === 'not-applied' || verdict === 'accepted'
 
+const isAbout = (known: KnownCell, cell: CellResult): boolean =>
+  globRegex(known.point).test(cell.point) && globRegex(known.class).test(cell.class)
 const means = (known: KnownCell, cell: CellResult): boolean =>
-  globRegex(known.point).test(cell.point) &&
-  globRegex(known.class).test(cell.class) &&
-  (known.verdict === undefined || known.verdict === cell.verdict)
+  isAbout(known, cell) && (known.verdict === undefined || known.verdict === cell.verdict)
 
-/** The cells with those accepted that are known, and the known ones that meet no bad cell any more. */
+/**
+ * The cells with those accepted that are known, and the known ones that meet no bad cell any more.
+ * @param all whether every cell was tried: only then is what meets no cell at all gone
+ */
 export function acceptKnown(
   cells: readonly CellResult[],
   known: readonly KnownCell[],
+  all: boolean,
 ): { cells: CellResult[]; mended: KnownCell[] } {
   const used = new Set<KnownCell>()
   const judged = cells.map((cell): CellResult => {
@@ -59,5 +73,6 @@ export function acceptKnown(
     used.add(found)
     return { ...cell, verdict: 'accepted', why: `${found.why} (${cell.verdict}: ${cell.why})` }
   })
-  return { cells: judged, mended: known.filter((one) => !used.has(one)) }
+  const isTried = (one: KnownCell) => all || cells.some((cell) => isAbout(one, cell))
+  return { cells: judged, mended: known.filter((one) => !used.has(one) && isTried(one)) }
 }

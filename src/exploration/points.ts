@@ -42,13 +42,14 @@ export const newPoints = (run: ObservedRun, known: ReadonlySet<string>): Point[]
     .filter((call) => hasPoint(call) && !known.has(call.point.id))
     .map(({ point }) => ({ ...point, unstable: false, discovered: true }))
 
-/** The points that are broken: of calls in a loop the first and the last. */
-export function withoutLoops(points: readonly Point[]): Point[] {
-  const kinds = Map.groupBy(points, ({ kind }) => kind)
-  return points.filter((point) => {
-    const kin = kinds.get(point.kind) ?? []
-    return point === kin[0] || point === kin.at(-1)
-  })
+/** The ends of each loop, by the ids of the points between them: what both ends come to, those come to as well. */
+export function loopEnds(points: readonly Point[]): Map<string, readonly [first: Point, last: Point]> {
+  const ends = new Map<string, readonly [Point, Point]>()
+  for (const kin of Map.groupBy(points, ({ kind }) => kind).values()) {
+    const [first, last] = [kin[0], kin.at(-1)]
+    if (first && last) for (const { id } of kin.slice(1, -1)) ends.set(id, [first, last])
+  }
+  return ends
 }
 
 /** The pattern of a scenario's rule that means all calls of a point's kind. */

@@ -46,12 +46,14 @@ export interface ExploreReport {
 export function exploreLines(report: ExploreReport): string[] {
   const { found, cells, mended } = report
   const bad = cells.filter((cell) => !isGood(cell))
+  // What was proved for all calls of a loop is said of its first and last.
+  const shown = new Set(cells.flatMap(({ point, derived }) => (derived ? [] : [point])))
   return [
     `Understudy: explored ${count(found.points.length, 'point')}: ${verdictLine(report, bad.length)}`,
     '',
     ...matrixLines(report),
     '',
-    ...bad.flatMap((cell) => badLines(cell, report)),
+    ...bad.filter(({ point, derived }) => !derived || shown.has(point)).flatMap((cell) => badLines(cell, report)),
     ...summaryLines(report),
     ...found.routes.flatMap(routeLines),
     ...mended.map(
@@ -71,7 +73,8 @@ function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): st
 /** Rows are classes, columns points; as many points beside each other as there is room for. */
 export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
   const tried = found.points.filter(
-    ({ id }) => cells.some((cell) => cell.point === id) || found.left.some((cell) => cell.point === id),
+    ({ id }) =>
+      cells.some((cell) => cell.point === id && !cell.derived) || found.left.some((cell) => cell.point === id),
   )
   const by = new Map(cells.map((cell) => [cellName(cell), cell]))
   const left = new Set(found.left.map(cellName))

@@ -22,7 +22,7 @@ interface State {
 
 /** Keeps what was found as it is found, in a folder that is made when it is not there. */
 export function keptState(folder: string, about: Omit<State, 'cells'>, resume: boolean) {
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const path = join(folder, STATE)
   const state: State = { ...about, cells: resume ? resumedCells(path, about) : [] }
   const save = () => writeFileSync(path, JSON.stringify(state))
@@ -36,9 +36,27 @@ export function keptState(folder: string, about: Omit<State, 'cells'>, resume: b
   }
 }
 
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw new ConfigError(
+      `--out ${JSON.stringify(folder)} is no folder, and cannot be made one: ${(error as Error).message}`,
+    )
+  }
+}
+
+function savedState(path: string): State {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new ConfigError(`--resume cannot go on: ${path} cannot be read: ${(error as Error).message}`)
+  }
+}
+
 function resumedCells(path: string, { command, seed }: Omit<State, 'cells'>): CellResult[] {
   if (!existsSync(path)) throw new ConfigError(`--resume finds nothing to go on from: there is no ${path}`)
-  const state: State = JSON.parse(readFileSync(path, 'utf8'))
+  const state = savedState(path)
   if (JSON.stringify(state.command) === JSON.stringify(command) && state.seed === seed) return state.cells
   throw new ConfigError(
     `--resume cannot go on: ${path} is of ${JSON.stringify(state.command.join(' '))} with seed ${state.seed}; explore that, or leave --resume out`,

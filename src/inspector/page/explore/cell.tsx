@@ -9,11 +9,11 @@ import { hashOf, here, narrow } from '../state/route.ts'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { nameOfCell } from './matrix.tsx'
+import { addressOfCell } from './matrix.tsx'
 
 /** The cell that the address names. */
 export const cellHere = ({ cells }: ExplorationData): ReportedCell | undefined =>
-  cells.find((cell) => nameOfCell(cell) === here.value.params.get('cell'))
+  cells.find((cell) => addressOfCell(cell) === here.value.params.get('cell'))
 
 /** The panel of a cell. */
 export function CellDetail({ cell }: { cell: ReportedCell }) {
@@ -60,7 +60,7 @@ function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCell }) 
         {rows.map((row) => (
           <li key={row.id} class={toneClass(row)}>
             <span class="pill">{row.status}</span>
-            <a href={hashOf('explore', { cell: nameOfCell(cell), call: row.id })}>
+            <a href={hashOf('explore', { cell: addressOfCell(cell), call: row.id })}>
               {row.operation} {row.model ?? ''}
             </a>
             <span class="note">

@@ -5,12 +5,12 @@ import { hashOf, here } from '../state/route.ts'
 
 type Place = Pick<ReportedCell, 'point' | 'class'>
 /** The name of a cell in the address. */
-export const nameOfCell = ({ point, class: name }: Place): string => `${point} ${name}`
+export const addressOfCell = ({ point, class: name }: Place): string => `${point} ${name}`
 
 /** The matrix, and beneath it the pairs, which have no place in it. */
 export function Matrix({ data: { points, classes, cells, left } }: { data: ExplorationData }) {
-  const by = new Map(cells.map((cell) => [nameOfCell(cell), cell]))
-  const leftOut = new Set(left.map(nameOfCell))
+  const by = new Map(cells.map((cell) => [addressOfCell(cell), cell]))
+  const leftOut = new Set(left.map(addressOfCell))
   const ofPoint = (id: string) => [...cells, ...left].some(({ point }) => point === id)
   const columns = classes.filter((name) => [...cells, ...left].some((cell) => cell.class === name))
   const ids = new Set(points.map(({ id }) => id))
@@ -38,7 +38,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
                     p{index + 1} <span class="note">{id}</span>
                   </th>
                   {columns.map((name) => {
-                    const place = nameOfCell({ point: id, class: name })
+                    const place = addressOfCell({ point: id, class: name })
                     const cell = by.get(place)
                     return <td key={name}>{cell ? <CellLink cell={cell} /> : leftOut.has(place) ? LEFT_OUT : ''}</td>
                   })}
@@ -53,7 +53,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
           <h2>Two breaks in one run</h2>
           <ul class="outcomes">
             {pairs.map((cell) => (
-              <li key={nameOfCell(cell)}>
+              <li key={addressOfCell(cell)}>
                 <CellLink cell={cell} /> {cell.class} at {cell.point}
               </li>
             ))}
@@ -79,7 +79,7 @@ function Legend() {
 
 function CellLink({ cell }: { cell: ReportedCell }) {
   const { sign, tone } = CELL_LOOKS[cell.verdict]
-  const name = nameOfCell(cell)
+  const name = addressOfCell(cell)
   return (
     <a
       class={`pill ${tone}`}
