@@ -103,6 +103,17 @@ const sessionIn = remembering(
   (token: string) => /^session:(.*)$/.exec(token)?.[1] ?? /#(?:session:)?(.*)$/.exec(token)?.[1],
 )
 
+/** 400 for a session other than the one that the address, the header or the token of its request names, where that must be so. */
+export function checkSeen(name: string, seen: string, strict: boolean): void {
+  if (!strict || name === seen) return
+  throw new ApiError(
+    400,
+    'session_not_visible',
+    `session ${quote(name)} is named where a balancer does not see it, so this may be the wrong instance (--instance-strict): name it in the address (/_understudy/sessions/${name}, /s/${name}/...), in 'x-understudy-session' or in the token; those say ${quote(seen)}`,
+    { param: 'session' },
+  )
+}
+
 const PREFIX = /^\/s\/([^/]+)(?=\/)/
 /** The request without a `/s/<session>` before its path, whose session goes into the header. */
 export function withoutPrefix(request: Request): Request {

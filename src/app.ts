@@ -8,6 +8,7 @@ import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
 import { ApiError, bugError } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
+import { storageError } from './contract/storage-error.ts'
 import { AGENT_TASK } from './contract/task-record.ts'
 import type { Wire } from './contract/wire.ts'
 import { doorOf, doors } from './doors/index.ts'
@@ -38,9 +39,9 @@ const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.i
 const rendererOf =
   ({ report }: Pick<AppDeps, 'report'>, ids: RequestIds) =>
   (thrown: unknown, request: Request): Response => {
-    const known = thrown instanceof ApiError
+    const known = thrown instanceof ApiError ? thrown : storageError(thrown)
     if (!known) report(thrown)
-    return ids.refusal(known ? thrown : bugError(), doorOf(request)?.wire())
+    return ids.refusal(known ?? bugError(), doorOf(request)?.wire())
   }
 
 /** The application over its dependencies. */

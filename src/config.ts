@@ -62,6 +62,17 @@ function refuseUnknownProvider({ forwarding }: Config, given: SettingValue | und
   throw new ConfigError(`${given.source} ${quote(given.value)} is no known provider; known: ${known.join(', ')}`)
 }
 
+/** What the routes are configured with. */
+export const appSettings = (config: Config) => ({
+  namespace: config.namespace,
+  defaultProvider: config.default_provider,
+  access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
+  maxBody: config.max_body,
+  clientTimeout: config.client_timeout,
+  strict: config.strict,
+  instanceStrict: config.instance_strict,
+})
+
 const fromFlag = (key: Key, flags: Record<string, unknown>): SettingValue | undefined =>
   flags[key] === undefined ? undefined : { value: flags[key], source: flagOf(key) }
 
@@ -117,7 +128,7 @@ export function serverAddress(
   flag = '--url',
 ): { url: string; token: string; named: boolean } {
   const named = flags.url ?? process.env.UNDERSTUDY_URL
-  const url = named ?? `http://127.0.0.1:${SETTINGS.port.fallback}`
+  const url = named ?? `http://127.0.0.1:${process.env.UNDERSTUDY_PORT || SETTINGS.port.fallback}`
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw new ConfigError(
       `${flags.url ? flag : 'UNDERSTUDY_URL'} ${quote(url)} is not valid: it must be an address such as http://127.0.0.1:4010`,

@@ -11,7 +11,7 @@ import { shippedFixtures } from './backends/fixture/shipped.ts'
 import { toolAnswers } from './backends/fixture/tool-answers.ts'
 import type { Spending } from './backends/forward/spending.ts'
 import { describeForwarding, virtualClockProblem } from './config/providers.ts'
-import { type Config, ConfigError } from './config.ts'
+import { appSettings, type Config, ConfigError } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import { type Instance, instanceOf } from './contract/instance.ts'
 import type { Observers } from './contract/observation.ts'
@@ -68,6 +68,7 @@ const network = {
   transport: lazy<typeof import('./backends/forward/transport.ts')>(() => require('./backends/forward/transport.ts')),
   spending: lazy<typeof import('./backends/forward/spending.ts')>(() => require('./backends/forward/spending.ts')),
 }
+const control = lazy<typeof import('./control/sessions.ts')>(() => require('./control/sessions.ts'))
 // Loaded when traces are exported.
 const exporter = lazy<typeof import('./observers/otlp/telemetry.ts')>(() => require('./observers/otlp/telemetry.ts'))
 const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
@@ -91,6 +92,10 @@ export interface Replacements {
   realNow?: (() => number) | undefined
 }
 
+const idleRulesIn = (given: readonly ScenarioSource[]) =>
+  given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
+const parseFixtures = (values: readonly unknown[]) => fixtureReader().givenFixtures(values, fixtureSubjects)
+
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds. */
 export function createUnderstudy(
   config: Config,
@@ -105,9 +110,8 @@ export function createUnderstudy(
   const backend = instead.backend ?? (spending ? forwarded(config, answers, spending) : answers)
   const given = instead.scenarios ?? namedScenarios(config, report)
   const runs = createRuns(given)
-  const idle = given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
-  const instance = instanceOf(config)
-  const sessions = createSessions({ ...sessionSettings(config, given[0]?.scenario, instead), instance })
+  const sessions = createSessions(sessionSettings(config, given[0]?.scenario, instead))
+  const { instance } = sessions
   const observers = createObservers(report)
   const telemetry = telemetryOf(config, { observers, instance, report })
   const ask = askThrough((inner) => gateway.call(inner), chat)
@@ -121,16 +125,17 @@ export function createUnderstudy(
     observers,
     providers: providerNames(forwarding.named),
   })
-  const count = () => inForce.count
+  const fixtures = { ...inForce, parse: parseFixtures, files }
+  sessions.watch({ restored: (...left) => control().continueSession(...left, { runs, fixtures }) })
   const app = createApp({
     prepare,
     sessions,
     gateway,
     ask,
     ...appSettings(config),
-    fixtures: { ...inForce, parse: (values) => fixtureReader().givenFixtures(values, fixtureSubjects), files },
+    fixtures,
     toolAnswers: toolAnswers(inForce, config.on_miss),
-    about: { ...aboutOf(config), instance, mode, spending, telemetry, fixtures: count },
+    about: { ...aboutOf(config), instance, mode, spending, telemetry, fixtures: () => inForce.count },
     report,
   })
   return {
@@ -139,8 +144,8 @@ export function createUnderstudy(
     sessions,
     runs,
     observers,
-    fixtures: count(),
-    warnings: [...files.warnings, ...idle],
+    fixtures: inForce.count,
+    warnings: [...files.warnings, ...idleRulesIn(given)],
     mode,
     about: describeForwarding(forwarding, config),
     scenario: given[0]?.scenario,
@@ -158,16 +163,6 @@ function telemetryOf(
   const resource = () => ({ 'service.instance.id': instance.name, ...telemetry.resource })
   return exporter().startTelemetry(observers, { ...telemetry, resource }, report)
 }
-
-/** What the application is configured with. */
-const appSettings = (config: Config) => ({
-  namespace: config.namespace,
-  defaultProvider: config.default_provider,
-  access: { host: config.host, token: config.token, tokens: config.tokens, cors: config.cors },
-  maxBody: config.max_body,
-  clientTimeout: config.client_timeout,
-  strict: config.strict,
-})
 
 /** What the program says of itself from its start on. */
 const aboutOf = ({ db }: Config) => ({ version: VERSION, db, started: realClock.now() })
@@ -188,12 +183,14 @@ function sessionSettings(
   config: Config,
   first: Scenario | undefined,
   { realNow, home }: Replacements,
-): Omit<SessionsOptions, 'instance'> {
+): SessionsOptions {
   const clock = first?.clock ?? config.clock
   const noVirtualClock = virtualClockProblem(config.forwarding)
   if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
   return {
     db: config.db,
+    folder: config.sessions_dir,
+    instance: instanceOf(config),
     seed: config.seed,
     clock,
     keep: {

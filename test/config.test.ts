@@ -46,10 +46,25 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['127.0.0.1:4010', '127.0.0.1:4010'],
     ['c-0.local', 'c-0.local'],
   ],
+  instance_strict: [
+    ['true', true],
+    ['1', true],
+    [true, true],
+  ],
+  drain_timeout: [
+    ['1s', 1_000],
+    ['2s', 2_000],
+    ['3s', 3_000],
+  ],
   db: [
     ['a.db', 'a.db'],
     [':memory:', ':memory:'],
     ['c.db', 'c.db'],
+  ],
+  sessions_dir: [
+    ['a', 'a'],
+    ['b', 'b'],
+    ['c', 'c'],
   ],
   fixtures: [
     ['[a, b]', ['a', 'b']],

@@ -198,7 +198,7 @@ describe('stopping', () => {
     })
     process.kill(one.pid, signal)
     // Signals that wait are one: the second is sent when the first has shut the door.
-    while (await fetch(`${one.url}/_understudy/health`).catch(() => undefined));
+    while ((await fetch(`${one.url}/_understudy/health`).catch(() => undefined))?.ok);
     const stopped = one.stop(signal)
     const text = await response.text().catch(() => 'cut')
     expect(text.endsWith('data: [DONE]\n\n')).toBe(code === 0)

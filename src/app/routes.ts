@@ -1,6 +1,6 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { Elysia } from 'elysia'
-import { callerOf, sessionName, tokenOf } from '../access.ts'
+import { callerOf, checkSeen, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { forClients } from '../agents/client-tasks.ts'
 import { taskRoutes } from '../agents/routes.ts'
@@ -116,10 +116,12 @@ function allRoutes(
 ): Route[] {
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
+  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
   const control = controlRoutes({
     ...deps,
     sessionOf,
-    sessionNameOf: (request) => sessionName(request, tokenOf(request)),
+    sessionNameOf,
+    mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
     observers,
     runs,
     strays,

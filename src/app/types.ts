@@ -25,6 +25,8 @@ export interface AppDeps {
   clientTimeout: number
   /** Whether what looks like a mistake is refused instead of noted. */
   strict: boolean
+  /** Whether sessions must be named where a balancer sees them. */
+  instanceStrict: boolean
   fixtures: ControlDeps['fixtures']
   /** Answers calls of tools from fixtures. */
   toolAnswers: ToolAnswers

@@ -14,6 +14,7 @@ const COMMANDS: Record<string, () => Command> = {
   rehearse: (): Command => require('./rehearse.ts').rehearseCommand(),
   check: (): Command => require('./check.ts').checkCommand(),
   schema: (): Command => require('./schema.ts').schemaCommand(),
+  health: (): Command => require('./health.ts').healthCommand(),
   trace: (): Command => require('./trace.ts').traceCommand(),
   snapshot: (): Command => require('./snapshot.ts').snapshotCommand(),
   seed: (): Command => require('./snapshot.ts').seedCommand(),

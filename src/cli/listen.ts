@@ -23,7 +23,7 @@ export function report(error: unknown): void {
 export function refuseOpenHost(config: Config): void {
   if (config.host !== undefined && !isLoopback(config.host) && config.token.length === 0) {
     throw new ConfigError(
-      `--host ${config.host} lets other machines in, so it needs --token: without one, anybody on the network may call`,
+      `--host ${config.host} lets other machines in, so it needs --token (in a container: docker run -e UNDERSTUDY_TOKEN=<token>): without one, anybody on the network may call`,
     )
   }
 }

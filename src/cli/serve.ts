@@ -13,8 +13,8 @@ import { FLUSH_MS, listen, refuseOpenHost, report, serverUrl } from './listen.ts
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
-/** How long running answers may take after a signal to stop, in ms. */
-const GRACE_MS = 5_000
+/** How often it is looked whether calls are over. */
+const LOOK_MS = 20
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('answer calls until stopped')
@@ -86,15 +86,24 @@ function readyLines(
   ].join('\n')
 }
 
-function stopOnSignal(servers: Bun.Server<undefined>[], { sessions, telemetry }: Understudy, config: Config): void {
+/** Resolves when nothing is under way any more; calls of sessions that are there are answered until then. */
+async function atRest({ sessions }: Understudy, deadline: number): Promise<void> {
+  while (sessions.active() > 0 && realClock.now() < deadline) await realClock.sleep(LOOK_MS)
+}
+
+function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, config: Config): void {
+  const { sessions, telemetry } = understudy
   let stopping = false
   const stop = async (signal: NodeJS.Signals) => {
     // A second Ctrl-C is a person who will not wait; SIGTERM may come twice, to the group and from the one in front of us.
     if (stopping && signal === 'SIGINT') process.exit(1)
     if (stopping) return
     stopping = true
+    const deadline = realClock.now() + config.drain_timeout
+    sessions.drain()
+    await atRest(understudy, deadline)
     const ended = Promise.all(servers.map((server) => server.stop()))
-    await Promise.race([ended, realClock.sleep(GRACE_MS)])
+    await Promise.race([ended, realClock.sleep(Math.max(0, deadline - realClock.now()))])
     await Promise.all(servers.map((server) => server.stop(true)))
     await telemetry?.stop(FLUSH_MS)
     sessions.close()

@@ -3,11 +3,13 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
+import { PROCESS_SETTINGS } from './process-settings.ts'
 import { BACKENDS, type BackendName } from './providers.ts'
 import { boolean, integerText, numberText, origin, setting, size, type TokenRule, texts, tokenRule } from './values.ts'
 
 /** Every setting by its key in understudy.yaml; `on_miss` is the flag `--on-miss` and the variable `UNDERSTUDY_ON_MISS`. */
 export const SETTINGS = {
+  ...PROCESS_SETTINGS,
   port: setting({
     takes: 'NUMBER',
     schema: () => integerText().pipe(z.int().min(0).max(65_535)),
@@ -21,13 +23,6 @@ export const SETTINGS = {
     fallback: undefined,
     help: 'address to listen on; loopback, v4 and v6, when left out; any other needs --token',
     valid: 'a host name or an address',
-  }),
-  instance: setting<string | undefined>({
-    takes: 'NAME',
-    schema: () => z.string().regex(/^[A-Za-z0-9._:-]{1,64}$/),
-    fallback: undefined,
-    help: 'name of this process among several behind a balancer, on every answer and in traces; host and port when left out',
-    valid: "1 to 64 letters, digits, '.', '_', ':' or '-'",
   }),
   db: setting({
     takes: 'FILE',

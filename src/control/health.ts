@@ -25,7 +25,7 @@ const Stored = z.object({
 })
 
 const Health = z.object({
-  status: z.literal('ok'),
+  status: z.enum(['ok', 'draining']).describe('`draining`, with 503, from a signal to stop on.'),
   version: z.string(),
   instance: InstanceName,
   uptime_ms: z.int(),
@@ -106,15 +106,15 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
     public: true,
     answerName: 'Health',
     response: Health,
-    handle: (): z.infer<typeof Health> => {
+    handle: () => {
       const { files } = fixtures
       files.look()
       const all = sessions.list()
       const counts = all.map((session) => session.counts())
       const traces = together(counts.map((one) => one.traces))
       const scenarios = runs.sizes(all)
-      return {
-        status: 'ok',
+      const health: z.infer<typeof Health> = {
+        status: sessions.draining ? 'draining' : 'ok',
         version: about.version,
         instance: about.instance.name,
         uptime_ms: realClock.now() - about.started,
@@ -147,6 +147,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
         spending: about.spending ? spendingOf(about.spending) : null,
         telemetry: about.telemetry?.counts() ?? null,
       }
+      return sessions.draining ? Response.json(health, { status: 503 }) : health
     },
   }
 }

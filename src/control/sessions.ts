@@ -117,7 +117,10 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       body: NewSession,
       examples: { mine: { name: 'mine', clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [400, 409, 429],
-      handle: ({ body }) => info(createSession(body, deps)),
+      handle({ request, body }) {
+        deps.mustBeSeen(body.name, request)
+        return info(createSession(body, deps))
+      },
     }),
     asRoute({
       method: 'put',
@@ -194,6 +197,18 @@ function putSession(name: string, settings: z.infer<typeof Settings>, deps: Cont
 }
 const NOTHING_ASKED = JSON.stringify(Settings.parse({}))
 
+/** Gives a session that an earlier process has left what it was made with: its fixtures, and its scenario from the beginning. */
+export function continueSession(
+  session: Session,
+  made: Record<string, unknown>,
+  { runs, fixtures }: Pick<ControlDeps, 'runs' | 'fixtures'>,
+): void {
+  const settings = Settings.parse(made.settings ?? {})
+  madeWith.set(session.slot, JSON.stringify(settings))
+  fixtures.give(session.name, fixtures.parse(settings.fixtures))
+  if (settings.scenario !== undefined) runs.start(session, chosenScenario(settings.scenario, runs))
+}
+
 /** Makes a session whole, or not at all: what may be wrong is looked at first. */
 function createSession(
   { name, ...settings }: z.infer<typeof NewSession>,
@@ -209,6 +224,7 @@ function createSession(
   }
   const session = sessions.create(name, { seed, clock: clock ?? wanted, approvals })
   madeWith.set(session.slot, JSON.stringify(Settings.parse(settings)))
+  sessions.keep(name, { session: { seed, clock: clock ?? wanted, approvals }, settings })
   fixtures.give(name, own)
   if (source) runs.start(session, source)
   observers.notify({ type: 'session-changed', session: name, change: 'created' })

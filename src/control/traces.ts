@@ -39,7 +39,7 @@ const ListQuery = z.strictObject({
 })
 
 export function traceRoutes(deps: ControlDeps): Route[] {
-  const { about, sessions, sessionOf, readers } = deps
+  const { about, sessions, sessionOf, mustBeSeen, readers } = deps
   const list: Route<z.infer<typeof ListQuery>> = {
     method: 'get',
     path: '/_understudy/traces',
@@ -60,6 +60,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
     }),
     errors: [400, 404],
     handle({ request, query }) {
+      if (query.session !== undefined) mustBeSeen(query.session, request)
       const instance = about.instance.traced ?? null
       if (query.all === 'true') return { object: 'list', instance, ...ofAll(sessions.list(), query) }
       const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)

@@ -45,6 +45,8 @@ export interface ControlDeps {
   runs: ScenarioRuns
   /** The session that a request means; one that only `looks`, as a GET does, makes none. */
   sessionOf(request: Request, looks?: boolean): Session
+  /** Refuses a session that a request names where no balancer sees it, if there must be none (`--instance-strict`). */
+  mustBeSeen(name: string, request: Request): void
   /** Its name; no session is made by asking for it. */
   sessionNameOf(request: Request): string
   /** Calls and sessions as they change. */

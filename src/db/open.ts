@@ -44,7 +44,17 @@ export const keyedKinds = (database: Database): string[] =>
 
 /** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. `restored`: it was there. */
 export function openFile(file: string): { database: Database; restored: boolean; release: () => void } {
-  const release = lock(file)
+  const release = lockFile(file, { what: `database ${file}`, advice: 'name another file with --db' })
+  try {
+    return { ...openUnlocked(file), release }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/** The same for whoever holds a lock of its own. */
+export function openUnlocked(file: string): { database: Database; restored: boolean } {
   try {
     const database = new Driver(file, { timeout: 2000 })
     refuseForeign(database, file)
@@ -62,9 +72,8 @@ export function openFile(file: string): { database: Database; restored: boolean;
       WHERE NOT EXISTS (SELECT 1 FROM trace_rows WHERE seq = long_texts.trace AND apart IS NOT NULL)`)
     // A damaged file shows at this read at the latest, and not at the first call.
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
-    return { database, restored, release }
+    return { database, restored }
   } catch (error) {
-    release()
     throw explained(error, file)
   }
 }
@@ -107,7 +116,7 @@ export function openReadOnly(file: string): Database {
 }
 
 /** Holds an exclusive lock beside the file; the system lets go of it when the process ends, however it ends. */
-function lock(file: string): () => void {
+export function lockFile(file: string, { what, advice }: { what: string; advice: string }): () => void {
   let holder: Database | undefined
   try {
     holder = new Driver(`${file}-lock`, { timeout: 0 })
@@ -118,9 +127,7 @@ function lock(file: string): () => void {
   } catch (error) {
     holder?.close()
     if (codeOf(error).startsWith('SQLITE_BUSY')) {
-      throw new DatabaseError(
-        `database ${file} is in use by another understudy: stop that one, or name another file with --db`,
-      )
+      throw new DatabaseError(`${what} is in use by another understudy: stop that one, or ${advice}`)
     }
     throw explained(error, file)
   }
@@ -132,12 +139,12 @@ function explained(error: unknown, file: string): DatabaseError {
   if (error instanceof DatabaseError) return error
   const code = codeOf(error)
   if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
-    return new DatabaseError(`database ${file} is not a healthy SQLite file: move it away, or name another with --db`)
+    const damaged = `database ${file} is not a healthy SQLite file: move it away, or name another with --db`
+    return Object.assign(new DatabaseError(damaged), { code })
   }
   if (code.startsWith('SQLITE_BUSY')) return new DatabaseError(`database ${file} is locked by another program`)
-  return new DatabaseError(
-    `database ${file} cannot be opened: ${(error as Error).message}; name another file with --db`,
-  )
+  const problem = `database ${file} cannot be opened: ${(error as Error).message}; name another file with --db`
+  return Object.assign(new DatabaseError(problem), { code })
 }
 
 /** Written into every file of ours: "UNDS". */

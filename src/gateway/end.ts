@@ -3,6 +3,7 @@
 import { ApiError, bugError, envelope } from '../contract/error.ts'
 import type { KeyValueEntry, KeyValueStore } from '../contract/key-value.ts'
 import { ConnectionFailure } from '../contract/reply.ts'
+import { storageError } from '../contract/storage-error.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import type { Allowance } from '../lib/allowance.ts'
 import { realClock } from '../lib/clock.ts'
@@ -80,8 +81,10 @@ async function save(
     await committed
     recording.call.over?.()
   } catch (error) {
-    report(error)
-    return bugError()
+    const refusal = storageError(error)
+    if (!refusal) report(error)
+    recording.call.over?.()
+    return refusal ?? bugError()
   }
   const { observers, seq, request, call } = recording
   const material = observers.active ? { request, answer: answer.value, retained: call.retained } : undefined

@@ -34,6 +34,8 @@ export interface SessionData extends Stores {
   readonly restored: boolean
   /** Whether its database is open. */
   readonly awake: boolean
+  /** Whether nothing waits to be written. */
+  readonly idle: boolean
   /** What health counts; wakes nothing. */
   counts(): DataCounts
   /** Closes a database in memory that is small and at rest; it is as it was at its next use. */
@@ -105,6 +107,9 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     get awake() {
       return awake !== undefined
     },
+    get idle() {
+      return awake?.writer.idle ?? true
+    },
     counts: () => awake?.stores.counts() ?? asleep?.counts ?? none,
     sleep() {
       if (!awake?.writer.idle || byteSize(awake.database) > LARGEST_ASLEEP) return
@@ -152,6 +157,9 @@ export function fileData({ database, restored, release }: FileDatabase, options:
     return {
       ...stores,
       awake: true,
+      get idle() {
+        return writer.idle
+      },
       transact: (run) =>
         writer.transact(() => {
           if (over) throw resetError()

@@ -1,14 +1,14 @@
 // All sessions of a process. They share nothing, so parallel tests cannot see each other.
-import { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
-import { quote } from '../contract/validation.ts'
 import { openClone, openFile, template } from '../db/open.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
 import { limitAwake, type SessionEntry } from './awake.ts'
 import { fileData, memoryData, resetError, type SessionData } from './data.ts'
+import { type MadeWith, openFolder, type SessionFolder } from './folder.ts'
 import { watchIdle } from './idle.ts'
 import { createPeeked } from './peeked.ts'
+import { alreadyThere, checkName, entryOf, isName, shuttingDown, tooMany, undeletable } from './refusals.ts'
 import { type Approvals, DEFAULT_SESSION, type Session } from './session.ts'
 import { createSlot, type OwnedSlot } from './slot.ts'
 import type { DataLimits } from './stores.ts'
@@ -28,6 +28,8 @@ export interface SessionListener {
   renewed?(session: Session): void
   /** A session is gone. */
   removed?(name: string): void
+  /** A session that an earlier process has left is here again, and was made with this. */
+  restored?(session: Session, made: MadeWith): void
 }
 
 /** All sessions of a process. */
@@ -43,9 +45,18 @@ export interface Sessions {
   find(name: string): Session
   /** Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. */
   create(name: string, settings: SessionSettings): Session
+  /** Writes down what a session was made with, where sessions outlive the process. */
+  keep(name: string, made: MadeWith): void
   /** Forgets a session and all it holds; calls that still run in it end. 404 when there is none. */
   delete(name: string): void
   list(): Session[]
+  /** The process that they live in. */
+  readonly instance: Instance
+  /** From now on no session begins: 503 for whoever calls one that is not there. */
+  drain(): void
+  readonly draining: boolean
+  /** How many calls and other work are under way. */
+  active(): number
   watch(listener: SessionListener): void
   /** How many were dropped since the start because nobody used them. */
   dropped(): number
@@ -54,10 +65,11 @@ export interface Sessions {
   close(): void
 }
 
-const NAME = /^[A-Za-z0-9._-]{1,64}$/
 export interface SessionsOptions {
   /** File of the default session's database, or `:memory:`. */
   db: string
+  /** Folder of the databases of all others, which are in memory when it is left out. */
+  folder?: string | undefined
   seed: number
   clock: Clock['kind']
   /** The process that they live in. */
@@ -76,85 +88,136 @@ export interface SessionsOptions {
   realNow?: (() => number) | undefined
 }
 
-/** The sessions over a database; throws `DatabaseError` when the file cannot be used. */
-export function createSessions(options: SessionsOptions): Sessions {
-  const { most = 1_000, ttl, realNow = realClock.now } = options
+/** The sessions that there are, how they come and how they go. */
+function registryOf(options: SessionsOptions) {
+  const { most = 1_000, realNow = realClock.now } = options
   const sessions = new Map<string, SessionEntry>()
   const listeners: SessionListener[] = []
   const all = () => [...sessions.values(), ...peeked.entries()]
   const awake = limitAwake(all)
+  const empty = once(template)
+  const folder = options.folder === undefined ? undefined : openFolder(options.folder, empty)
   const slotOf = slotMaker(options, {
+    empty,
+    folder,
     opened: awake.opened,
     renewed(session) {
       for (const listener of listeners) listener.renewed?.(session)
     },
   })
   const peeked = createPeeked(slotOf, realNow)
-  const create = (name: string, settings?: SessionSettings): Session => {
-    const slot = (settings === undefined ? peeked.slot(name) : undefined) ?? slotOf(name, settings)
-    if (sessions.size >= most) throw tooMany(most)
-    peeked.remove(name)
-    sessions.set(name, { slot, used: realNow() })
-    return slot.current
+  const registry = {
+    sessions,
+    peeked,
+    folder,
+    realNow,
+    draining: false,
+    watch: (listener: SessionListener) => void listeners.push(listener),
+    create(name: string, settings?: SessionSettings): Session {
+      if (registry.draining) throw shuttingDown()
+      if (sessions.size >= most) throw tooMany(most)
+      const looked = settings === undefined && !folder ? peeked.slot(name) : undefined
+      const slot = looked ?? slotOf(name, settings ?? 'called')
+      peeked.remove(name)
+      sessions.set(name, { slot, used: realNow() })
+      const made = slot.origin === 'restored' ? folder?.madeWith(name) : undefined
+      if (made) for (const listener of listeners) listener.restored?.(slot.current, made)
+      return slot.current
+    },
+    /** Brings back one that an earlier process has left. */
+    restore(name: string): void {
+      if (!sessions.has(name) && isName(name) && folder?.has(name)) registry.create(name)
+    },
+    remove(name: string, why: string): void {
+      entryOf(sessions, name).slot.forget(resetError(why))
+      sessions.delete(name)
+      folder?.remove(name)
+      for (const listener of listeners) listener.removed?.(name)
+    },
+    close() {
+      awake.stop()
+      for (const { slot } of all()) slot.close()
+      folder?.close()
+    },
   }
+  return registry
+}
+
+/** The sessions over a database; throws `DatabaseError` when the file or the folder cannot be used. */
+export function createSessions(options: SessionsOptions): Sessions {
+  const registry = registryOf(options)
+  const { sessions, peeked, realNow, create, restore, remove } = registry
   const use = (entry: SessionEntry): Session => {
     entry.used = realNow()
     return entry.slot.current
   }
-  const remove = (name: string, why: string): void => {
-    entryOf(sessions, name).slot.forget(resetError(why))
-    sessions.delete(name)
-    for (const listener of listeners) listener.removed?.(name)
-  }
   create(DEFAULT_SESSION)
-  const idle = watchIdle({ sessions, peeked, realNow, ttl, remove })
+  const idle = watchIdle({ sessions, peeked, realNow, ttl: options.ttl, remove })
   return {
     get(name) {
       const found = sessions.get(name)
       return found ? use(found) : create(name)
     },
-    peek: (name) => use(sessions.get(name) ?? peeked.entry(name)),
-    find: (name) => use(entryOf(sessions, name)),
+    peek(name) {
+      restore(name)
+      return use(sessions.get(name) ?? peeked.entry(name))
+    },
+    find(name) {
+      restore(name)
+      return use(entryOf(sessions, name))
+    },
     create(name, settings) {
+      restore(name)
       if (sessions.has(name)) throw alreadyThere(name)
       return create(name, settings)
     },
+    keep: (name, made) => registry.folder?.keep(name, made),
     delete(name) {
+      restore(name)
       entryOf(sessions, name)
       if (name === DEFAULT_SESSION) throw undeletable()
       remove(name, 'the session was deleted')
     },
+    instance: options.instance,
     list: () => [...sessions.values()].map(({ slot }) => slot.current),
-    watch: (listener) => void listeners.push(listener),
+    drain() {
+      registry.draining = true
+    },
+    get draining() {
+      return registry.draining
+    },
+    active: () => [...sessions.values()].reduce((sum, { slot }) => sum + slot.active, 0),
+    watch: registry.watch,
     dropped: idle.dropped,
     sweep: idle.sweep,
     close() {
       idle.stop()
-      awake.stop()
-      for (const { slot } of all()) slot.close()
+      registry.close()
     },
   }
 }
 
-/** 404 for a name that no session has. */
-function entryOf(sessions: ReadonlyMap<string, SessionEntry>, name: string): SessionEntry {
-  const found = sessions.get(name)
-  if (found) return found
-  throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
-    param: 'session',
-  })
+/** What sessions are made of. */
+interface SlotParts {
+  empty: () => Buffer
+  folder: SessionFolder | undefined
+  opened(): void
+  renewed(session: Session): void
 }
+
+/** What a session that was left is otherwise than the others. */
+const settingsIn = (made: MadeWith | undefined) => made?.session as SessionSettings | undefined
 
 /** Makes a session of a name, which may be otherwise than the others. */
 function slotMaker(
   options: SessionsOptions,
-  { opened, renewed }: { opened(): void; renewed(session: Session): void },
-): (name: string, settings?: SessionSettings) => OwnedSlot {
+  { empty, folder, opened, renewed }: SlotParts,
+): (name: string, settings?: SessionSettings | 'called') => OwnedSlot {
   const { db, instance, keep = {}, noVirtualClock } = options
-  const empty = once(template)
   const dataOf =
-    (name: string) =>
+    (name: string, looked: boolean) =>
     (now: () => number): SessionData => {
+      if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, opened })
       if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, opened })
       const database =
         db === ':memory:' ? { database: openClone(empty()), restored: false, release: () => {} } : openFile(db)
@@ -162,8 +225,10 @@ function slotMaker(
     }
   return (name, settings) => {
     checkName(name)
-    const { seed = options.seed, clock = options.clock, approvals = 'ask' } = settings ?? {}
-    const made = settings !== undefined
+    // One that is looked at alone leaves no file.
+    const given = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
+    const { seed = options.seed, clock = options.clock, approvals = 'ask' } = given
+    const made = typeof settings === 'object'
     const isHome = name === (options.home ?? DEFAULT_SESSION)
     return createSlot({
       name,
@@ -171,34 +236,12 @@ function slotMaker(
       clock,
       approvals,
       isHome,
+      isDefault: name === DEFAULT_SESSION,
       instance,
       made,
-      data: dataOf(name),
+      data: dataOf(name, settings === undefined),
       noVirtualClock,
       renewed,
     })
   }
 }
-
-function checkName(name: string): void {
-  if (NAME.test(name)) return
-  const message = `session name ${quote(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`
-  throw new ApiError(400, 'invalid_session', message, { param: 'name' })
-}
-
-const tooMany = (most: number) =>
-  new ApiError(
-    429,
-    'session_limit',
-    `there are ${most} sessions already, as many as --max-sessions allows: delete one (DELETE /_understudy/sessions/<name>), use one of them, or let idle ones be dropped with --session-ttl`,
-  )
-
-const alreadyThere = (name: string) =>
-  new ApiError(
-    409,
-    'session_exists',
-    `there is a session named ${JSON.stringify(name)} already: reset or delete it, or take another name`,
-    { param: 'name' },
-  )
-
-const undeletable = () => new ApiError(400, 'default_session', 'the default session cannot be deleted; it can be reset')

@@ -1,7 +1,7 @@
 // Makes the generations of a session, one after another.
 import { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
-import { lastInstant } from '../db/snapshot.ts'
+import { lastInstant, type Snapshot } from '../db/snapshot.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
@@ -15,6 +15,7 @@ export interface SlotOptions {
   clock: Clock['kind']
   approvals: Approvals
   isHome: boolean
+  isDefault: boolean
   instance: Instance
   /** Whether it is made on purpose, and not by its first call. */
   made: boolean
@@ -66,7 +67,7 @@ interface Lineage {
 
 /** A session of a name, with its first generation. */
 export function createSlot(options: SlotOptions): OwnedSlot {
-  const { name, seed, clock: ownClock, approvals, isHome, instance, data, noVirtualClock, renewed } = options
+  const { clock: ownClock, instance, data, noVirtualClock, renewed } = options
   checkClock(ownClock, noVirtualClock)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
@@ -108,8 +109,7 @@ export function createSlot(options: SlotOptions): OwnedSlot {
       const data = await generation.data.replaced(snapshot)
       beginning.origin = 'made'
       // Virtual time goes on from what is loaded, whatever was before: the same calls then have the same answers again.
-      const start = Math.max(VIRTUAL_START, lastInstant(snapshot))
-      const clock = generation.clock.kind === 'virtual' ? virtualClock(start) : generation.clock
+      const clock = generation.clock.kind === 'virtual' ? clockAfter(snapshot) : generation.clock
       return next({ data, clock }, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
@@ -119,12 +119,19 @@ export function createSlot(options: SlotOptions): OwnedSlot {
       generation.data.close()
     },
   }
-  const lineage: Lineage = { name, seed, approvals, isHome, slot, active: 0 }
+  const lineage: Lineage = { ...options, slot, active: 0 }
   let generation: Generation = { clock: clockOf(ownClock), data: data(() => generation.clock.now()) }
+  if (!options.isDefault) generation.clock = continuedClock(generation)
   let current = beginGeneration(generation, lineage)
   const beginning = beginningOf(options.made ? 'made' : generation.data.restored ? 'restored' : 'called')
   return slot
 }
+
+/** The clock of data that was left: virtual time goes on from it. */
+const continuedClock = ({ clock, data }: Generation): Session['clock'] =>
+  data.restored && clock.kind === 'virtual' ? clockAfter(data.snapshot()) : clock
+
+const clockAfter = (snapshot: Snapshot) => virtualClock(Math.max(VIRTUAL_START, lastInstant(snapshot)))
 
 /** How a session came to be, and whether that was said. */
 function beginningOf(origin: SessionOrigin) {

@@ -1,0 +1,26 @@
+// understudy health: whether a server is up and takes calls, as containers and balancers ask it.
+import { Command } from 'commander'
+import { serverAddress } from '../config.ts'
+import { ServerError } from './errors.ts'
+
+/** Less than what containers wait for a check. */
+const PATIENCE_MS = 2_000
+
+export const healthCommand = (): Command =>
+  new Command('health')
+    .description('say whether a server answers: exits with 0 when it does, with 1 when it does not or is being stopped')
+    .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1 at UNDERSTUDY_PORT or 4010)')
+    .action(async (flags: { url?: string }) => console.log(await healthOf(serverAddress(flags).url)))
+
+async function healthOf(url: string): Promise<string> {
+  const answer = await fetch(`${url}/_understudy/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
+    throw new ServerError(`no server answers at ${url}`)
+  })
+  const { status, instance, counts } = (await answer.json()) as {
+    status?: string
+    instance?: string
+    counts?: { sessions: number }
+  }
+  if (!answer.ok) throw new ServerError(`${instance ?? url} is ${status ?? `answering ${answer.status}`}`)
+  return `${instance} is ${status}, with ${counts?.sessions} ${counts?.sessions === 1 ? 'session' : 'sessions'}`
+}

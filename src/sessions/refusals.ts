@@ -1,0 +1,47 @@
+// Sessions that cannot be had, and why.
+import { ApiError } from '../contract/error.ts'
+import { quote } from '../contract/validation.ts'
+import type { SessionEntry } from './awake.ts'
+import { DEFAULT_SESSION } from './session.ts'
+
+const NAME = /^[A-Za-z0-9._-]{1,64}$/
+/** Whether a session beside the default one may have a name. */
+export const isName = (name: string) => NAME.test(name) && name !== DEFAULT_SESSION
+
+/** 400 for a name that no session may have. */
+export function checkName(name: string): void {
+  if (NAME.test(name)) return
+  const message = `session name ${quote(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`
+  throw new ApiError(400, 'invalid_session', message, { param: 'name' })
+}
+/** 404 for a name that no session has. */
+export function entryOf(sessions: ReadonlyMap<string, SessionEntry>, name: string): SessionEntry {
+  const found = sessions.get(name)
+  if (found) return found
+  throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
+    param: 'session',
+  })
+}
+
+export const tooMany = (most: number) =>
+  new ApiError(
+    429,
+    'session_limit',
+    `there are ${most} sessions already, as many as --max-sessions allows: delete one (DELETE /_understudy/sessions/<name>), use one of them, or let idle ones be dropped with --session-ttl`,
+  )
+
+export const shuttingDown = () =>
+  new ApiError(503, 'draining', 'this instance is being stopped and begins no more sessions: call again, elsewhere', {
+    headers: { 'retry-after': '1' },
+  })
+
+export const alreadyThere = (name: string) =>
+  new ApiError(
+    409,
+    'session_exists',
+    `there is a session named ${JSON.stringify(name)} already: reset or delete it, or take another name`,
+    { param: 'name' },
+  )
+
+export const undeletable = () =>
+  new ApiError(400, 'default_session', 'the default session cannot be deleted; it can be reset')

@@ -1,0 +1,101 @@
+// A process that is told to stop: no new sessions, running calls to their end, and health says so until then.
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { createTestApp } from './support/app.ts'
+import { CHAT, user } from './support/chat.ts'
+import { errorOf } from './support/errors.ts'
+import { emptyFolder, run, type Server, startServer } from './support/server.ts'
+
+const folder = emptyFolder()
+afterAll(folder.remove)
+const running: Server[] = []
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop('SIGKILL')
+})
+const start = async (...args: string[]) => {
+  const server = await startServer(['--db', ':memory:', '--instance', 'a', ...args], { cwd: folder.path })
+  running.push(server)
+  return server
+}
+const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+const body = JSON.stringify({ model: 'openai/gpt-4o', stream: true, ...user('Hello') })
+const say = (server: Server, session: string) =>
+  fetch(`${server.url}/s/${session}${CHAT}`, { method: 'POST', headers, body })
+/** A session whose streams last until they are cut. */
+const slow = async (server: Server, session: string, wait: string) => {
+  const scenario = { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: wait } }] }
+  const made = { method: 'PUT', headers, body: JSON.stringify({ scenario }) }
+  await fetch(`${server.url}/_understudy/sessions/${session}`, made)
+}
+/** Resolves when a server has begun to drain. */
+async function draining(server: Server): Promise<Response> {
+  for (;;) {
+    const health = await fetch(`${server.url}/_understudy/health`)
+    if (health.status === 503) return health
+  }
+}
+
+describe('after SIGTERM', () => {
+  test('a running call is finished, health says draining, no session begins, and the process exits with 0', async () => {
+    const server = await start()
+    await slow(server, 'busy', '2s')
+    const answer = say(server, 'busy')
+    while (
+      ((await (await fetch(`${server.url}/_understudy/sessions/busy`, { headers })).json()) as { calls: number })
+        .calls === 0
+    );
+    const stopped = server.stop('SIGTERM')
+    expect(((await (await draining(server)).json()) as { status: string }).status).toBe('draining')
+    const health = await run(['health', '--url', server.url])
+    expect([health.code, health.stderr]).toEqual([1, 'understudy: a is draining\n'])
+    const refused = await say(server, 'new')
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(errorOf(await refused.text(), 503).code).toBe('draining')
+    expect((await (await answer).text()).trim().endsWith('data: [DONE]')).toBe(true)
+    expect(await stopped).toBe(0)
+  })
+
+  test('one that takes too long is cut off by --drain-timeout', async () => {
+    const server = await start('--drain-timeout', '100ms')
+    await slow(server, 'busy', '10m')
+    const answer = say(server, 'busy')
+      .then((response) => response.text())
+      .then(
+        () => 'whole',
+        () => 'cut',
+      )
+    while (
+      ((await (await fetch(`${server.url}/_understudy/sessions/busy`, { headers })).json()) as { calls: number })
+        .calls === 0
+    );
+    expect(await server.stop('SIGTERM')).toBe(0)
+    expect(await answer).toBe('cut')
+  })
+})
+
+test('health says in one line how a server is, and exits with 1 when there is none', async () => {
+  const server = await start()
+  const up = await run(['health', '--url', server.url])
+  expect(up).toEqual({ code: 0, stdout: 'a is ok, with 1 session\n', stderr: '' })
+  const port = new URL(server.url).port
+  expect((await run(['health'], { env: { UNDERSTUDY_PORT: port } })).code).toBe(0)
+  await server.stop()
+  const down = await run(['health', '--url', server.url])
+  expect([down.code, down.stderr]).toEqual([1, `understudy: no server answers at ${server.url}\n`])
+})
+
+test('--instance-strict refuses a session that no balancer sees, and says where it must stand', async () => {
+  const strict = createTestApp({ instance: 'a', instance_strict: true })
+  const seen = { 'x-understudy-session': 'mine' }
+  const answers = [
+    await strict.post('/_understudy/sessions', { name: 'mine' }),
+    await strict.fetch('/_understudy/traces?session=mine'),
+    await strict.post('/_understudy/sessions', { name: 'mine' }, seen),
+    await strict.fetch('/_understudy/traces?session=mine', { headers: seen }),
+    await strict.fetch('/_understudy/sessions/other', { method: 'PUT' }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 200, 200, 200])
+  const { code, message } = errorOf(answers[0]?.text ?? '', 400)
+  expect(code).toBe('session_not_visible')
+  expect(message).toContain('session "mine" is named where a balancer does not see it')
+  await strict.close()
+})
