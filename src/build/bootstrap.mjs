@@ -105,6 +105,7 @@ const tasks = {
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
   build: () => run(bun, ['src/build/build.ts', ...rest]),
   'build:all': () => run(bun, ['src/build/build.ts', '--all']),
+  'build:action': () => run(bun, ['src/build/action.ts']),
   'build:packages'() {
     build(bun)
     run(bun, ['src/build/packages.ts', ...rest])

@@ -1,0 +1,58 @@
+// What a workflow gives the action, read once and refused where it makes no sense.
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { getInput, getMultilineInput } from '@actions/core'
+
+export const MODES = ['serve', 'exec', 'explore'] as const
+export type Mode = (typeof MODES)[number]
+
+/** The inputs of `action.yml`. */
+export interface Inputs {
+  mode: Mode
+  run: string
+  /** Flags of the command of that mode. */
+  flags: string[]
+  cwd: string
+  /** Name of the artifact; undefined for none. */
+  reportName: string | undefined
+}
+
+const flagged = (flag: string, values: readonly string[]) => values.flatMap((value) => [flag, value])
+
+/** Reads the inputs; throws an `Error` that names the one that is wrong. */
+export function readInputs(): Inputs {
+  const run = getInput('run').trim()
+  const mode = modeOf(getInput('mode'), run)
+  const scenarios = getMultilineInput('scenario')
+  if (mode === 'explore' && scenarios.length > 0) {
+    throw new Error("'scenario' has no meaning with mode explore, which tries every fault: leave it out")
+  }
+  const flags = [
+    ...flagged('--scenario', scenarios),
+    ...flagged('--fixtures', getMultilineInput('fixtures')),
+    ...getMultilineInput('args'),
+  ]
+  return { mode, run, flags, cwd: resolve(getInput('working-directory') || '.'), reportName: reportName() }
+}
+
+function modeOf(given: string, run: string): Mode {
+  const mode = MODES.find((one) => one === (given || (run === '' ? 'serve' : 'exec')))
+  if (!mode) throw new Error(`'mode' ${JSON.stringify(given)} is not valid; valid: ${MODES.join(', ')}`)
+  if (mode === 'serve' && run !== '') throw new Error("'run' needs mode exec or explore: serve runs no command")
+  if (mode !== 'serve' && run === '') throw new Error(`mode ${mode} needs 'run', the command`)
+  return mode
+}
+
+/** Name of the artifact that the report becomes; undefined for none. */
+export function reportName(): string | undefined {
+  const name = getInput('report-name') || 'understudy.html'
+  if (name === 'none') return undefined
+  return name.endsWith('.html') ? name : `${name}.html`
+}
+
+/** A folder of the runner's for what we leave; it goes with the job. */
+export function workFolder(): string {
+  const folder = join(process.env.RUNNER_TEMP ?? '.', 'understudy')
+  mkdirSync(folder, { recursive: true })
+  return folder
+}

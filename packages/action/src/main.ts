@@ -1,0 +1,80 @@
+// The step itself: installs, then leaves a server running or runs a command, and says what came of it.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { exportVariable, info, saveState, setFailed, setOutput, summary } from '@actions/core'
+import { type Inputs, readInputs, workFolder } from './inputs.ts'
+import { install } from './install.ts'
+import { leaveServer, runProgram } from './process.ts'
+import { uploadReport } from './report.ts'
+import { type ExecRun, type ExploreReport, execSummary, exploreSummary, isGoodCell, wrongLines } from './verdict.ts'
+
+/** Runs the step. */
+export async function main(): Promise<void> {
+  const inputs = readInputs()
+  const { executable, version } = await install()
+  saveState('executable', executable)
+  setOutput('executable', executable)
+  setOutput('version', version)
+  const report = join(workFolder(), 'report.html')
+  setOutput('report', report)
+  if (inputs.mode === 'serve') return serve(executable, inputs)
+  await (inputs.mode === 'exec' ? exec : explore)(executable, inputs, report)
+  if (existsSync(report)) await uploadReport(report, inputs.reportName)
+}
+
+async function serve(executable: string, { flags, cwd }: Inputs): Promise<void> {
+  const { url, pid } = await leaveServer(executable, flags, cwd)
+  saveState('url', url)
+  saveState('pid', String(pid))
+  setOutput('url', url)
+  // Unchanged programs in the steps that follow are led there, as those that exec runs are.
+  const token = 'session:default'
+  const variables = { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: token }
+  const others = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: token, UNDERSTUDY_URL: url, UNDERSTUDY_BIN: executable }
+  for (const [name, value] of Object.entries({ ...variables, ...others })) exportVariable(name, value)
+  info(`Understudy answers at ${url}`)
+}
+
+/** The command as a step's `run` would run it. */
+const shellOf = (run: string): string[] => ['bash', '-e', '-o', 'pipefail', '-c', run]
+
+/** Runs a command of ours that prints its report as the last line; gives that, and the exit code. */
+async function runJudged<Report>(executable: string, args: readonly string[], cwd: string) {
+  let report: Report | undefined
+  const { code } = await runProgram(executable, args, {
+    cwd,
+    onLine(line) {
+      const found = /^\{"(?:runs|points)":/.test(line) ? (JSON.parse(line) as Report) : undefined
+      if (found) report = found
+      else process.stdout.write(`${line}\n`)
+    },
+  })
+  return { code, report }
+}
+
+async function exec(executable: string, { flags, run, cwd }: Inputs, html: string): Promise<void> {
+  const calls = join(workFolder(), 'runs.db')
+  const args = ['exec', '--json', '--html', html, '--db', calls, ...flags, '--', ...shellOf(run)]
+  const { code, report } = await runJudged<{ runs: (ExecRun & { db: string | null })[] }>(executable, args, cwd)
+  if (!report) throw new Error(`understudy exec ended with ${code}, and has said why above`)
+  saveState('databases', JSON.stringify(report.runs.flatMap(({ db }) => db ?? [])))
+  await summary.addRaw(execSummary(run, report.runs)).write()
+  setOutput('ok', code === 0)
+  for (const line of report.runs.flatMap(wrongLines)) info(line)
+  if (code === 0) return
+  const failed = report.runs.filter((one) => one.code !== 0 || !one.ok).map(({ name }) => name)
+  saveState('failed', 'true')
+  setFailed(`not as expected: ${failed.join(', ')} (exit code ${code}); the job summary says why`)
+}
+
+async function explore(executable: string, { flags, run, cwd }: Inputs, html: string): Promise<void> {
+  const out = join(workFolder(), 'explore')
+  const args = ['explore', '--json', '--html', html, '--out', out, ...flags, '--', ...shellOf(run)]
+  const { code, report } = await runJudged<ExploreReport>(executable, args, cwd)
+  if (!report) throw new Error(`understudy explore ended with ${code}, and has said why above`)
+  await summary.addRaw(exploreSummary(run, report)).write()
+  setOutput('ok', code === 0)
+  if (code === 0) return
+  const bad = report.cells.filter((cell) => !isGoodCell(cell)).length
+  setFailed(`${bad} of ${report.cells.length} cells are not held (exit code ${code}); the job summary has the matrix`)
+}

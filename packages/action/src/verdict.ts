@@ -1,0 +1,115 @@
+// What exec and explore found, as the job summary shows it.
+
+interface Finding {
+  kind: string
+  severity: string
+  accepted: boolean
+  message: string
+}
+interface SessionVerdict {
+  session: string
+  ok: boolean
+  calls: number
+  attempts: number
+  expectations: readonly { expected: string; actual: string; met: boolean }[]
+  findings: readonly Finding[]
+}
+/** What `exec --json` prints of a run. */
+export interface ExecRun {
+  name: string
+  code: number
+  ok: boolean
+  took_ms: number
+  findings: readonly Finding[]
+  sessions: readonly SessionVerdict[]
+}
+/** What `explore --json` prints. */
+export interface ExploreReport {
+  points: readonly { id: string; operation: string; model: string | null }[]
+  cells: readonly { point: string; class: string; verdict: string; why: string; scenario: string | null }[]
+  coverage: Record<string, { done?: number; of: number } & Record<string, unknown>>
+}
+
+/** Lines of a list that are still read. */
+const MOST_LINES = 50
+const MARKS: Readonly<Record<string, string>> = {
+  held: '✅',
+  accepted: '☑️',
+  'not-applied': '➖',
+  swallowed: '⚠️',
+  misbehaved: '⚠️',
+}
+const mark = (verdict: string) => MARKS[verdict] ?? '❌'
+/** A text inside a table or a list. */
+const cellText = (text: string) => text.replace(/\s+/g, ' ').replace(/[|<>`]/g, (sign) => `\\${sign}`)
+/** A command, as code in a line. */
+const codeText = (text: string) => `\`${text.replace(/\s+/g, ' ').replaceAll('`', "'")}\``
+const shortened = (lines: readonly string[]) =>
+  lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `- ... and ${lines.length - MOST_LINES} more`]
+
+/** The verdicts of runs as Markdown. */
+export function execSummary(command: string, runs: readonly ExecRun[]): string {
+  const rows = runs.map(({ name, code, ok, sessions }) => {
+    const sum = (of: (session: SessionVerdict) => number) => sessions.reduce((all, one) => all + of(one), 0)
+    const said = code !== 0 ? `❌ the command failed with ${code}` : ok ? '✅ as expected' : '❌ not as expected'
+    const figures = [sessions.length, sum(({ calls }) => calls), sum(({ attempts }) => attempts)]
+    return `| ${[cellText(name), said, ...figures].join(' | ')} |`
+  })
+  return [
+    `### Understudy: ${codeText(command)}`,
+    '',
+    '| run | verdict | sessions | calls | attempts |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+    ...shortened(runs.flatMap(wrongLines)),
+    '',
+  ].join('\n')
+}
+
+/** What is wrong with a run, a line each. */
+export function wrongLines({ name, findings, sessions }: ExecRun): string[] {
+  const found = (all: readonly Finding[], where: string) =>
+    all
+      .filter(({ accepted }) => !accepted)
+      .map(({ kind, severity, message }) => `- ${severity} in ${where}: ${kind}: ${cellText(message)}`)
+  return [
+    ...found(findings, cellText(name)),
+    ...sessions.flatMap(({ session, expectations, findings: own }) => [
+      ...expectations
+        .filter(({ met }) => !met)
+        .map(
+          ({ expected, actual }) => `- in ${session}: expected ${cellText(expected)}, there was ${cellText(actual)}`,
+        ),
+      ...found(own, session),
+    ]),
+  ]
+}
+
+/** Whether a cell is as it should be. */
+export const isGoodCell = ({ verdict }: { verdict: string }): boolean =>
+  ['held', 'accepted', 'not-applied'].includes(verdict)
+
+/** The matrix of an exploration as Markdown: rows are what went wrong, columns the calls that it happened to. */
+export function exploreSummary(command: string, { points, cells }: ExploreReport): string {
+  const tried = points.filter(({ id }) => cells.some(({ point }) => point === id))
+  const classes = [...new Set(cells.map((cell) => cell.class))]
+  const signOf = (point: string, name: string) => {
+    const cell = cells.find((one) => one.point === point && one.class === name)
+    return cell ? `${mark(cell.verdict)} ${cell.verdict}` : ''
+  }
+  const bad = cells.filter((cell) => !isGoodCell(cell))
+  const held = `${cells.length - bad.length} of ${cells.length} cells are as they should be`
+  return [
+    `### Understudy explored ${codeText(command)}: ${held}`,
+    '',
+    `| | ${tried.map((_, index) => `p${index + 1}`).join(' | ')} |`,
+    `|---|${tried.map(() => '---|').join('')}`,
+    ...classes.map((name) => `| ${name} | ${tried.map(({ id }) => signOf(id, name)).join(' | ')} |`),
+    '',
+    ...tried.map(({ id, operation, model }, index) => `- p${index + 1}: ${operation}, ${model ?? 'no model'} (${id})`),
+    '',
+    ...shortened(bad.map((cell) => `- ${mark(cell.verdict)} ${cell.point}, ${cell.class}: ${cellText(cell.why)}`)),
+    '',
+  ].join('\n')
+}
