@@ -208,6 +208,26 @@ describe('what is refused is told in its shape', () => {
   })
 })
 
+test('the trace has the message as it came and as it was understood, and what is made of it answers an equal one', async () => {
+  const answer = await app.post(PATH, say('hello', { system: 'Be brief.' }))
+  const trace = await app.traceOf(answer)
+  expect(trace.request).toMatchObject({ model: MODEL, system: 'Be brief.' })
+  const understood = {
+    model: `anthropic/${MODEL}`,
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'hello' },
+    ],
+  }
+  expect(trace.rendered).toMatchObject(understood)
+  const made = (await app.fetch(`/_understudy/traces/${trace.id}/made`)).json() as unknown as {
+    fixture: { value: { match: object } }
+    test: { text: string }
+  }
+  expect(made.fixture.value.match).toMatchObject({ user: 'hello', model: `anthropic/${MODEL}` })
+  expect(made.test.text).toContain('"role": "system"')
+})
+
 test('the tokens of a message are counted as its answer counts them', async () => {
   const { max_tokens: _, ...asked } = say('hello', { system: 'Be brief.' })
   const counted = await app.post(`${PATH}/count_tokens`, asked)

@@ -1,6 +1,7 @@
 // OpenAI's own API at /v1: programs that were written for it work as they are, and so do models without a provider elsewhere.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
+import { ChatOpenAI } from '@langchain/openai'
 import { generateText, streamText } from 'ai'
 import OpenAI, { BadRequestError, NotFoundError } from 'openai'
 import { readConfig } from '../src/config.ts'
@@ -89,6 +90,62 @@ describe('each operation answers the SDK under its bare model', () => {
       const streamed = streamText({ model, prompt: 'Hello!' })
       expect(await streamed.text).toBe(text)
     }
+  })
+
+  test('LangChain, whole and streamed', async () => {
+    const configuration = { baseURL: 'http://localhost/v1', fetch: fetchInto(app) }
+    const chat = new ChatOpenAI({ model: MODEL, apiKey: 'any', maxRetries: 0, useResponsesApi: false, configuration })
+    const answer = await chat.invoke('Hello!')
+    expect(answer.response_metadata).toMatchObject({ finish_reason: 'stop', model_name: MODEL })
+    const chunks = await Array.fromAsync(await chat.stream('Hello!'))
+    expect(chunks.map(({ text }) => text).join('')).toBe(answer.text)
+  })
+})
+
+test.each([
+  ['a response that was stored', () => client.responses.retrieve('resp_1'), '/v1/responses/resp_1'],
+  ['files', () => client.files.list(), '/v1/files'],
+  ['batches', () => client.batches.list(), '/v1/batches'],
+  ['assistants', () => client.beta.assistants.list(), '/v1/assistants'],
+] as const)('what is not emulated is named: %s', async (_, ask, path) => {
+  const error = await Promise.resolve(ask()).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(NotFoundError)
+  const message: unknown = expect.stringContaining(`${path} of OpenAI's API is not emulated`)
+  expect(error).toMatchObject({ code: 'unknown_path', message })
+})
+
+/** What is heard of faults between the gateway and the client, in the words of OpenAI alone. */
+describe('a fault behind the gateway', () => {
+  const heard = async (fault: object, stream: boolean) => {
+    const { post } = await playing(app, [{ at: 'gateway', match: {}, fault }])
+    return post('/v1/chat/completions', { ...say, stream })
+  }
+  test.each([
+    [{ type: 'auth-failure' }, 401, 'invalid_api_key'],
+    [{ type: 'context-length' }, 400, 'context_length_exceeded'],
+    [{ type: 'quota-exceeded' }, 429, 'insufficient_quota'],
+    [{ type: 'content-filter', as: 'error' }, 400, 'content_policy_violation'],
+    [{ type: 'http-error', status: 503 }, 503, null],
+  ])('%p refuses', async (fault, status, code) => {
+    const answer = await heard(fault, false)
+    expect([answer.status, Object.keys(answer.json()), (answer.json().error as { code: unknown }).code]).toEqual([
+      status,
+      ['error'],
+      code,
+    ])
+  })
+
+  test('an error in a stream is one of these', async () => {
+    const last = eventsOf((await heard({ type: 'stream-error', after_chunks: 3, status: 503 }, true)).text).at(-1)
+    expect(Object.keys(last as object)).toEqual(['error'])
+  })
+
+  test('what is withheld has its reason, and its model as it was called', async () => {
+    const answer = await heard({ type: 'content-filter' }, false)
+    expect(answer.json()).toMatchObject({ model: MODEL, choices: [{ finish_reason: 'content_filter' }] })
+    const streamed = eventsOf((await heard({ type: 'content-filter' }, true)).text)
+    expect(streamed.at(-1)).toBe('[DONE]')
+    expect(JSON.stringify(streamed)).toContain('"finish_reason":"content_filter"')
   })
 })
 

@@ -182,7 +182,11 @@ export const StoredTrace = TraceRecord.extend({
     .nullable()
     .describe('Headers of the call without secrets; null where they were not kept, as of most of very many calls.'),
   request: z.unknown().describe('The body as it came.'),
-  rendered: z.unknown().describe('The request with variables and knowledge filled in; null when that changed nothing.'),
+  rendered: z
+    .unknown()
+    .describe(
+      'The request as the gateway understood it: with variables, knowledge and assumed providers filled in, that of another API in the words of this one; null when it is as it came.',
+    ),
   answer: z.unknown().describe('The whole answer; a stream put together again.'),
 })
 export type StoredTrace = z.infer<typeof StoredTrace>

@@ -107,6 +107,10 @@ export function scenarioOfCall(source: CallSource): MadeFile | undefined {
   return value && yamlFile(value, source)
 }
 
+/** The request as it came, or as it was understood when it came by another API or names a model without its provider. */
+const requestAgain = ({ request, rendered }: StoredTrace, operation: Operation): unknown =>
+  operation.request.safeParse(request).success ? request : (rendered ?? request)
+
 /** A vitest file that makes the call again, in a session with the fixture and the scenario. */
 export function testOfCall(source: CallSource): MadeFile | undefined {
   const { trace, operation } = source
@@ -124,7 +128,7 @@ export function testOfCall(source: CallSource): MadeFile | undefined {
     ...TEST_BEGIN,
     `  const session = ${indented(session)}`,
     ...TEST_SEND,
-    `  const request = ${indented(trace.request)}`,
+    `  const request = ${indented(requestAgain(trace, operation))}`,
     `  const response = await send(${JSON.stringify(operation.path)}, request)`,
     '  await response.text()',
     '',

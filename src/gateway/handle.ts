@@ -113,7 +113,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const known = retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
   const request = known instanceof Promise ? await known : known
   if (settings.identity) await gateway.people.meet(settings.identity, call)
-  if (rendered !== parsed || request !== resolved)
+  if (rendered !== parsed || request !== resolved || isInterpreted(call))
     recording.rendered = large ? await jsonInSlices(request) : JSON.stringify(request)
   if (large) await nextTurn()
   const prompt = operation.prompt(request)
@@ -148,6 +148,10 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
       : await guardsOf(settings, { ...call, trace: recording.id }, gateway.guardrails)
   return { callContext, targets, cacheKey, guards }
 }
+
+/** Whether a body came in other words, or with names that are understood alone: the trace then has what was made of it. */
+const isInterpreted = ({ operation, assumed, wire }: Call): boolean =>
+  operation.body === 'json' && (assumed !== undefined || wire?.take !== undefined)
 
 /** What rules of a scenario tell a call by. */
 const factsOf = (
