@@ -34,7 +34,7 @@ export interface Telemetry {
   stop(ms: number): Promise<void>
 }
 
-/** Calls under way that are known, and calls that were part of a caller's trace: the oldest are forgotten. */
+/** Calls under way that are known, and calls that were part of a caller's trace: of twice as many the oldest are forgotten. */
 const MOST_KNOWN = 10_000
 
 /** Observes calls and exports them. */
@@ -51,7 +51,7 @@ export function startTelemetry(
   const saved = (observation: TraceSaved, call: CallMaterial) => {
     const { id } = observation.trace
     const open = known.get(id) ?? unseen(observation)
-    if (open.position.remote) remember(joined, id, open.position.traceId)
+    if (open.position.remote && open.position.sampled) remember(joined, id, open.position.traceId)
     // Those that are written are known until then, for whoever writes of the same call.
     if (open.position.sampled) writer.add({ open, saved: observation, call })
     else known.delete(id)
@@ -111,9 +111,13 @@ function positionOf(
 
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value)
-  if (map.size <= MOST_KNOWN) return
-  const [oldest] = map.keys()
-  if (oldest !== undefined) map.delete(oldest)
+  if (map.size <= 2 * MOST_KNOWN) return
+  // Many at once: to find the oldest one, a map goes over the places of all that went before it.
+  let left = MOST_KNOWN
+  for (const oldest of map.keys()) {
+    if (left-- === 0) break
+    map.delete(oldest)
+  }
 }
 
 /** Of the same trace everybody makes the same of it: by its last 56 bits, which are as good as drawn. */
