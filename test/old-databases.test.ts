@@ -39,7 +39,11 @@ test.each(['version-8.db'])('%s: lists, traces, verdicts and the snapshot are by
   const { app, json, said } = await opened(name)
   const text = async (path: string) => (await app.fetch(path)).text
   expect(await text('/_understudy/traces?limit=200')).toContain(JSON.stringify(said.list))
-  for (const trace of said.traces) expect(await text(`/_understudy/traces/${trace.id}`)).toBe(JSON.stringify(trace))
+  for (const { request, rendered, answer, ...trace } of said.traces) {
+    // What that version did not keep is said to be missing.
+    const told = { ...trace, request_headers: null, request, rendered, answer }
+    expect(await text(`/_understudy/traces/${trace.id}`)).toBe(JSON.stringify(told))
+  }
   expect(((await json('/_understudy/traces?thread=thread-1')) as Said['thread']).data).toEqual(said.thread.data)
   expect(said.thread.data).toHaveLength(1)
   const verdict = (await json('/_understudy/verify')) as Said['verify']

@@ -133,8 +133,8 @@ export function createCallCounts(): CallCounts {
     for (const attempt of trace.attempts) addAttempt(attempt)
     const last = trace.attempts.at(-1)
     if (stream && last?.first_content_ms != null) firsts.add(last.first_content_ms, operation)
-    if (scenario === null) return
-    for (const { faults: rules } of [trace, ...trace.attempts]) for (const rule of rules) faults.add(scenario, rule)
+    for (const rule of trace.faults) faults.add(scenario ?? '', rule)
+    for (const { faults: rules } of trace.attempts) for (const rule of rules) faults.add(scenario ?? '', rule)
   }
   const addVerdict = ({ session, findings: found }: SessionVerified) => {
     for (const { kind, severity, accepted } of fresh(session, found)) findings.add(kind, severity, String(accepted))
