@@ -1,5 +1,6 @@
 // npm run bench: measures Understudy beside a constant server, a skeleton, another commit and a peer, and prints one table.
 import type { Bench } from './bench.ts'
+import { explorations } from './explore.ts'
 import { record } from './history.ts'
 import { chooseCores, machineKind, stayOn } from './machine.ts'
 import { BenchError, readOptions, type Section } from './options.ts'
@@ -18,6 +19,7 @@ const MEASUREMENTS: readonly { sections: readonly Section[]; run: (bench: Bench)
   { sections: ['start'], run: coldStarts },
   { sections: ['memory'], run: memory },
   { sections: ['sessions'], run: sessions },
+  { sections: ['explore'], run: explorations },
 ]
 
 async function run(): Promise<void> {
