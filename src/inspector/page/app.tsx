@@ -40,7 +40,14 @@ export function Shell() {
           <span>Keys</span>
         </button>
       </nav>
-      <main>{view?.show()}</main>
+      <main>
+        {!reportData && connection.value === 'lost' && !tokenWanted.value && (
+          <p class="lost" role="alert">
+            The server does not answer. What is shown is from before; it is tried again.
+          </p>
+        )}
+        {view?.show()}
+      </main>
       <KeyHelp />
       <TokenDialog />
     </div>

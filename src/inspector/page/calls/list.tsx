@@ -43,9 +43,10 @@ export function CallsList() {
         ))}
       </div>
       <div class="rows" role="rowgroup" style={{ height }}>
-        {items.map(({ index, start, key }) => {
+        {items.map(({ index, start }) => {
           const row = rows[index]
-          return row && <Row key={key} row={row} index={index} top={start} chosen={row.id === id} />
+          // Always the same keys: elements that leave the window are those that come into it, and none is made anew.
+          return row && <Row key={index % items.length} row={row} index={index} top={start} chosen={row.id === id} />
         })}
       </div>
     </div>
@@ -89,6 +90,7 @@ interface RowProps {
 function Row({ row, index, top, chosen }: RowProps) {
   const { id, arrived, started, status, model, operation, stream, attempts, duration } = row
   const about = aboutOf(row).join(' · ')
+  const time = clockText(arrived || started)
   return (
     <div
       class={`row ${toneClass(row)}${chosen ? ' chosen' : ''}${row.inner ? ' inner' : ''}`}
@@ -100,8 +102,8 @@ function Row({ row, index, top, chosen }: RowProps) {
       onClick={() => choose(index)}
     >
       <span role="gridcell" class="c-time">
-        {clockText(arrived || started).slice(0, 8)}
-        <small>{clockText(arrived || started).slice(8)}</small>
+        {time.slice(0, 8)}
+        <small>{time.slice(8)}</small>
       </span>
       <span role="gridcell" class="c-status">
         <span class="pill">{status}</span>

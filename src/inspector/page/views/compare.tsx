@@ -56,7 +56,10 @@ const courseOf = (rows: readonly WaterfallRow[]) =>
   rows
     .filter(({ lane }) => lane !== 'client')
     .map(({ title, subject, detail, notes, error, depth }) =>
-      [`${'  '.repeat(depth)}${title} ${subject}: ${detail}`, ...notes.filter((note) => !note.startsWith('request '))]
+      [
+        `${'  '.repeat(depth)}${[title, subject].filter(Boolean).join(' ')}: ${detail}`,
+        ...notes.filter((note) => !note.startsWith('request ')),
+      ]
         .concat(error ?? [])
         .join(', '),
     )
