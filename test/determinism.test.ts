@@ -65,7 +65,7 @@ async function transcript(seed: number) {
     const response = await fetch(`${server.url}${path}`, init)
     const kept = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-understudy-instance')
     // The port is the one thing that is the machine's.
-    const answer = (await response.text()).replaceAll(server.url, 'http://server')
+    const answer = (await response.text()).replaceAll(new URL(server.url).host, 'server')
     seen.push({ status: response.status, headers: kept, text: answer })
     return response.headers.get('x-understudy-trace')
   }
