@@ -10,12 +10,18 @@ const root = join(import.meta.dir, '..')
 
 test('vitest', async () => {
   const project = await makeProject('vitest', ['vitest', 'vite', 'openai'])
-  const { code, said } = await project.run(['node', 'node_modules/vitest/vitest.mjs', 'run', '--no-color'])
+  const { code, said } = await project.run([
+    'node',
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--no-color',
+    '--testTimeout=30000',
+  ])
   expect([code, said]).toEqual([0, expect.stringMatching(/Tests +4 passed/)])
   // The same tests on a bad day: the verdict is on the sessions that the tests had.
   const bad = await project.run([
     ...[EXECUTABLE, 'exec', '--scenario', 'rate-limit-burst', '--json'],
-    ...['--', 'node', 'node_modules/vitest/vitest.mjs', 'run', '--no-color', '-t', 'hears when'],
+    ...['--', 'node', 'node_modules/vitest/vitest.mjs', 'run', '--no-color', '--testTimeout=30000', '-t', 'hears when'],
   ])
   expect([bad.code, bad.said]).toEqual([0, expect.stringMatching(/Tests +1 passed/)])
   const [run] = JSON.parse(bad.said.split('\n').find((line) => line.startsWith('{"runs"')) ?? '').runs
@@ -25,7 +31,7 @@ test('vitest', async () => {
 
 test('bun test', async () => {
   const project = await makeProject('bun-test', ['openai'])
-  const { code, said } = await project.run([process.execPath, 'test'])
+  const { code, said } = await project.run([process.execPath, 'test', '--timeout', '30000'])
   expect([code, said]).toEqual([0, expect.stringContaining(' 3 pass')])
 }, 60_000)
 

@@ -10,7 +10,7 @@ export interface StartOptions {
   executable?: string
   /** Files and folders of fixtures, from the current folder. */
   fixtures?: string | readonly string[]
-  /** Files of scenarios that can be played by name; each session begins with the first of them. */
+  /** A scenario that each session begins with: the name of a shipped one, or a file. */
   scenario?: string
   /** A seed file for the workspace of each session, or `none`. */
   seedFile?: string
