@@ -1,8 +1,9 @@
 // The examples under explore: every mistake that is planted in a careless program is found by its cell, and its careful twin has none.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exploreIn } from './support/explore.ts'
-import { emptyFolder } from './support/server.ts'
+import { EXECUTABLE, emptyFolder } from './support/server.ts'
 
 // Each exploration runs the tests of an example some fifteen times.
 setDefaultTimeout(280_000)
@@ -57,3 +58,20 @@ test.each(EXAMPLES)(
     expect(careful.filter(({ verdict }) => verdict === 'held').length).toBeGreaterThan(5)
   },
 )
+
+test('docs/explore.md shows what the first example prints', async () => {
+  const shown = /```\n( +p1[\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
+  const [name = '', [vitest = ''] = []] = EXAMPLES[0] ?? []
+  const out = join(folder.path, `${name}-careless`)
+  // What was found above is shown again as people read it.
+  const flags = ['bad-json', 'context-length', 'server-error-once'].flatMap((one) => ['--class', one])
+  const child = Bun.spawn([EXECUTABLE, 'explore', '--resume', '--out', out, ...flags, '--', vitest, 'run'], {
+    cwd: join(root, 'examples', name),
+    env: { PATH: process.env.PATH ?? '', PROGRAM: './careless.mjs' },
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  const printed = (await new Response(child.stdout).text()).replaceAll(vitest, 'npx vitest').replaceAll(out, 'explore')
+  const lines = printed.split('\n').map((line) => line.trimEnd())
+  expect(shown.split('\n').filter((line) => !lines.includes(line))).toEqual([])
+})

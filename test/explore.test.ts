@@ -186,11 +186,16 @@ describe('an exploration', () => {
   })
 
   test('does not fail for cells that are known, and says which of them are mended', async () => {
-    const known = ['{ point: "*", class: "*", why: we know }', '{ point: gone, class: auth, why: it was so }']
+    const known = [
+      '{ point: "*", class: "*", why: we know }',
+      '{ point: gone, class: auth, why: it was so }',
+      // It broke, which is not mended.
+      '{ point: "*", class: auth, verdict: hung, why: it was slow }',
+    ]
     writeFileSync(join(cwd, 'known.yaml'), `accepted: [${known.join(', ')}]`)
     const { code, stdout } = await understudy('explore', '--resume', '--baseline', 'known.yaml', ...program())
     expect(code).toBe(0)
-    expect(stdout).toContain('gone auth: take it out')
+    expect(stdout.match(/mended .*/g)).toEqual(['mended  gone auth: take it out of the known cells'])
     expect(stdout).toMatch(/^server-error-once +\+ +a$/m)
     // What was not tried is not said to be mended.
     const some = await understudy(

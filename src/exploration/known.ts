@@ -73,6 +73,9 @@ export function acceptKnown(
     used.add(found)
     return { ...cell, verdict: 'accepted', why: `${found.why} (${cell.verdict}: ${cell.why})` }
   })
-  const isTried = (one: KnownCell) => all || cells.some((cell) => isAbout(one, cell))
-  return { cells: judged, mended: known.filter((one) => !used.has(one) && isTried(one)) }
+  const isMended = (one: KnownCell) => {
+    const own = cells.filter((cell) => isAbout(one, cell))
+    return own.length > 0 ? own.every(isGood) : all
+  }
+  return { cells: judged, mended: known.filter((one) => !used.has(one) && isMended(one)) }
 }
