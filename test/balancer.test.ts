@@ -1,0 +1,195 @@
+// deploy/haproxy.cfg before three processes: a session always meets the same one, and one that dies takes only its own along.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { CHAT, user } from './support/chat.ts'
+import { emptyFolder, exchange, type Server, startServer } from './support/server.ts'
+
+const HAPROXY = Bun.which('haproxy') ?? ((await Bun.file('/usr/sbin/haproxy').exists()) ? '/usr/sbin/haproxy' : null)
+const CONFIG = join(import.meta.dir, '..', 'deploy', 'haproxy.cfg')
+const SESSIONS = 300
+const NAMES = ['a', 'b', 'c'] as const
+
+const folder = emptyFolder()
+const servers = new Map<string, Server>()
+let url = ''
+let balancer: Bun.Subprocess | undefined
+
+/** A port that nobody has now. */
+function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { port } = listener
+  listener.stop(true)
+  return port
+}
+const start = async (name: string, port: number) => {
+  const args = ['--instance', name, '--instance-strict', '--db', ':memory:', '--port', String(port)]
+  servers.set(name, await startServer(args, { cwd: folder.path }))
+}
+
+/** Where a session's name stands, by the number of the session. */
+const WAYS = ['token', 'suffix', 'key', 'header', 'address'] as const
+function requestOf(index: number, path: string): [string, Record<string, string>] {
+  const name = `s${index}`
+  const json = { 'content-type': 'application/json' }
+  switch (WAYS[index % WAYS.length]) {
+    case 'token':
+      return [path, { ...json, authorization: `Bearer session:${name}` }]
+    case 'suffix':
+      return [path, { ...json, authorization: `Bearer mine#${index % 2 ? '' : 'session:'}${name}` }]
+    case 'key':
+      return [path, { ...json, 'x-api-key': `session:${name}` }]
+    case 'header':
+      return [path, { ...json, authorization: 'Bearer session:another', 'x-understudy-session': name }]
+    default:
+      return [`/s/${name}${path}`, { ...json, authorization: 'Bearer session:another' }]
+  }
+}
+const call = (index: number, path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') => {
+  const [address, headers] = requestOf(index, path)
+  return fetch(`${url}${address}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+}
+const say = (index: number, stream = false) =>
+  call(index, CHAT, { model: 'openai/gpt-4o', stream, ...user(`I am ${index}`) })
+const make = (index: number) =>
+  fetch(`${url}/_understudy/sessions/s${index}`, {
+    method: 'PUT',
+    headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+    body: JSON.stringify({
+      seed: index,
+      // The third call of each session is refused by a rule of its own.
+      scenario: {
+        name: `of-${index}`,
+        rules: [{ name: `r${index}`, when: { calls: '3' }, fault: { type: 'http-error', status: 418 } }],
+      },
+    }),
+  })
+const all = <Result>(run: (index: number) => Promise<Result>): Promise<Result[]> =>
+  Promise.all(Array.from({ length: SESSIONS }, (_, index) => run(index)))
+const instanceOf = ({ headers }: Response) => headers.get('x-understudy-instance') ?? ''
+const isNew = ({ headers }: Response) => headers.get('x-understudy-session-new')
+async function callsOf(index: number): Promise<{ calls: number; scenario: string | null; instance: string }> {
+  const found = await fetch(`${url}/_understudy/sessions/s${index}`, { headers: { authorization: 'Bearer any' } })
+  return { ...((await found.json()) as { calls: number; scenario: string | null }), instance: instanceOf(found) }
+}
+/** Resolves when every instance of these names is asked, and no other. */
+async function balanced(names: readonly string[]): Promise<void> {
+  for (;;) {
+    const asked = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        fetch(`${url}/s/probe${index}/_understudy/traces`, { headers: { authorization: 'Bearer any' } }).then(
+          instanceOf,
+          () => 'none',
+        ),
+      ),
+    )
+    if ([...new Set(asked)].sort().join() === [...names].sort().join()) return
+    await Bun.sleep(100)
+  }
+}
+
+beforeAll(async () => {
+  if (!HAPROXY) return
+  await Promise.all(NAMES.map((name) => start(name, 0)))
+  const ports = NAMES.map((name) => [name.toUpperCase(), new URL(servers.get(name)?.url ?? '').host])
+  const bind = `127.0.0.1:${freePort()}`
+  url = `http://${bind}`
+  balancer = Bun.spawn([HAPROXY, '-db', '-f', CONFIG], {
+    env: { ...Object.fromEntries(ports), BIND: bind },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  await balanced(NAMES)
+}, 30_000)
+afterAll(async () => {
+  balancer?.kill('SIGKILL')
+  await Promise.all([...servers.values()].map((server) => server.stop('SIGKILL')))
+  folder.remove()
+})
+
+test.if(!HAPROXY)('haproxy is not installed, so nothing is tried behind it: apt-get install haproxy', () => {})
+
+describe.skipIf(!HAPROXY)('behind HAProxy', () => {
+  test('300 sessions by token, header and address each meet one process, and see themselves alone', async () => {
+    expect(new Set((await all(make)).map(({ status }) => status))).toEqual(new Set([200]))
+    const first = await all((index) => say(index))
+    const streams = await all((index) => say(index, true))
+    const texts = await Promise.all(streams.map((stream) => stream.text()))
+    expect(texts.every((text) => text.trim().endsWith('data: [DONE]'))).toBe(true)
+    const third = await all((index) => say(index))
+    expect(new Set(third.map(({ status }) => status))).toEqual(new Set([418]))
+    expect(third.map(({ headers }) => headers.get('x-understudy-faults'))).toEqual(third.map((_, index) => `r${index}`))
+    for (const answers of [streams, third]) expect(answers.map(instanceOf)).toEqual(first.map(instanceOf))
+    expect([...first, ...streams, ...third].map(isNew).filter((said) => said !== null)).toEqual([])
+    const seen = await all(callsOf)
+    expect(seen).toEqual(
+      first.map((answer, index) =>
+        expect.objectContaining({ calls: 3, scenario: `of-${index}`, instance: instanceOf(answer) }),
+      ),
+    )
+    const shares = NAMES.map((name) => first.filter((answer) => instanceOf(answer) === name).length)
+    expect(Math.min(...shares)).toBeGreaterThan(SESSIONS / 10)
+  }, 30_000)
+
+  test('what an instance breaks off arrives broken, byte for byte', async () => {
+    for (const [type, end] of [
+      ['cut-stream', 'cut'],
+      ['reset', 'none'],
+    ] as const) {
+      const fault = type === 'reset' ? { type: 'reset' } : { type: 'cut-stream', after_bytes: 400 }
+      const scenario = { name: type, rules: [{ name: type, at: 'gateway', fault }] }
+      const name = `broken-${type}`
+      const body = JSON.stringify({ scenario })
+      const made = await fetch(`${url}/_understudy/sessions/${name}`, {
+        method: 'PUT',
+        body,
+        headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+      })
+      expect(made.status).toBe(200)
+      const request = JSON.stringify({ model: 'openai/gpt-4o', stream: true, ...user('Hello') })
+      const bytes = `POST /s/${name}${CHAT} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer any\r\nContent-Type: application/json\r\nContent-Length: ${request.length}\r\n\r\n${request}`
+      const heard = await exchange(url, bytes, 'never said')
+      if (end === 'none') expect(heard).toBe('')
+      else {
+        // How much arrives is the network's: a reset overtakes what was not read yet.
+        expect(heard).not.toContain('[DONE]')
+        expect(heard.endsWith('0\r\n\r\n')).toBe(false)
+      }
+    }
+  }, 20_000)
+
+  test('when one process is killed under load, its sessions alone begin anew, each says so, and it comes back', async () => {
+    const before = await all((index) => say(index))
+    const lost = before.flatMap((answer, index) => (instanceOf(answer) === 'b' ? [index] : []))
+    const victim = servers.get('b')
+    const port = Number(new URL(victim?.url ?? '').port)
+    // Calls that had not reached it yet are the first of their sessions elsewhere.
+    const running = all(async (index) => {
+      try {
+        const answer = await say(index, true)
+        await answer.text()
+        return isNew(answer) !== null
+      } catch {
+        return false
+      }
+    })
+    await victim?.stop('SIGKILL')
+    const early = await running
+    await balanced(['a', 'c'])
+    const counts = await all((index) => (lost.includes(index) ? Promise.resolve(undefined) : callsOf(index)))
+    expect(counts.filter((one) => one !== undefined && one.calls !== 5)).toEqual([])
+    const after = await all((index) => say(index))
+    const said = after.flatMap((answer, index) => (isNew(answer) !== null || early[index] ? [index] : []))
+    expect(said).toEqual(lost)
+    expect(
+      after.flatMap((answer, index) => (answer.status === 200 && instanceOf(answer) !== 'b' ? [index] : [])),
+    ).toHaveLength(SESSIONS)
+    const stayed = after.map(instanceOf).filter((_, index) => !lost.includes(index))
+    expect(stayed).toEqual(before.map(instanceOf).filter((_, index) => !lost.includes(index)))
+    const verdict = await call(lost[0] ?? 0, '/_understudy/verify')
+    expect((await verdict.json()) as object).toMatchObject({ ok: false, complete: false })
+    await start('b', port)
+    await balanced(NAMES)
+    const back = await all((index) => say(index))
+    expect(back.flatMap((answer, index) => (instanceOf(answer) === 'b' ? [index] : []))).toEqual(lost)
+  }, 30_000)
+})
