@@ -2,10 +2,11 @@
 import type { Instance } from '../contract/instance.ts'
 import { openClone, openFile, template } from '../db/open.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
+import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { limitAwake, type SessionEntry } from './awake.ts'
 import { fileData, memoryData, resetError, type SessionData } from './data.ts'
-import { type MadeWith, openFolder, type SessionFolder } from './folder.ts'
+import type { MadeWith, SessionFolder } from './folder.ts'
 import { watchIdle } from './idle.ts'
 import { createPeeked } from './peeked.ts'
 import { alreadyThere, checkName, entryOf, isName, shuttingDown, tooMany, undeletable } from './refusals.ts'
@@ -14,6 +15,8 @@ import { createSlot, type OwnedSlot } from './slot.ts'
 import type { DataLimits } from './stores.ts'
 
 export type { Session } from './session.ts'
+
+const folders = lazy<typeof import('./folder.ts')>(() => require('./folder.ts'))
 
 /** What a session may have otherwise than the others. */
 export interface SessionSettings {
@@ -96,7 +99,7 @@ function registryOf(options: SessionsOptions) {
   const all = () => [...sessions.values(), ...peeked.entries()]
   const awake = limitAwake(all)
   const empty = once(template)
-  const folder = options.folder === undefined ? undefined : openFolder(options.folder, empty)
+  const folder = options.folder === undefined ? undefined : folders().openFolder(options.folder, empty)
   const slotOf = slotMaker(options, {
     empty,
     folder,
