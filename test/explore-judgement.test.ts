@@ -46,6 +46,24 @@ for (let tries = 0; ; tries++) {
 }
 `
 
+/** A call that ends with one of a tool, as Anthropic's clients make it. */
+const ASK_ANTHROPIC = `
+const { ANTHROPIC_BASE_URL: door, ANTHROPIC_API_KEY: own } = process.env
+const response = await fetch(door + '/v1/messages', {
+  method: 'POST',
+  headers: { 'x-api-key': own, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
+  body: JSON.stringify({
+    model: 'claude-sonnet-4-5',
+    max_tokens: 100,
+    messages: [user('Charge 5.')],
+    tools: [{ name: 'charge', input_schema: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] } }],
+    tool_choice: { type: 'any' },
+  }),
+})
+if (!response.ok) throw new Error('status ' + response.status)
+await response.json()
+`
+
 interface Row {
   name: string
   code: string
@@ -125,6 +143,20 @@ const ROWS: Row[] = [
     name: 'JSON that was broken, and the next turn as ever',
     code: turns(`'And now?'`),
     class: 'bad-json',
+    verdict: 'swallowed',
+    why: /nothing was called again/,
+  },
+  {
+    name: 'JSON of a model without a provider, which nobody reads',
+    code: `await ask({ model: 'gpt-4o', messages: [user('Give me JSON')], response_format: { type: 'json_object' } })`,
+    class: 'bad-json',
+    verdict: 'swallowed',
+    why: /nothing was called again/,
+  },
+  {
+    name: "a call of a tool by Anthropic's API, which nobody reads",
+    code: ASK_ANTHROPIC,
+    class: 'wrong-arguments',
     verdict: 'swallowed',
     why: /nothing was called again/,
   },

@@ -53,11 +53,14 @@ interface ParsedRequest {
   request: unknown
 }
 
-/** The request of a call, read again; undefined for one that is not kept. */
-function parsedRequest({ operation: name, request }: StoredTrace): ParsedRequest | undefined {
+/** The request of a call, read again, by another API as it was understood; undefined for one that is not kept. */
+function parsedRequest({ operation: name, request, rendered }: StoredTrace): ParsedRequest | undefined {
   const operation = allOperations().find((one) => one.name === name)
-  const parsed = operation && safeParse(operation.request, request)
-  return operation && parsed?.success ? { operation, request: parsed.data } : undefined
+  for (const asked of [request, rendered]) {
+    const parsed = operation && safeParse(operation.request, asked)
+    if (operation && parsed?.success) return { operation, request: parsed.data }
+  }
+  return undefined
 }
 
 /** What the request of a call says; of one that is not kept, nothing. */
