@@ -14,12 +14,15 @@ import type { Wire } from './contract/wire.ts'
 import { doorOf, doors } from './doors/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { type Endpoint, endpoints } from './endpoints/index.ts'
+import { wantsPage } from './inspector/page-paths.ts'
+import { nextTurn } from './lib/bare-socket.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
 import { remembering } from './lib/remember.ts'
 import type { Session } from './sessions/sessions.ts'
 
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
+const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
 
 const pathIn = remembering((url: string) => new URL(url).pathname)
 /** Every path of an operation, with the wire of the door that it belongs to. */
@@ -43,6 +46,12 @@ const rendererOf =
     if (!known) report(thrown)
     return ids.refusal(known ?? bugError(), doorOf(request)?.wire())
   }
+
+/** The page, which waits for nothing of what it asks for next: that is loaded while the browser reads it. */
+function page(request: Request, loadNext: () => Promise<unknown>): Promise<Response> {
+  void loadNext()
+  return inspector().pageResponse(request)
+}
 
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
@@ -77,9 +86,11 @@ export function createApp(deps: AppDeps): App {
   }
   const answer = (request: Request): Response | Promise<Response> => {
     const pathname = pathIn(request.url)
+    const called = isCalled(pathname)
+    if (!called && wantsPage(request)) return page(request, () => nextTurn().then(beside).catch(deps.report))
     try {
-      if (isCalled(pathname)) requireToken(request, access)
-      else if (!beside().isPublic(request, pathname)) checkToken(request, access)
+      if (called) requireToken(request, access)
+      else if (!beside().isPublic(pathname)) checkToken(request, access)
     } catch (error) {
       return render(error, request)
     }

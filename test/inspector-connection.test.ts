@@ -80,6 +80,12 @@ test('when it is back, the calls that came meanwhile are there, and new ones com
   await page.getByText('5 calls').waitFor()
 })
 
+test('of more calls than can be shown at once none is missing in the end', async () => {
+  await Promise.all(Array.from({ length: 300 }, (_, index) => call(servers[0], `Call ${index}`)))
+  await page.getByText('305 calls').waitFor()
+  await page.locator('.state', { hasText: /^live$/ }).waitFor()
+})
+
 test('what a server that was started anew does not have is forgotten', async () => {
   await call(servers[1], 'Another')
   goAway()

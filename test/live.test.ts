@@ -1,6 +1,7 @@
 // GET /_understudy/live: what happens in a session is told as it happens, to those who listen and at no cost to the others.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
+import type { CallsSaved } from '../src/contract/call-row.ts'
 import type { Observation } from '../src/contract/observation.ts'
 import { createObservers } from '../src/observers/list.ts'
 import { liveSize, liveStream } from '../src/observers/live.ts'
@@ -20,7 +21,7 @@ afterEach(() => {
 
 interface LiveEvent {
   event?: string | undefined
-  data: Observation & { count: number }
+  data: Observation & CallsSaved & { count: number }
 }
 
 /** Reads events of a body one by one. */
@@ -84,6 +85,49 @@ test('each listens to its own session, or to all', async () => {
   for (let index = 0; index < 6; index++) sessions.push((await all.next())?.data.session)
   expect(sessions).toEqual(['other', 'other', 'other', 'mine', 'mine', 'mine'])
   expect(errorOf((await app.fetch('/_understudy/live?sessions=some')).text, 400).message).toContain("must be 'all'")
+})
+
+describe('as rows', () => {
+  const LIVE_ROWS = '/_understudy/live?as=rows'
+  const savedOf = (one: LiveEvent | undefined) => {
+    expect(one?.event).toBe('calls-saved')
+    return one?.data as CallsSaved
+  }
+
+  test('a call is what lists show of it, and what is under way is counted', async () => {
+    const { next } = await listen(LIVE_ROWS)
+    const answer = await call()
+    const { rows, ...counts } = savedOf(await next())
+    const { data } = (await app.fetch('/_understudy/calls')).json() as { data: unknown[] }
+    expect(rows).toEqual(data as typeof rows)
+    expect(rows.map(({ id }) => id)).toEqual([(await app.traceOf(answer)).id])
+    expect(counts).toEqual({ left_out: 0, under_way: 0 })
+    observers().notify({ type: 'call-begun', session: 'default', trace: 'one', operation: 'x', parent: null })
+    expect(savedOf(await next())).toEqual({ rows: [], left_out: 0, under_way: 1 })
+    expect(errorOf((await app.fetch('/_understudy/live?as=columns')).text, 400).message).toContain("must be 'rows'")
+  })
+
+  test('of very many only some are sent, those that were not answered before others, and the rest is counted', async () => {
+    const answer = await call()
+    const trace = await app.traceOf(answer)
+    const { next } = await listen(LIVE_ROWS)
+    for (let seq = 1; seq <= 500; seq++) {
+      const outcome = seq > 450 ? 'refused' : 'answered'
+      observers().notify({ type: 'trace-saved', session: 'default', seq, trace: { ...trace, outcome } })
+    }
+    const { rows, left_out: leftOut } = savedOf(await next())
+    expect([rows.length, leftOut]).toEqual([150, 350])
+    expect(rows.filter(({ outcome }) => outcome === 'refused')).toHaveLength(50)
+  })
+
+  test('a session that begins anew has none of the calls that it had', async () => {
+    const { next } = await listen(LIVE_ROWS)
+    await call()
+    await app.post('/_understudy/sessions/default/reset', '')
+    await call()
+    expect(await next()).toMatchObject({ event: 'session-changed', data: { change: 'reset' } })
+    expect(savedOf(await next())).toMatchObject({ rows: [{ seq: 1 }], under_way: 0 })
+  })
 })
 
 test('listening makes no session', async () => {

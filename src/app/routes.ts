@@ -19,7 +19,6 @@ import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
-import { wantsPage } from '../inspector/page-paths.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { createTaskReaders } from '../observers/task-readers.ts'
@@ -34,7 +33,7 @@ import { answerUnrouted, pathRegex } from './unrouted.ts'
 /** The routes as an application of their own. */
 export interface Routes extends App {
   /** Whether a request, for a path, is answered without a token: a browser that asks for a page has none to send. */
-  isPublic(request: Request, pathname: string): boolean
+  isPublic(pathname: string): boolean
 }
 
 /** What documents say of the doors. */
@@ -89,13 +88,12 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
   })
   return {
     async fetch(request) {
-      if (wantsPage(request)) return inspector().pageResponse(request)
       const response = await elysia.fetch(request)
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       if (response.headers.get('content-type')?.startsWith('text/html')) response.headers.set(...NO_FRAMES)
       return response
     },
-    isPublic: (request, pathname) => wantsPage(request) || publicPaths.some((path) => path.test(pathname)),
+    isPublic: (pathname) => publicPaths.some((path) => path.test(pathname)),
   }
 }
 
@@ -179,7 +177,6 @@ function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () =
   return queue
 }
 
-const inspector = lazy<typeof import('../inspector/serve.ts')>(() => require('../inspector/serve.ts'))
 const agents = lazy<typeof import('../agents/tasks.ts')>(() => require('../agents/tasks.ts'))
 const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const

@@ -31,3 +31,12 @@ export const CallRow = z.object({
   error: z.string().nullable(),
 })
 export type CallRow = z.infer<typeof CallRow>
+
+/** The calls of a moment, as a list that is shown live gets them. */
+export interface CallsSaved {
+  rows: CallRow[]
+  /** Calls that have ended too, and are not among the rows. */
+  left_out: number
+  /** Calls that have begun since somebody watches, and have not ended. */
+  under_way: number
+}

@@ -65,6 +65,8 @@ export interface CallMaterial {
   answer?: unknown
   /** Whether its trace may keep them. */
   retained?: boolean
+  /** When it came, in ms since the epoch by the machine's clock, when its trace is saved. */
+  arrived?: number
 }
 
 /** Is told of what happens, at once and in order; it must not wait. */

@@ -86,8 +86,8 @@ async function save(
     recording.call.over?.()
     return refusal ?? bugError()
   }
-  const { observers, seq, request, call } = recording
-  const material = observers.active ? { request, answer: answer.value, retained: call.retained } : undefined
+  const { arrived, observers, seq, request, call } = recording
+  const material = observers.active ? { arrived, request, answer: answer.value, retained: call.retained } : undefined
   observers.notify({ type: 'trace-saved', session: record.session, seq, trace: record }, material)
   return undefined
 }

@@ -39,9 +39,10 @@ export async function bundlePage(): Promise<string> {
     '<body>',
     '<div id="app"></div>',
     '<noscript>The inspector needs JavaScript. Programs find the same under /_understudy, as /swagger says.</noscript>',
-    ...inert,
     DATA_MARK,
     `<script>${scripts[0]}</script>`,
+    // Behind what draws: nothing that is seen first waits for them.
+    ...inert,
     '</body>',
     '</html>',
     '',

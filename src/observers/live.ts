@@ -1,9 +1,9 @@
 // What happens, as a stream of server-sent events for one client; what waits for a slow one is bounded.
-import type { Observation, Observers } from '../contract/observation.ts'
+import type { CallMaterial, Observation, Observers } from '../contract/observation.ts'
 import type { CacheSize } from '../lib/byte-cache.ts'
 import { realClock } from '../lib/clock.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
-import { encodeEvent } from '../lib/sse.ts'
+import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
 
 /** Bytes that wait for a client that does not read; what comes while they do is left out and counted. */
 const MOST_WAITING_BYTES = 4_000_000
@@ -15,6 +15,19 @@ const PIECE_BYTES = 128_000
 const TOGETHER_MS = 25
 /** How often a silent stream says that it is still there. */
 const ALIVE_EVERY_MS = 15_000
+/** The same as `TOGETHER_MS` where events are gathered, and the least that is waited there: a call that is quick has then ended. */
+const GATHERED_MS = 100
+const LEAST_GATHERED_MS = 20
+
+/** Makes one event of many; it is written when the client takes it, so that what comes meanwhile costs next to nothing. */
+export interface Gathering {
+  /** Takes the observation up; gives what is to be shown of it by itself, if anything. */
+  add(observation: Observation, call?: CallMaterial): StreamEvent | undefined
+  /** Whether there is anything to send. */
+  readonly isDue: boolean
+  /** What has been gathered since the last time. */
+  take(): StreamEvent
+}
 
 /** What a client is shown. */
 export interface LiveOptions {
@@ -22,14 +35,23 @@ export interface LiveOptions {
   session: string | undefined
   /** Aborted when the client has gone. */
   signal: AbortSignal
+  /** Gathers events; each is shown whole, by itself, when left out. */
+  gathering?: Gathering | undefined
 }
 
 /** The stream of what happens from now on; it begins with `ready`, and says `dropped` where something was left out. */
-export function liveStream(observers: Observers, { session, signal }: LiveOptions): ReadableStream<Uint8Array> {
-  const queue = boundedQueue()
+export function liveStream(
+  observers: Observers,
+  { session, signal, gathering }: LiveOptions,
+): ReadableStream<Uint8Array> {
+  const queue = boundedQueue(gathering)
   queue.push(() => encoder.encode(encodeEvent({ event: 'ready', data: { session: session ?? null } })))
-  const leave = observers.add((observation: Observation) => {
-    if (session === undefined || observation.session === session) queue.push(() => eventOf(observation))
+  const leave = observers.add((observation: Observation, call) => {
+    if (session !== undefined && observation.session !== session) return
+    if (!gathering) return queue.push(() => eventOf(observation))
+    const alone = gathering.add(observation, call)
+    if (alone) queue.push(() => encoder.encode(encodeEvent(alone)))
+    else queue.wake()
   })
   const stop = new AbortController()
   const end = () => {
@@ -83,12 +105,14 @@ interface Queue {
   /** Takes the event unless too much waits. */
   push(event: () => Uint8Array): void
   comment(text: string): void
+  /** Looks again whether there is anything to send. */
+  wake(): void
   /** Some of what waits, as soon as anything does; undefined at the end. */
   next(): Promise<Uint8Array | undefined>
   close(): void
 }
 
-function boundedQueue(): Queue {
+function boundedQueue(gathering: Gathering | undefined): Queue {
   let waiting: Uint8Array[] = []
   let size = 0
   let dropped = 0
@@ -115,12 +139,16 @@ function boundedQueue(): Queue {
     comment(text) {
       if (size === 0 && !closed) add(encoder.encode(`: ${text}\n\n`))
     },
+    wake: () => wake?.(),
     async next() {
-      while (size === 0 && !closed) await new Promise<void>((resolve) => (wake = resolve))
-      const early = sent + TOGETHER_MS - monotonicMs()
+      while (size === 0 && !gathering?.isDue && !closed) await new Promise<void>((resolve) => (wake = resolve))
+      const since = monotonicMs() - sent
+      const early = gathering ? Math.max(GATHERED_MS - since, size > 0 ? 0 : LEAST_GATHERED_MS) : TOGETHER_MS - since
       if (early > 0 && size < PIECE_BYTES && !closed) await realClock.sleep(early)
       sent = monotonicMs()
-      if (size === 0) return undefined
+      if (closed) return undefined
+      // What was said alone comes first: a session that has begun anew is not rid of calls that it has had since.
+      if (size === 0 && gathering) return encoder.encode(encodeEvent(gathering.take()))
       let taken = 0
       let end = 0
       for (; end < waiting.length && (end === 0 || taken < PIECE_BYTES); end++) taken += waiting[end]?.length ?? 0

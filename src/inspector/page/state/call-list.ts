@@ -61,7 +61,13 @@ function insert(fresh: CallRow[]): void {
   if (!oldest || !newest) rows = fresh
   else if (isOrdered(newest, first) <= 0) for (const row of fresh) rows.push(row)
   else if (isOrdered(last, oldest) <= 0) rows = fresh.concat(rows)
-  else rows = rows.concat(fresh).sort(isOrdered)
+  else {
+    // Calls end in another order than they came in: most belong near the end.
+    let at = rows.length
+    for (let before = rows[at - 1]; before && isOrdered(before, first) > 0; before = rows[at - 1]) at--
+    const later = rows.splice(at)
+    for (const row of later.concat(fresh).sort(isOrdered)) rows.push(row)
+  }
 }
 
 /** Takes away the calls of a session. */
@@ -71,20 +77,26 @@ export function forgetSession(name: string): void {
   changes.value++
 }
 
-/** Names of the sessions whose calls are known. */
-export const knownSessions = (): ReadonlySet<string> => new Set(rows.map(({ session }) => session))
-
-/** The highest number of a session's calls, and the number from which on one is missing; looked for among the newest. */
-export function knownOf(session: string): { highest: number; complete: number } {
-  const numbers: number[] = []
-  for (let index = rows.length - 1; index >= 0 && numbers.length < LOOKED_AT; index--) {
-    const row = rows[index]
-    if (row?.session === session) numbers.push(row.seq)
-  }
-  numbers.sort((one, other) => one - other)
-  const highest = numbers.at(-1) ?? 0
-  let complete = numbers[0] ?? 0
-  for (const number of numbers) if (number === complete + 1) complete = number
-  return { highest, complete }
+/** The newest call of a session, and the one up to which none is missing, by their numbers. */
+export interface KnownCalls {
+  highest: number
+  complete: number
 }
-const LOOKED_AT = 5_000
+
+/** What is known of each session with calls; up to the numbers given, what is not here is nowhere. */
+export function knownCalls(settled: ReadonlyMap<string, number>): Map<string, KnownCalls> {
+  const numbers = new Map<string, number[]>()
+  for (const { session, seq } of rows) {
+    const own = numbers.get(session)
+    if (own) own.push(seq)
+    else numbers.set(session, [seq])
+  }
+  const known = new Map<string, KnownCalls>()
+  for (const [session, own] of numbers) {
+    own.sort((one, other) => one - other)
+    let complete = settled.get(session) ?? own[0] ?? 0
+    for (const number of own) if (number === complete + 1) complete = number
+    known.set(session, { highest: own.at(-1) ?? 0, complete })
+  }
+  return known
+}
