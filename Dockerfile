@@ -1,18 +1,48 @@
-# Understudy in a container: one static-enough executable on scratch, no shell, no root, nothing to write but /data.
+# Understudy in a container: the musl executable on scratch. No shell, no root, nothing to write to but /data.
+#
 #   docker build -t understudy .
-#   docker run -p 4010:4010 -e UNDERSTUDY_TOKEN=secret -v understudy:/data --read-only understudy
+#   docker run --read-only -p 4010:4010 -v understudy:/data -e UNDERSTUDY_TOKEN=<token> understudy
+#
+# Both architectures, without emulation, since nothing runs in a stage of the other one:
+#   docker buildx build --platform linux/amd64,linux/arm64 -t understudy .
 
 FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS build
 WORKDIR /src
-COPY package.json package-lock.json ./
-RUN npm ci
+# .npmrc switches install scripts off.
+COPY package.json package-lock.json .npmrc ./
+RUN npm install --no-save --loglevel=error
 COPY . .
-ARG TARGETARCH
-RUN npm run build -- --platform linux-$(test "$TARGETARCH" = arm64 && echo arm64 || echo x64)-musl
-RUN mkdir -p /image/data && cp dist/understudy-linux-*-musl /image/understudy
+ARG TARGETARCH=amd64
+RUN case "$TARGETARCH" in amd64) cpu=x64 ;; *) cpu="$TARGETARCH" ;; esac \
+ && npm run build -- --platform "linux-$cpu-musl" \
+ && mkdir -p /image/data && cp "dist/understudy-linux-$cpu-musl" /image/understudy
 
-# The C library and what C++ needs, which the musl build links at run time.
-FROM alpine:3.20 AS libraries
-RUN apk add --no-cache libstdc++ libgcc
+# Has the C library and that of C++ (of GCC 13 at least), which the executable and its database driver load.
+FROM node:22-alpine AS libraries
 
 FROM scratch
+COPY --from=libraries /lib/ld-musl-*.so.1 /lib/
+COPY --from=libraries /usr/lib/libstdc++.so.6 /usr/lib/libgcc_s.so.1 /usr/lib/
+COPY --from=build /image/understudy /understudy
+COPY --from=build --chown=65532:65532 /image/data /data
+
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Understudy" \
+      org.opencontainers.image.description="A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable." \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION"
+
+# The executable unpacks its database driver into TMPDIR, and nothing but the volume can be written to.
+ENV UNDERSTUDY_HOST=0.0.0.0 \
+    UNDERSTUDY_DB=/data/understudy.db \
+    TMPDIR=/data
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+EXPOSE 4010
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["/understudy", "health"]
+ENTRYPOINT ["/understudy"]
+CMD ["serve"]

@@ -161,8 +161,8 @@ describe('names', () => {
     const names = [...commands.split(','), 'snapshot save', 'snapshot load', 'snapshot diff']
     const helps = await Promise.all(names.map((name) => run(['help', ...name.split(' ')])))
     const known = new Set(helps.flatMap(({ stdout }) => [...stdout.matchAll(/--[\w-]+/g)].map(String)))
-    // Of the program itself, and of the test runners.
-    const others = ['--version', '--test']
+    // Of the program itself, of test runners, and of Docker and Kubernetes.
+    const others = ['--version', '--test', '--read-only', '--platform', '--from-literal']
     expect(missing(/(?<=[\s`])--[a-z][\w-]+/g, (name) => known.has(name) || others.includes(name))).toEqual([])
   })
 

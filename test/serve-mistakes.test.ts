@@ -113,3 +113,11 @@ test.each(rows)('%s', async (_, { args = [], env = {}, yaml }, said) => {
   expect(stderr).toMatch(/^understudy: [^\n]+\n$/)
   for (const part of said) expect(stderr).toContain(part)
 })
+
+// Nobody can write to /proc, not even root.
+test.if(process.platform === 'linux')('a folder for temporary files that cannot be written to', async () => {
+  const args = ['serve', '--port', '0', '--db', ':memory:']
+  const { code, stderr } = await run(args, { cwd: join(cwd, 'a-folder'), env: { TMPDIR: '/proc' } })
+  expect(stderr).toContain('cannot be unpacked into /proc: let TMPDIR name')
+  expect(code).not.toBe(0)
+})

@@ -1,7 +1,9 @@
-// Compiles the executable: `dist/understudy` for this platform, or with --all an archive a platform plus SHA256SUMS.
+// Compiles the executable: `dist/understudy` for this platform, with `--platform NAME` `dist/understudy-NAME` for another, or with
+// --all an archive a platform plus SHA256SUMS.
 
 import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
@@ -11,7 +13,7 @@ import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { withoutSignature } from './mach-o.ts'
-import { executableOf, here, platforms } from './platforms.ts'
+import { driverOf, executableOf, here, platforms } from './platforms.ts'
 import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -86,7 +88,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
 const embeddable = (platform: string): Bun.BunPlugin => ({
   name: 'embeddable',
   setup(builder) {
-    const driver = join(root, `node_modules/better-sqlite3/lib/${platform}.js`)
+    const driver = join(root, `node_modules/better-sqlite3/lib/${driverOf(platform)}.js`)
     builder.onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: driver }))
     builder.onLoad({ filter: /[\\/](?:swagger-ui-bundle|docs[\\/]page)\.js$/ }, async ({ path }) => ({
       contents: await Bun.file(path).bytes(),
@@ -97,9 +99,14 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
 
 mkdirSync(dist, { recursive: true })
 for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
-if (!process.argv.includes('--all')) {
-  const name = executableOf(here)
-  await compile(here, join(dist, `${name}.new`))
+const { values: flags } = parseArgs({
+  options: { all: { type: 'boolean' }, platform: { type: 'string', default: here } },
+})
+const platform = platforms.find((known) => known === flags.platform)
+if (!flags.all) {
+  if (!platform) throw new Error(`unknown --platform ${JSON.stringify(flags.platform)}; valid: ${platforms.join(', ')}`)
+  const name = platform === here ? executableOf(here) : `understudy-${platform}`
+  await compile(platform, join(dist, `${name}.new`))
   const [built] = new Glob(`${name}.new*`).scanSync(dist)
   renameSync(join(dist, built ?? `${name}.new`), join(dist, name))
   console.error(`built dist/${name}`)

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
 import { VERSION } from '../version.ts'
-import { executableOf, here, platforms } from './platforms.ts'
+import { executableOf, here, isMusl, platforms } from './platforms.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const { values: flags } = parseArgs({
@@ -32,7 +32,7 @@ function platformManifest(platform: string): Record<string, unknown> {
     license: 'MIT',
     os: [os],
     cpu: [cpu],
-    ...(os === 'linux' && { libc: ['glibc'] }),
+    ...(os === 'linux' && { libc: [isMusl(platform) ? 'musl' : 'glibc'] }),
     files: ['bin'],
   }
 }

@@ -1,4 +1,5 @@
 // Opens a database: the only file that names the driver.
+import { tmpdir } from 'node:os'
 import Driver from 'better-sqlite3'
 import { migrations } from './migrations.ts'
 import { NOT_SHOWN } from './trace-row.ts'
@@ -22,13 +23,21 @@ export class DatabaseError extends Error {}
 
 /** Bytes of a migrated, empty database, from which in-memory sessions are cloned in milliseconds. */
 export function template(): Buffer {
-  const database = new Driver(':memory:')
+  const database = inMemory()
   // Most of a small session is pages that are nearly empty, and a connection keeps twenty more ready.
   database.pragma('page_size = 1024')
   migrate(database, ':memory:')
   const bytes = database.serialize()
   database.close()
   return bytes
+}
+
+function inMemory(): Database {
+  try {
+    return new Driver(':memory:')
+  } catch (error) {
+    throw explained(error, ':memory:')
+  }
 }
 
 /** An in-memory database with the content of a serialized one. */
@@ -143,7 +152,14 @@ function explained(error: unknown, file: string): DatabaseError {
     return Object.assign(new DatabaseError(damaged), { code })
   }
   if (code.startsWith('SQLITE_BUSY')) return new DatabaseError(`database ${file} is locked by another program`)
-  const problem = `database ${file} cannot be opened: ${(error as Error).message}; name another file with --db`
+  const { message } = error as Error
+  // Bun unpacks the driver into a file before it can be loaded, and goes on when it cannot.
+  if (message.includes('$bunfs')) {
+    return new DatabaseError(
+      `the database driver cannot be unpacked into ${tmpdir()}: let TMPDIR name a folder that can be written to`,
+    )
+  }
+  const problem = `database ${file} cannot be opened: ${message}; name another file with --db`
   return Object.assign(new DatabaseError(problem), { code })
 }
 
