@@ -24,6 +24,8 @@ export interface Target {
   connections: number
   seconds: number
   calls?: number
+  /** Over how many sessions the calls are spread; all are of one without it. */
+  sessions?: number
 }
 
 /** Throws when wrk is not there. */
@@ -43,13 +45,22 @@ function response()
   end
 end`
 
-const scriptOf = ({ body, calls }: Target): string => `
+const spreadOver = (sessions: number) => `
+local turn = 0
+function request()
+  turn = (turn + 1) % ${sessions}
+  wrk.headers['x-understudy-session'] = 's' .. turn
+  return wrk.format()
+end`
+
+const scriptOf = ({ body, calls, sessions }: Target): string => `
 wrk.method = 'POST'
 wrk.body = [==[${body}]==]
 ${Object.entries(headers)
   .map(([name, value]) => `wrk.headers['${name}'] = '${value}'`)
   .join('\n')}
 ${calls === undefined ? '' : stopAfter(calls)}
+${sessions === undefined ? '' : spreadOver(sessions)}
 function done(summary, latency)
   local e = summary.errors
   io.write(string.format('\\n{"calls":%d,"failed":%d,"took":%d,"p50":%d,"p99":%d}\\n',

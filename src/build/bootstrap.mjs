@@ -121,7 +121,7 @@ const tasks = {
   },
   bench() {
     build(bun)
-    const other = ['loop', 'store', 'inspector', 'kill'].find((name) => name === rest[0])
+    const other = ['loop', 'store', 'inspector', 'kill', 'scale'].find((name) => name === rest[0])
     run(bun, other ? [`bench/${other}.ts`, ...rest.slice(1)] : ['bench/run.ts', ...rest])
   },
 }
