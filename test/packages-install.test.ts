@@ -1,6 +1,6 @@
 // The packages of npm: they install from a registry or a file without any script, bring this platform's executable, and run it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packedPackages } from './support/packages.ts'
 import { type Registry, startRegistry } from './support/registry.ts'
@@ -87,10 +87,17 @@ test('the test helper installs from its file into an empty folder, finds the exe
   expect([code, said]).toEqual([0, expect.stringMatching(/^x-[0-9a-f]{8}\n$/)])
 }, 60_000)
 
-test('without the package of the platform, the command says what is missing', async () => {
+test('without the package of the platform, the command says what is missing, and takes that of musl', async () => {
   const cwd = folder()
   await npm(cwd, ['npm', 'install', '--omit=optional', 'understudy'])
   expect(existsSync(join(cwd, 'node_modules', '@understudy'))).toBe(false)
   const { code, complaint } = await npm(cwd, ['npx', 'understudy', '--version'])
   expect([code, complaint]).toEqual([1, expect.stringContaining(`@understudy/${platform} is not installed`)])
+  if (process.platform !== 'linux') return
+  // As where the C library is musl: its package alone is there.
+  const musl = join(cwd, 'node_modules', '@understudy', `${platform}-musl`)
+  mkdirSync(join(musl, 'bin'), { recursive: true })
+  writeFileSync(join(musl, 'package.json'), '{}')
+  writeFileSync(join(musl, 'bin', 'understudy'), '#!/bin/sh\necho musl\n', { mode: 0o755 })
+  expect((await npm(cwd, ['npx', 'understudy', '--version'])).said).toBe('musl\n')
 }, 60_000)

@@ -10,16 +10,20 @@ const platform = `${process.platform}-${process.arch}`
 function executable() {
   if (process.env.UNDERSTUDY_BIN) return process.env.UNDERSTUDY_BIN
   const name = `@understudy/${platform}`
-  try {
-    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-    return join(folder, 'bin', process.platform === 'win32' ? 'understudy.exe' : 'understudy')
-  } catch {
-    console.error(`understudy: the package ${name} is not installed, which has the executable for this platform.`)
-    console.error(
-      'It is an optional dependency: install without --omit=optional, or name an executable by UNDERSTUDY_BIN.',
-    )
-    return process.exit(1)
+  // Package managers install the one for the C library that is there: musl's on Alpine.
+  for (const installed of [name, `${name}-musl`]) {
+    try {
+      const folder = dirname(createRequire(import.meta.url).resolve(`${installed}/package.json`))
+      return join(folder, 'bin', process.platform === 'win32' ? 'understudy.exe' : 'understudy')
+    } catch {
+      // It is not there.
+    }
   }
+  console.error(`understudy: the package ${name} is not installed, which has the executable for this platform.`)
+  console.error(
+    'It is an optional dependency: install without --omit=optional, or name an executable by UNDERSTUDY_BIN.',
+  )
+  return process.exit(1)
 }
 
 const path = executable()

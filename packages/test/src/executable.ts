@@ -39,12 +39,16 @@ function existing(path: string, from: string): string {
 
 /** Beside this package, or in the project that is tested. */
 function fromPackage(): string | undefined {
-  for (const from of [__filename, join(process.cwd(), 'package.json')]) {
-    try {
-      const path = join(dirname(createRequire(from).resolve(`${PLATFORM_PACKAGE}/package.json`)), 'bin', NAME)
-      if (existsSync(path)) return path
-    } catch {
-      // It is not there.
+  const places = [__filename, join(process.cwd(), 'package.json')]
+  // Package managers install the one for the C library that is there: musl's on Alpine.
+  for (const name of [PLATFORM_PACKAGE, `${PLATFORM_PACKAGE}-musl`]) {
+    for (const from of places) {
+      try {
+        const path = join(dirname(createRequire(from).resolve(`${name}/package.json`)), 'bin', NAME)
+        if (existsSync(path)) return path
+      } catch {
+        // It is not there.
+      }
     }
   }
   return undefined
