@@ -44,7 +44,8 @@ const rendererOf =
   (thrown: unknown, request: Request): Response => {
     const known = thrown instanceof ApiError ? thrown : storageError(thrown)
     if (!known) report(thrown)
-    return ids.refusal(known ?? bugError(), doorOf(request)?.wire())
+    const refusal = ids.refusal(known ?? bugError(), doorOf(request)?.wire())
+    return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
 /** The page, which waits for nothing of what it asks for next: that is loaded while the browser reads it. */

@@ -182,13 +182,13 @@ const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 
 function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
-  const serve = async ({ request, params }: { request: Request; params: Record<string, string> }) => {
+  const serve = async ({ request, params }: { request: Request; params?: Record<string, string | null> }) => {
     const given = queryOf(request)
     const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
     const body = route.readsBody
       ? undefined
       : route.body && parseRequest(route.body, await bodyOf(request, route, limits))
-    const answer = await route.handle({ request, params, query, body })
+    const answer = await route.handle({ request, params: readable(params), query, body })
     if (answer instanceof Response) return answer
     return route.status === 204
       ? new Response(null, { status: 204 })
@@ -196,6 +196,10 @@ function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
   }
   elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
 }
+
+/** The parameters of a path; what stands there in no encoding is null for the router, and no id of anything. */
+const readable = (params: Record<string, string | null> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value ?? '']))
 
 /** The query by name; a name that comes more than once has all its values. */
 function queryOf({ url }: Request): Record<string, string | string[]> {

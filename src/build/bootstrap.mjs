@@ -2,8 +2,12 @@
 // has changed, builds what is out of date, and hands over to the pinned Bun. `npm start` and `npm test` are this file.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+
+/** Most test files that run at a time. */
+const MOST_WORKERS = 4
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const [task = 'start', ...rest] = process.argv.slice(2)
@@ -99,7 +103,9 @@ const tasks = {
     // The examples have tests of their own, which other runners run.
     const all = rest.every((argument) => argument.startsWith('-')) ? ['./test'] : []
     // Some tests start programs or browsers, and machines of CI may be busy.
-    run(bun, ['test', '--timeout', '30000', ...rest, ...all])
+    // A process for each core; more than a few would wait for each other's servers and browsers.
+    const workers = Math.min(MOST_WORKERS, availableParallelism())
+    run(bun, ['test', '--timeout', '30000', `--parallel=${workers}`, ...rest, ...all])
   },
   check,
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
