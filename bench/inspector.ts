@@ -8,6 +8,7 @@ const CALLS = Number(process.argv[2] ?? 100_000)
 const AT_ONCE = 64
 const ROUNDS = 5
 const CALLS_A_ROUND = 2_000
+const SETTLE_MS = 1_500
 
 const body = (index: number) =>
   JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: `Call ${index}` }] })
@@ -66,6 +67,8 @@ say(`making ${CALLS} calls`, `${Math.round(await load(server.url, CALLS))} a sec
 const browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-gpu'] })
 const open = async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  // The browser loads pages of its own into a new window.
+  await Bun.sleep(SETTLE_MS)
   const began = performance.now()
   await page.goto(server.url)
   await page.locator('.row').first().waitFor()

@@ -39,6 +39,7 @@ afterAll(async () => {
   folder.remove()
 })
 
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21aa']
 /** Serious things that the checker has against a page. */
 async function barriers(page: Page, only: readonly string[]): Promise<string[]> {
   // Scripts of tests are let in by the browser's protocol; the page's policy would not.
@@ -104,6 +105,19 @@ test('what a command did is a report too', async () => {
   await page.context().close()
 })
 
+test.each([false, true])('the checker finds no serious barrier in a file (dark: %p)', async (dark) => {
+  const rules = dark ? ['color-contrast'] : WCAG
+  const one = await browser.open(String(pathToFileURL(join(folder.path, 'report.html'))), { dark })
+  await one.locator('.row.good').first().click()
+  await one.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+  expect(await barriers(one, rules)).toEqual([])
+  await one.context().close()
+  const other = await browser.open(`${pathToFileURL(join(folder.path, 'run.html'))}#/bad-days`, { dark })
+  await other.getByRole('region', { name: 'Session outage: outage' }).waitFor()
+  expect(await barriers(other, rules)).toEqual([])
+  await other.context().close()
+})
+
 const VIEWS = [
   'calls?session=storm',
   'compare',
@@ -116,7 +130,7 @@ const VIEWS = [
 const TABS = ['Request', 'Answer', 'Headers', 'Repeat', 'Make of it', 'Trace']
 /** What a screen changes is looked at there, and everything on one of them. */
 const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[] = [
-  { name: 'wide', width: 1280, dark: false, rules: ['wcag2a', 'wcag2aa', 'wcag21aa'] },
+  { name: 'wide', width: 1280, dark: false, rules: WCAG },
   {
     name: 'narrow',
     width: 400,

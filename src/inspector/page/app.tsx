@@ -40,7 +40,8 @@ export function Shell() {
           <span>Keys</span>
         </button>
       </nav>
-      <main>
+      {/* A report may have nothing in it that can be focused, and must be scrolled by keys all the same. */}
+      <main tabIndex={reportData ? 0 : undefined}>
         {!reportData && connection.value === 'lost' && !tokenWanted.value && (
           <p class="lost" role="alert">
             The server does not answer. What is shown is from before; it is tried again.

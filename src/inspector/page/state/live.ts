@@ -61,7 +61,7 @@ interface Page {
 }
 
 /** Loads the newest calls that come first. */
-async function firstPage(): Promise<void> {
+export async function firstPage(): Promise<void> {
   addCalls((await askJson<Page>(`/_understudy/calls?limit=${FIRST_PAGE}&sessions=all`)).data)
 }
 
@@ -125,18 +125,18 @@ function forget(session: string): void {
   forgetSession(session)
 }
 
-const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+/** Waits. */
+export const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Follows the server for as long as the page is open. */
-export async function follow(): Promise<void> {
+/** Follows the server for as long as the page is open; everything is asked for when the first calls have come. */
+export async function follow(firstCalls: Promise<void>): Promise<void> {
   let first = true
-  // Something to look at, before everything is asked for.
-  firstPage().catch(() => {})
   for (let pause = 500; ; pause = Math.min(pause * 2, 8_000)) {
     try {
       await listen(async () => {
         pause = 500
         connection.value = 'live'
+        await firstCalls.then(() => wait(0))
         await (first ? load('&sessions=all') : catchUp())
         first = false
         loading.value = false
