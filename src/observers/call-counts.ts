@@ -1,4 +1,4 @@
-// Counts of calls since the start, for metrics: adding a call costs less than a microsecond, so nobody has to ask for them.
+// Counts of calls since the start, for metrics: adding a call costs little, so nobody has to ask for them.
 import type { CallCounts, CountFamily, SessionVerified, TraceSaved } from '../contract/observation.ts'
 import type { AttemptRecord } from '../contract/trace.ts'
 import { newFindings } from './new-findings.ts'
