@@ -103,9 +103,10 @@ const tasks = {
     // The examples have tests of their own, which other runners run.
     const all = rest.every((argument) => argument.startsWith('-')) ? ['./test'] : []
     // Some tests start programs or browsers, and machines of CI may be busy.
-    // A process for each core; more than a few would wait for each other's servers and browsers.
+    // A process for each core, which loads the program once for all its files; more than a few would wait for each other's
+    // servers and browsers.
     const workers = Math.min(MOST_WORKERS, availableParallelism())
-    run(bun, ['test', '--timeout', '30000', `--parallel=${workers}`, ...rest, ...all])
+    run(bun, ['test', '--timeout', '30000', `--parallel=${workers}`, '--no-isolate', ...rest, ...all])
   },
   check,
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
