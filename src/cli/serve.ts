@@ -75,6 +75,7 @@ function readyLines(
     `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
     ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.location})`] : []),
     ...(telemetry ? [`  traces    exported to ${telemetry.counts().url}`] : []),
+    `  page      ${url}/ shows every call as it is made`,
     `  swagger   ${url}/swagger`,
     '',
     '  Paste this:',

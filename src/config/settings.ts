@@ -9,7 +9,6 @@ import { boolean, integerText, numberText, origin, setting, size, type TokenRule
 
 /** Every setting by its key in understudy.yaml; `on_miss` is the flag `--on-miss` and the variable `UNDERSTUDY_ON_MISS`. */
 export const SETTINGS = {
-  ...PROCESS_SETTINGS,
   port: setting({
     takes: 'NUMBER',
     schema: () => integerText().pipe(z.int().min(0).max(65_535)),
@@ -191,6 +190,7 @@ export const SETTINGS = {
     help: 'longest that a client may keep back its request, read nothing of its answer, or leave its connection unused',
     valid: 'a duration such as 30s or 2m',
   }),
+  ...PROCESS_SETTINGS,
   verbose: setting({
     schema: () => boolean(),
     fallback: false,

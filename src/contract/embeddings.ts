@@ -1,7 +1,7 @@
 // Embeddings on the wire, and what a fixture says of them.
 import { z } from 'zod'
 import { Timing } from './script.ts'
-import { Identity, Metadata, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
+import { CallFields, ModelId } from './shared.ts'
 import { textsSchema } from './texts.ts'
 
 // More than any model in use has; models that are not in the catalogue have no limit of their own.
@@ -24,11 +24,7 @@ export const EmbeddingsRequest = z.looseObject({
     .nullish()
     .describe('Length of the vectors, where the model can shorten them.'),
   user: z.string().nullish().describe('The end user, by any name.'),
-  metadata: Metadata.nullish(),
-  identity: Identity.nullish(),
-  thread: Thread.nullish(),
-  ...Routing,
-  svc: ServiceOptions.nullish(),
+  ...CallFields,
 })
 export type EmbeddingsRequest = z.infer<typeof EmbeddingsRequest>
 

@@ -1,7 +1,7 @@
 // Moderation on the wire: texts to be judged, the judgement of each, and what a fixture says of them.
 import { z } from 'zod'
 import { Timing } from './script.ts'
-import { Identity, Metadata, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
+import { CallFields, ModelId } from './shared.ts'
 
 /** What a text may be flagged for. */
 export const MODERATION_CATEGORIES = [
@@ -35,11 +35,7 @@ export const ModerationRequest = z.looseObject({
     .union([z.string(), z.array(z.string()).min(1), z.array(Part).min(1)])
     .describe('A text, several texts, or the parts of one input; nobody looks into pictures.'),
   model: ModelId.default('openai/omni-moderation-latest').meta({ examples: ['openai/omni-moderation-latest'] }),
-  metadata: Metadata.nullish(),
-  identity: Identity.nullish(),
-  thread: Thread.nullish(),
-  ...Routing,
-  svc: ServiceOptions.nullish(),
+  ...CallFields,
 })
 export type ModerationRequest = z.infer<typeof ModerationRequest>
 

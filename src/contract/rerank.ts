@@ -1,7 +1,7 @@
 // Reranking on the wire: documents in the order of what they have to do with a query, and what a fixture says of them.
 import { z } from 'zod'
 import { Timing } from './script.ts'
-import { Identity, Metadata, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
+import { CallFields, ModelId } from './shared.ts'
 
 const MOST_DOCUMENTS = 1000
 
@@ -16,11 +16,7 @@ export const RerankRequest = z.looseObject({
   model: ModelId.meta({ examples: ['cohere/rerank-v3.5'] }),
   top_n: z.int().min(1).nullish().describe('How many are answered, the best ones; all when left out.'),
   return_documents: z.boolean().nullish().describe('Whether each comes with its text, which it does when left out.'),
-  metadata: Metadata.nullish(),
-  identity: Identity.nullish(),
-  thread: Thread.nullish(),
-  ...Routing,
-  svc: ServiceOptions.nullish(),
+  ...CallFields,
 })
 export type RerankRequest = z.infer<typeof RerankRequest>
 

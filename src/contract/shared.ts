@@ -137,8 +137,6 @@ const who = {
 
 /** Routing fields at the top level of every router operation. */
 export const Routing = { ...routing, cache: Cache.nullish() }
-/** Those of audio translation, which is never cached. */
-export const RoutingUncached = routing
 
 /** The service options of image and embedding calls. */
 export const ServiceOptions = z
@@ -148,6 +146,11 @@ export const ServiceOptions = z
 export const ServiceOptionsUncached = z
   .looseObject({ ...routing, ...who })
   .describe('Service options; the same fields at top level win.')
+const about = { metadata: Metadata.nullish(), identity: Identity.nullish(), thread: Thread.nullish() }
+/** What every call may say beside what it asks for. */
+export const CallFields = { ...about, ...Routing, svc: ServiceOptions.nullish() }
+/** The same of audio calls. */
+export const CallFieldsUncached = { ...about, ...routing, svc: ServiceOptionsUncached.nullish() }
 /** The service options of calls with a prompt: chat, legacy completions, responses. */
 export const PromptServiceOptions = z
   .looseObject({

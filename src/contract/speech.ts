@@ -1,7 +1,7 @@
 // Speech on the wire: a text to be spoken, the sound of it, and what a fixture gives instead.
 import { z } from 'zod'
 import { Timing } from './script.ts'
-import { Identity, Metadata, ModelId, RoutingUncached, ServiceOptionsUncached, Thread } from './shared.ts'
+import { CallFieldsUncached, ModelId } from './shared.ts'
 
 /** The formats that can be written here, with their media types. */
 export const SPEECH_TYPES = {
@@ -27,11 +27,7 @@ export const SpeechRequest = z.looseObject({
   speed: z.number().min(0.25).max(4).default(1).describe('How fast.'),
   instructions: z.string().nullish().describe('How it is to sound; recorded.'),
   stream_format: z.literal('audio').nullish().describe('Always the sound itself; events are not emulated.'),
-  metadata: Metadata.nullish(),
-  identity: Identity.nullish(),
-  thread: Thread.nullish(),
-  ...RoutingUncached,
-  svc: ServiceOptionsUncached.nullish(),
+  ...CallFieldsUncached,
 })
 export type SpeechRequest = z.infer<typeof SpeechRequest>
 

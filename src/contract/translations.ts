@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { PromptFile } from './operation.ts'
 import { Timing } from './script.ts'
-import { Identity, Metadata, ModelId, RoutingUncached, ServiceOptionsUncached, Thread } from './shared.ts'
+import { CallFieldsUncached, ModelId } from './shared.ts'
 
 const fields = {
   file: z.file().describe('The audio: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm.'),
@@ -26,11 +26,7 @@ const fields = {
     .max(1)
     .optional()
     .describe('Recorded; at 0 a hosted model raises it by itself until it is content.'),
-  ...RoutingUncached,
-  metadata: Metadata.nullish(),
-  identity: Identity.nullish(),
-  thread: Thread.nullish(),
-  svc: ServiceOptionsUncached.nullish(),
+  ...CallFieldsUncached,
 }
 
 /** The fields of `POST /v2/router/audio/translations`, each read from its text; unknown fields are kept. */
