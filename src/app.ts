@@ -1,6 +1,5 @@
 // The HTTP surface: who may call, the router operations, and the one place that renders errors. It listens to nothing and
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
-import { Elysia } from 'elysia'
 import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
 import { isPreflight, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
 import { allowsOrigin, checkOrigin } from './app/origins.ts'
@@ -25,12 +24,16 @@ const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/route
 const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
 
 const pathIn = remembering((url: string) => new URL(url).pathname)
-/** Every path of an operation, with the wire of the door that it belongs to. */
-const OPERATIONS: readonly { path: string; endpoint: Endpoint; wire?: () => Wire }[] = [
-  ...endpoints.map((endpoint) => ({ path: endpoint.path, endpoint })),
-  ...doors.flatMap(({ paths, wire }) => Object.entries(paths).map(([path, endpoint]) => ({ path, endpoint, wire }))),
-]
-const paths = new Set(OPERATIONS.map(({ path }) => path))
+/** The operations by path, with the wire of the door that a path belongs to: they need no router, which takes long to start. */
+const OPERATIONS: ReadonlyMap<string, { endpoint: Endpoint; wire?: () => Wire }> = new Map([
+  ...endpoints.map((endpoint) => [endpoint.path, { endpoint }] as const),
+  ...doors.flatMap(({ paths, wire }) =>
+    Object.entries(paths).map(([path, endpoint]) => [path, { endpoint, wire }] as const),
+  ),
+])
+/** The operation that a request calls. */
+const operationAt = ({ method }: Request, pathname: string) =>
+  method === 'POST' ? OPERATIONS.get(pathname.replace(/\/$/, '')) : undefined
 const isCalled = (pathname: string) =>
   pathname.startsWith('/v2/') || doors.some(({ prefix }) => pathname.startsWith(prefix))
 
@@ -65,48 +68,41 @@ export function createApp(deps: AppDeps): App {
     return deps.gateway.runs.enter(session)
   }
   const { begins, announced } = sessionNews()
-  // The router hands on nothing but the request.
-  const holds = new WeakMap<Request, ConnectionFinder>()
   const ids = requestIds(deps.about.instance)
   const render = rendererOf(deps, ids)
   const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
   // The events that an earlier process left are applied at once, and its tasks go on.
   if (sessions.list().some(hasWork)) beside()
-  const elysia = new Elysia({ normalize: false })
-  elysia.onError(({ error, request }) => render(error, request))
-  for (const { path, endpoint, wire } of OPERATIONS) {
-    const serve = ({ request }: { request: Request }) => {
-      const caller = () => callerOf(tokenOf(request), access)
-      return serveOperation(
-        endpoint.operation(),
-        { request, session: () => sessionOf(request), caller, hold: holds.get(request), wire: wire?.() },
-        deps,
-      )
-    }
-    elysia.post(path, serve, { parse: 'none' })
-  }
-  const answer = (request: Request): Response | Promise<Response> => {
+  const answer = async (request: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
     const pathname = pathIn(request.url)
     const called = isCalled(pathname)
     if (!called && wantsPage(request)) return page(request, () => nextTurn().then(beside).catch(deps.report))
     try {
       if (called) requireToken(request, access)
       else if (!beside().isPublic(pathname)) checkToken(request, access)
+      const operation = operationAt(request, pathname)
+      if (!operation) return beside().fetch(request)
+      const caller = () => callerOf(tokenOf(request), access)
+      return await serveOperation(
+        operation.endpoint.operation(),
+        { request, session: () => sessionOf(request), caller, hold, wire: operation.wire?.() },
+        deps,
+      )
     } catch (error) {
       return render(error, request)
     }
-    const isCall = request.method === 'POST' && paths.has(pathname.replace(/\/$/, ''))
-    return isCall ? elysia.fetch(request) : beside().fetch(request)
   }
   const respond = async (incoming: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
     try {
       checkHost(incoming, access.host)
       checkOrigin(incoming, access.cors)
       const request = withoutPrefix(incoming)
-      if (hold) holds.set(request, hold)
       const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-      if (origin === null || !allowsOrigin(access.cors, origin)) return announced(request, await answer(request))
-      return readableBy(origin, isPreflight(request) ? preflight(request) : announced(request, await answer(request)))
+      if (origin === null || !allowsOrigin(access.cors, origin)) return announced(request, await answer(request, hold))
+      return readableBy(
+        origin,
+        isPreflight(request) ? preflight(request) : announced(request, await answer(request, hold)),
+      )
     } catch (error) {
       return render(error, incoming)
     }
