@@ -31,7 +31,8 @@ import { watchSeeds } from './resources/seed-watch.ts'
 import type { Scenario } from './scenarios/engine.ts'
 import type { ScenarioSource } from './scenarios/load.ts'
 import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
-import { createSessions, type Session, type Sessions, type SessionsOptions } from './sessions/sessions.ts'
+import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
+import type { SessionsOptions } from './sessions/slots.ts'
 import { VERSION } from './version.ts'
 
 /** A running program, less its listener. */

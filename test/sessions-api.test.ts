@@ -179,7 +179,7 @@ describe('reset', () => {
 describe('a thousand sessions', () => {
   test('the limit answers 429, and deleting makes room', async () => {
     const crowded = createTestApp()
-    for (let index = 1; index < 1000; index++) crowded.understudy.sessions.create(`s${index}`, {})
+    for (let index = 1; index < 1000; index++) crowded.understudy.sessions.create(`s${index}`, {}, {})
     const full = await make({ name: 'one-more' }, crowded)
     expect(errorOf(full.text, 429).message).toContain('DELETE /_understudy/sessions/<name>')
     expect((await say('by-use', 'Hello', {}, crowded)).status).toBe(429)

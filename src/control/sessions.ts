@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
+import { parseRequest } from '../contract/validation.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
 import { ClockKind, clockOf, clockRoute, SessionClock } from './session-clock.ts'
@@ -188,7 +189,7 @@ const madeWith = new WeakMap<Session['slot'], string>()
 
 /** The session of a name, made with these settings; one that is there must have been made with them, or nothing be asked. */
 function putSession(name: string, settings: z.infer<typeof Settings>, deps: ControlDeps): Session {
-  const found = deps.sessions.list().find((session) => session.name === name)
+  const found = deps.sessions.known(name)
   const wanted = JSON.stringify(settings)
   if (!found) return createSession({ name, ...settings }, deps)
   if (wanted === NOTHING_ASKED || wanted === madeWith.get(found.slot)) return found
@@ -203,7 +204,7 @@ export function continueSession(
   made: Record<string, unknown>,
   { runs, fixtures }: Pick<ControlDeps, 'runs' | 'fixtures'>,
 ): void {
-  const settings = Settings.parse(made.settings ?? {})
+  const settings = parseRequest(Settings, made.settings ?? {}, { whole: 'what it was made with' })
   madeWith.set(session.slot, JSON.stringify(settings))
   fixtures.give(session.name, fixtures.parse(settings.fixtures))
   if (settings.scenario !== undefined) runs.start(session, chosenScenario(settings.scenario, runs))
@@ -222,9 +223,9 @@ function createSession(
     const message = `'clock' ${JSON.stringify(clock)} is not that of the scenario, which is played on a ${wanted} clock: leave one of them out`
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
-  const session = sessions.create(name, { seed, clock: clock ?? wanted, approvals })
+  const special = { seed, clock: clock ?? wanted, approvals }
+  const session = sessions.create(name, special, { session: special, settings })
   madeWith.set(session.slot, JSON.stringify(Settings.parse(settings)))
-  sessions.keep(name, { session: { seed, clock: clock ?? wanted, approvals }, settings })
   fixtures.give(name, own)
   if (source) runs.start(session, source)
   observers.notify({ type: 'session-changed', session: name, change: 'created' })

@@ -19,7 +19,14 @@ const CACHE_KIB = 2_000
 export type Database = Driver.Database
 
 /** The file cannot be used; the message is one line for the person who named it. */
-export class DatabaseError extends Error {}
+export class DatabaseError extends Error {
+  /** The same without advice for whoever named the file. */
+  readonly problem: string
+  constructor(problem: string, advice = '') {
+    super(problem + advice)
+    this.problem = problem
+  }
+}
 
 /** Bytes of a migrated, empty database, from which in-memory sessions are cloned in milliseconds. */
 export function template(): Buffer {
@@ -148,8 +155,8 @@ function explained(error: unknown, file: string): DatabaseError {
   if (error instanceof DatabaseError) return error
   const code = codeOf(error)
   if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
-    const damaged = `database ${file} is not a healthy SQLite file: move it away, or name another with --db`
-    return Object.assign(new DatabaseError(damaged), { code })
+    const damaged = `database ${file} is not a healthy SQLite file`
+    return Object.assign(new DatabaseError(damaged, ': move it away, or name another with --db'), { code })
   }
   if (code.startsWith('SQLITE_BUSY')) return new DatabaseError(`database ${file} is locked by another program`)
   const { message } = error as Error
@@ -159,8 +166,8 @@ function explained(error: unknown, file: string): DatabaseError {
       `the database driver cannot be unpacked into ${tmpdir()}: let TMPDIR name a folder that can be written to`,
     )
   }
-  const problem = `database ${file} cannot be opened: ${message}; name another file with --db`
-  return Object.assign(new DatabaseError(problem), { code })
+  const problem = `database ${file} cannot be opened: ${message}`
+  return Object.assign(new DatabaseError(problem, '; name another file with --db'), { code })
 }
 
 /** Written into every file of ours: "UNDS". */
@@ -170,7 +177,7 @@ const numberOf = (database: Database, pragma: string) => Number(database.pragma(
 /** Another program's database is left as it is. */
 function refuseForeign(database: Database, file: string): void {
   if (numberOf(database, 'schema_version') === 0 || numberOf(database, 'application_id') === APPLICATION_ID) return
-  throw new DatabaseError(`database ${file} belongs to another program: name another file with --db`)
+  throw new DatabaseError(`database ${file} belongs to another program`, ': name another file with --db')
 }
 
 /** The schema version; one that this program does not know yet is refused. */
@@ -178,7 +185,8 @@ function versionOf(database: Database, file: string): number {
   const version = numberOf(database, 'user_version')
   if (version <= migrations.length) return version
   throw new DatabaseError(
-    `database ${file} has schema version ${version}, this understudy knows ${migrations.length}: use a newer understudy or another file`,
+    `database ${file} has schema version ${version}, this understudy knows ${migrations.length}`,
+    ': use a newer understudy or another file',
   )
 }
 

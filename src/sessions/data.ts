@@ -40,6 +40,8 @@ export interface SessionData extends Stores {
   counts(): DataCounts
   /** Closes a database in memory that is small and at rest; it is as it was at its next use. */
   sleep(): void
+  /** It is no session's any more: whoever still uses it does so to the end. */
+  leave(): void
   close(): void
 }
 
@@ -123,6 +125,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       awake = undefined
       writer.close()
     },
+    leave() {},
     close: () => awake?.writer.close(),
   }
 }
@@ -185,6 +188,7 @@ export function fileData({ database, restored, release }: FileDatabase, options:
       calls: stores.traces.lastSeq(),
       counts: own.counts,
       sleep() {},
+      leave: () => checkpoints?.close(),
       close() {
         checkpoints?.close()
         writer.close()

@@ -4,14 +4,15 @@ import { quote } from '../contract/validation.ts'
 import type { SessionEntry } from './awake.ts'
 import { DEFAULT_SESSION } from './session.ts'
 
-const NAME = /^[A-Za-z0-9._-]{1,64}$/
+// No address can have the two that are all dots.
+const NAME = /^(?!\.\.?$)[A-Za-z0-9._-]{1,64}$/
 /** Whether a session beside the default one may have a name. */
 export const isName = (name: string) => NAME.test(name) && name !== DEFAULT_SESSION
 
 /** 400 for a name that no session may have. */
 export function checkName(name: string): void {
   if (NAME.test(name)) return
-  const message = `session name ${quote(name)} must be 1 to 64 letters, digits, '.', '_' or '-'`
+  const message = `session name ${quote(name)} must be 1 to 64 letters, digits, '.', '_' or '-', and not '.' or '..'`
   throw new ApiError(400, 'invalid_session', message, { param: 'name' })
 }
 /** 404 for a name that no session has. */
@@ -22,6 +23,15 @@ export function entryOf(sessions: ReadonlyMap<string, SessionEntry>, name: strin
     param: 'session',
   })
 }
+
+/** A session that an earlier process has left, and that is not what it left. */
+export const unrestorable = (name: string, problem: string) =>
+  new ApiError(
+    507,
+    'storage_failed',
+    `session ${JSON.stringify(name)} cannot be had: ${problem}; mend that and call again, or delete the session (DELETE /_understudy/sessions/${name})`,
+    { param: 'session' },
+  )
 
 export const tooMany = (most: number) =>
   new ApiError(

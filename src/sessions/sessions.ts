@@ -1,29 +1,22 @@
 // All sessions of a process. They share nothing, so parallel tests cannot see each other.
 import type { Instance } from '../contract/instance.ts'
-import { openClone, openFile, template } from '../db/open.ts'
-import { type Clock, realClock } from '../lib/clock.ts'
+import { template } from '../db/open.ts'
+import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { limitAwake, type SessionEntry } from './awake.ts'
-import { fileData, memoryData, resetError, type SessionData } from './data.ts'
-import type { MadeWith, SessionFolder } from './folder.ts'
+import { resetError } from './data.ts'
+import type { MadeWith } from './folder.ts'
 import { watchIdle } from './idle.ts'
 import { createPeeked } from './peeked.ts'
-import { alreadyThere, checkName, entryOf, isName, shuttingDown, tooMany, undeletable } from './refusals.ts'
-import { type Approvals, DEFAULT_SESSION, type Session } from './session.ts'
-import { createSlot, type OwnedSlot } from './slot.ts'
-import type { DataLimits } from './stores.ts'
+import { alreadyThere, entryOf, isName, shuttingDown, tooMany, undeletable, unrestorable } from './refusals.ts'
+import { DEFAULT_SESSION, type Session } from './session.ts'
+import type { OwnedSlot } from './slot.ts'
+import { type SessionSettings, type SessionsOptions, slotMaker } from './slots.ts'
 
 export type { Session } from './session.ts'
 
 const folders = lazy<typeof import('./folder.ts')>(() => require('./folder.ts'))
-
-/** What a session may have otherwise than the others. */
-export interface SessionSettings {
-  seed?: number | undefined
-  clock?: Clock['kind'] | undefined
-  approvals?: Approvals | undefined
-}
 
 /** Told of what becomes of sessions. */
 export interface SessionListener {
@@ -46,10 +39,13 @@ export interface Sessions {
   peek(name: string): Session
   /** The session of a name that is there; 404 otherwise. */
   find(name: string): Session
-  /** Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. */
-  create(name: string, settings: SessionSettings): Session
-  /** Writes down what a session was made with, where sessions outlive the process. */
-  keep(name: string, made: MadeWith): void
+  /** The same, undefined when there is none. */
+  known(name: string): Session | undefined
+  /**
+   * Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. Where sessions
+   * outlive the process, what it is `made` with is written down.
+   */
+  create(name: string, settings: SessionSettings, made: MadeWith): Session
   /** Forgets a session and all it holds; calls that still run in it end. 404 when there is none. */
   delete(name: string): void
   list(): Session[]
@@ -66,29 +62,6 @@ export interface Sessions {
   /** Lets idle sessions sleep, and drops those whose time is up; done every few seconds. */
   sweep(): void
   close(): void
-}
-
-export interface SessionsOptions {
-  /** File of the default session's database, or `:memory:`. */
-  db: string
-  /** Folder of the databases of all others, which are in memory when it is left out. */
-  folder?: string | undefined
-  seed: number
-  clock: Clock['kind']
-  /** The process that they live in. */
-  instance: Instance
-  /** Why no session may have a virtual clock; undefined when each may. */
-  noVirtualClock?: string | undefined
-  /** How much of each session is kept. */
-  keep?: DataLimits | undefined
-  /** Most sessions. */
-  most?: number | undefined
-  /** Milliseconds of real time after which a session is dropped that nobody uses, never the default one; none is when left out. */
-  ttl?: number | undefined
-  /** Name of the session that programs work in which name none; the default one when left out. */
-  home?: string | undefined
-  /** Milliseconds of real time. */
-  realNow?: (() => number) | undefined
 }
 
 /** The sessions that there are, how they come and how they go. */
@@ -113,26 +86,27 @@ function registryOf(options: SessionsOptions) {
     sessions,
     peeked,
     folder,
+    listeners,
     realNow,
     draining: false,
     watch: (listener: SessionListener) => void listeners.push(listener),
-    create(name: string, settings?: SessionSettings): Session {
+    create(name: string, settings?: SessionSettings, made?: MadeWith): Session {
       if (registry.draining) throw shuttingDown()
       if (sessions.size >= most) throw tooMany(most)
       const looked = settings === undefined && !folder ? peeked.slot(name) : undefined
-      const slot = looked ?? slotOf(name, settings ?? 'called')
+      const slot = looked ?? slotOf(name, settings ?? 'called', made)
       peeked.remove(name)
       sessions.set(name, { slot, used: realNow() })
-      const made = slot.origin === 'restored' ? folder?.madeWith(name) : undefined
-      if (made) for (const listener of listeners) listener.restored?.(slot.current, made)
+      if (slot.origin === 'restored') continueIn(registry, name, slot)
       return slot.current
     },
     /** Brings back one that an earlier process has left. */
     restore(name: string): void {
       if (!sessions.has(name) && isName(name) && folder?.has(name)) registry.create(name)
     },
+    /** One that an earlier process has left need not be brought back for it, which may not be possible. */
     remove(name: string, why: string): void {
-      entryOf(sessions, name).slot.forget(resetError(why))
+      if (sessions.has(name) || !isName(name) || !folder?.has(name)) forget(entryOf(sessions, name).slot, why)
       sessions.delete(name)
       folder?.remove(name)
       for (const listener of listeners) listener.removed?.(name)
@@ -144,6 +118,29 @@ function registryOf(options: SessionsOptions) {
     },
   }
   return registry
+}
+
+/** Gives a session that an earlier process has left what it was made with: all of it, or it is none. */
+function continueIn(
+  { sessions, folder, listeners }: ReturnType<typeof registryOf>,
+  name: string,
+  slot: OwnedSlot,
+): void {
+  const made = folder?.madeWith(name)
+  if (!made) return
+  try {
+    for (const listener of listeners) listener.restored?.(slot.current, made)
+  } catch (error) {
+    sessions.delete(name)
+    slot.close()
+    throw unrestorable(name, (error as Error).message)
+  }
+}
+
+/** Ends what runs in a session that is none any more. */
+function forget(slot: OwnedSlot, why: string): void {
+  slot.forget(resetError(why))
+  slot.leave()
 }
 
 /** The sessions over a database; throws `DatabaseError` when the file or the folder cannot be used. */
@@ -169,15 +166,17 @@ export function createSessions(options: SessionsOptions): Sessions {
       restore(name)
       return use(entryOf(sessions, name))
     },
-    create(name, settings) {
+    known(name) {
+      restore(name)
+      const entry = sessions.get(name)
+      return entry && use(entry)
+    },
+    create(name, settings, made) {
       restore(name)
       if (sessions.has(name)) throw alreadyThere(name)
-      return create(name, settings)
+      return create(name, settings, made)
     },
-    keep: (name, made) => registry.folder?.keep(name, made),
     delete(name) {
-      restore(name)
-      entryOf(sessions, name)
       if (name === DEFAULT_SESSION) throw undeletable()
       remove(name, 'the session was deleted')
     },
@@ -197,54 +196,5 @@ export function createSessions(options: SessionsOptions): Sessions {
       idle.stop()
       registry.close()
     },
-  }
-}
-
-/** What sessions are made of. */
-interface SlotParts {
-  empty: () => Buffer
-  folder: SessionFolder | undefined
-  opened(): void
-  renewed(session: Session): void
-}
-
-/** What a session that was left is otherwise than the others. */
-const settingsIn = (made: MadeWith | undefined) => made?.session as SessionSettings | undefined
-
-/** Makes a session of a name, which may be otherwise than the others. */
-function slotMaker(
-  options: SessionsOptions,
-  { empty, folder, opened, renewed }: SlotParts,
-): (name: string, settings?: SessionSettings | 'called') => OwnedSlot {
-  const { db, instance, keep = {}, noVirtualClock } = options
-  const dataOf =
-    (name: string, looked: boolean) =>
-    (now: () => number): SessionData => {
-      if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, opened })
-      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, opened })
-      const database =
-        db === ':memory:' ? { database: openClone(empty()), restored: false, release: () => {} } : openFile(db)
-      return fileData(database, { keep, now })
-    }
-  return (name, settings) => {
-    checkName(name)
-    // One that is looked at alone leaves no file.
-    const given = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
-    const { seed = options.seed, clock = options.clock, approvals = 'ask' } = given
-    const made = typeof settings === 'object'
-    const isHome = name === (options.home ?? DEFAULT_SESSION)
-    return createSlot({
-      name,
-      seed,
-      clock,
-      approvals,
-      isHome,
-      isDefault: name === DEFAULT_SESSION,
-      instance,
-      made,
-      data: dataOf(name, settings === undefined),
-      noVirtualClock,
-      renewed,
-    })
   }
 }

@@ -37,6 +37,8 @@ export interface OwnedSlot extends SessionSlot {
   sleep(): void
   /** Ends what runs; the data goes with the last that uses it. */
   forget(reason: ApiError): void
+  /** Its data is no session's any more. */
+  leave(): void
   close(): void
 }
 
@@ -79,6 +81,10 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     renewed(current)
     return current
   }
+  const anew = (data: SessionData, clock: Session['clock'], reason: ApiError): Session => {
+    beginning.origin = 'made'
+    return next({ data, clock }, reason)
+  }
   const slot: OwnedSlot = {
     get current() {
       return current
@@ -100,20 +106,16 @@ export function createSlot(options: SlotOptions): OwnedSlot {
       const clock = kind === generation.clock.kind ? generation.clock : clockOf(kind)
       return next({ clock }, resetError('the scenario of the session changed'))
     },
-    async reset() {
-      const data = await generation.data.replaced(null)
-      beginning.origin = 'made'
-      return next({ data, clock: clockOf(generation.clock.kind) }, resetError())
-    },
+    reset: async () => anew(await generation.data.replaced(null), clockOf(generation.clock.kind), resetError()),
     async replace(snapshot) {
       const data = await generation.data.replaced(snapshot)
-      beginning.origin = 'made'
       // Virtual time goes on from what is loaded, whatever was before: the same calls then have the same answers again.
       const clock = generation.clock.kind === 'virtual' ? clockAfter(snapshot) : generation.clock
-      return next({ data, clock }, resetError('the data of the session was replaced'))
+      return anew(data, clock, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
     forget: (reason) => current.end(reason),
+    leave: () => generation.data.leave(),
     close() {
       current.end(resetError('the server was stopped'))
       generation.data.close()
