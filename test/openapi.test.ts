@@ -232,6 +232,8 @@ test('errors share one schema, and its example fits', () => {
         })
         continue
       }
+      // Health is health while the program is being stopped.
+      if (operation.operationId === 'getHealth' && status === '503') continue
       // Clients read the text there.
       const name = operation.operationId === 'updateTool' && status === '404' ? 'TextError' : 'Error'
       expect(content['application/json']?.schema).toEqual({ $ref: `#/components/schemas/${name}` })

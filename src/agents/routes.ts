@@ -64,7 +64,7 @@ function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
       waiting: { message: question, configuration: { blocking: true } },
     },
     body: TaskBody,
-    errors: [400, 404, 409, 413, 415],
+    errors: [404],
     async handle({ request, params: { agent_key = '' }, body }) {
       const owner = await callOf(request)
       const call = { ...owner, agent: agent_key, body, from: fromOf(request), client: request.signal }
@@ -100,7 +100,7 @@ function streamRoute({ tasks, callOf }: TaskRouteDeps): Route {
     body: StreamBody,
     response: EventOfStream,
     contentType: 'text/event-stream',
-    errors: [400, 404, 409, 413, 415],
+    errors: [404],
     async handle({ request, params: { agent_key = '' }, body }) {
       const owner = await callOf(request)
       const { stream_timeout_seconds: seconds, ...taskBody } = body
@@ -122,7 +122,7 @@ function readingRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
       operationId: 'listAgentTasks',
       query: pageQuery(50),
       response: listOf(Task),
-      errors: [400, 404],
+      errors: [404],
       async handle({ request, params: { agent_key = '' }, query }) {
         const { data, hasMore } = tasks().list(await callOf(request), agent_key, query)
         return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
@@ -152,7 +152,7 @@ function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
     summary: 'Cancel a task',
     description: 'Ends a task with whatever it is doing, and its sub-tasks with it.',
     operationId: 'cancelAgentTask',
-    errors: [404, 409],
+    errors: [404],
     async handle({ request, params }) {
       const owner = await callOf(request)
       const { task } = ownTask(owner, params, tasks())
@@ -177,7 +177,7 @@ function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
     const decided = await tasks().decide(owner, { task, ...decision })
     return shownTask(decided.task, decided.history)
   }
-  const shared = { ...about, method: 'post', errors: [400, 404, 409, 413, 415] } as const
+  const shared = { ...about, method: 'post', errors: [404, 409] } as const
   return [
     asRoute({
       ...shared,

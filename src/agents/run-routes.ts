@@ -14,8 +14,7 @@ import { fromOf, type TaskRouteDeps } from './routes.ts'
 import { shownTask } from './show.ts'
 import { taskNotFound, type WholeTask } from './store.ts'
 
-const errors = [400, 404, 409, 413, 415]
-const about = { tag: 'Agents', errors } as const
+const about = { tag: 'Agents', errors: [404] } as const
 const question = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?' }] }
 
 /** Run, respond, read a response. */

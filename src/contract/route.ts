@@ -38,12 +38,19 @@ export interface Route<Query = unknown, Body = unknown> {
   answerName?: string
   /** Status of a good answer, 200 when left out; the answer to 204 has no body. */
   status?: 201 | 204
+  /** Other statuses of the same answer, by what they say. */
+  alsoWith?: Readonly<Record<number, string>>
   /** Type of an answer that is not JSON. */
   contentType?: string
   /** Statuses of the errors it may answer with, besides those that every path may. */
   errors?: readonly number[]
   /** Statuses of the errors whose `error` is a text. */
   textErrors?: readonly number[]
+  /**
+   * What it makes of the session that a request names: `used` makes one that is not there, `seen` only looks at it, and `none`
+   * takes no note of it. A GET looks when left out, and all else uses.
+   */
+  session?: 'used' | 'seen' | 'none'
   /** Answered without a token. */
   public?: boolean
   /** The JSON value of the answer, or a response of its own; a user's mistake is thrown as `ApiError`. */

@@ -41,7 +41,6 @@ export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
       'One row a call, session by session and newest first in each. A page may hold fewer rows than were looked at: `next` says whether there are more.',
     query: CallsQuery,
     response: Calls,
-    errors: [400],
     handle({ request, query }): z.infer<typeof Calls> {
       const list = query.sessions === 'all' ? sessions.list() : [sessionOf(request)]
       return { object: 'list', instance: about.instance.traced ?? null, ...pageOf(list, query) }

@@ -69,7 +69,6 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
           reply: { content: 'Hi!' },
         },
       },
-      errors: [400],
       handle({ request, body }) {
         // What is wrong is found before anything changes.
         const own = fixtures.parse(Array.isArray(body) ? body : [body])

@@ -106,6 +106,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
     public: true,
     answerName: 'Health',
     response: Health,
+    alsoWith: { 503: 'The same while the program is being stopped: it begins no more sessions.' },
     handle: () => {
       const { files } = fixtures
       files.look()

@@ -43,6 +43,7 @@ export const scenarioCheckRoute = (operations: () => readonly string[]): Route =
     method: 'post',
     path: '/_understudy/scenario/check',
     tag: 'Emulator',
+    session: 'none',
     operationId: 'checkScenario',
     summary: 'Check a scenario',
     description:
@@ -50,7 +51,6 @@ export const scenarioCheckRoute = (operations: () => readonly string[]): Route =
     body: z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') }),
     examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
     response: Checked,
-    errors: [400],
     handle: ({ body: { text } }): z.infer<typeof Checked> => check(text, operations()),
   })
 

@@ -83,7 +83,6 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
         'Begins a scenario in the session, with all counters at 0 and on its clock: `{"name": ...}` for a known one, a whole scenario as it would stand in a file, or `{"text": ...}` with that file.',
       body: ScenarioBody,
       examples: { known: { name: 'rate-limit-burst' } },
-      errors: [400],
       handle({ request, body }) {
         const session = sessionOf(request)
         runs.start(session, chosenScenario(body, runs))
@@ -111,6 +110,7 @@ const knownRoute = (runs: ControlDeps['runs']): Route => ({
   method: 'get',
   path: '/_understudy/scenarios',
   tag: 'Emulator',
+  session: 'none',
   operationId: 'listScenarios',
   summary: 'List scenarios',
   description:

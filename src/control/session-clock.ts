@@ -48,6 +48,7 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
     method: 'post',
     path: '/_understudy/sessions/:name/clock',
     tag: 'Emulator',
+    session: 'none',
     operationId: 'moveClock',
     summary: 'Move the clock of a session',
     description: 'Advances, freezes, resumes or sets a virtual clock; a real one cannot be moved.',
@@ -55,7 +56,7 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
     examples: { later: { advance: '10m' } },
     answerName: 'SessionClock',
     response: SessionClock,
-    errors: [400, 404],
+    errors: [404],
     async handle({ params: { name = '' }, body: { advance, freeze, resume, set } }) {
       const session = sessions.find(name)
       const { clock } = session

@@ -70,6 +70,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       method: 'get',
       path,
       tag,
+      session: 'none',
       operationId: 'listSessions',
       summary: 'List sessions',
       description: 'All sessions of this process, and of no other instance, in the order in which they were made.',
@@ -80,6 +81,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       method: 'get',
       path: `${path}/:name`,
       ...one,
+      session: 'none',
       operationId: 'getSession',
       summary: 'Get a session',
       description: 'Its settings, its clock and how many calls it has had.',
@@ -90,6 +92,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       method: 'delete',
       path: `${path}/:name`,
       tag,
+      session: 'none',
       operationId: 'deleteSession',
       summary: 'Delete a session',
       description: 'Forgets the session and everything that it holds, which makes room for another.',
@@ -111,13 +114,14 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       method: 'post',
       path,
       ...one,
+      session: 'none',
       operationId: 'createSession',
       summary: 'Make a session',
       description:
         'A session with a seed, a clock, a scenario and fixtures of its own, which shares nothing with others.',
       body: NewSession,
       examples: { mine: { name: 'mine', clock: 'virtual', scenario: 'rate-limit-burst' } },
-      errors: [400, 409, 429],
+      errors: [409, 429, 503],
       handle({ request, body }) {
         deps.mustBeSeen(body.name, request)
         return info(createSession(body, deps))
@@ -127,6 +131,7 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       method: 'put',
       path: `${path}/:name`,
       ...one,
+      session: 'none',
       operationId: 'putSession',
       summary: 'Make a session by name',
       description:
@@ -134,7 +139,7 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       body: Settings,
       bodyOptional: true,
       examples: { mine: { clock: 'virtual', scenario: 'rate-limit-burst' } },
-      errors: [400, 409, 429],
+      errors: [409, 429, 503],
       handle: ({ body, params: { name = '' } }) => info(putSession(name, body, deps)),
     }),
   ]
@@ -154,6 +159,7 @@ function resetRoutes(
       method: 'post',
       path: `${path}/:name/reset`,
       ...one,
+      session: 'none',
       operationId: 'resetSession',
       summary: 'Reset a session by name',
       description:
@@ -174,7 +180,6 @@ function resetRoutes(
         'Resets the session of the caller, or all of them; their workspaces are then filled as those of new ones.',
       query: z.strictObject({ all }),
       response: Done,
-      errors: [400],
       async handle({ request, query }) {
         const chosen = query.all === 'true' ? sessions.list() : [sessionOf(request)]
         for (const session of chosen) await reset(session)

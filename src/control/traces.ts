@@ -58,7 +58,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
         .array(z.string())
         .describe('What was accepted although it looks like a mistake, such as feedback on an unknown trace.'),
     }),
-    errors: [400, 404],
+    errors: [404],
     handle({ request, query }) {
       if (query.session !== undefined) mustBeSeen(query.session, request)
       const instance = about.instance.traced ?? null

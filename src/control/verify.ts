@@ -77,7 +77,8 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
     tag: 'Emulator',
     query: VerifyQuery,
     response: Verification,
-    errors: [400, 429],
+    session: 'seen' as const,
+    errors: [429],
   }
   return [
     asRoute({

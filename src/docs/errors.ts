@@ -92,7 +92,8 @@ export const ERRORS: Record<number, ErrorKind> = {
   },
   503: {
     name: 'Unavailable',
-    description: 'The provider is overloaded or not there; `Retry-After` is passed on.',
+    description:
+      'The provider is overloaded or not there; or, with `draining`, this program is being stopped and begins no more sessions. `Retry-After` says when to ask again.',
     code: 'server_error',
     message: 'The service is overloaded or not ready: try again later.',
   },
@@ -108,7 +109,7 @@ export const ERRORS: Record<number, ErrorKind> = {
 export const OTHER: ErrorKind = {
   name: 'OtherError',
   description:
-    'Any other status from 400 on that a provider, or a rule of the scenario, answers with: in the same envelope.',
+    'Any other status from 400 on, in the same envelope: what a provider, or a rule of the scenario, answers with; 500 with `internal_error`, which is a bug of this program; 507 with `storage_failed` where nothing can be stored, as on a full disk.',
   code: 'error',
   message: 'the provider has answered with status 529',
 }

@@ -78,7 +78,7 @@ const foreignErrors = (schema: Json): Json => {
   const content = { 'application/json': { schema } }
   return {
     '4XX': { description: 'A mistake of the request, as this API says it.', content },
-    '5XX': { description: 'A failure behind it, as this API says it.', content },
+    '5XX': { description: 'A failure behind it, or a bug of this program, as this API says it.', content },
   }
 }
 
@@ -146,22 +146,18 @@ function routeObject(route: Route, schemas: Schemas, errors = errorResponses(err
         },
       },
     }),
-    responses: {
-      [route.status ?? 200]: {
-        description: route.status === 204 ? 'Done.' : 'The answer.',
-        headers: COMMON,
-        ...(route.status !== 204 && {
-          content: {
-            [route.contentType ?? 'application/json']: {
-              schema: schemas.refer(route.response, 'output', route.answerName ?? `${pascal(id)}Response`),
-              ...exampleOf(id),
-            },
-          },
-        }),
-      },
-      ...errors,
-    },
+    responses: { ...answersOf(route, schemas), ...errors },
   }
+}
+
+/** What a route answers with when all is well, by status. */
+function answersOf(route: Route, schemas: Schemas): Json {
+  const { operationId: id, status = 200, contentType = 'application/json', alsoWith = {} } = route
+  if (status === 204) return { [status]: { description: 'Done.', headers: COMMON } }
+  const schema = schemas.refer(route.response, 'output', route.answerName ?? `${pascal(id)}Response`)
+  const content = { [contentType]: { schema, ...exampleOf(id) } }
+  const described = Object.entries({ [status]: 'The answer.', ...alsoWith })
+  return Object.fromEntries(described.map(([one, description]) => [one, { description, headers: COMMON, content }]))
 }
 
 function parametersOf({ path, query }: Route, id: string, schemas: Schemas): Json[] {

@@ -77,11 +77,15 @@ const MODEL = [422, 429, 500, 502, 503, 504, 'default'] as const
 export const ROUTER_ERRORS = [400, 401, 403, 404, 408, 409, 413, 415, ...MODEL] as const
 
 /** Those that a route may answer with because of what every route of its kind checks, and those that it names itself. */
-export function errorsOf({ public: open, path, body, method, errors = [] }: Route): (number | 'default')[] {
-  // The session's name may be none, one session more too many, and a reset may end what is under way.
-  const session = open ? [] : method === 'get' ? [400, 401] : [400, 401, 409, 429]
-  const sent = body ? [400, 408, 413, 415] : []
-  // The rules of a scenario have the workspace answer what they like.
-  const played = path.startsWith('/v2/') ? (['default'] as const) : []
-  return [403, ...session, ...sent, ...errors, ...played]
+export function errorsOf(route: Route): (number | 'default')[] {
+  const { public: open, path, query, body, method, anySize, errors = [] } = route
+  const { session = open ? 'none' : method === 'get' ? 'seen' : 'used' } = route
+  const token = open ? [] : [401]
+  // The session's name may be none, one session more too many, and a program that is being stopped begins none.
+  const named = session === 'none' ? [] : session === 'seen' ? [400] : [400, 429, 503]
+  const asked = query ? [400] : []
+  const sent = body ? [400, 408, 415, ...(anySize ? [] : [413])] : []
+  // A reset ends what is under way.
+  const reset = /^\/(?:v2|a2a)\//.test(path) ? [409] : []
+  return [403, ...token, ...named, ...asked, ...sent, ...reset, ...errors, 'default']
 }

@@ -35,6 +35,7 @@ export const agents: Resource = defineResource({
   path: '/v2/agents',
   param: 'agent_key',
   id: ulidForm,
+  refers: true,
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   named: true,

@@ -23,7 +23,6 @@ import { createRecord, deleteRecords, findRecord, type PathParams, shown, update
 import { workOf } from './work.ts'
 
 const about = { tag: chunks.tag, path: chunks.path } as const
-const sent = [400, 404, 413, 415]
 
 /** What the paths of chunks take besides reading them one by one. */
 export const chunkRoutes = (deps: ResourceDeps): Route[] => [
@@ -55,7 +54,7 @@ function createRoute({ callOf }: ResourceDeps): Route {
     examples: { two: [{ text: 'Returns are free.', metadata: { topic: 'returns' } }, { text: 'Shipping is not.' }] },
     body: ChunksBody,
     response: z.array(Chunk),
-    errors: [...sent, 409],
+    errors: [404],
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       datasourceOf({ records: session.records, caller }, params)
@@ -111,7 +110,7 @@ function updateRoute({ callOf }: ResourceDeps): Route {
     examples: { corrected: { text: 'Returns are free within 30 days.' } },
     body: ChunkPatch,
     response: Chunk,
-    errors: sent,
+    errors: [404],
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       findRecord(chunks, { records: session.records, caller }, params)
@@ -138,7 +137,7 @@ function deleteRoute({ callOf }: ResourceDeps): Route {
     examples: { one: { chunk_ids: ['01JGFJJZ00Q8VN5K2ZC3R7WXYA'] } },
     body: ChunkIds,
     response: ChunksDeleted,
-    errors: sent,
+    errors: [404],
     async handle({ request, params, body: { chunk_ids } }) {
       const { session, caller } = await callOf(request)
       return session.transact(() => {
@@ -163,7 +162,7 @@ function searchRoute({ callOf }: ResourceDeps): Route {
     examples: { returns: { q: 'returns', limit: 10 } },
     body: ChunkSearch,
     response: listOf(Chunk),
-    errors: sent,
+    errors: [404],
     async handle({ request, params, body: { limit, page, ...filter } }) {
       const { session, caller } = await callOf(request)
       const work = { records: session.records, caller }
@@ -185,7 +184,7 @@ function countRoute({ callOf }: ResourceDeps): Route {
     examples: { all: {} },
     body: ChunkFilter,
     response: ChunkCount,
-    errors: sent,
+    errors: [404],
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       const work = { records: session.records, caller }

@@ -22,6 +22,7 @@ export const datasets = defineResource({
   path: '/v2/datasets',
   param: 'dataset_id',
   id: uuidForm,
+  refers: true,
   deletedStatus: 204,
   ...PAGED,
   verbs: ['create', 'list', 'get', 'update', 'delete'],

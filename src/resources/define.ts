@@ -67,6 +67,8 @@ export interface Resource {
   /** Name of the path parameter that is one record's id. */
   readonly param: string
   readonly parent?: Resource
+  /** Whether a new record may name others by id, which then must be there. */
+  readonly refers?: boolean
   readonly id: IdForm
   readonly verbs: readonly Verb[]
   /** Verbs that the specification shows; the others are marked as extensions. */

@@ -26,6 +26,9 @@ export interface EvaluationContext {
   values?: Readonly<Record<string, unknown>> | undefined
 }
 
+/** Statuses of the errors that a judgement may end with: a reset, a schema of no use, or what becomes of its model. */
+export const EVALUATION_ERRORS = [409, 422, 429, 500, 502, 503, 504] as const
+
 /**
  * Has an evaluator judge some texts: a model all of them together, a schema each of them.
  * @throws ApiError when the evaluator or its model cannot be used, naming it.

@@ -3,7 +3,7 @@ import { ApiError } from '../contract/error.ts'
 import { type EvaluatorFields, InvokeAnswer, InvokeBody } from '../contract/evaluator.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { notFound } from './define.ts'
-import { evaluate } from './evaluate.ts'
+import { EVALUATION_ERRORS, evaluate } from './evaluate.ts'
 import { evaluators } from './evaluators.ts'
 import type { ResourceDeps } from './routes.ts'
 
@@ -20,7 +20,7 @@ export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
     examples: { polite: { query: 'Where is my parcel?', output: 'It is on its way. Thank you for waiting.' } },
     body: InvokeBody,
     response: InvokeAnswer,
-    errors: [400, 404, 413, 415],
+    errors: [404, ...EVALUATION_ERRORS],
     async handle({ request, params: { id = '' }, body }) {
       const { session, caller } = await callOf(request)
       const found = session.records.named(evaluators.kind, caller.workspace, id)

@@ -2,10 +2,11 @@
 import { type EvaluatorFields, RunAnswer, RunBody } from '../contract/evaluator.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { notFound } from './define.ts'
-import { evaluate } from './evaluate.ts'
+import { EVALUATION_ERRORS, evaluate } from './evaluate.ts'
 import { passes } from './evaluator-value.ts'
 import { evaluators } from './evaluators.ts'
 import type { ResourceDeps } from './routes.ts'
+import { whileSession } from './while-session.ts'
 
 export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Route {
   return asRoute({
@@ -19,34 +20,36 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
     examples: { polite: { text: 'Thank you for waiting. Your parcel is on its way.' } },
     body: RunBody,
     response: RunAnswer,
-    errors: [400, 404, 413, 415],
+    errors: [404, ...EVALUATION_ERRORS],
     async handle({ request, params: { id = '' }, body: { text, input } }) {
       const { session, caller } = await callOf(request)
-      const { headers, url, signal } = request
-      const origin = { session, caller: () => caller, headers, url, signal, retained: true, trace: null }
-      const judged = { texts: [text], input, signal }
-      const builtIn = guardrails.ids().includes(id) ? await guardrails.find(id, origin, 'id') : undefined
-      if (builtIn) {
-        const { outcome, reason } = await builtIn(judged)
-        const passed = outcome === 'passed'
-        return {
-          id,
-          key: id,
-          passed,
-          reason,
-          value: passed,
-          model: null,
-          fixture: null,
-          synthesized: false,
-          traces: [],
+      return whileSession(session, request, async (signal) => {
+        const { headers, url } = request
+        const origin = { session, caller: () => caller, headers, url, signal, retained: true, trace: null }
+        const judged = { texts: [text], input, signal }
+        const builtIn = guardrails.ids().includes(id) ? await guardrails.find(id, origin, 'id') : undefined
+        if (builtIn) {
+          const { outcome, reason } = await builtIn(judged)
+          const passed = outcome === 'passed'
+          return {
+            id,
+            key: id,
+            passed,
+            reason,
+            value: passed,
+            model: null,
+            fixture: null,
+            synthesized: false,
+            traces: [],
+          }
         }
-      }
-      const found = session.records.named(evaluators.kind, caller.workspace, id)
-      if (!found) throw notFound(evaluators, id, 'id')
-      const evaluator = found as unknown as EvaluatorFields
-      const { _id, key, guardrail_config: config } = evaluator
-      const result = await evaluate(evaluator, { origin, ask, judged })
-      return { id: _id, key, passed: config ? passes(result.value, config) : null, ...result }
+        const found = session.records.named(evaluators.kind, caller.workspace, id)
+        if (!found) throw notFound(evaluators, id, 'id')
+        const evaluator = found as unknown as EvaluatorFields
+        const { _id, key, guardrail_config: config } = evaluator
+        const result = await evaluate(evaluator, { origin, ask, judged })
+        return { id: _id, key, passed: config ? passes(result.value, config) : null, ...result }
+      })
     },
   })
 }

@@ -66,7 +66,7 @@ const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>
     },
     body: FeedbackBody,
     response: FeedbackAnswer,
-    errors: [400, 404, 413, 415],
+    errors: [404],
     async handle({ request, body }) {
       const { session, caller } = await callOf(request)
       const known = session.traces.has(body.trace_id)
@@ -97,7 +97,7 @@ const removeRoute = ({ callOf, wake }: ResourceDeps): Route =>
     examples: { one: { ...EXAMPLE, product: 'router' } },
     body: FeedbackRemoval,
     response: FeedbackRemoval,
-    errors: [400, 404, 413, 415],
+    errors: [404],
     async handle({ request, body }) {
       const { session, caller } = await callOf(request)
       await session.transact(() => {

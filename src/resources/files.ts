@@ -56,7 +56,6 @@ export function fileRoutes({ callOf }: ResourceDeps): Route[] {
     examples: { text: { file: 'returns.txt' } },
     body: FileBody,
     response: FileRecord,
-    errors: [400, 413, 415],
     async handle({ request, body: { file, purpose } }) {
       const { session, caller } = await callOf(request)
       const bytes = new Uint8Array(await file.arrayBuffer())
@@ -73,7 +72,7 @@ export function fileRoutes({ callOf }: ResourceDeps): Route[] {
     operationId: 'getFileContent',
     response: FileBody.shape.file,
     contentType: '*/*',
-    errors: [400, 404],
+    errors: [404],
     async handle({ request, params }) {
       const { session, caller } = await callOf(request)
       const record = findRecord(files, { records: session.records, caller }, params)

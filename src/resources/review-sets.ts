@@ -14,6 +14,7 @@ export const reviewSets = defineResource({
   path: '/v2/human-eval-sets',
   param: 'human_eval_set_id',
   id: ulidForm,
+  refers: true,
   plainList: true,
   filter: {
     query: { project_id: z.string().optional().describe('Those of one project.') },

@@ -67,11 +67,10 @@ const SENTENCES: Record<Verb, (resource: Resource) => string> = {
   delete: ({ noun }) => `Removes the ${noun} and everything in it.`,
 }
 
-function errorsOf({ key, upsert, keep }: Resource, verb: Verb): number[] {
-  const conflict = verb === 'delete' && keep ? [409] : []
-  const taken = key !== undefined && ((verb === 'create' && !upsert) || verb === 'update') ? [409] : []
-  // What makes a record may name another, such as its project.
-  return [404, ...taken, ...conflict]
+function errorsOf({ parent, plainList, refers }: Resource, verb: Verb): number[] {
+  // What makes a record may name another, such as its project, and what lists them names where a page begins.
+  const names = { create: refers, list: !plainList, get: true, update: true, delete: true }[verb]
+  return names || parent ? [404] : []
 }
 
 type Parts = Pick<Route, 'query' | 'body' | 'response' | 'status' | 'examples' | 'handle'>

@@ -118,7 +118,7 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
     examples: { returns: { query: 'How long can I return things?', top_k: 3 } },
     body: SearchBody,
     response: SearchAnswer,
-    errors: [400, 404, 413, 415],
+    errors: [404],
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       const base = findRecord(knowledgeBases, { records: session.records, caller }, params)

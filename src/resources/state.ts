@@ -30,7 +30,7 @@ const Progress = z.object({
   done: z.int().min(0).describe('Steps that are done.'),
   total: z.int().min(0).describe('A step for each document, and one for storing everything; 0 when nothing is seeded.'),
 })
-const shared = { tag: 'Emulator', errors: [400, 415], anySize: true }
+const shared = { tag: 'Emulator', anySize: true }
 
 /** Snapshot and seed. */
 export const stateRoutes = (deps: ResourceDeps): Route[] => [saveRoute(deps), loadRoute(deps), ...seedRoutes(deps)]
@@ -61,6 +61,7 @@ const loadRoute = ({ sessionOf, wake, observers }: ResourceDeps): Route =>
     summary: 'Load a session',
     description: 'Puts a snapshot in the place of everything that the session holds, or changes nothing.',
     body: SnapshotBody,
+    examples: { empty: { understudy_snapshot: SNAPSHOT_FORMAT, tables: {} } },
     response: Done,
     async handle({ request, body }) {
       const session = sessionOf(request)
@@ -98,6 +99,7 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
     body: SeedBody,
     examples: { contact: { yaml: 'contacts: [{ external_id: ada, display_name: Ada }]' } },
     response: Done,
+    errors: [409],
     async handle({ request, body: { name, yaml, documents } }) {
       const { session, caller } = await callOf(request)
       const bytesOf = (path: string) => {

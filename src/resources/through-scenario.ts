@@ -4,13 +4,11 @@ import type { FaultFacts } from '../contract/fault.ts'
 import { type Reply, valueReply } from '../contract/reply.ts'
 import type { Route, RouteInput } from '../contract/route.ts'
 import { withFaults } from '../gateway/attempt.ts'
-import { CLIENT_GONE } from '../gateway/outcome.ts'
 import { toResponse } from '../gateway/respond.ts'
-import { unlessAborted } from '../lib/deadline.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
-import { resetError } from '../sessions/data.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { whileSession } from './while-session.ts'
 
 /** What the faults of the workspace depend on. */
 export interface WorkspaceDeps {
@@ -27,15 +25,7 @@ const EMULATED = /^\/(v2|a2a)\//
 export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
-    const { signal, end } = session.begin(input.request)
-    try {
-      return await unlessAborted(signal, answerOf(route, input, { session, signal }))
-    } catch (error) {
-      if (input.request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
-      throw error instanceof ApiError && error === signal.reason ? resetError() : error
-    } finally {
-      end()
-    }
+    return whileSession(session, input.request, (signal) => answerOf(route, input, { session, signal }))
   }
   const answerOf = async (
     route: Route,

@@ -215,7 +215,7 @@ export const PNG = Buffer.from(
 )
 
 /** A form whose file is a text where it is uploaded, and speech where it is translated. */
-async function formWith(value: Json): Promise<FormData> {
+export async function formWith(value: Json): Promise<FormData> {
   const { file, image, ...fields } = value
   if (image) return formOf({ ...fields, image: new File([PNG], String(image)) })
   const name = String(file)

@@ -55,7 +55,7 @@ const cardRoute = (deps: A2aRouteDeps): Route =>
     description: 'What the agent is, and where it answers; as A2A 1.0 has it with `A2A-Version: 1.0`, else as 0.3.',
     operationId: 'getAgentCard',
     response: Card,
-    errors: [400, 404],
+    errors: [404],
     handle: async ({ request, params }) => server().answerCard(request, await partsOf(deps, request, params)),
   })
 
@@ -74,7 +74,7 @@ const callRoute = (deps: A2aRouteDeps): Route =>
     body: RpcCall,
     readsBody: true,
     response: RpcAnswer,
-    errors: [400, 404, 413, 415],
+    errors: [404],
     async handle({ request, params }) {
       const parts = await partsOf(deps, request, params)
       const read = readJson(await readBody(request, deps.limits), request.headers.get('content-type'))

@@ -1,0 +1,23 @@
+// Work of a request that ends with the generation of its session.
+import { ApiError } from '../contract/error.ts'
+import { CLIENT_GONE } from '../gateway/outcome.ts'
+import { unlessAborted } from '../lib/deadline.ts'
+import { resetError } from '../sessions/data.ts'
+import type { Session } from '../sessions/sessions.ts'
+
+/** What the work gives; 409 when the session begins anew before, and nothing for a client that has gone. */
+export async function whileSession<Answer>(
+  session: Session,
+  request: Request,
+  work: (signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer | Response> {
+  const { signal, end } = session.begin(request)
+  try {
+    return await unlessAborted(signal, work(signal))
+  } catch (error) {
+    if (request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
+    throw error instanceof ApiError && error === signal.reason ? resetError() : error
+  } finally {
+    end()
+  }
+}
