@@ -5,6 +5,9 @@ import { ConfigError, readConfigFile, type SettingValue } from './config/file.ts
 import { type BackendName, type ForwardingRules, readForwarding } from './config/providers.ts'
 import { SETTINGS } from './config/settings.ts'
 import type { TelemetrySettings } from './config/telemetry.ts'
+import { settingOutline, valueSchemas } from './config/values.ts'
+import { REFUSED } from './contract/outline.ts'
+import { parseByOutline } from './contract/quick-parse.ts'
 import { problemsOf, quote, safeParse } from './contract/validation.ts'
 import { lazy } from './lib/lazy.ts'
 import { providerNames } from './providers/names.ts'
@@ -84,7 +87,9 @@ function fromEnvironment(key: Key, environment: Record<string, string | undefine
 
 function validated(key: Key, { value, source }: SettingValue): unknown {
   const listed = isList(key) && !Array.isArray(value) ? [value] : value
-  const result = safeParse<unknown>(SETTINGS[key].schema(), listed)
+  const quick = parseByOutline(settingOutline(key), listed)
+  if (quick !== REFUSED) return quick
+  const result = safeParse<unknown>(SETTINGS[key].schema(valueSchemas()), listed)
   if (result.success) return result.data
   const [problem] = problemsOf(result.error, listed)
   const at = problem?.path.length ? (listed as unknown[])[problem.path[0] as number] : value

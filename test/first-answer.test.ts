@@ -1,8 +1,9 @@
 // Modules that are loaded before the first answer: a start is as long as they are many. What no call needs belongs behind
 // `lazy` (src/lib/lazy.ts); what every call needs, into the list, which is what test/programs/first-answer.ts writes.
 import { afterAll, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { outlines } from '../src/build/outlines.ts'
 import { emptyFolder } from './support/server.ts'
 
 /** A file that is cut in two costs nothing; an operation, a store or a kind of resource that comes along is more files than this. */
@@ -12,6 +13,7 @@ const folder = emptyFolder()
 afterAll(folder.remove)
 
 test('no module is loaded before the first answer but those in test/support/first-answer.txt', async () => {
+  writeFileSync(join(folder.path, 'outlines.json'), JSON.stringify(outlines()))
   const program = join(import.meta.dir, 'programs', 'first-answer.ts')
   const child = Bun.spawn([process.execPath, program], { cwd: folder.path, stdout: 'ignore', stderr: 'pipe' })
   const errors = await new Response(child.stderr).text()

@@ -1,7 +1,10 @@
 // The inverse of a text answer: the script of which the same answer would be made.
-import { FinishReason } from '../contract/finish-reason.ts'
-import { TextScript } from '../contract/script.ts'
+import type { TextScript } from '../contract/script.ts'
+import { lazy } from '../lib/lazy.ts'
 import { asObject, type JsonObject } from '../lib/values.ts'
+
+// Asked for by what is recorded or explored, and by no call.
+const scripts = lazy<typeof import('../contract/script.ts')>(() => require('../contract/script.ts'))
 
 /** A text answer as its operation reads it. */
 export interface TextAnswerFields {
@@ -21,7 +24,7 @@ export function textScriptOf(answer: TextAnswerFields): TextScript {
   const calls = (answer.calls ?? []).flatMap(({ name, id, custom, input }) =>
     name ? [{ name, ...(id && { id }), ...(custom ? { input } : { arguments: argumentsOf(input) }) }] : [],
   )
-  const reason = FinishReason.safeParse(finish).data
+  const reason = scripts().TextScript.shape.finish_reason.safeParse(finish).data
   const natural = calls.length > 0 ? ['tool_calls', 'function_call'] : ['stop']
   // A script has to say something, be it that nothing is called: an answer that was cut while it thought has no text at all.
   const silent = content === undefined && refusal === undefined
@@ -40,7 +43,7 @@ export function usageScriptOf({
   promptTokens,
   completionTokens,
 }: Pick<TextAnswerFields, 'promptTokens' | 'completionTokens'>): Pick<TextScript, 'usage'> {
-  const { usage } = TextScript.shape
+  const { usage } = scripts().TextScript.shape
   const counts = { prompt_tokens: promptTokens, completion_tokens: completionTokens }
   const known = Object.fromEntries(
     Object.entries(counts).filter((count) => usage.safeParse(Object.fromEntries([count])).success && count[1] != null),

@@ -7,12 +7,14 @@ import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
+import { OUTLINES } from '../contract/embedded-outlines.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { withoutSignature } from './mach-o.ts'
+import { outlines } from './outlines.ts'
 import { driverOf, executableOf, here, platforms } from './platforms.ts'
 import { tokenTables } from './token-table.ts'
 
@@ -24,6 +26,7 @@ const tables = tokenTables()
 const made: Record<string, Uint8Array | string> = {
   ...tables,
   [basename(PLACES_FILE)]: NO_PLACES,
+  [basename(OUTLINES)]: JSON.stringify(outlines()),
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [basename(PAGE_FILE)]: compressPage(await bundlePage()),
 }

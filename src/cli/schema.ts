@@ -1,7 +1,7 @@
 // understudy schema: the JSON Schema of a file format, for editors.
 import { Argument, Command } from 'commander'
 import { z } from 'zod'
-import { fixtureSchema } from '../backends/fixture/read-fixture.ts'
+import { fixtureSchema } from '../backends/fixture/fixture-schema.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { SeedSchema } from '../resources/seed-file.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'

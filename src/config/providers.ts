@@ -1,8 +1,9 @@
 // The providers of understudy.yaml: which are forwarded to, where they are, and the key of each.
-import { z } from 'zod'
+import type { z } from 'zod'
 import { quote } from '../contract/validation.ts'
 import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { ConfigError, type ProvidersSection } from './file.ts'
+import { type ValueSchemas, valueSchemas } from './values.ts'
 
 export const BACKENDS = ['fixture', 'forward'] as const
 /** Who answers: files, or a real provider. */
@@ -41,21 +42,21 @@ const KEY = /^[\x21-\x7e]+$/
 const VARIABLE = /^\$\{(\w+)\}$/
 
 // A key is never quoted in an error.
-const FIELDS: Record<keyof Entry, { schema: () => z.ZodType; valid: string; secret?: boolean }> = {
+const FIELDS: Record<keyof Entry, { schema: (kinds: ValueSchemas) => z.ZodType; valid: string; secret?: boolean }> = {
   kind: {
-    schema: () => z.enum(PROVIDER_KINDS),
+    schema: ({ z }) => z.enum(PROVIDER_KINDS),
     valid: `${PROVIDER_KINDS.slice(0, -1).join(', ')} or ${PROVIDER_KINDS.at(-1)}`,
   },
   base_url: {
-    schema: () => z.string().refine(isAddress),
+    schema: ({ z }) => z.string().refine(isAddress),
     valid: 'an http or https address without a user name, such as http://127.0.0.1:8000/v1',
   },
   api_key: {
-    schema: () => z.string().regex(KEY),
+    schema: ({ z }) => z.string().regex(KEY),
     valid: `a text without spaces, or \${NAME} for a variable of the environment`,
     secret: true,
   },
-  backend: { schema: () => z.enum(BACKENDS), valid: 'fixture or forward' },
+  backend: { schema: ({ z }) => z.enum(BACKENDS), valid: 'fixture or forward' },
 }
 const fields = Object.keys(FIELDS)
 
@@ -107,7 +108,7 @@ function checkField([name, key]: [string, string], value: unknown, locationOf: P
   const at = `${locationOf([name, key])}: providers.${name}.${key}`
   const field = Object.hasOwn(FIELDS, key) ? FIELDS[key as keyof Entry] : undefined
   if (!field) throw new ConfigError(`${at} is not a setting; valid: ${fields.join(', ')}`)
-  if (field.schema().safeParse(value).success) return
+  if (field.schema(valueSchemas()).safeParse(value).success) return
   const shown = field.secret ? '' : ` ${quote(value)}`
   throw new ConfigError(`${at}${shown} is not valid: it must be ${field.valid}`)
 }

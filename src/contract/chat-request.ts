@@ -1,7 +1,7 @@
 // The request of a chat completion: the specification with what real clients add.
 import { z } from 'zod'
-import { chosenTools, offerOf, type ToolFields } from './chat-tools.ts'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
+import { rules } from './rules.ts'
 import {
   Guardrails,
   Identity,
@@ -39,7 +39,7 @@ const UserPart = z.discriminatedUnion('type', [
         mimeType: z.string().nullish(),
         filename: z.string().nullish(),
       })
-      .refine((file) => (file.file_data ?? file.uri ?? file.file_id) != null, {
+      .refine(rules.hasContent, {
         error: "must have 'file_data' or 'uri'",
       }),
     cache_control: CacheControl,
@@ -147,22 +147,6 @@ const ResponseFormat = z.discriminatedUnion('type', [
   }),
 ])
 
-/** What of the choice does not fit the tools, or the functions of old clients. */
-function choiceProblems(body: ToolFields): [string, string][] {
-  const { tools, functions } = body
-  if (!tools && !functions && !body.tool_choice && !body.function_call) return []
-  const valid = (names: readonly string[]) => names.join(', ') || 'there are none'
-  if (functions?.length && tools?.length) return [['functions', "cannot stand beside 'tools'"]]
-  const old = (functions ?? []).map((one) => one.name)
-  if (body.function_call != null && typeof body.function_call === 'object' && !old.includes(body.function_call.name))
-    return [['function_call', `must name one of the functions (${valid(old)})`]]
-  const names = offerOf({ tools }).given.map(({ name }) => name)
-  if (body.tool_choice === 'required' && !tools?.length)
-    return [['tool_choice', 'needs \'tools\' when it is "required"']]
-  const unknown = chosenTools(body.tool_choice)?.some((name) => name !== undefined && !names.includes(name))
-  return unknown ? [['tool_choice', `must name one of the tools (${valid(names)})`]] : []
-}
-
 const penalty = z.number().min(-2).max(2).nullish()
 
 /** The body of `POST /v2/router/chat/completions`; unknown fields are kept. */
@@ -234,14 +218,5 @@ export const ChatRequest = z
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false).describe('Whether the answer comes as server-sent events.'),
   })
-  .superRefine((body, context) => {
-    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
-    if (body.top_logprobs != null && body.logprobs !== true) refuse('top_logprobs', "needs 'logprobs' to be true")
-    if (body.stream_options != null && body.stream !== true) refuse('stream_options', "needs 'stream' to be true")
-    if (body.modalities?.includes('audio') && body.audio == null)
-      refuse('audio', "is required when 'modalities' has 'audio'")
-    if (body.max_tokens != null && /^openai\/o1(?:-|$)/.test(body.model))
-      refuse('max_tokens', "is not supported by the o1 models: use 'max_completion_tokens'")
-    for (const [path, message] of choiceProblems(body)) refuse(path, message)
-  })
+  .check(rules.chat)
 export type ChatRequest = z.infer<typeof ChatRequest>

@@ -1,9 +1,9 @@
 // Lengths of time as files say them.
 import { z } from 'zod'
-import { parseDuration } from '../lib/units.ts'
+import { rules } from './rules.ts'
 
 /** `300ms`, `2s`, `5m`, `1h`, or a number of milliseconds; milliseconds once parsed. */
 export const Duration = z
   .union([z.number().min(0), z.string()])
-  .refine((value) => parseDuration(value) !== undefined, { error: 'must be a duration such as 300ms or 2s' })
-  .transform((value) => parseDuration(value) ?? 0)
+  .refine(rules.isDuration, { error: 'must be a duration such as 300ms or 2s' })
+  .transform(rules.milliseconds)

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { Duration } from './duration.ts'
 import { FinishReason } from './finish-reason.ts'
+import { rules } from './rules.ts'
 
 /** How fast a reply comes, on the session's clock. */
 export const Timing = z.strictObject({
@@ -22,7 +23,7 @@ export const ErrorScript = z.strictObject({
     headers: z
       .record(
         z.string().regex(HEADER_NAME, { error: 'must be the name of a header that does not frame the body' }),
-        z.union([z.string(), z.number()]).transform(String),
+        z.union([z.string(), z.number()]).transform(rules.text),
       )
       .default({})
       .describe('Such as `retry-after: 7`.'),
@@ -64,7 +65,7 @@ export const TextScript = z
       .describe('Token counts instead of the counted ones.'),
     timing: Timing.optional(),
   })
-  .refine((script) => script.content !== undefined || script.tool_calls || script.refusal !== undefined, {
+  .refine(rules.saysSomething, {
     error: "must have at least one of 'content', 'tool_calls' and 'refusal'",
   })
 export type TextScript = z.infer<typeof TextScript>

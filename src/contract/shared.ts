@@ -1,6 +1,7 @@
 // Request shapes that the router operations share (the specification, "Shared request structures"), with their limits and defaults.
 import { z } from 'zod'
 import { FilterBy } from './filter.ts'
+import { rules } from './rules.ts'
 
 /** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
 export const ModelId = z
@@ -15,7 +16,7 @@ export const ModelSeed = z
   .number()
   .min(-(2 ** SEED_BITS))
   .max(2 ** SEED_BITS)
-  .refine(Number.isInteger, 'must be an integer')
+  .refine(rules.isInteger, 'must be an integer')
   .meta({ type: 'integer' })
 
 export const Fallbacks = z
@@ -105,7 +106,7 @@ export const KnowledgeBases = z
   .describe('Knowledge bases whose chunks are put before the messages.')
 export const Metadata = z
   .record(z.string().max(64), z.string().max(512))
-  .refine((pairs) => Object.keys(pairs).length <= 16, { error: 'must have at most 16 pairs' })
+  .refine(rules.hasFewPairs, { error: 'must have at most 16 pairs' })
   .describe('At most 16 pairs, stored with the trace; keys up to 64 characters, values up to 512.')
 
 const Inputs = z
@@ -159,7 +160,7 @@ export const PromptServiceOptions = z
     prompt: z
       .unknown()
       .optional()
-      .refine((prompt) => prompt == null, {
+      .refine(rules.isNothing, {
         error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
       })
       .optional()

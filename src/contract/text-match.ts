@@ -1,6 +1,7 @@
 // How fixtures and scenarios write a text to match.
 import { z } from 'zod'
 import type { TextMatch } from '../lib/match.ts'
+import { rules } from './rules.ts'
 
 /** A text as a whole, or an object that says how to compare. */
 export const textMatchSchema: z.ZodType<TextMatch> = z.union([
@@ -11,15 +12,12 @@ export const textMatchSchema: z.ZodType<TextMatch> = z.union([
       contains: z.string().optional(),
       regex: z
         .string()
-        .superRefine((source, context) => {
-          const wrong = regexProblem(source)
-          if (wrong) context.addIssue({ code: 'custom', message: `must be a regular expression: ${wrong}` })
-        })
+        .check(rules.regex)
         .optional()
         .describe('Named groups are captures: `(?<city>\\w+)` is `{{captures.city}}` in the reply.'),
       ignore_case: z.boolean().optional(),
     })
-    .refine((match) => [match.equals, match.contains, match.regex].filter((one) => one !== undefined).length === 1, {
+    .refine(rules.hasOneComparison, {
       error: "must have exactly one of 'equals', 'contains' and 'regex'",
     }),
 ])
@@ -32,13 +30,3 @@ export const bodyMatchSchema = z.record(
   z.string().regex(BODY_PATH, { error: 'must be a path such as metadata.tier or messages[0].content' }),
   z.unknown(),
 )
-
-/** Why a text is not a regular expression, undefined when it is one. */
-function regexProblem(source: string): string | undefined {
-  try {
-    new RegExp(source, 'u')
-    return undefined
-  } catch (error) {
-    return (error as Error).message.replace(/^Invalid regular expression: /, '')
-  }
-}

@@ -3,10 +3,11 @@ import { ApiError } from '../contract/error.ts'
 import { formatPath, quote } from '../contract/validation.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
+import { lazy } from '../lib/lazy.ts'
 import { nestingProblem } from '../lib/nesting.ts'
 import { within } from '../lib/patience.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
-import { describeFields, type FormOf, readFields } from './form.ts'
+import type { FormOf } from './form.ts'
 
 /** How much is read, and how long it is waited for. */
 export interface BodyLimits {
@@ -58,6 +59,9 @@ const late = () =>
 
 /** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
 export type RequestBody = { text: string } & ({ value: unknown } | { refused: ApiError })
+
+// Most operations take none.
+const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 const unsupported = (type: string | null, wanted: string) =>
@@ -111,6 +115,7 @@ function problemIn(text: string, value: unknown): RequestBody | undefined {
 export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {
   if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
   try {
+    const { describeFields, readFields } = forms()
     const fields = await readFields(bytes, type, operation)
     return { text: describeFields(fields), value: fields }
   } catch (error) {

@@ -1,7 +1,7 @@
 // POST /v2/router/chat/completions (the specification, "Create a chat completion").
 import { checkSchemaField } from '../answers/schema-sample.ts'
 import { synthesizeText } from '../answers/synthesize.ts'
-import { ChatRequest } from '../contract/chat-request.ts'
+import type { ChatRequest } from '../contract/chat-request.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { TextScript } from '../contract/script.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -27,7 +27,8 @@ import {
   replayChat,
 } from './chat/provider-answer.ts'
 
-// Asked for by documents and fixture files, and by no call.
+// Asked for when a body is refused, by documents and by fixture files.
+const requests = lazy<typeof import('../contract/chat-request.ts')>(() => require('../contract/chat-request.ts'))
 const answers = lazy<typeof import('../contract/chat.ts')>(() => require('../contract/chat.ts'))
 const scripts = lazy<typeof import('../contract/script.ts')>(() => require('../contract/script.ts'))
 
@@ -81,7 +82,9 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   },
   body: 'json',
   longList: 'messages',
-  request: ChatRequest,
+  get request() {
+    return requests().ChatRequest
+  },
   get response() {
     return answers().ChatCompletion
   },

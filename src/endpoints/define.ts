@@ -1,19 +1,22 @@
 // What every router endpoint does before the gateway: body and validation.
 import type { ConnectionFinder } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
-import { parseLongList } from '../contract/long-lists.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseCall } from '../contract/quick-parse.ts'
 import type { Wire } from '../contract/wire.ts'
 import type { Call } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
+import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
-import { typedFields } from './form.ts'
 import { withProviders } from './model-names.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
+
+// Needed by few calls.
+const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))
+const longLists = lazy<typeof import('../contract/long-lists.ts')>(() => require('../contract/long-lists.ts'))
 
 /** What the endpoints are configured with. */
 export interface EndpointDeps {
@@ -106,16 +109,18 @@ function parsingOf(read: RequestBody, { operation, large, wire, deps }: BodyRead
     assumed: undefined,
     parse() {
       if ('refused' in read) throw read.refused
-      const { request: schema, invalidStatus: status, longList: field } = operation
+      const { invalidStatus: status, longList: field } = operation
       try {
         const body = fromNamespace(wire?.take ? wire.take(read.value) : read.value, namespace)
-        const typed = operation.body === 'multipart' ? typedFields(body as object, operation) : body
+        const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
         const named = withProviders(typed, wire?.provider ?? defaultProvider)
         parsing.assumed = named.assumed
-        if (!large) return parseCall(schema, named.body, { status })
-        return parseLongList({ schema, field, status }, named.body).catch((error: unknown) => {
-          throw refusal(error)
-        })
+        if (!large) return parseCall(operation, named.body, { status })
+        return longLists()
+          .parseLongList({ schema: operation.request, field, status }, named.body)
+          .catch((error: unknown) => {
+            throw refusal(error)
+          })
       } catch (error) {
         throw refusal(error)
       }

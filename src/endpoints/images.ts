@@ -183,9 +183,11 @@ function addresses(
   )
 }
 
+/** What `settingsOf` needs to know of the operation. */
+const ROUTED = { name: 'images.generations', request: ImageRequest }
+
 /** An answer from the cache gives the address out again, up to the last moment that it is stored. */
-const lifeOf = (request: ImageRequest): number =>
-  FILE_LIFE + (settingsOf({ request: ImageRequest }, request).cacheTtl ?? 0) * 1_000
+const lifeOf = (request: ImageRequest): number => FILE_LIFE + (settingsOf(ROUTED, request).cacheTtl ?? 0) * 1_000
 
 const encoded = (sources: readonly ImageSource[]) =>
   Promise.all(sources.map(async (source) => ({ b64_json: Buffer.from(await imageFile(source)).toString('base64') })))

@@ -68,7 +68,7 @@ export interface InnerAnswer {
 export function innerCall({ operation, request, origin, key, agent }: InnerCall): Call {
   const { session, caller, headers, url, retained, signal, trace } = origin
   const text = JSON.stringify(request)
-  const parse = () => parseCall(operation.request, request)
+  const parse = () => parseCall(operation, request)
   return {
     operation,
     session,

@@ -1,6 +1,7 @@
 // The routing settings of a call: top level and service options merged field by field, defaults filled in.
 import type { z } from 'zod'
 import type { Operation } from '../contract/operation.ts'
+import { fieldsOf } from '../contract/quick-parse.ts'
 import type {
   Cache,
   Fallbacks,
@@ -53,12 +54,12 @@ interface TopFields extends RoutingFields {
 }
 
 /** The settings of a parsed request; fields that the operation does not have are extras and mean nothing. */
-export function settingsOf(operation: Pick<Operation, 'request' | 'addContext'>, request: unknown): Settings {
-  const { shape } = operation.request
+export function settingsOf(operation: Pick<Operation, 'name' | 'request' | 'addContext'>, request: unknown): Settings {
+  const fields = fieldsOf(operation)
   const top = request as TopFields
   const svc = top.svc ?? {}
   const merged = <Name extends keyof RoutingFields>(name: Name): RoutingFields[Name] | undefined => {
-    if (!(name in shape)) return undefined
+    if (!fields.has(name)) return undefined
     const outer: RoutingFields[Name] = top[name]
     const inner: RoutingFields[Name] = svc[name]
     const both = outer != null && inner != null && typeof outer === 'object' && !Array.isArray(outer)
@@ -73,7 +74,7 @@ export function settingsOf(operation: Pick<Operation, 'request' | 'addContext'>,
   const name = top.name ?? svc.name
   const settings: Settings = {
     fallbacks: (merged('fallbacks') ?? NOTHING).map(({ model }) => model),
-    guardrails: ('guardrails' in shape && top.guardrails) || NOTHING,
+    guardrails: (fields.has('guardrails') && top.guardrails) || NOTHING,
     knowledge: (operation.addContext && svc.knowledge_bases) || [],
   }
   // Field by field: a spread for each would take longer than all that goes before.

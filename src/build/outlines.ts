@@ -1,0 +1,18 @@
+// The outlines that the executable has: of what a start is given, and of the bodies of calls.
+import { fixtureSchema } from '../backends/fixture/fixture-schema.ts'
+import { fixtureOutline } from '../backends/fixture/read-fixture.ts'
+import { SETTINGS } from '../config/settings.ts'
+import { settingOutline, valueSchemas } from '../config/values.ts'
+import { outlineAsJson, outlineOf } from '../contract/outline-of-schema.ts'
+import { requestOutline } from '../contract/quick-parse.ts'
+import { allOperations, fixtureSubjects } from '../endpoints/index.ts'
+
+/** Each as JSON, by its name. */
+export function outlines(): Record<string, string> {
+  const schemas = [
+    ...allOperations().map(({ name, request }) => [requestOutline(name), request] as const),
+    ...fixtureSubjects.map((subject) => [fixtureOutline(subject), fixtureSchema(subject)] as const),
+    ...Object.entries(SETTINGS).map(([key, { schema }]) => [settingOutline(key), schema(valueSchemas())] as const),
+  ]
+  return Object.fromEntries(schemas.map(([name, schema]) => [name, outlineAsJson(outlineOf(schema))]))
+}

@@ -1,0 +1,34 @@
+// The schemas of the kinds of values that settings have, as a flag, a variable or a file gives them: loaded when a value is given that
+// has no outline, or one that does not take it.
+import { z } from 'zod'
+import { Duration } from '../contract/duration.ts'
+import { rules } from '../contract/rules.ts'
+
+export { Duration, z }
+
+export const integerText = () => z.union([z.int(), z.string().regex(/^\d+$/).transform(rules.number)])
+export const numberText = () =>
+  z.union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?$/)
+      .transform(rules.number),
+  ])
+export const boolean = () => z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform(rules.isTrue)])
+export const texts = () => z.array(z.string().min(1))
+export const origin = () => z.string().refine(rules.isOrigin)
+
+export const size = () => z.union([z.number(), z.string()]).transform(rules.bytes).pipe(z.number().min(1))
+
+/** Where a token works. */
+export const tokenRule = () =>
+  z.strictObject({
+    workspace: z.string().min(1).default('default'),
+    project: z
+      .string()
+      .min(1)
+      .regex(/^[^/]+$/)
+      .optional(),
+  })
+export type TokenRule = z.infer<ReturnType<typeof tokenRule>>

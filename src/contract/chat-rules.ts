@@ -1,0 +1,47 @@
+// What must hold between the fields of a chat request.
+import { chosenTools, offerOf, type ToolFields } from './chat-tools.ts'
+
+/** The fields that the rules are about. */
+interface ChatFields extends ToolFields {
+  model: string
+  top_logprobs?: number | null | undefined
+  logprobs?: boolean | null | undefined
+  stream_options?: object | null | undefined
+  stream?: boolean | null | undefined
+  modalities?: readonly string[] | null | undefined
+  audio?: object | null | undefined
+  max_tokens?: number | null | undefined
+}
+/** Where something is wrong, and what. */
+type Problem = [path: string, message: string]
+
+/** What of the choice does not fit the tools, or the functions of old clients. */
+function choiceProblems(body: ToolFields): Problem[] {
+  const { tools, functions } = body
+  if (!tools && !functions && !body.tool_choice && !body.function_call) return []
+  const valid = (names: readonly string[]) => names.join(', ') || 'there are none'
+  if (functions?.length && tools?.length) return [['functions', "cannot stand beside 'tools'"]]
+  const old = (functions ?? []).map((one) => one.name)
+  if (body.function_call != null && typeof body.function_call === 'object' && !old.includes(body.function_call.name))
+    return [['function_call', `must name one of the functions (${valid(old)})`]]
+  const names = offerOf({ tools }).given.map(({ name }) => name)
+  if (body.tool_choice === 'required' && !tools?.length)
+    return [['tool_choice', 'needs \'tools\' when it is "required"']]
+  const unknown = chosenTools(body.tool_choice)?.some((name) => name !== undefined && !names.includes(name))
+  return unknown ? [['tool_choice', `must name one of the tools (${valid(names)})`]] : []
+}
+
+/** All that is wrong between the fields. */
+export function chatProblems(body: ChatFields): Problem[] {
+  const problems: Problem[] = []
+  if (body.top_logprobs != null && body.logprobs !== true)
+    problems.push(['top_logprobs', "needs 'logprobs' to be true"])
+  if (body.stream_options != null && body.stream !== true)
+    problems.push(['stream_options', "needs 'stream' to be true"])
+  if (body.modalities?.includes('audio') && body.audio == null)
+    problems.push(['audio', "is required when 'modalities' has 'audio'"])
+  if (body.max_tokens != null && /^openai\/o1(?:-|$)/.test(body.model))
+    problems.push(['max_tokens', "is not supported by the o1 models: use 'max_completion_tokens'"])
+  problems.push(...choiceProblems(body))
+  return problems
+}
