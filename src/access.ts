@@ -52,7 +52,7 @@ export function tokenOf(request: Request): string | undefined {
 const tokenIn = remembering((header: string): string | undefined => {
   const word = header.slice(SCHEME.length)
   if (header.startsWith(SCHEME) && WORD.test(word)) return word
-  const [, token, more] = /^Bearer(?:\s+(\S+)\s*(.*))?$/is.exec(header) ?? []
+  const [, token, more] = /^Bearer(?:[ \t]+(\S+)[ \t]*(.*))?$/is.exec(header) ?? []
   if (token !== undefined && more === '') return token
   if (/^(?:Bearer)?\s*$/i.test(header)) return undefined
   if (token !== undefined) throw unauthorized(`the token has a space in it: send one word, as in ${EXAMPLE}`)

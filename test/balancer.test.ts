@@ -1,5 +1,6 @@
 // deploy/haproxy.cfg before three processes: a session always meets the same one, and one that dies takes only its own along.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { CHAT, user } from './support/chat.ts'
 import { emptyFolder, exchange, type Server, startServer } from './support/server.ts'
@@ -129,6 +130,65 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     const shares = NAMES.map((name) => first.filter((answer) => instanceOf(answer) === name).length)
     expect(Math.min(...shares)).toBeGreaterThan(SESSIONS / 10)
   }, 30_000)
+
+  test('however a session is named, it is looked for where it is, or nowhere', async () => {
+    const home = async (name: string) => instanceOf(await fetch(`${url}/s/${name}/_understudy/traces`))
+    const elsewhere = await home('default')
+    let name = 'odd0'
+    for (let number = 1; (await home(name)) === elsewhere; number++) name = `odd${number}`
+    const there = await home(name)
+    const request = (line: string, ...headers: string[]) =>
+      [`${line} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join('\r\n')
+    const traces = 'GET /_understudy/traces'
+    const any = 'Authorization: Bearer any'
+    const session = `/_understudy/sessions/${name}`
+    // Where it goes: to the session's instance, or nowhere.
+    const asked: [string, 200 | 400][] = [
+      [request(`PUT ${session}`, any), 200],
+      [request(`GET ${session}?a=/s/b/c`, any, 'X-Understudy-Session: default'), 200],
+      [request(`GET ${session.replace('odd', '%6fdd')}`, any), 200],
+      [request(`GET /s/default${session}`, any), 200],
+      [request(`GET http://localhost${session}`, any), 200],
+      [request(traces, any, `X-UNDERSTUDY-SESSION:   ${name}  `), 200],
+      [request(traces, `Authorization: Bearer\tsession:${name}`), 200],
+      [request(traces, `authorization: bearer  k#session:${name}`), 200],
+      [request(traces, `X-Api-Key: k#${name}`), 200],
+      [request(`GET /s/other/../${name}/_understudy/traces`, any), 400],
+      [request(`GET /x/%2E./s/${name}/_understudy/traces`, any), 400],
+      [request(`GET /s\\${name}\\_understudy/traces`, any), 400],
+      [request(`GET /s/${name}%2Fb/_understudy/traces`, any), 400],
+      [request(traces, any, `x-understudy-session: ${name}`, 'x-understudy-session: b'), 400],
+    ]
+    for (const [bytes, status] of asked) {
+      const text = await exchange(url, bytes, '}')
+      const instance = /^x-understudy-instance: (.*)\r$/im.exec(text)?.[1]
+      const found = [bytes, text.slice(0, 12), status === 200 ? instance : there]
+      expect(found).toEqual([bytes, `HTTP/1.1 ${status}`, there])
+    }
+  })
+
+  test('one connection carries the calls of several sessions, each to its own instance', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = (name: string) =>
+      new Promise<{ instance: unknown; reused: boolean }>((resolve, reject) => {
+        const headers = { 'x-understudy-session': name }
+        const asked = get(`${url}/_understudy/traces`, { agent, headers }, (answer) => {
+          const instance = answer.headers['x-understudy-instance']
+          answer.resume().on('end', () => resolve({ instance, reused: asked.reusedSocket }))
+        })
+        asked.on('error', reject)
+      })
+    const names = Array.from({ length: 30 }, (_, index) => `s${index}`)
+    const seen: Awaited<ReturnType<typeof ask>>[] = []
+    for (const name of names) seen.push(await ask(name))
+    agent.destroy()
+    const alone = await Promise.all(
+      names.map(async (name) => instanceOf(await fetch(`${url}/s/${name}/_understudy/traces`))),
+    )
+    expect(seen.map(({ instance }) => instance)).toEqual(alone)
+    expect(seen.slice(1).filter(({ reused }) => !reused)).toEqual([])
+    expect(new Set(alone).size).toBe(NAMES.length)
+  })
 
   test('what an instance breaks off arrives broken, byte for byte', async () => {
     for (const [type, end] of [

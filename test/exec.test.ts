@@ -224,7 +224,7 @@ describe('rehearse', () => {
 
   test('against a running server, it leaves a session to look at', async () => {
     const own = emptyFolder()
-    const server = await startServer(['--db', ':memory:'], { cwd: own.path })
+    const server = await startServer(['--db', ':memory:', '--instance-strict'], { cwd: own.path })
     for (let turn = 0; turn < 2; turn++) {
       const { code, stdout } = await rehearse('good.yaml', '--against', server.url, '--json')
       expect(code).toBe(3)

@@ -66,7 +66,10 @@ let server: Server
 let browser: InspectorBrowser
 let page: Page
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer(['--db', ':memory:'], { cwd: folder.path }), inspectorBrowser()])
+  ;[server, browser] = await Promise.all([
+    startServer(['--db', ':memory:', '--instance-strict'], { cwd: folder.path }),
+    inspectorBrowser(),
+  ])
   const headers = { 'content-type': 'application/json', authorization: 'Bearer session:shop' }
   for (const text of ['How much is it?', 'How much was it?']) {
     const body = JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: text }] })

@@ -40,7 +40,8 @@ describe('the server', () => {
   })
   test('is the one of UNDERSTUDY_URL, whose sessions it leaves when it was told one', async () => {
     const folder = emptyFolder()
-    const server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+    // As one that stands behind a balancer with others.
+    const server = await startServer(['--db', ':memory:', '--instance-strict'], { cwd: folder.path })
     afterAll(async () => {
       await server.stop()
       folder.remove()

@@ -75,7 +75,8 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
     ? scenario.name
     : parseSource(nameOrFile, readFileSync(nameOrFile, 'utf8')).value
   const made = await json(
-    await post('/_understudy/sessions', {
+    // Named in the address as well, where a balancer in front of several servers sees it.
+    await post(`/s/${session}/_understudy/sessions`, {
       name: session,
       scenario: whole,
       ...(ofAgents && { fixtures: fixturesOfAgents(scenario.rules) }),

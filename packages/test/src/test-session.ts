@@ -63,7 +63,8 @@ async function newSession(server: UnderstudyServer, name: string): Promise<strin
   for (let number = 1; ; number++) {
     const session = number === 1 ? name : `${name}.${number}`
     const path = '/_understudy/sessions'
-    const { status, body } = await send(server, { method: 'POST', path, body: { name: session } })
+    // Named in the header as well, where a balancer in front of several servers sees it.
+    const { status, body } = await send(server, { method: 'POST', path, session, body: { name: session } })
     if (status === TAKEN) continue
     if (status < 300) return session
     throw new UnderstudyError((body as { message?: string })?.message ?? `${path} was answered ${status}`)

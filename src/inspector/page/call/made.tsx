@@ -79,7 +79,7 @@ function UseIt({ id, made }: { id: string; made: Made }) {
       fixtures: [fixture?.value].filter(Boolean),
       ...(scenario && { scenario: scenario.value }),
     }
-    await askJson('/_understudy/sessions', { method: 'POST', body })
+    await askJson('/_understudy/sessions', { method: 'POST', body, session: name })
     go('sessions', { session: name })
   }
   return (

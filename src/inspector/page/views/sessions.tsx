@@ -126,7 +126,7 @@ function NewSession() {
   const [name, setName] = useState('')
   const [kind, setKind] = useState<'real' | 'virtual'>('virtual')
   const make = async () => {
-    await askJson('/_understudy/sessions', { method: 'POST', body: { name, clock: kind } })
+    await askJson('/_understudy/sessions', { method: 'POST', body: { name, clock: kind }, session: name })
     setName('')
     sessionChanges.value++
   }
