@@ -214,6 +214,15 @@ test('every property and every parameter has a description', () => {
   expect(bare).toEqual([])
 })
 
+test('a parameter that is read as a number is one', () => {
+  const parameters = described().flatMap(({ operation }) => operation.parameters ?? [])
+  const limits = parameters.filter(({ name, in: where }) => where === 'query' && name === 'limit')
+  expect(limits.length).toBeGreaterThan(10)
+  for (const { schema } of limits) expect(schema).toMatchObject({ type: 'integer', maximum: expect.any(Number) })
+  // Digits as text would be a number.
+  expect(parameters.filter(({ schema }) => String(schema.pattern).includes('\\d+$'))).toEqual([])
+})
+
 test('no description is there for nothing', () => {
   const said = new Set(JSON.stringify(document).match(/(?<="description":")(?:[^"\\]|\\.)*/g))
   const idle = Object.entries(WORDS).filter(([, words]) => !said.has(JSON.stringify(words).slice(1, -1)))

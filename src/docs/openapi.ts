@@ -160,17 +160,19 @@ function answersOf(route: Route, schemas: Schemas): Json {
   return Object.fromEntries(described.map(([one, description]) => [one, { description, headers: COMMON, content }]))
 }
 
+const NUMBERS: readonly unknown[] = ['integer', 'number']
+
 function parametersOf({ path, query }: Route, id: string, schemas: Schemas): Json[] {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) =>
     describe({ name, in: 'path', required: true, schema: { type: 'string' } }, ['path', name]),
   )
-  const properties = query ? (schemas.inline(query, 'input', [id]).properties as Record<string, Json>) : {}
-  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    required: false,
-    ...(description !== undefined && { description }),
-    schema,
-  }))
+  const properties = (io: 'input' | 'output') =>
+    query ? (schemas.inline(query, io, [id]).properties as Record<string, Json>) : {}
+  const read = properties('output')
+  const inQuery = Object.entries(properties('input')).map(([name, { description, ...written }]) => {
+    // Everything in a query is text; what is read as a number is one for clients.
+    const { description: _, ...schema } = NUMBERS.includes(read[name]?.type) ? (read[name] ?? {}) : written
+    return { name, in: 'query', required: false, ...(description !== undefined && { description }), schema }
+  })
   return [...inPath, ...inQuery]
 }

@@ -38,6 +38,8 @@ function wrongJson(text: string, status: number): string | undefined {
 }
 
 function wrongEnvelope({ code, message, error, ...more }: Record<string, unknown>, status: number): string | undefined {
+  // Clients of some paths read a text there.
+  if (status === 404 && code === '404' && typeof error === 'string' && error === message) return undefined
   if (typeof error !== 'object' || error === null) return 'an envelope without an error'
   const inner = error as Record<string, unknown>
   // By the door of Anthropic there is no code and no field.
