@@ -26,6 +26,11 @@ const slow = async (server: Server, session: string, wait: string) => {
   const made = { method: 'PUT', headers, body: JSON.stringify({ scenario }) }
   await fetch(`${server.url}/_understudy/sessions/${session}`, made)
 }
+/** Resolves when the call of that session has begun. */
+async function busy(server: Server): Promise<void> {
+  const calls = async () => (await fetch(`${server.url}/_understudy/sessions/busy`, { headers })).json()
+  while (((await calls()) as { calls: number }).calls === 0);
+}
 /** Resolves when a server has begun to drain. */
 async function draining(server: Server): Promise<Response> {
   for (;;) {
@@ -39,10 +44,7 @@ describe('after SIGTERM', () => {
     const server = await start()
     await slow(server, 'busy', '2s')
     const answer = say(server, 'busy')
-    while (
-      ((await (await fetch(`${server.url}/_understudy/sessions/busy`, { headers })).json()) as { calls: number })
-        .calls === 0
-    );
+    await busy(server)
     const stopped = server.stop('SIGTERM')
     expect(((await (await draining(server)).json()) as { status: string }).status).toBe('draining')
     const health = await run(['health', '--url', server.url])
@@ -63,13 +65,56 @@ describe('after SIGTERM', () => {
         () => 'whole',
         () => 'cut',
       )
-    while (
-      ((await (await fetch(`${server.url}/_understudy/sessions/busy`, { headers })).json()) as { calls: number })
-        .calls === 0
-    );
+    await busy(server)
     expect(await server.stop('SIGTERM')).toBe(0)
     expect(await answer).toBe('cut')
   })
+})
+
+/** What a server sends, until it ends it: whole or cut. */
+const restOf = (response: Response) =>
+  response.text().then(
+    (text) => text,
+    () => 'cut',
+  )
+
+describe('what only waits', () => {
+  test('as a page that is open does, holds up no end, and is ended itself', async () => {
+    const server = await start('--drain-timeout', '10m')
+    const paths = ['live', 'live?sessions=all&as=rows']
+    const live = await Promise.all(paths.map((path) => fetch(`${server.url}/_understudy/${path}`, { headers })))
+    const texts = live.map(restOf)
+    expect(await server.stop('SIGTERM')).toBe(0)
+    for (const text of await Promise.all(texts)) expect(text).toStartWith('event: ready')
+  })
+
+  test('for a verdict, has that which there is when the time for calls is up', async () => {
+    const server = await start('--drain-timeout', '2s')
+    await slow(server, 'busy', '10m')
+    const call = say(server, 'busy').then(restOf, () => 'cut')
+    await busy(server)
+    const verdict = fetch(`${server.url}/s/busy/_understudy/verify?wait=60s`, { headers })
+    expect(await server.stop('SIGTERM')).toBe(0)
+    expect(await call).toBe('cut')
+    expect(await (await verdict).json()).toMatchObject({ session: 'busy', pending: 1 })
+  })
+})
+
+test.each(['SIGTERM', 'SIGINT'] as const)('a second %s ends at once what waits for a call', async (signal) => {
+  const server = await start('--drain-timeout', '10m')
+  await slow(server, 'busy', '10m')
+  const call = say(server, 'busy').then(restOf, () => 'cut')
+  await busy(server)
+  const stopped = server.stop('SIGTERM')
+  await draining(server)
+  let over = false
+  void stopped.then(() => (over = true))
+  // That which comes with the first, to the group and from who is in front of us, is not meant so.
+  while (!over) {
+    void server.stop(signal)
+    await Bun.sleep(200)
+  }
+  expect([await stopped, await call]).toEqual([1, 'cut'])
 })
 
 test('health says in one line how a server is, and exits with 1 when there is none', async () => {

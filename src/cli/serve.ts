@@ -15,6 +15,10 @@ import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
 /** How often it is looked whether calls are over. */
 const LOOK_MS = 20
+/** How long the last answers have to leave when the time for calls is up. */
+const LEAVE_MS = 250
+/** One signal may come twice within so long: to the group, and from the one in front of us. */
+const TWICE_MS = 1_000
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('answer calls until stopped')
@@ -93,18 +97,23 @@ async function atRest({ sessions }: Understudy, deadline: number): Promise<void>
 }
 
 function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, config: Config): void {
-  const { sessions, telemetry } = understudy
-  let stopping = false
-  const stop = async (signal: NodeJS.Signals) => {
-    // A second Ctrl-C is a person who will not wait; SIGTERM may come twice, to the group and from the one in front of us.
-    if (stopping && signal === 'SIGINT') process.exit(1)
-    if (stopping) return
-    stopping = true
-    const deadline = realClock.now() + config.drain_timeout
+  const { sessions, observers, telemetry } = understudy
+  let stopping: number | undefined
+  const stop = async (cause: NodeJS.Signals | 'input') => {
+    const now = realClock.now()
+    if (stopping !== undefined) {
+      // Who asks again will not wait.
+      if (cause === 'SIGINT' || (cause === 'SIGTERM' && now - stopping > TWICE_MS)) process.exit(1)
+      return
+    }
+    stopping = now
+    const deadline = now + config.drain_timeout
     sessions.drain()
     await atRest(understudy, deadline)
+    // Else whoever watches, as an open page does, would be waited for like a call.
+    observers.end()
     const ended = Promise.all(servers.map((server) => server.stop()))
-    await Promise.race([ended, realClock.sleep(Math.max(0, deadline - realClock.now()))])
+    await Promise.race([ended, realClock.sleep(Math.max(LEAVE_MS, deadline - realClock.now()))])
     await Promise.all(servers.map((server) => server.stop(true)))
     await telemetry?.stop(FLUSH_MS)
     sessions.close()
@@ -113,5 +122,5 @@ function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, 
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
-  if (config.stop_with_stdin) process.stdin.on('end', () => stop('SIGTERM')).resume()
+  if (config.stop_with_stdin) process.stdin.on('end', () => stop('input')).resume()
 }

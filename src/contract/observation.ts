@@ -97,4 +97,7 @@ export interface Observers {
   /** What is counted of all calls, whoever observes. */
   counts(): CallCounts
   notify(observation: NewObservation, call?: CallMaterial): void
+  /** Aborted when the program is about to end: whoever waits for something to happen waits no longer. */
+  readonly ended: AbortSignal
+  end(): void
 }

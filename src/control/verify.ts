@@ -66,7 +66,8 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
     // Nothing more comes of a client that has ended.
     const isDone = ({ ok, pending, tasks }: Verification) =>
       pending === 0 && (query.ended !== undefined || (ok && tasks.at_work === 0))
-    const options = { session: current, watches, signal: request.signal, wait: query.wait, isDone }
+    const signal = AbortSignal.any([request.signal, observers.ended])
+    const options = { session: current, watches, signal, wait: query.wait, isDone }
     const verdict = await lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
     const { session, ok, findings } = verdict
     observers.notify({ type: 'session-verified', session, ok, findings })

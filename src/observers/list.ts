@@ -25,8 +25,11 @@ export function createObservers(report: (error: unknown) => void): Observers {
     if (first && first.length < FIRST_CALLS) first.push(observation)
     else made().add(observation)
   }
+  const ending = new AbortController()
   return {
     counts: made,
+    ended: ending.signal,
+    end: () => ending.abort(),
     get active() {
       return observers.length > 0
     },

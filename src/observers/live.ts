@@ -58,9 +58,10 @@ export function liveStream(
     leave()
     stop.abort()
     queue.close()
+    observers.ended.removeEventListener('abort', end)
   }
-  if (signal.aborted) end()
-  else signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted || observers.ended.aborted) end()
+  else for (const one of [signal, observers.ended]) one.addEventListener('abort', end, { once: true })
   keepAlive(queue, stop.signal)
   return new ReadableStream(
     {
