@@ -8,6 +8,7 @@ import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
 import { OUTLINES } from '../contract/embedded-outlines.ts'
+import { EMPTY, migratedDatabase } from '../db/open.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
@@ -22,9 +23,13 @@ const root = join(import.meta.dir, '..', '..')
 const dist = join(root, 'dist')
 
 const tables = tokenTables()
+const emptyDatabases = Object.entries(EMPTY).map(
+  ([kind, { asset }]) => [basename(asset), migratedDatabase(kind as keyof typeof EMPTY)] as const,
+)
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {
   ...tables,
+  ...Object.fromEntries(emptyDatabases),
   [basename(PLACES_FILE)]: NO_PLACES,
   [basename(OUTLINES)]: JSON.stringify(outlines()),
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
@@ -59,6 +64,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
       '.css': 'file',
       '.png': 'file',
       '.bin': 'file',
+      '.db': 'file',
       '.gz': 'file',
     },
     // A folder of their own: a script that is served would else be replaced by the module made of it.

@@ -1,6 +1,8 @@
 // Opens a database: the only file that names the driver.
+import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import Driver from 'better-sqlite3'
+import { isCompiled, readAsset } from '../lib/assets.ts'
 import { migrations } from './migrations.ts'
 import { NOT_SHOWN } from './trace-row.ts'
 
@@ -28,27 +30,62 @@ export class DatabaseError extends Error {
   }
 }
 
-/** Bytes of a migrated, empty database, from which in-memory sessions are cloned in milliseconds. */
-export function template(): Buffer {
-  const database = inMemory()
-  // Most of a small session is pages that are nearly empty, and a connection keeps twenty more ready.
-  database.pragma('page_size = 1024')
+/**
+ * Where the build leaves a migrated, empty database: for memory with small pages, since most of a small session is pages that are
+ * nearly empty, of which a connection keeps twenty more ready.
+ */
+export const EMPTY = {
+  memory: { asset: 'dist/empty-session.db', pageSize: 1024 },
+  file: { asset: 'dist/empty-file.db', pageSize: 4096 },
+} as const
+
+/** Bytes of an empty database, from which in-memory sessions are cloned in milliseconds. */
+export const template = (): Buffer => emptyDatabase('memory')
+
+/** The bytes that the build has left; where nothing was built of the source, they are made. */
+const emptyDatabase = (kind: keyof typeof EMPTY): Buffer =>
+  isCompiled ? Buffer.from(readAsset(EMPTY[kind].asset)) : migratedDatabase(kind)
+
+/** Makes those bytes, statement by statement. */
+export function migratedDatabase(kind: keyof typeof EMPTY): Buffer {
+  const database = inMemory(':memory:')
+  database.pragma(`page_size = ${EMPTY[kind].pageSize}`)
   migrate(database, ':memory:')
   const bytes = database.serialize()
   database.close()
+  // A file says in these that it has a write-ahead log, which memory cannot have.
+  if (kind === 'file') bytes.fill(2, 18, 20)
   return bytes
 }
 
-function inMemory(): Database {
+/**
+ * Puts an empty database where there is no file yet: to make one by its statements takes as long as all else of a start. False when
+ * there is something, be it the log of a file that was removed, or when it cannot be: whoever opens it then says why.
+ */
+function putEmptyFile(file: string): boolean {
+  const draft = `${file}-new`
   try {
-    return new Driver(':memory:')
+    const there = ['', '-wal', '-journal'].some((end) => lstatSync(`${file}${end}`, { throwIfNoEntry: false }))
+    if (there) return false
+    writeFileSync(draft, emptyDatabase('file'))
+    renameSync(draft, file)
+    return true
+  } catch {
+    rmSync(draft, { force: true })
+    return false
+  }
+}
+
+function inMemory(content: Buffer | ':memory:'): Database {
+  try {
+    return new Driver(content)
   } catch (error) {
     throw explained(error, ':memory:')
   }
 }
 
 /** An in-memory database with the content of a serialized one. */
-export const openClone = (bytes: Buffer): Database => new Driver(bytes)
+export const openClone = (bytes: Buffer): Database => inMemory(bytes)
 
 /** Bytes that a database takes. */
 export const byteSize = (database: Database): number =>
@@ -72,6 +109,7 @@ export function openFile(file: string): { database: Database; restored: boolean;
 /** The same for whoever holds a lock of its own. */
 export function openUnlocked(file: string): { database: Database; restored: boolean } {
   try {
+    const isNew = putEmptyFile(file)
     const database = new Driver(file, { timeout: 2000 })
     refuseForeign(database, file)
     // WAL before synchronous: NORMAL is safe against a killed process only there.
@@ -80,6 +118,7 @@ export function openUnlocked(file: string): { database: Database; restored: bool
     database.pragma(`wal_autocheckpoint = ${MOST_PAGES}`)
     database.pragma(`journal_size_limit = ${CHECKPOINT_PAGES * 4096}`)
     database.pragma(`cache_size = -${CACHE_KIB}`)
+    if (isNew) return { database, restored: false }
     const restored = versionOf(database, file) > 0
     migrate(database, file)
     // What a process that was killed has left.
