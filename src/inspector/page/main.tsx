@@ -2,7 +2,7 @@
 import { render } from 'preact'
 import { Shell } from './app.tsx'
 import { addCalls } from './state/call-list.ts'
-import { firstPage, follow, loading, wait } from './state/live.ts'
+import { firstPage, follow, loading } from './state/live.ts'
 import { reportData } from './state/report.ts'
 import { here } from './state/route.ts'
 import './state/theme.ts'
@@ -10,20 +10,18 @@ import './state/theme.ts'
 const root = document.getElementById('app')
 const draw = () => root && render(<Shell />, root)
 /** The parts of the page lie behind this script: the list needs none of them, what else an address may ask for does. */
-function drawSoon(): void {
-  const { view, params } = here.value
-  if (document.readyState !== 'loading' || (['', 'calls'].includes(view) && !params.has('call'))) draw()
-  else document.addEventListener('DOMContentLoaded', draw)
-}
+const needsParts = !['', 'calls'].includes(here.value.view) || here.value.params.has('call')
 
-/** The first calls are drawn with the page, where the server is as near as it mostly is. */
-const FIRST_CALLS_MS = 50
+if (needsParts) document.addEventListener('DOMContentLoaded', draw)
 if (reportData) {
   addCalls(reportData.rows)
   loading.value = false
-  drawSoon()
+  if (!needsParts) draw()
 } else {
+  // The list is drawn once, with its first calls; what happens is followed when they can be seen.
   const first = firstPage().catch(() => {})
-  void follow(first)
-  void Promise.race([first, wait(FIRST_CALLS_MS)]).then(drawSoon)
+  void first.then(() => {
+    if (!needsParts) draw()
+    void follow()
+  })
 }

@@ -13,14 +13,18 @@ export const SEARCH = 'search'
 /** The bar. */
 export function Filters() {
   changes.value
+  // The browser takes longer to make fields of times than all the rest: there are none before somebody comes near.
+  const [isNear, setNear] = useState(false)
   return (
-    <search class="filters">
+    <search class="filters" onFocusIn={() => setNear(true)}>
       <Search />
       {CHOICES.map((choice) => (
         <ChoiceField key={choice} choice={choice} />
       ))}
-      <TimeField name="since" label="From" />
-      <TimeField name="until" label="To" />
+      {TIMES.map(
+        ([name, label]) =>
+          (isNear || here.value.params.has(name)) && <TimeField key={name} name={name} label={label} />,
+      )}
       {isNarrowed.value && (
         <button type="button" class="quiet" onClick={clearFilters}>
           Clear
@@ -88,7 +92,7 @@ const LABELS: Record<Choice, string> = {
 
 function ChoiceField({ choice }: { choice: Choice }) {
   const value = here.value.params.get(choice) ?? ''
-  // The values are countedText when somebody is about to choose one.
+  // The values are counted when somebody is about to choose one.
   const [open, setOpen] = useState(false)
   const values = open ? choiceValues(choice, allCalls()) : []
   const groups = GROUPS[choice] ?? []
@@ -119,7 +123,12 @@ function ChoiceField({ choice }: { choice: Choice }) {
   )
 }
 
-function TimeField({ name, label }: { name: 'since' | 'until'; label: string }) {
+const TIMES = [
+  ['since', 'From'],
+  ['until', 'To'],
+] as const
+
+function TimeField({ name, label }: { name: string; label: string }) {
   const value = here.value.params.get(name) ?? ''
   return (
     <label class={`time${value === '' ? '' : ' active'}`}>

@@ -61,7 +61,8 @@ function keepPosition(scroller: { current: HTMLElement | null }, rows: readonly 
     const { length, first } = before.current
     const added = rows.length - length
     before.current = { length: rows.length, first: rows[0]?.id }
-    if (!element || element.scrollTop < ROW_HEIGHT || added <= 0 || first === rows[0]?.id) return
+    // Where it is scrolled to is asked for last, since the browser lays the page out to know it.
+    if (!element || added <= 0 || length === 0 || first === rows[0]?.id || element.scrollTop < ROW_HEIGHT) return
     element.scrollTop += added * ROW_HEIGHT
   }, [rows])
 }

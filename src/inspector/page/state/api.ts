@@ -1,5 +1,6 @@
 // The control API as the page calls it: from its own origin, with a token that is asked for once and kept in the tab.
 import { signal } from '@preact/signals'
+import { authorizationOf, keepToken, keptToken } from './token.ts'
 
 /** What the server refused, in its own words. */
 export class ApiRefusal extends Error {
@@ -10,28 +11,15 @@ export class ApiRefusal extends Error {
   }
 }
 
-const TOKEN = 'understudy-token'
-/** Any token works where none are set; paths of the workspace want one all the same. */
-const ANY = 'inspector'
-
 /** The token of this tab. */
-export const token = signal(storage()?.getItem(TOKEN) ?? '')
+export const token = signal(keptToken())
 /** Whether the server asks for a token that it knows. */
 export const tokenWanted = signal(false)
-
-function storage(): Storage | undefined {
-  try {
-    return sessionStorage
-  } catch {
-    // A page from disk may have none.
-    return undefined
-  }
-}
 
 /** Keeps a token for this tab, and tries again with it. */
 export function useToken(value: string): void {
   token.value = value.trim()
-  storage()?.setItem(TOKEN, token.value)
+  keepToken(token.value)
   tokenWanted.value = false
 }
 
@@ -47,7 +35,7 @@ export interface ApiOptions {
 
 /** Asks the server; throws `ApiRefusal` when it says no, and when there is none. */
 export async function ask(path: string, { method = 'GET', body, session, signal }: ApiOptions = {}): Promise<Response> {
-  const headers = new Headers({ authorization: `Bearer ${token.value || ANY}` })
+  const headers = new Headers({ authorization: authorizationOf(token.value) })
   if (session) headers.set('x-understudy-session', session)
   if (body !== undefined) headers.set('content-type', 'application/json')
   const request = {
@@ -56,7 +44,12 @@ export async function ask(path: string, { method = 'GET', body, session, signal 
     ...(signal && { signal }),
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }
-  const response = await fetch(path, request).catch((error: unknown) => {
+  return accepted(fetch(path, request), signal)
+}
+
+/** What was asked for, once it has come; throws as `ask` does. */
+export async function accepted(asked: Promise<Response>, signal?: AbortSignal): Promise<Response> {
+  const response = await asked.catch((error: unknown) => {
     if (signal?.aborted) throw error
     throw new ApiRefusal(0, 'the server does not answer')
   })

@@ -3,7 +3,8 @@ import { signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
 import type { CallRow, CallsSaved } from '../../../contract/call-row.ts'
 import type { SessionChanged } from '../../../contract/observation.ts'
-import { ask, askJson, token, tokenWanted } from './api.ts'
+import type { FirstCalls } from '../first.ts'
+import { accepted, ask, askJson, token, tokenWanted } from './api.ts'
 import { addCalls, allCalls, forgetSession, type KnownCalls, knownCalls } from './call-list.ts'
 
 /** Whether events come. */
@@ -17,7 +18,6 @@ export const sessionChanges = signal(0)
 /** Counts the steps of tasks. */
 export const taskChanges = signal(0)
 
-const FIRST_PAGE = 100
 const PAGE = 1_000
 /** What was left out is asked for when nothing has been for so long: not while the server has much to do. */
 const CALM_MS = 1_000
@@ -60,9 +60,13 @@ interface Page {
   next: string | null
 }
 
-/** Loads the newest calls that come first. */
+/** Takes up the first calls, which have been asked for already. */
 export async function firstPage(): Promise<void> {
-  addCalls((await askJson<Page>(`/_understudy/calls?limit=${FIRST_PAGE}&sessions=all`)).data)
+  const asked = (globalThis as FirstCalls).understudyFirstCalls
+  if (!asked) return
+  const { data, next } = (await (await accepted(asked)).json()) as Page
+  addCalls(data)
+  if (next === null) loading.value = false
 }
 
 /** Loads pages of calls until there are no more. */
@@ -125,18 +129,16 @@ function forget(session: string): void {
   forgetSession(session)
 }
 
-/** Waits. */
-export const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Follows the server for as long as the page is open; everything is asked for when the first calls have come. */
-export async function follow(firstCalls: Promise<void>): Promise<void> {
+/** Follows the server for as long as the page is open. */
+export async function follow(): Promise<void> {
   let first = true
   for (let pause = 500; ; pause = Math.min(pause * 2, 8_000)) {
     try {
       await listen(async () => {
         pause = 500
         connection.value = 'live'
-        await firstCalls.then(() => wait(0))
         await (first ? load('&sessions=all') : catchUp())
         first = false
         loading.value = false

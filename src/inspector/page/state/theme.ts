@@ -20,14 +20,14 @@ export const theme = signal<Theme>(kept())
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value
-  try {
-    localStorage.setItem(KEY, theme.value)
-  } catch {
-    // A page from disk may keep nothing.
-  }
 })
 
 /** Goes on to the next theme. */
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'auto'
+  try {
+    localStorage.setItem(KEY, theme.value)
+  } catch {
+    // A page from disk may keep nothing.
+  }
 }

@@ -1,6 +1,7 @@
 // The icons: strokes of one weight, drawn for a square of 16.
 
-const PATHS = {
+/** What is drawn, by name. */
+export const ICON_PATHS = {
   calls: 'M2 4h12M2 8h9M2 12h6',
   storm: 'M9 2 4.5 8.5H8L7 14l4.5-6.5H8z',
   clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12ZM8 5v3l2 1.5',
@@ -22,13 +23,13 @@ const PATHS = {
 } as const
 
 /** Name of an icon. */
-export type IconName = keyof typeof PATHS
+export type IconName = keyof typeof ICON_PATHS
 
 /** An icon; what it means is said beside it. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={PATHS[name]} />
+      <path d={ICON_PATHS[name]} />
     </svg>
   )
 }
