@@ -13,7 +13,7 @@ import type { Wire } from './contract/wire.ts'
 import { doorOf, doors } from './doors/index.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { type Endpoint, endpoints } from './endpoints/index.ts'
-import { wantsPage } from './inspector/page-paths.ts'
+import { wantedOfPage } from './inspector/page-paths.ts'
 import { nextTurn } from './lib/bare-socket.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
@@ -51,12 +51,6 @@ const rendererOf =
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
-/** The page, which waits for nothing of what it asks for next: that is loaded while the browser reads it. */
-function page(request: Request, loadNext: () => Promise<unknown>): Promise<Response> {
-  void loadNext()
-  return inspector().pageResponse(request)
-}
-
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
@@ -76,10 +70,16 @@ export function createApp(deps: AppDeps): App {
   const answer = async (request: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
     const pathname = pathIn(request.url)
     const called = isCalled(pathname)
-    if (!called && wantsPage(request)) return page(request, () => nextTurn().then(beside).catch(deps.report))
+    const wanted = called ? undefined : wantedOfPage(request)
+    if (wanted === 'page') return inspector().pageResponse(request)
     try {
       if (called) requireToken(request, access)
-      else if (!beside().isPublic(pathname)) checkToken(request, access)
+      else if (wanted === 'calls' || !beside().isPublic(pathname)) checkToken(request, access)
+      if (wanted === 'calls') {
+        // The page waits for nothing but them: what it asks for next is loaded while the browser draws.
+        void nextTurn().then(beside).catch(deps.report)
+        return inspector().firstCalls(sessions)
+      }
       const operation = operationAt(request, pathname)
       if (!operation) return beside().fetch(request)
       const caller = () => callerOf(tokenOf(request), access)

@@ -86,6 +86,15 @@ test('the address narrows the list, by words in bodies too, and keys go through 
   await page.keyboard.press('Escape')
 })
 
+test('fields for times are there when somebody comes near, and when the address names a time', async () => {
+  await visit('#/calls?since=2000-01-01T00:00:00.000Z')
+  await page.getByLabel('From', { exact: true }).waitFor()
+  await visit('#/calls')
+  await page.getByRole('searchbox').focus()
+  await page.getByLabel('To', { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+})
+
 test('one call over time: retries, waits, faults and a fallback, against what the client saw', async () => {
   await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
   await send('PUT', '/_understudy/scenario', { name: 'unavailable-burst' }, 'storm')

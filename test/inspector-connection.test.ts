@@ -64,6 +64,19 @@ afterAll(async () => {
   folder.remove()
 })
 
+test('a page that could not get its first calls gets them with the others', async () => {
+  const other = await browser.open(`${servers[0]?.url}/`, { without: '/_understudy/ui/calls' })
+  await other.getByText('1 call', { exact: true }).waitFor()
+  await other.locator('.state', { hasText: 'live' }).waitFor()
+  await other.context().close()
+})
+
+test('the frame of the page is there before any script', async () => {
+  const plain = await browser.open(`${servers[0]?.url}/`, { scripts: false })
+  expect(await plain.locator('nav .brand').textContent()).toBe('Understudy')
+  await plain.context().close()
+})
+
 test('a server that does not answer is said to be gone, and what was there stays', async () => {
   await state('live')
   goAway()

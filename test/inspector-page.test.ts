@@ -27,6 +27,23 @@ test('browsers get the page at /, programs their JSON, and everybody the page at
   expect((await send(app, '/', { ...asBrowser, method: 'POST' })).status).toBe(401)
 })
 
+test('the page begins with the newest calls, for those alone who have a token', async () => {
+  const other = createTestApp({ token: ['secret'] })
+  try {
+    for (const text of ['One', 'Two']) await other.post(CHAT, { model: 'openai/gpt-4o', ...user(text) }, secret)
+    const path = '/_understudy/ui/calls'
+    expect(errorOf((await other.fetch(path)).text, 401).message).toContain('token')
+    const first = await other.fetch(path, { headers: secret })
+    const whole = await other.fetch('/_understudy/calls?sessions=all&limit=100', { headers: secret })
+    const { data, next } = whole.json() as { data: CallRow[]; next: string | null }
+    expect(data.map(({ seq }) => seq)).toEqual([2, 1])
+    expect(first.json()).toEqual({ data, next })
+    expect(errorOf((await send(other, path, { method: 'POST', headers: secret })).text, 404).message).toContain(path)
+  } finally {
+    await other.close()
+  }
+})
+
 test('the page is small, asks no other address, and says so in a policy', async () => {
   const response = await app.understudy.app.fetch(
     new Request('http://localhost/', { headers: { ...asBrowser.headers, 'accept-encoding': 'gzip, br' } }),

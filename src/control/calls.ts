@@ -1,10 +1,8 @@
 // GET /_understudy/calls: calls in brief, in pages large enough to list a hundred thousand of them.
 import { z } from 'zod'
 import { CallRow } from '../contract/call-row.ts'
-import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
-import type { Session } from '../sessions/sessions.ts'
-import { rowOf } from '../views/call-row.ts'
+import { callsPage } from '../views/calls-page.ts'
 import { type ControlDeps, TracedInstance } from './types.ts'
 
 const MOST_ROWS = 1_000
@@ -43,33 +41,7 @@ export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
     response: Calls,
     handle({ request, query }): z.infer<typeof Calls> {
       const list = query.sessions === 'all' ? sessions.list() : [sessionOf(request)]
-      return { object: 'list', instance: about.instance.traced ?? null, ...pageOf(list, query) }
+      return { object: 'list', instance: about.instance.traced ?? null, ...callsPage(list, query) }
     },
   })
-}
-
-function pageOf(sessions: readonly Session[], { limit, cursor, above, text }: z.infer<typeof CallsQuery>) {
-  const from = cursor === undefined ? undefined : parsed(cursor)
-  // Of a session that has gone since there are no more calls.
-  const first = from === undefined ? 0 : sessions.findIndex(({ name }) => name === from.name)
-  const data: CallRow[] = []
-  let before = from?.before ?? Number.MAX_SAFE_INTEGER
-  let left = limit
-  for (const session of first < 0 ? [] : sessions.slice(first)) {
-    if (left <= 0) return { data, next: `${before}:${session.name}` }
-    const { found, looked, last } = session.traces.span({ before, above, limit: left, text: text?.toLowerCase() })
-    for (const { seq, arrived, trace } of found) data.push(rowOf(trace, { seq, arrived }))
-    if (looked === left) return { data, next: `${last}:${session.name}` }
-    // Sessions without calls are work as well.
-    left -= Math.max(1, looked)
-    before = Number.MAX_SAFE_INTEGER
-  }
-  return { data, next: null }
-}
-
-function parsed(cursor: string): { name: string; before: number } {
-  const [, before, name] = /^(\d{1,16}):(.+)$/.exec(cursor) ?? []
-  if (name !== undefined) return { name, before: Number(before) }
-  const message = `cursor ${JSON.stringify(cursor)} is not valid: it must be the 'next' of an earlier page`
-  throw new ApiError(400, 'invalid_cursor', message, { param: 'cursor' })
 }

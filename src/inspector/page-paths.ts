@@ -1,9 +1,14 @@
-// Who gets the page: browsers at /, and everybody at /_understudy/ui.
+// Who gets the page: browsers at /, and everybody at /_understudy/ui; it asks for its first calls beside it.
 
 const UI = '/_understudy/ui'
-/** Whether a request is for the page: programs that ask for / want no HTML. */
-export function wantsPage({ method, headers, url }: Request): boolean {
-  if (method !== 'GET' && method !== 'HEAD') return false
+const CALLS = `${UI}/calls`
+
+/** What of the page a request is for, if anything: programs that ask for / want no HTML. */
+export function wantedOfPage({ method, headers, url }: Request): 'page' | 'calls' | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined
   const { pathname } = new URL(url)
+  if (pathname === CALLS) return 'calls'
   return pathname === UI || (pathname === '/' && (headers.get('accept') ?? '').includes('text/html'))
+    ? 'page'
+    : undefined
 }

@@ -1,6 +1,14 @@
 // The page over HTTP.
 import { gunzipSync } from 'node:zlib'
+import type { Sessions } from '../sessions/sessions.ts'
+import { callsPage } from '../views/calls-page.ts'
 import { pageFile } from './page-file.ts'
+
+const FIRST_CALLS = 100
+
+/** The calls that the page begins with: a page of `GET /_understudy/calls`, before the control API is loaded. */
+export const firstCalls = (sessions: Sessions): Response =>
+  Response.json(callsPage(sessions.list(), { limit: FIRST_CALLS }))
 
 /** The page, compressed for those who take that. */
 export async function pageResponse({ headers }: Request): Promise<Response> {

@@ -1,8 +1,6 @@
 // Asks for the first calls before the rest of the page is read: they have mostly come when it can draw them.
 import { authorizationOf, keptToken } from './state/token.ts'
 
-const FIRST_CALLS = 100
-
 /** What this script leaves for the page's. */
 export interface FirstCalls {
   understudyFirstCalls?: Promise<Response>
@@ -11,7 +9,7 @@ export interface FirstCalls {
 // A report has its calls inside.
 if (!document.getElementById('data')) {
   const headers = { authorization: authorizationOf(keptToken()) }
-  const response = fetch(`/_understudy/calls?limit=${FIRST_CALLS}&sessions=all`, { headers })
+  const response = fetch('/_understudy/ui/calls', { headers })
   // Whoever takes it up learns of a failure.
   response.catch(() => {})
   ;(globalThis as FirstCalls).understudyFirstCalls = response

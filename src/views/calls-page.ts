@@ -1,0 +1,50 @@
+// Calls in brief, page by page.
+import type { CallRow } from '../contract/call-row.ts'
+import { ApiError } from '../contract/error.ts'
+import type { Session } from '../sessions/sessions.ts'
+import { rowOf } from './call-row.ts'
+
+/** What is asked for. */
+export interface CallsQuery {
+  /** Calls that are looked at. */
+  limit: number
+  /** The `next` of the page before. */
+  cursor?: string | undefined
+  /** Only calls of a higher number in their session. */
+  above?: number | undefined
+  /** Only calls whose record, request or answer holds this text. */
+  text?: string | undefined
+}
+
+/** Some calls, and where the others begin. */
+export interface CallsPage {
+  data: CallRow[]
+  next: string | null
+}
+
+/** A page of the calls of sessions, one session after the other, newest first in each. */
+export function callsPage(sessions: readonly Session[], { limit, cursor, above = 0, text }: CallsQuery): CallsPage {
+  const from = cursor === undefined ? undefined : parsed(cursor)
+  // Of a session that has gone since there are no more calls.
+  const first = from === undefined ? 0 : sessions.findIndex(({ name }) => name === from.name)
+  const data: CallRow[] = []
+  let before = from?.before ?? Number.MAX_SAFE_INTEGER
+  let left = limit
+  for (const session of first < 0 ? [] : sessions.slice(first)) {
+    if (left <= 0) return { data, next: `${before}:${session.name}` }
+    const { found, looked, last } = session.traces.span({ before, above, limit: left, text: text?.toLowerCase() })
+    for (const { seq, arrived, trace } of found) data.push(rowOf(trace, { seq, arrived }))
+    if (looked === left) return { data, next: `${last}:${session.name}` }
+    // Sessions without calls are work as well.
+    left -= Math.max(1, looked)
+    before = Number.MAX_SAFE_INTEGER
+  }
+  return { data, next: null }
+}
+
+function parsed(cursor: string): { name: string; before: number } {
+  const [, before, name] = /^(\d{1,16}):(.+)$/.exec(cursor) ?? []
+  if (name !== undefined) return { name, before: Number(before) }
+  const message = `cursor ${JSON.stringify(cursor)} is not valid: it must be the 'next' of an earlier page`
+  throw new ApiError(400, 'invalid_cursor', message, { param: 'cursor' })
+}
