@@ -15,16 +15,42 @@ const servers = new Map<string, Server>()
 let url = ''
 let balancer: Bun.Subprocess | undefined
 
-/** A port that nobody has now. */
-function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const { port } = listener
-  listener.stop(true)
-  return port
+// Below those that systems give to connections, of which there are hundreds here: one of them may have the port of a process that was
+// killed, which could not have it again then.
+const [FIRST_PORT, PORTS] = [20_000, 12_000]
+/** What comes of a port that nobody has now. */
+async function onFreePort<Result>(use: (port: number) => Promise<Result>): Promise<Result> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await use(FIRST_PORT + Math.floor(Math.random() * PORTS))
+    } catch (error) {
+      if (tries === 20) throw error
+    }
+  }
 }
 const start = async (name: string, port: number) => {
   const args = ['--instance', name, '--instance-strict', '--db', ':memory:', '--port', String(port)]
   servers.set(name, await startServer(args, { cwd: folder.path }))
+}
+/** Resolves when it answers; rejects when it has ended, as it does when somebody else has the port. */
+async function startBalancer(port: number): Promise<void> {
+  const addresses = NAMES.map((name) => [name.toUpperCase(), new URL(servers.get(name)?.url ?? '').host])
+  const bind = `127.0.0.1:${port}`
+  // Two that have one port would each get some of the calls.
+  Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true)
+  const child = Bun.spawn([HAPROXY ?? '', '-db', '-f', CONFIG], {
+    env: { ...Object.fromEntries(addresses), BIND: bind },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  balancer = child
+  url = `http://${bind}`
+  await Promise.race([
+    balanced(NAMES),
+    child.exited.then((code) => {
+      throw new Error(`haproxy has ended with ${code}`)
+    }),
+  ])
 }
 
 /** Where a session's name stands, by the number of the session. */
@@ -74,7 +100,7 @@ async function callsOf(index: number): Promise<{ calls: number; scenario: string
 }
 /** Resolves when every instance of these names is asked, and no other. */
 async function balanced(names: readonly string[]): Promise<void> {
-  for (;;) {
+  while (!balancer?.killed && balancer?.exitCode === null) {
     const asked = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         fetch(`${url}/s/probe${index}/_understudy/traces`, { headers: { authorization: 'Bearer any' } }).then(
@@ -90,17 +116,9 @@ async function balanced(names: readonly string[]): Promise<void> {
 
 beforeAll(async () => {
   if (!HAPROXY) return
-  await Promise.all(NAMES.map((name) => start(name, 0)))
-  const ports = NAMES.map((name) => [name.toUpperCase(), new URL(servers.get(name)?.url ?? '').host])
-  const bind = `127.0.0.1:${freePort()}`
-  url = `http://${bind}`
-  balancer = Bun.spawn([HAPROXY, '-db', '-f', CONFIG], {
-    env: { ...Object.fromEntries(ports), BIND: bind },
-    stdout: 'ignore',
-    stderr: 'ignore',
-  })
-  await balanced(NAMES)
-}, 30_000)
+  await Promise.all(NAMES.map((name) => onFreePort((port) => start(name, port))))
+  await onFreePort(startBalancer)
+}, 60_000)
 afterAll(async () => {
   balancer?.kill('SIGKILL')
   await Promise.all([...servers.values()].map((server) => server.stop('SIGKILL')))
@@ -129,7 +147,7 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     )
     const shares = NAMES.map((name) => first.filter((answer) => instanceOf(answer) === name).length)
     expect(Math.min(...shares)).toBeGreaterThan(SESSIONS / 10)
-  }, 30_000)
+  }, 60_000)
 
   test('however a session is named, it is looked for where it is, or nowhere', async () => {
     const home = async (name: string) => instanceOf(await fetch(`${url}/s/${name}/_understudy/traces`))
@@ -215,7 +233,7 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
         expect(heard.endsWith('0\r\n\r\n')).toBe(false)
       }
     }
-  }, 20_000)
+  }, 60_000)
 
   test('when one process is killed under load, its sessions alone begin anew, each says so, and it comes back', async () => {
     const before = await all((index) => say(index))
@@ -251,5 +269,5 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     await balanced(NAMES)
     const back = await all((index) => say(index))
     expect(back.flatMap((answer, index) => (instanceOf(answer) === 'b' ? [index] : []))).toEqual(lost)
-  }, 30_000)
+  }, 60_000)
 })
