@@ -115,6 +115,14 @@ test('one call over time: retries, waits, faults and a fallback, against what th
   expect(await page.getByRole('tabpanel').textContent()).toContain(`curl ${server.url}/v2/router/chat/completions`)
 })
 
+test('nothing runs out of the head of a call, however long a name is', async () => {
+  await call('long', 'Hello!', { model: `openai/${'x'.repeat(300)}`, name: 'A long name '.repeat(20) })
+  await visit('#/calls?session=long')
+  await page.locator('.row').first().click()
+  await page.locator('.call-head').waitFor()
+  expect(await page.locator('.call-head').evaluate((head) => head.scrollWidth - head.clientWidth)).toBe(0)
+})
+
 test('what a trace holds is text and never markup', async () => {
   const evil = '<script>window.hit=1</script><img src=x onerror="window.hit=1">"><svg onload=window.hit=1>'
   await send('POST', '/_understudy/sessions', {
@@ -169,6 +177,12 @@ test('a scenario is written in the page: mistakes stand at their lines, and what
   await scenario.getByText('It can be played.').waitFor()
   await scenario.getByRole('button', { name: 'Put it in force' }).click()
   await scenario.getByRole('heading', { name: 'own' }).waitFor()
+  // It goes by no name that is known, and yet it is the one that is chosen and can be begun anew.
+  expect(await scenario.getByRole('combobox').inputValue()).toBe('own')
+  await scenario.getByRole('button', { name: 'Begin it anew' }).click()
+  await visit('#/bad-days?session=other')
+  await scenario.getByRole('heading', { name: 'Nothing goes wrong' }).waitFor()
+  expect(await scenario.getByRole('combobox').inputValue()).toBe('')
   await call('storm', 'Tea?')
   expect(JSON.parse(await send('GET', '/_understudy/calls?limit=1', undefined, 'storm')).data[0].status).toBe(418)
 })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Waterfall } from '../src/contract/waterfall.ts'
 import { axisOf } from '../src/inspector/page/call/axis.ts'
+import { costText, spanText, tickText } from '../src/inspector/page/state/format.ts'
 import { agentSession } from './support/agents.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
@@ -56,6 +57,13 @@ test('the steps of an agent stand in their iterations', async () => {
     'iteration 2 : ',
     'model openai/gpt-4o: answered',
   ])
+})
+
+test('times and costs are said as people read them', () => {
+  const spans = [0, 0.4, 950, 2_000, 174_000, -6, -9_000]
+  expect(spans.map(spanText).join(', ')).toBe('0 ms, 0.4 ms, 950 ms, 2 s, 2.9 min, -6 ms, -9 s')
+  expect([50_000, 60_000, 70_000, 605_000].map(tickText)).toEqual(['50 s', '1 min', '1:10 min', '10:05 min'])
+  expect([0, 0.00000002, 0.0005254, 1234.5].map(costText)).toEqual(['$0', '$0.00000002', '$0.000525', '$1230'])
 })
 
 const row = (from: number, to: number) => ({

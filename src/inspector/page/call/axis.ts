@@ -86,8 +86,8 @@ function stretchesOf(busy: readonly { from: number; to: number }[], from: number
   return stretches
 }
 
-/** Round figures: 1, 2 and 5 of each power of ten, and from a minute on what clocks go by. */
-const STEPS = [
+/** Round times in ms: 1, 2 and 5 of each power of ten, and from a minute on what clocks go by. */
+export const STEPS = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000],
   ...[1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1_440].map((minutes) => minutes * 60_000),
 ]

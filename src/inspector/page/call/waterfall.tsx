@@ -1,6 +1,6 @@
 // The waterfall of a call: what the gateway did, and below it what its client saw.
 import type { Waterfall, WaterfallRow } from '../../../contract/waterfall.ts'
-import { spanText } from '../state/format.ts'
+import { spanText, tickText } from '../state/format.ts'
 import { hashOf, here } from '../state/route.ts'
 import { type Axis, axisOf } from './axis.ts'
 
@@ -42,7 +42,7 @@ function AxisLine({ axis }: { axis: Axis }) {
           <g key={ms}>
             <line class="tick" x1={`${x}%`} x2={`${x}%`} y1="12" y2="18" />
             <text x={`${x}%`} y="9" text-anchor={x < 4 ? 'start' : x > 96 ? 'end' : 'middle'}>
-              {spanText(ms)}
+              {tickText(ms)}
             </text>
           </g>
         ))}

@@ -1,12 +1,19 @@
 // Figures and times as people read them.
 
-/** A length of time. */
+/** A length of time; below nothing for what was before. */
 export function spanText(ms: number): string {
+  if (ms < 0) return `-${spanText(-ms)}`
   if (ms < 1) return ms === 0 ? '0 ms' : `${ms.toFixed(1)} ms`
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 1))} s`
   if (ms < 3_600_000) return `${Number((ms / 60_000).toFixed(1))} min`
   return `${(ms / 3_600_000).toFixed(1)} h`
+}
+
+/** A round time at an axis, to the second where it is no whole number of minutes. */
+export function tickText(ms: number): string {
+  if (ms < 60_000 || ms >= 3_600_000 || ms % 60_000 === 0) return spanText(ms)
+  return `${Math.floor(ms / 60_000)}:${String(Math.round((ms % 60_000) / 1_000)).padStart(2, '0')} min`
 }
 
 /** The time of day, with milliseconds. */
@@ -28,7 +35,8 @@ export const countText = (value: number): string => {
 }
 
 /** What something costs, to three digits. */
-export const costText = (value: number): string => (value === 0 ? '$0' : `$${Number(value.toPrecision(3))}`)
+export const costText = (value: number): string =>
+  `$${value.toLocaleString('en', { maximumSignificantDigits: 3, useGrouping: false })}`
 
 /** A number and its noun. */
 export const countedText = (count: number, noun: string): string =>

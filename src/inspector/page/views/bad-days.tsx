@@ -1,5 +1,5 @@
 // Bad days: the scenario in force with what became of its rules, what clients did wrong, and how it went over time.
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Verification } from '../../../contract/verification.ts'
 import { askJson } from '../state/api.ts'
 import { allCalls, calmChanges } from '../state/call-list.ts'
@@ -110,9 +110,15 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
     async () => (await askJson<{ data: KnownScenario[] }>('/_understudy/scenarios')).data,
     [],
   )
-  const [name, setName] = useState(state.scenario ?? '')
+  const [picked, pick] = useState<string>()
+  // What is in force is shown, in another session or once it changes.
+  useEffect(() => pick(undefined), [session, state.scenario])
+  const name = picked ?? state.scenario ?? ''
+  const about = known.find((one) => one.name === name)
+  // What goes by no name that is known is played by its text.
+  const isOwn = state.scenario !== null && !known.some((one) => one.name === state.scenario)
+  const body = isOwn && name === state.scenario ? { text: state.text } : { name }
   const path = '/_understudy/scenario'
-  const about = known.find((one) => one.name === (name || state.scenario))
   return (
     <section class="card" aria-label="Scenario">
       <header>
@@ -124,8 +130,9 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
       <p class="actions">
         <label>
           Scenario
-          <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
+          <select value={name} onChange={(event) => pick(event.currentTarget.value)}>
             <option value="">choose one</option>
+            {isOwn && <option value={state.scenario ?? ''}>{state.scenario}</option>}
             {known.map((one) => (
               <option key={one.name} value={one.name}>
                 {one.name}
@@ -136,7 +143,7 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
         <ActionButton
           kind="primary"
           disabled={name === ''}
-          act={() => askJson(path, { method: 'PUT', body: { name }, session }).then(reload)}
+          act={() => askJson(path, { method: 'PUT', body, session }).then(reload)}
         >
           {name === state.scenario ? 'Begin it anew' : 'Play it'}
         </ActionButton>

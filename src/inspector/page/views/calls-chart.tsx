@@ -2,8 +2,9 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { CallRow } from '../../../contract/call-row.ts'
+import { STEPS } from '../call/axis.ts'
 import { allCalls, calmChanges } from '../state/call-list.ts'
-import { countedText, spanText } from '../state/format.ts'
+import { countedText, tickText } from '../state/format.ts'
 import { theme } from '../state/theme.ts'
 import { chart } from '../ui/part.ts'
 import type { ScenarioState } from './scenario-state.ts'
@@ -87,19 +88,20 @@ function draw(place: HTMLElement, rows: readonly CallRow[], state: ScenarioState
     size: 34,
     font: '10px system-ui',
   }
-  const spans = (_: uPlot, all: readonly number[]) => all.map(spanText)
+  const spans = (_: uPlot, all: readonly number[]) => all.map(tickText)
+  const marks = (_: uPlot, series: number) => [text, good, bad, wait][series] ?? text
   const fromNothing = { range: (_: uPlot, __: number, most: number): [number, number] => [0, Math.max(1, most)] }
   return new Plot(
     {
       width: place.clientWidth,
       height: HEIGHT,
-      legend: { live: false },
+      legend: { live: false, markers: { fill: marks, stroke: marks } },
       cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false }, waits: fromNothing, y: fromNothing },
       axes: [
-        { ...axis, size: 24, values: spans },
+        { ...axis, size: 24, incrs: STEPS, values: spans },
         { ...axis, incrs: WHOLE },
-        { ...axis, size: 48, scale: 'waits', side: 1, grid: { show: false }, values: spans },
+        { ...axis, size: 56, incrs: STEPS, scale: 'waits', side: 1, grid: { show: false }, values: spans },
       ],
       series: [
         {},
