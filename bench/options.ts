@@ -2,7 +2,17 @@
 import { parseArgs } from 'node:util'
 
 /** What can be measured; `--only` chooses among them. */
-export const SECTIONS = ['whole', 'stream', 'forward', 'first-event', 'start', 'memory', 'sessions', 'explore'] as const
+export const SECTIONS = [
+  'whole',
+  'stream',
+  'forward',
+  'first-event',
+  'start',
+  'memory',
+  'sessions',
+  'explore',
+  'telemetry',
+] as const
 export type Section = (typeof SECTIONS)[number]
 
 /** What was asked for. */

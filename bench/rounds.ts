@@ -28,6 +28,8 @@ export interface Point extends Duty {
   seconds: number
   rounds: number
   cores: Cores | undefined
+  /** About how many calls a second; as many as are answered without it. */
+  rate?: number
 }
 
 /** What one server reached at one point. */
@@ -58,6 +60,7 @@ async function sampleOf(entrant: Entrant, point: Point): Promise<Sample & { own:
   const traces = entrant.understudy ? await tracesOf(entrant) : 0
   const before = server.cpu()
   const done = await load({ ...targetOf(entrant, point), ...point })
+  await entrant.settled?.()
   const after = server.cpu()
   if (entrant.understudy) {
     const made = (await tracesOf(entrant)) - traces

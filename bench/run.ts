@@ -8,6 +8,7 @@ import { contestants } from './servers.ts'
 import { coldStarts, firstEvent, memory, sessions } from './single-calls.ts'
 import { scratch } from './support.ts'
 import { type Line, tableOf } from './table.ts'
+import { telemetry } from './telemetry.ts'
 import { answers, forwarding, STREAM_NOTE } from './throughput.ts'
 import { needWrk } from './wrk.ts'
 
@@ -20,6 +21,7 @@ const MEASUREMENTS: readonly { sections: readonly Section[]; run: (bench: Bench)
   { sections: ['memory'], run: memory },
   { sections: ['sessions'], run: sessions },
   { sections: ['explore'], run: explorations },
+  { sections: ['telemetry'], run: telemetry },
 ]
 
 async function run(): Promise<void> {

@@ -142,6 +142,8 @@ export async function contestants(
 /** A contestant with its server. */
 export interface Entrant extends Contestant {
   server: Server
+  /** Waits until it has done what calls left it to do; its processor time counts until then. */
+  settled?: () => Promise<void>
 }
 
 /** Where and with what an entrant is called. */

@@ -26,6 +26,8 @@ export interface Target {
   calls?: number
   /** Over how many sessions the calls are spread; all are of one without it. */
   sessions?: number
+  /** About how many calls a second; as many as are answered without it. */
+  rate?: number | undefined
 }
 
 /** Throws when wrk is not there. */
@@ -53,7 +55,14 @@ function request()
   return wrk.format()
 end`
 
-const scriptOf = ({ body, calls, sessions }: Target): string => `
+// Each connection waits between two calls, each time for another while, so that they do not call all at once. wrk knows whole
+// milliseconds, and does not count them as time of the answer.
+const paced = (rate: number, connections: number) => `
+function delay()
+  return math.random(0, ${Math.round((2_000 * connections) / rate)})
+end`
+
+const scriptOf = ({ body, calls, sessions, rate, connections }: Target): string => `
 wrk.method = 'POST'
 wrk.body = [==[${body}]==]
 ${Object.entries(headers)
@@ -61,6 +70,7 @@ ${Object.entries(headers)
   .join('\n')}
 ${calls === undefined ? '' : stopAfter(calls)}
 ${sessions === undefined ? '' : spreadOver(sessions)}
+${rate === undefined ? '' : paced(rate, connections)}
 function done(summary, latency)
   local e = summary.errors
   io.write(string.format('\\n{"calls":%d,"failed":%d,"took":%d,"p50":%d,"p99":%d}\\n',

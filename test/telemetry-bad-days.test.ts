@@ -3,6 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../src/config.ts'
+import { AUTHORITY, ELSEWHERE, EXPIRED, HERE, OTHER_AUTHORITY, SERVER_KEY } from './support/certificates.ts'
 import { exportingApp } from './support/collector.ts'
 import { emptyFolder } from './support/server.ts'
 
@@ -69,12 +70,110 @@ describe('what a collector does not take is dropped, counted and said once:', ()
   })
 })
 
+test('a collector that takes a batch says what it likes, and closes when it likes', async () => {
+  const garbage = [
+    '',
+    'not JSON',
+    '[]',
+    'null',
+    '{"partialSuccess":null}',
+    '{"partialSuccess":{"rejectedSpans":"many"}}',
+  ]
+  for (const text of garbage) {
+    const collector = collectorThat(() => new Response(text))
+    await call(collector)
+    await collector.app.stop()
+    expect([text, collector.app.telemetry.counts()]).toMatchObject([
+      text,
+      { exported: SPANS, dropped: 0, problem: null },
+    ])
+  }
+})
+
+test('a collector that closes in the middle of its answer', async () => {
+  const listener = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"partial') },
+  })
+  const app = exportingApp(`http://127.0.0.1:${listener.port}`)
+  ends.push(
+    () => app.close(),
+    () => listener.stop(true),
+  )
+  expect((await app.post(CHAT, body)).status).toBe(200)
+  await app.stop()
+  const { exported, dropped, problem } = app.telemetry.counts()
+  expect([exported, dropped]).toEqual([0, SPANS])
+  expect(problem).toContain('the connection failed (')
+  expect(app.said.filter((line) => line.includes('takes no traces'))).toHaveLength(1)
+})
+
+test('a collector that rejects more than it got has taken nothing', async () => {
+  const collector = collectorThat(() => Response.json({ partialSuccess: { rejectedSpans: 1e6 } }))
+  await call(collector)
+  await collector.app.stop()
+  expect(await collector.counts()).toMatchObject({ exported: 0, dropped: SPANS })
+})
+
+describe('certificates', () => {
+  const folder = emptyFolder()
+  afterAll(folder.remove)
+  const file = (name: string, text: string) => {
+    const path = join(folder.path, name)
+    writeFileSync(path, text)
+    return path
+  }
+  const [authority, other] = [file('authority.pem', AUTHORITY), file('other.pem', OTHER_AUTHORITY)]
+  const damaged = file('damaged.pem', AUTHORITY.replaceAll('A', 'B'))
+  const UNTRUSTED = 'its certificate is not trusted; OTEL_EXPORTER_OTLP_CERTIFICATE names the file of its authority ('
+  const rows: [string, { cert: string; trusted?: string }, string | null][] = [
+    ['of an authority that is named', { cert: HERE, trusted: authority }, null],
+    ['of an authority that nobody has named', { cert: HERE }, UNTRUSTED],
+    ['of another authority than is named', { cert: HERE, trusted: other }, UNTRUSTED],
+    ['that has expired', { cert: EXPIRED, trusted: authority }, 'its certificate has expired ('],
+    ['of another host', { cert: ELSEWHERE, trusted: authority }, 'its certificate is of another host ('],
+  ]
+  test.each(rows)('one %s', async (_, { cert, trusted }, problem) => {
+    const tls = { cert, key: SERVER_KEY }
+    const server = Bun.serve({ hostname: '127.0.0.1', port: 0, tls, fetch: () => Response.json({}) })
+    const environment = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `https://127.0.0.1:${server.port}`,
+      ...(trusted !== undefined && { OTEL_EXPORTER_OTLP_CERTIFICATE: trusted }),
+    }
+    const app = exportingApp('http://unused', {}, readConfig({ otlp: 'env' }, environment).telemetry)
+    ends.push(
+      () => app.close(),
+      () => void server.stop(true),
+    )
+    expect((await app.post(CHAT, body)).status).toBe(200)
+    await app.stop()
+    const counts = app.telemetry.counts()
+    expect([counts.exported, counts.dropped]).toEqual(problem === null ? [SPANS, 0] : [0, SPANS])
+    if (problem === null) return expect(app.said).toEqual([])
+    expect(counts.problem).toContain(problem)
+    expect(app.said.filter((line) => line.includes(problem))).toHaveLength(1)
+  })
+
+  test('one that is none, though it looks like one, is refused at the start', () => {
+    const environment = { OTEL_EXPORTER_OTLP_CERTIFICATE: damaged }
+    expect(() => readConfig({ otlp: 'env' }, environment)).toThrow(
+      `OTEL_EXPORTER_OTLP_CERTIFICATE ${JSON.stringify(damaged)} holds no certificate that can be read`,
+    )
+  })
+})
+
 test('nobody at the address', async () => {
   const app = exportingApp('http://127.0.0.1:9')
   ends.push(() => app.close())
   expect((await app.post(CHAT, body)).status).toBe(200)
   await app.stop()
-  expect(app.telemetry.counts()).toMatchObject({ exported: 0, dropped: SPANS, waiting: 0, problem: expect.any(String) })
+  expect(app.telemetry.counts()).toMatchObject({
+    exported: 0,
+    dropped: SPANS,
+    waiting: 0,
+    problem: expect.stringContaining('nobody answers there ('),
+  })
 })
 
 test('429 is repeated after the wait that it asks for, and the same spans arrive once', async () => {

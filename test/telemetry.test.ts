@@ -47,6 +47,9 @@ const attributesOf = (span: CollectedSpan) => valuesOf(span.attributes)
 const eventsOf = (span: CollectedSpan) =>
   (span.events ?? []).map(({ name, attributes }): Record<string, unknown> => ({ name, ...valuesOf(attributes) }))
 
+const startOf = (span: CollectedSpan | undefined) => BigInt(span?.startTimeUnixNano ?? -1)
+const endOf = (span: CollectedSpan | undefined) => BigInt(span?.endTimeUnixNano ?? -1)
+
 /** All names that the package of the conventions knows, those that have left it for a repository of their own included. */
 const KNOWN = new Set<string>(
   Object.values({ ...stable, ...incubating }).filter((name): name is never => typeof name === 'string'),
@@ -200,7 +203,7 @@ test('knowledge, guardrails and the cache are spans inside the call', async () =
     knowledge_bases: [{ knowledge_id: 'help' }],
     cache: { type: 'exact_match' },
   }
-  const guardrails = [{ id: GUARD, execute_on: 'input' }]
+  const guardrails = ['input', 'output'].map((execute_on) => ({ id: GUARD, execute_on }))
   const messages = [{ role: 'user', content: 'How long do parcels take?' }]
   const ask = () => app.post(CHAT, body({ svc, guardrails, messages }))
   for (const answer of [await ask(), await ask()]) expect(answer.status).toBe(200)
@@ -211,11 +214,19 @@ test('knowledge, guardrails and the cache are spans inside the call', async () =
   const inside = named(spans, `POST ${CHAT}`).map((server) =>
     spans.filter(({ parentSpanId }) => parentSpanId === server.spanId).map(({ name }) => name),
   )
-  const around = ['retrieval help', `guardrail ${GUARD}`]
+  const checked = `guardrail ${GUARD}`
+  const before = ['retrieval help', checked]
   expect(inside).toEqual([
-    ['chat gpt-4o-mini', ...around, 'cache miss'],
-    [...around, 'cache hit'],
+    ['chat gpt-4o-mini', ...before, 'cache miss', checked],
+    [...before, 'cache hit', checked],
   ])
+  // They were one after the other, and each took its time.
+  const [server] = named(spans, `POST ${CHAT}`)
+  const [chat, search, input, cache, output] = spans.filter(({ parentSpanId }) => parentSpanId === server?.spanId)
+  const times = [search, input, cache, chat, output].flatMap((span) => [startOf(span), endOf(span)])
+  const inOrder = [startOf(server), ...times, endOf(server)]
+  expect(inOrder).toEqual(inOrder.toSorted((one, other) => Number(one - other)))
+  for (const span of [search, input, chat, output]) expect(endOf(span)).toBeGreaterThan(startOf(span))
   const [guard, retrieval] = [`guardrail ${GUARD}`, 'retrieval help'].map((name) => named(spans, name)[0])
   expect(guard && attributesOf(guard)).toMatchObject({
     'understudy.guardrail.stage': 'input',
@@ -250,6 +261,14 @@ test('a turn of an agent is one tree: iterations, the models that they ask and t
     'iteration 1': { ...model, 'execute_tool current_date': {} },
     'iteration 2': model,
   })
+  // Each lies inside of what is around it, and a tool runs when its model has asked for it.
+  const [first, second] = [only(spans, 'iteration 1'), only(spans, 'iteration 2')]
+  const tool = only(spans, 'execute_tool current_date')
+  const asked = spans.find(({ name, parentSpanId }) => name === 'chat.completions' && parentSpanId === first.spanId)
+  const inOrder = [turn, first, asked].map(startOf).concat([endOf(asked), startOf(tool), endOf(tool)])
+  inOrder.push(endOf(first), startOf(second), endOf(second), endOf(turn))
+  expect(inOrder).toEqual(inOrder.toSorted((one, other) => Number(one - other)))
+  expect(endOf(tool)).toBeGreaterThan(startOf(tool))
 })
 
 test('nothing that anybody has said is exported, unless it is asked for', async () => {

@@ -1,7 +1,11 @@
 // Where telemetry goes: an address, or what the standard variables of OpenTelemetry say, which count only when they are asked for.
 import { readFileSync } from 'node:fs'
 import { quote } from '../contract/validation.ts'
+import { lazy } from '../lib/lazy.ts'
 import { ConfigError } from './file.ts'
+
+// A start does not need it.
+const certificates = lazy<typeof import('node:crypto')>(() => require('node:crypto'))
 
 /** What is to be exported, and where to. */
 export interface TelemetrySettings {
@@ -144,6 +148,13 @@ function pemIn(variable: Variable | undefined): string | undefined {
   }
   if (!/-----BEGIN [A-Z0-9 ]+-----/.test(text))
     throw new ConfigError(`${name} ${quote(path)} holds no PEM certificate or key`)
+  try {
+    if (name.endsWith('_KEY')) certificates().createPrivateKey(text)
+    else new (certificates().X509Certificate)(text)
+  } catch (error) {
+    const what = name.endsWith('_KEY') ? 'key' : 'certificate'
+    throw new ConfigError(`${name} ${quote(path)} holds no ${what} that can be read: ${(error as Error).message}`)
+  }
   return text
 }
 

@@ -54,7 +54,13 @@ export interface SessionVerified extends ObservationBase {
 /** One thing that has happened. */
 export type Observation = CallBegun | AttemptEnded | TaskChanged | TraceSaved | SessionChanged | SessionVerified
 
-/** What a call is made of, for those who export it: it is shown nowhere, and to be looked at when it comes or not at all. */
+/** A step of the gateway beside the attempts that has ended. */
+export interface EndedStep {
+  kind: 'retrieval' | 'guardrail' | 'cache'
+  at: number
+}
+
+/** What a call is made of, for those who export it: it is shown nowhere, and not to be held on to for longer than some milliseconds. */
 export interface CallMaterial {
   /** The address and the headers, when it begins. */
   url?: string
@@ -63,6 +69,8 @@ export interface CallMaterial {
   /** The request as it was parsed and the answer that was given, when its trace is saved. */
   request?: object | undefined
   answer?: unknown
+  /** When the searches, the guardrails and the look into the cache ended, in their order; times are those of observations. */
+  steps?: readonly EndedStep[] | undefined
   /** Whether its trace may keep them. */
   retained?: boolean
   /** When it came, in ms since the epoch by the machine's clock, when its trace is saved. */

@@ -86,8 +86,10 @@ async function save(
     recording.call.over?.()
     return refusal ?? bugError()
   }
-  const { arrived, observers, seq, request, call } = recording
-  const material = observers.active ? { arrived, request, answer: answer.value, retained: call.retained } : undefined
+  const { arrived, observers, seq, request, call, endedSteps: steps } = recording
+  const material = observers.active
+    ? { arrived, request, answer: answer.value, steps, retained: call.retained }
+    : undefined
   observers.notify({ type: 'trace-saved', session: record.session, seq, trace: record }, material)
   return undefined
 }

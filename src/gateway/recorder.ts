@@ -1,8 +1,9 @@
 // Begins the record of a call, and says in headers what is known of it.
 import { INSTANCE, REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
-import type { Observers } from '../contract/observation.ts'
+import type { EndedStep, Observers } from '../contract/observation.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { recordAttempt } from './attempt-record.ts'
 import type { Call } from './call.ts'
@@ -28,6 +29,8 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
   const elapsed = () => clock.now() - started
   const steps = emptySteps()
   const about = { session: session.name, trace: id }
+  const endedSteps: EndedStep[] = []
+  const ended = (kind: EndedStep['kind']) => void endedSteps.push({ kind, at: monotonicMs() })
   if (observers.active) {
     const parent = call.inner?.parent ?? null
     observers.notify({ type: 'call-begun', ...about, operation: operation.name, parent }, call)
@@ -41,6 +44,7 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
     stores: { traces, keyValues },
     observers,
     steps,
+    endedSteps,
     rendered: 'null',
     elapsed,
     plan(targets) {
@@ -54,10 +58,17 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
       return recording
     },
     cache(key, age) {
+      ended('cache')
       steps.cache = { status: age === undefined ? 'miss' : 'hit', key, age_ms: age ?? null, started_ms: elapsed() }
     },
-    guardrail: (verdict) => void steps.guardrails.push(verdict),
-    retrieval: (found) => void steps.retrievals.push(found),
+    guardrail(verdict) {
+      ended('guardrail')
+      steps.guardrails.push(verdict)
+    },
+    retrieval(found) {
+      ended('retrieval')
+      steps.retrievals.push(found)
+    },
     playing(scenario) {
       steps.scenario = scenario?.name ?? null
     },

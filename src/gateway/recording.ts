@@ -1,7 +1,7 @@
 // What is written down of a call: the way of each attempt, the answer that was given, and the steps of the trace.
 import type { ActiveScenario } from '../contract/fault.ts'
 import type { KeyValueEntry } from '../contract/key-value.ts'
-import type { Observers } from '../contract/observation.ts'
+import type { EndedStep, Observers } from '../contract/observation.ts'
 import type { EventsBody, Reply } from '../contract/reply.ts'
 import type { GuardrailRecord, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
 import type { StreamEvent } from '../lib/sse.ts'
@@ -105,6 +105,8 @@ export interface TraceRecorder {
   readonly stores: Pick<Session, 'traces' | 'keyValues'>
   readonly observers: Observers
   readonly steps: TraceSteps
+  /** When those beside the attempts ended, for who observes. */
+  readonly endedSteps: readonly EndedStep[]
   /** What the body says, once it is parsed. */
   request?: { metadata?: TraceRecord['metadata'] }
   settings?: Settings

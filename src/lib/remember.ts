@@ -8,3 +8,28 @@ export function remembering<Key extends string | number, Value>(of: (key: Key) =
     return last.value
   }
 }
+
+type Plain = string | number | boolean | null | undefined
+
+/** Results that are known of a function of many arguments: an application makes a few kinds of calls in turn. */
+const MOST_KNOWN = 8
+
+/** A function that knows its latest results, each by all of its arguments. */
+export function rememberingAll<Keys extends readonly Plain[], Value>(
+  of: (...keys: Keys) => Value,
+): (...keys: Keys) => Value {
+  const known: { keys: Keys; value: Value }[] = []
+  let next = 0
+  return (...keys) => {
+    for (const one of known) if (areSame(one.keys, keys)) return one.value
+    const value = of(...keys)
+    known[next] = { keys, value }
+    next = (next + 1) % MOST_KNOWN
+    return value
+  }
+}
+
+function areSame(some: readonly Plain[], others: readonly Plain[]): boolean {
+  for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
+  return true
+}

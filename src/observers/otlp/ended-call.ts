@@ -1,6 +1,20 @@
 // A call that has ended, as its spans are made of it.
-import type { TraceRecord } from '../../contract/trace.ts'
+import type { EndedStep } from '../../contract/observation.ts'
+import type { TaskStep, TraceRecord } from '../../contract/trace.ts'
+import type { AnswerFacts } from './answer-facts.ts'
 import type { TracePosition } from './trace-context.ts'
+
+/** When the steps of an agent's turn were, as far as they were seen. */
+export interface AgentTimes {
+  /** When the model was asked, by the iteration. */
+  asked: Map<number, number>
+  /** When steps were committed, by their keys. */
+  ended: Map<string, number>
+}
+
+/** Which step of a turn it is. */
+export const stepKey = ({ iteration, kind, name, tool_call_id: call }: TaskStep): string =>
+  `${iteration}:${kind}:${call ?? name}`
 
 /** A call that has ended, with what is exported beside its trace. Times are of the machine's clock, in ms since the epoch. */
 export interface EndedCall {
@@ -12,11 +26,15 @@ export interface EndedCall {
   ended: number
   /** When its attempts ended. */
   attemptEnds: readonly number[]
+  /** When its steps beside the attempts ended; empty where nobody saw it. */
+  steps: readonly EndedStep[]
+  /** When the steps of an agent began and ended. */
+  agent: AgentTimes | undefined
   /** The address that was called; absent of a call from inside. */
   url: string | undefined
   /** Attributes of what the request asks of the model. */
-  parameters: readonly string[]
-  answer: { id?: string | undefined; finishReasons?: readonly string[] }
+  parameters: string
+  answer: AnswerFacts
   /** The messages as JSON, where content is asked for. */
   content: { input: string; output: string } | undefined
 }

@@ -134,8 +134,9 @@ function createCourier(target: ExportTarget, { say, stopping, over }: CourierOpt
       for (let tried = 1; ; tried++) {
         const delivery = await post(target, body, over)
         if (!('again' in delivery)) {
-          counts.exported += batch.length - delivery.rejected
-          counts.dropped += delivery.rejected
+          const rejected = Math.min(batch.length, delivery.rejected)
+          counts.exported += batch.length - rejected
+          counts.dropped += rejected
           return note(delivery.problem)
         }
         if (!over.aborted) note(delivery.problem)
@@ -181,10 +182,25 @@ async function post(target: ExportTarget, body: string, over: AbortSignal): Prom
     return { problem: `it answers ${status}${redirected}`, again: REPEATABLE.includes(status), after }
   } catch (error) {
     const { name, code, message } = error as { name?: string; code?: string; message: string }
-    const problem = name === 'TimeoutError' ? `no answer within ${timeout} ms` : `${code ?? message}`
-    return { problem, again: true }
+    if (name === 'TimeoutError') return { problem: `no answer within ${timeout} ms`, again: true }
+    return { problem: code === undefined ? message : `${meaningOf(code)} (${code})`, again: true }
   }
 }
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  ConnectionRefused: 'nobody answers there',
+  ECONNREFUSED: 'nobody answers there',
+  ENOTFOUND: 'there is no such host',
+  FailedToOpenSocket: 'nobody answers there',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is of another host',
+}
+/** What went wrong, for people. */
+const meaningOf = (code: string): string =>
+  MEANINGS[code] ??
+  (/CERT|VERIFY|ISSUER/.test(code)
+    ? 'its certificate is not trusted; OTEL_EXPORTER_OTLP_CERTIFICATE names the file of its authority'
+    : 'the connection failed')
 
 /** As much of an answer as is looked at: a collector may send what it likes. */
 async function beginningOf({ body }: Response): Promise<string> {

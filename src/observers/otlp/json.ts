@@ -1,4 +1,5 @@
 // Spans in OTLP's JSON, written as text at once: an object for each piece takes several times as long.
+import { rememberingAll } from '../../lib/remember.ts'
 
 /** Characters of a value; who wants content is given more of it. */
 const LONGEST_VALUE = 1_000
@@ -24,6 +25,12 @@ export const booleanAttribute = (name: string, value: boolean): string =>
 export const textsAttribute = (name: string, values: readonly string[]): string =>
   `{"key":"${name}","value":{"arrayValue":{"values":[${values.map((value) => `{"stringValue":${quoted(value)}}`).join(',')}]}}}`
 
+/** Attributes of what may be absent. */
+export const optionalText = (name: string, value: string | null | undefined): string | undefined =>
+  value == null ? undefined : textAttribute(name, value)
+export const optionalInt = (name: string, value: number | null | undefined): string | undefined =>
+  value == null ? undefined : intAttribute(name, value)
+
 /** Kinds of spans by their number. */
 export const SPAN_KIND = { internal: 1, server: 2, client: 3 } as const
 
@@ -44,40 +51,54 @@ export interface SpanParts {
   /** Milliseconds since the epoch, with their fractions. */
   start: number
   end: number
-  /** Attributes, events and links as they are written here. */
-  attributes: readonly string[]
+  /** As `attributeList` joins them. */
+  attributes: string
+  /** Events and links as they are written here. */
   events?: readonly string[]
   links?: readonly string[]
   /** What went wrong, in a word. */
   error?: string | undefined
 }
 
+/** Attributes after one another, without those that are absent. */
+export function attributeList(...attributes: readonly (string | undefined)[]): string {
+  let list = ''
+  for (const attribute of attributes) {
+    if (attribute === undefined || attribute === '') continue
+    list = list === '' ? attribute : `${list},${attribute}`
+  }
+  return list
+}
+
 /** Nanoseconds since the epoch, which no number can hold. */
 const nanos = (ms: number): string => {
   const whole = Math.floor(ms)
-  return `${whole}${String(Math.min(999_999, Math.round((ms - whole) * 1e6))).padStart(6, '0')}`
+  // The seventh digit keeps the noughts before the others.
+  return `${whole}${String(1e6 + Math.min(999_999, Math.round((ms - whole) * 1e6))).slice(1)}`
 }
 
 /** An event of a span. */
-export const spanEvent = (name: string, at: number, attributes: readonly string[]): string =>
-  `{"timeUnixNano":"${nanos(at)}","name":"${name}","attributes":[${attributes.join(',')}]}`
+export const spanEvent = (name: string, at: number, attributes: string): string =>
+  `{"timeUnixNano":"${nanos(at)}","name":"${name}","attributes":[${attributes}]}`
 
 /** A link to another span. */
 export const spanLink = (traceId: string, spanId: string): string => `{"traceId":"${traceId}","spanId":"${spanId}"}`
 
+const headOf = rememberingAll(
+  (flags: number, name: string, kind: number) =>
+    `,"flags":${flags},"name":${quoted(name)},"kind":${kind},"startTimeUnixNano":"`,
+)
+const statusOf = (error: string | undefined) =>
+  error === undefined ? ',"status":{}}' : `,"status":{"code":${ERROR},"message":${quoted(error)}}}`
+const listed = (name: string, texts: readonly string[] | undefined) =>
+  texts && texts.length > 0 ? `,"${name}":[${texts.join(',')}]` : ''
+
 /** A span as the text of an element of a list. */
 export function spanJson(span: SpanParts): string {
   const { traceId, spanId, parentId, remote, name, kind, start, end, attributes, events, links, error } = span
-  const flags = SAMPLED | KNOWS_REMOTE | (remote ? IS_REMOTE : 0)
-  return [
-    `{"traceId":"${traceId}","spanId":"${spanId}"`,
-    parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`,
-    remote?.state ? `,"traceState":${quoted(remote.state)}` : '',
-    `,"flags":${flags},"name":${quoted(name)},"kind":${kind}`,
-    `,"startTimeUnixNano":"${nanos(start)}","endTimeUnixNano":"${nanos(Math.max(start, end))}"`,
-    `,"attributes":[${attributes.join(',')}]`,
-    events && events.length > 0 ? `,"events":[${events.join(',')}]` : '',
-    links && links.length > 0 ? `,"links":[${links.join(',')}]` : '',
-    `,"status":{${error === undefined ? '' : `"code":${ERROR},"message":${quoted(error)}`}}}`,
-  ].join('')
+  const parent = parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`
+  const state = remote?.state ? `,"traceState":${quoted(remote.state)}` : ''
+  const head = headOf(SAMPLED | KNOWS_REMOTE | (remote ? IS_REMOTE : 0), name, kind)
+  const times = `${nanos(start)}","endTimeUnixNano":"${nanos(Math.max(start, end))}`
+  return `{"traceId":"${traceId}","spanId":"${spanId}"${parent}${state}${head}${times}","attributes":[${attributes}]${listed('events', events)}${listed('links', links)}${statusOf(error)}`
 }

@@ -3,8 +3,8 @@
 const MOST_SPANS = 32_768
 const MOST_CHARACTERS = 32_000_000
 /** What goes in one request. */
-const BATCH_SPANS = 1_024
-const BATCH_CHARACTERS = 2_000_000
+const BATCH_SPANS = 512
+const BATCH_CHARACTERS = 1_000_000
 
 /** A queue that is empty. */
 export function spanQueue() {

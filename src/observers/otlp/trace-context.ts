@@ -1,5 +1,6 @@
 // Which trace a call belongs to, as OpenTelemetry names traces and spans: ids are functions of our own, which are functions of
 // the seed where the clock is virtual; a caller that has a trace of its own is joined (W3C trace context).
+import { remembering } from '../../lib/remember.ts'
 
 /** Where a call stands among spans. */
 export interface TracePosition {
@@ -14,33 +15,32 @@ export interface TracePosition {
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const VALUES = new Uint8Array(128)
 for (let value = 0; value < DIGITS.length; value++) VALUES[DIGITS.charCodeAt(value)] = value
-const HEX = '0123456789abcdef'
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 const hashed = (text: string): string => Bun.hash(text).toString(16).padStart(16, '0')
 const NONE = /^0+$/
 
-/** The trace id of a trace of ours: the same 128 bits as its ULID has. */
-export function otelTraceId(trace: string): string {
-  if (!ULID.test(trace)) return hashed(trace) + hashed(`${trace}:more`)
-  let id = ''
-  // Of the 130 bits of 26 digits the first two are none.
-  let bits = -2
-  let held = 0
-  for (let index = 0; index < trace.length; index++) {
-    held = (held << 5) | (VALUES[trace.charCodeAt(index)] ?? 0)
-    bits += 5
-    while (bits >= 4) {
-      bits -= 4
-      id += HEX[(held >> bits) & 15]
-    }
-    held &= (1 << bits) - 1
-  }
-  return id
+/** Some digits of a ULID in hexadecimal, with one before them that keeps their noughts. */
+function hexOf(ulid: string, from: number, to: number): string {
+  let value = 1
+  for (let index = from; index < to; index++) value = (value << 5) | (VALUES[ulid.charCodeAt(index)] ?? 0)
+  return value.toString(16)
 }
 
-/** The id of the span of a call, or of a part of it. */
-export const otelSpanId = (trace: string, part = ''): string => hashed(`${trace}:${part}`)
+/** The trace id of a trace of ours: the same 128 bits as its ULID has. */
+export const otelTraceId = remembering((trace: string): string => {
+  if (!ULID.test(trace)) return hashed(trace) + hashed(`${trace}:more`)
+  // Of the 130 bits of 26 digits the first two are none; four digits are five of hexadecimal.
+  let id = hexOf(trace, 0, 2).slice(-2)
+  for (let index = 2; index < trace.length; index += 4) id += hexOf(trace, index, index + 4).slice(1)
+  return id
+})
+
+/** The id of the span of a call: the last 64 bits of its trace, which are as good as drawn. */
+export const callSpanId = (trace: string): string => otelTraceId(trace).slice(16)
+
+/** The id of the span of a part of a call. */
+export const partSpanId = (trace: string, part: string): string => hashed(`${trace}:${part}`)
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
 const LONGEST_STATE = 512
