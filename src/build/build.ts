@@ -2,12 +2,12 @@
 // --all an archive a platform plus SHA256SUMS.
 
 import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
-import { OUTLINES } from '../contract/embedded-outlines.ts'
+import { outlineFile } from '../contract/embedded-outlines.ts'
 import { EMPTY, migratedDatabase } from '../db/open.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { bundlePage } from '../inspector/bundle.ts'
@@ -26,12 +26,15 @@ const tables = tokenTables()
 const emptyDatabases = Object.entries(EMPTY).map(
   ([kind, { asset }]) => [basename(asset), migratedDatabase(kind as keyof typeof EMPTY)] as const,
 )
+const outlineFiles = Object.entries(outlines()).map(
+  ([name, json]) => [relative('dist', outlineFile(name)), json] as const,
+)
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {
   ...tables,
   ...Object.fromEntries(emptyDatabases),
   [basename(PLACES_FILE)]: NO_PLACES,
-  [basename(OUTLINES)]: JSON.stringify(outlines()),
+  ...Object.fromEntries(outlineFiles),
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [basename(PAGE_FILE)]: compressPage(await bundlePage()),
 }

@@ -8,7 +8,7 @@ export type ValueSchemas = typeof import('./value-schemas.ts')
 export const valueSchemas = lazy<ValueSchemas>(() => require('./value-schemas.ts'))
 
 /** The name of the outline of a setting's values. */
-export const settingOutline = (key: string): string => `setting ${key}`
+export const settingOutline = (key: string): string => `setting-${key}`
 
 /** One setting. */
 export interface Setting<T> {

@@ -1,17 +1,12 @@
 // The outlines that the build has made of schemas; there are none where the program runs from its source.
 import { isCompiled, readAsset } from '../lib/assets.ts'
-import { once } from '../lib/once.ts'
 import type { Outline } from './outline.ts'
 
-/** Where the build puts them: each as a text of JSON, since a start needs but a few. */
-export const OUTLINES = 'dist/outlines.json'
+/** Where the build puts the outline of a name: each by itself, since a start needs but a few. */
+export const outlineFile = (name: string): string => `dist/outlines/${name}.json`
 
-const texts = once(
-  (): Readonly<Record<string, string>> => (isCompiled ? JSON.parse(new TextDecoder().decode(readAsset(OUTLINES))) : {}),
-)
+const decoder = new TextDecoder()
 
 /** The outline of a name. */
-export function embeddedOutline(name: string): Outline | undefined {
-  const text = texts()[name]
-  return text === undefined ? undefined : JSON.parse(text)
-}
+export const embeddedOutline = (name: string): Outline | undefined =>
+  isCompiled ? JSON.parse(decoder.decode(readAsset(outlineFile(name)))) : undefined

@@ -37,7 +37,7 @@ function knownOf(asked: Asked): Known {
 }
 
 /** The name of the outline of an operation's request. */
-export const requestOutline = (operation: string): string => `request ${operation}`
+export const requestOutline = (operation: string): string => `request-${operation}`
 
 /** The names of the fields that a request may have. */
 export const fieldsOf = (asked: Asked): ReadonlySet<string> => knownOf(asked).fields
