@@ -144,3 +144,28 @@ test('--instance-strict refuses a session that no balancer sees, and says where 
   expect(message).toContain('session "mine" is named where a balancer does not see it')
   await strict.close()
 })
+
+test.each([
+  [
+    'a page',
+    () => new Response('<html>Nothing here.</html>', { status: 503 }),
+    'answers with 503, and not as understudy',
+  ],
+  ['something else', () => Response.json({ fine: true }), 'answers, and not as understudy does'],
+])('%s at the address is no server that is up', async (_, answer, said) => {
+  const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
+  const url = `http://127.0.0.1:${other.port}`
+  const { code, stdout, stderr } = await run(['health', '--url', url])
+  await other.stop(true)
+  expect([code, stdout, stderr.split('\n').length]).toEqual([1, '', 2])
+  expect(stderr).toContain(`${url} ${said}`)
+})
+
+test('nor is one for a command that changes a server', async () => {
+  const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('<html></html>') })
+  const url = `http://127.0.0.1:${other.port}`
+  const { code, stderr } = await run(['snapshot', 'save', 'x.json', '--url', url], { cwd: folder.path })
+  await other.stop(true)
+  expect([code, stderr.split('\n').length]).toEqual([1, 2])
+  expect(stderr).toContain(`${url} answers with 200, and not as understudy does`)
+})

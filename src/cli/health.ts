@@ -1,7 +1,9 @@
 // understudy health: whether a server is up and takes calls, as containers and balancers ask it.
 import { Command } from 'commander'
 import { serverAddress } from '../config.ts'
+import { asObject } from '../lib/values.ts'
 import { ServerError } from './errors.ts'
+import { jsonAnswer } from './server.ts'
 
 /** Less than what containers wait for a check. */
 const PATIENCE_MS = 2_000
@@ -16,11 +18,9 @@ async function healthOf(url: string): Promise<string> {
   const answer = await fetch(`${url}/_understudy/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
     throw new ServerError(`no server answers at ${url}`)
   })
-  const { status, instance, counts } = (await answer.json()) as {
-    status?: string
-    instance?: string
-    counts?: { sessions: number }
-  }
+  const { status, instance, counts } = await jsonAnswer(answer, url)
   if (!answer.ok) throw new ServerError(`${instance ?? url} is ${status ?? `answering ${answer.status}`}`)
-  return `${instance} is ${status}, with ${counts?.sessions} ${counts?.sessions === 1 ? 'session' : 'sessions'}`
+  const sessions = asObject(counts)?.sessions
+  if (sessions === undefined) throw new ServerError(`${url} answers, and not as understudy does`)
+  return `${instance} is ${status}, with ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`
 }

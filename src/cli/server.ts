@@ -1,6 +1,7 @@
 // What commands that change a running server share: where it is, and how its refusals are told.
 import type { Command } from 'commander'
 import { serverAddress } from '../config.ts'
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { ServerError } from './errors.ts'
 
 /** Which server, and which of its sessions. */
@@ -27,7 +28,16 @@ export async function callServer(flags: ServerFlags, method: string, path: strin
   const response = await fetch(`${url}${path}`, request).catch(() => {
     throw new ServerError(`no server answers at ${url}: start one with understudy serve, or name it with --url`)
   })
-  const answer = (await response.json()) as { message?: string }
+  const answer = (await jsonAnswer(response, url)) as { message?: string }
   if (!response.ok) throw new ServerError(answer.message ?? `${url} answered ${response.status}`)
   return answer
+}
+
+/** The object that a server answers; throws `ServerError` for what is none, as of another program or of a balancer with nobody behind it. */
+export async function jsonAnswer(response: Response, url: string): Promise<JsonObject> {
+  const found = asObject(parsedJson(await response.text()))
+  if (found) return found
+  throw new ServerError(
+    `${url} answers with ${response.status}, and not as understudy does: is it the address of one, and is that up?`,
+  )
 }
