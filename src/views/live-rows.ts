@@ -10,20 +10,23 @@ import { rowOf } from './call-row.ts'
 /** Rows of one event; and as many again of calls that were not answered, which are what people look for. */
 const MOST_ROWS = 100
 
+/** A call whose row is made when rows are sent: it has been answered then, and waits for nothing. */
+type SavedCall = Pick<TraceSaved, 'trace' | 'seq'> & Pick<CallRow, 'arrived'>
+
 /** Gathers calls as rows; everything else is shown as it comes. */
 export function liveRows(): Gathering {
   const underWay = new Map<string, string>()
-  let rows: CallRow[] = []
+  let saved: SavedCall[] = []
   let leftOut = 0
   let isDue = false
-  const saved = ({ seq, trace }: TraceSaved, call: CallMaterial | undefined) => {
+  const note = ({ seq, trace }: TraceSaved, call: CallMaterial | undefined) => {
     underWay.delete(trace.id)
-    if (rows.length < (trace.outcome === 'answered' ? MOST_ROWS : 2 * MOST_ROWS))
-      rows.push(rowOf(trace, { seq, arrived: call?.arrived ?? realClock.now() }))
+    if (saved.length < (trace.outcome === 'answered' ? MOST_ROWS : 2 * MOST_ROWS))
+      saved.push({ seq, trace, arrived: call?.arrived ?? realClock.now() })
     else leftOut++
   }
   const forget = (session: string) => {
-    rows = rows.filter((row) => row.session !== session)
+    saved = saved.filter(({ trace }) => trace.session !== session)
     for (const [trace, name] of underWay) if (name === session) underWay.delete(trace)
   }
   return {
@@ -33,14 +36,18 @@ export function liveRows(): Gathering {
     add(observation, call) {
       if (observation.type === 'attempt-ended') return undefined
       if (observation.type === 'call-begun') underWay.set(observation.trace, observation.session)
-      else if (observation.type === 'trace-saved') saved(observation, call)
+      else if (observation.type === 'trace-saved') note(observation, call)
       else return alone(observation)
       isDue = true
       return undefined
     },
     take() {
-      const data: CallsSaved = { rows, left_out: leftOut, under_way: underWay.size }
-      rows = []
+      const data: CallsSaved = {
+        rows: saved.map(({ trace, ...of }) => rowOf(trace, of)),
+        left_out: leftOut,
+        under_way: underWay.size,
+      }
+      saved = []
       leftOut = 0
       isDue = false
       return { event: 'calls-saved', data }

@@ -17,7 +17,6 @@ export function CallsList() {
     count: rows.length,
     rowHeight: ROW_HEIGHT,
     above: HEAD_HEIGHT,
-    keyOf: (index) => rows[index]?.id ?? String(index),
   })
   keepPosition(scroller, rows)
   const id = chosen.value

@@ -18,7 +18,6 @@ export interface VirtualOptions {
   rowHeight: number
   /** Pixels of what stays at the top of the element. */
   above: number
-  keyOf(index: number): string
 }
 
 type List = Virtualizer<HTMLElement, Element>
@@ -41,7 +40,7 @@ const scrollTo: List['options']['scrollToFn'] = (offset, options, list) => {
 /** The items of a list that are seen in an element; all are of the same height. */
 export function useVirtual(
   element: { current: HTMLElement | null },
-  { count, rowHeight, above, keyOf }: VirtualOptions,
+  { count, rowHeight, above }: VirtualOptions,
 ): VirtualList {
   const [drawn] = useState(() => signal(0))
   drawn.value
@@ -51,7 +50,6 @@ export function useVirtual(
     count,
     estimateSize: () => rowHeight,
     getScrollElement: () => element.current,
-    getItemKey: keyOf,
     overscan: 6,
     scrollPaddingStart: above,
     paddingEnd: above,
