@@ -24,8 +24,15 @@ const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/route
 const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
 
 const pathIn = remembering((url: string) => new URL(url).pathname)
+/** What is called at a path. */
+interface OperationPath {
+  endpoint: Endpoint
+  /** That of the door which the path belongs to. */
+  wire?: () => Wire
+}
+
 /** The operations by path, with the wire of the door that a path belongs to: they need no router, which takes long to start. */
-const OPERATIONS: ReadonlyMap<string, { endpoint: Endpoint; wire?: () => Wire }> = new Map([
+const OPERATIONS: ReadonlyMap<string, OperationPath> = new Map([
   ...endpoints.map((endpoint) => [endpoint.path, { endpoint }] as const),
   ...doors.flatMap(({ paths, wire }) =>
     Object.entries(paths).map(([path, endpoint]) => [path, { endpoint, wire }] as const),
@@ -33,7 +40,7 @@ const OPERATIONS: ReadonlyMap<string, { endpoint: Endpoint; wire?: () => Wire }>
 ])
 /** The operation that a request calls. */
 const operationAt = ({ method }: Request, pathname: string) =>
-  method === 'POST' ? OPERATIONS.get(pathname.replace(/\/$/, '')) : undefined
+  method === 'POST' ? OPERATIONS.get(pathname.endsWith('/') ? pathname.slice(0, -1) : pathname) : undefined
 const isCalled = (pathname: string) =>
   pathname.startsWith('/v2/') || doors.some(({ prefix }) => pathname.startsWith(prefix))
 
@@ -67,6 +74,11 @@ export function createApp(deps: AppDeps): App {
   const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
   // The events that an earlier process left are applied at once, and its tasks go on.
   if (sessions.list().some(hasWork)) beside()
+  const call = ({ endpoint, wire }: OperationPath, request: Request, hold: ConnectionFinder | undefined) => {
+    const caller = () => callerOf(tokenOf(request), access)
+    const session = () => sessionOf(request)
+    return serveOperation(endpoint.operation(), { request, session, caller, hold, wire: wire?.() }, deps)
+  }
   const answer = async (request: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
     const pathname = pathIn(request.url)
     const called = isCalled(pathname)
@@ -81,31 +93,31 @@ export function createApp(deps: AppDeps): App {
         return inspector().firstCalls(sessions)
       }
       const operation = operationAt(request, pathname)
-      if (!operation) return beside().fetch(request)
-      const caller = () => callerOf(tokenOf(request), access)
-      return await serveOperation(
-        operation.endpoint.operation(),
-        { request, session: () => sessionOf(request), caller, hold, wire: operation.wire?.() },
-        deps,
-      )
+      return announced(request, await (operation ? call(operation, request, hold) : beside().fetch(request)))
     } catch (error) {
-      return render(error, request)
+      return announced(request, render(error, request))
     }
   }
-  const respond = async (incoming: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
-    try {
-      checkHost(incoming, access.host)
-      checkOrigin(incoming, access.cors)
-      const request = withoutPrefix(incoming)
-      const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-      if (origin === null || !allowsOrigin(access.cors, origin)) return announced(request, await answer(request, hold))
-      return readableBy(
-        origin,
-        isPreflight(request) ? preflight(request) : announced(request, await answer(request, hold)),
-      )
-    } catch (error) {
-      return render(error, incoming)
-    }
+  /** The same for a page of an allowed origin. */
+  const answerPage = async (request: Request, hold: ConnectionFinder | undefined, origin: string) =>
+    readableBy(origin, isPreflight(request) ? preflight(request) : await answer(request, hold))
+  const respond = (request: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
+    const origin = access.cors.length > 0 ? request.headers.get('origin') : null
+    return origin !== null && allowsOrigin(access.cors, origin)
+      ? answerPage(request, hold, origin)
+      : answer(request, hold)
   }
-  return { fetch: async (incoming, hold) => ids.mark(await respond(incoming, hold), doorOf(incoming)?.idHeader) }
+  return {
+    async fetch(incoming, hold) {
+      let response: Response
+      try {
+        checkHost(incoming, access.host)
+        checkOrigin(incoming, access.cors)
+        response = await respond(withoutPrefix(incoming), hold)
+      } catch (error) {
+        response = render(error, incoming)
+      }
+      return ids.mark(response, doorOf(incoming)?.idHeader)
+    },
+  }
 }

@@ -53,15 +53,20 @@ function textLength(value: unknown): number {
   return total
 }
 
-/** Splits long texts ahead, unless whoever asks goes; undefined when there is none. */
-export function splitAhead(
-  texts: readonly string[],
-  asker: { readonly signal: AbortSignal },
-): Promise<void> | undefined {
-  const long = texts.filter((text) => isVeryLong(text) && !knowsPieces(text))
-  if (long.length === 0) return undefined
-  const { signal } = asker
-  return Promise.all(long.map((text) => splitLong(text, signal))).then(() => {})
+/** Splits the long texts at the top of a script ahead, unless whoever asks goes; undefined when there is none. */
+export function splitAhead(script: object, asker: { readonly signal: AbortSignal }): Promise<void> | undefined {
+  let long: string[] | undefined
+  for (const name in script) {
+    const text = (script as Record<string, unknown>)[name]
+    if (typeof text !== 'string' || !isVeryLong(text) || knowsPieces(text)) continue
+    long ??= []
+    long.push(text)
+  }
+  return long && splitAll(long, asker.signal)
+}
+
+async function splitAll(texts: readonly string[], signal: AbortSignal): Promise<void> {
+  await Promise.all(texts.map((text) => splitLong(text, signal)))
 }
 
 const NONE = new Uint32Array()

@@ -30,5 +30,5 @@ export interface Backend {
    * A reply, whatever its status.
    * @throws ConnectionFailure when there is none, the signal's reason when it is aborted, `ApiError` for a user's mistake.
    */
-  answer(call: BackendCall): Promise<Reply>
+  answer(call: BackendCall): Reply | Promise<Reply>
 }

@@ -90,7 +90,11 @@ const NO_TOOLS: ToolOffer = { given: [], tools: [], choice: 'auto', legacy: fals
 
 /** What a call offers of its tools. */
 export function offerOf(request: ToolFields): ToolOffer {
-  if (!request.tools && !request.functions && !request.tool_choice && !request.function_call) return NO_TOOLS
+  const { tools, functions, tool_choice: chosen, function_call: called } = request
+  return tools || functions || chosen || called ? offered(request) : NO_TOOLS
+}
+
+function offered(request: ToolFields): ToolOffer {
   const given = givenTools(request)
   const legacy = (request.functions?.length ?? 0) > 0
   const { tool_choice: chosen, function_call: called } = request

@@ -16,7 +16,7 @@ export interface Prompt {
   /** Whether the last message is the result of a tool. */
   toolResult: boolean
   /** Text of that result. */
-  toolText?: string
+  toolText?: string | undefined
   /** What the answer must be: a tool call that is forced, JSON, or, when left out, just text. */
   answer?: 'text' | 'json' | 'tool'
   /** The file that the operation works on. */

@@ -18,7 +18,7 @@ export interface StoredTexts {
   /** What goes into its row. */
   texts: Texts
   /** Writes the parts of what does not; each in a transaction before that of the row. */
-  ahead: (() => void)[]
+  ahead: readonly (() => void)[]
   /** Bytes of all parts once they are written, null when there are none. */
   apart(): number | null
 }
@@ -36,25 +36,25 @@ export function longTexts(connection: Database): LongTexts {
     insert: connection.prepare('INSERT OR REPLACE INTO long_texts (trace, field, part, text) VALUES (?, ?, ?, ?)'),
     select: connection.prepare('SELECT text FROM long_texts WHERE trace = ? AND field = ? ORDER BY part').pluck(),
   }))
-  return {
-    stored(seq, { request, rendered, answer }) {
-      const texts: Texts = { request, rendered, answer }
-      const ahead: (() => void)[] = []
-      const bytes: number[] = []
-      for (const field of FIELDS) {
-        if (texts[field].length <= PART) continue
-        for (const [part, text] of textParts(texts[field]).entries()) {
-          const place = ahead.length
-          ahead.push(() => {
-            statements().insert.run(seq, field, part, text)
-            bytes[place] = Buffer.byteLength(text)
-          })
-        }
-        texts[field] = APART
+  const inParts = (seq: number, { request, rendered, answer }: Texts): StoredTexts => {
+    const texts: Texts = { request, rendered, answer }
+    const ahead: (() => void)[] = []
+    const bytes: number[] = []
+    for (const field of FIELDS) {
+      if (texts[field].length <= PART) continue
+      for (const [part, text] of textParts(texts[field]).entries()) {
+        const place = ahead.length
+        ahead.push(() => {
+          statements().insert.run(seq, field, part, text)
+          bytes[place] = Buffer.byteLength(text)
+        })
       }
-      const apart = () => (ahead.length === 0 ? null : bytes.reduce((sum, one) => sum + one, 0))
-      return { texts, ahead, apart }
-    },
+      texts[field] = APART
+    }
+    return { texts, ahead, apart: () => bytes.reduce((sum, one) => sum + one, 0) }
+  }
+  return {
+    stored: (seq, texts) => (isShort(texts) ? { texts, ahead: NO_STEPS, apart: NOTHING_APART } : inParts(seq, texts)),
     read(row) {
       if (row.apart === null) return row
       const whole = { ...row }
@@ -67,6 +67,12 @@ export function longTexts(connection: Database): LongTexts {
     },
   }
 }
+
+/** Whether all of it goes into one row, as it mostly does. */
+const isShort = ({ request, rendered, answer }: Texts) =>
+  request.length <= PART && rendered.length <= PART && answer.length <= PART
+const NO_STEPS: StoredTexts['ahead'] = []
+const NOTHING_APART = () => null
 
 /** The parts of a text, none of which ends in the middle of a character. */
 export function textParts(text: string): string[] {

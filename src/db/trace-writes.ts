@@ -3,7 +3,8 @@ import type { ClientNote } from '../contract/finding.ts'
 import type { StreamRecord } from '../contract/stream-record.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { once } from '../lib/once.ts'
-import type { LongTexts } from './long-texts.ts'
+import { remembering } from '../lib/remember.ts'
+import type { LongTexts, StoredTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { rowBytes } from './row-budget.ts'
 import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
@@ -59,43 +60,55 @@ const statementsOf = (connection: Database) => ({
   ),
 })
 
+/** A trace on its way into the database: what is written before it, and how it is written itself. */
+interface TraceRow extends StoredTexts {
+  seq: number
+  trace: TraceRecord
+  record: string
+  bytes: number
+  /** Whether it was written before, in a transaction that was undone. */
+  tried: boolean
+}
+
+/** Most calls of a moment began at the same millisecond as the one before. */
+const startOf = remembering((time: string) => Date.parse(time))
+
 /** Stores traces, and drops the oldest. */
 export function traceWrites(target: TraceTarget): TraceWrites {
   const { connection, writer, limits, long, ids } = target
   const statements = once(() => statementsOf(connection))
   const { added, changed, doubt, size, dropped } = traceRetention(target)
-  /** The row of a trace: what is written before it, and how it is written itself. */
-  const rowOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes) => {
+  const rowOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceRow => {
     const { client = null, arrived, left, stream } = stored
     const record = packedRecord(trace, { hidden: Math.max(0, seq - limits.keep), arrived, left, client, stream })
     const { texts, ahead, apart } = long.stored(seq, stored)
+    const bytes = rowBytes([record, texts.request, texts.rendered, texts.answer])
+    return { seq, trace, record, texts, ahead, apart, bytes, tried: false }
+  }
+  const put = (row: TraceRow) => {
+    const { seq, trace, record, texts, apart, bytes } = row
+    if (row.tried) doubt()
+    row.tried = true
     const { request, rendered, answer } = texts
-    const bytes = rowBytes([record, request, rendered, answer])
+    const { id, model, status } = trace
+    const { insert, insertAll } = statements()
+    const started = startOf(trace.started_at)
     const thread = (trace.thread?.id as string | undefined) ?? null
-    const more = rendered !== 'null' || thread !== null || ahead.length > 0
-    let tried = false
-    const run = () => {
-      if (tried) doubt()
-      tried = true
-      const { model, status } = trace
-      const { insert, insertAll } = statements()
-      const started = Date.parse(trace.started_at)
-      if (more) insertAll().run(seq, started, model, status, record, request, answer, rendered, thread, apart())
-      else insert.run(seq, started, model, status, record, request, answer)
-      ids.add(seq, trace.id)
-      added(seq, bytes + (apart() ?? 0))
-    }
-    return { run, bytes, ahead }
+    const more = rendered !== 'null' || thread !== null || row.ahead.length > 0
+    if (more) insertAll().run(seq, started, model, status, record, request, answer, rendered, thread, apart())
+    else insert.run(seq, started, model, status, record, request, answer)
+    ids.add(seq, id)
+    added(seq, bytes + (apart() ?? 0))
   }
   return {
     record(...made) {
-      const { run, bytes, ahead } = rowOf(...made)
-      return writer.write(run, { bytes, ahead })
+      const row = rowOf(...made)
+      return writer.write(() => put(row), row)
     },
     insert(...made) {
-      const { run, ahead } = rowOf(...made)
-      for (const step of ahead) step()
-      run()
+      const row = rowOf(...made)
+      for (const step of row.ahead) step()
+      put(row)
     },
     replace(trace, answer) {
       const seq = ids.seqOf(trace.id)

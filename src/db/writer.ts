@@ -124,10 +124,11 @@ export function createWriter(database: Database, committed: (bytes: number | und
     if (rest.length > 0 || unfinished.length > 0) pending = [...rest, ...pending, ...unfinished]
     if (pending.length > 0 && !waiting) setImmediate(flush)
   }
-  const write = (run: () => void, { bytes, ahead = NO_STEPS } = NOTHING) =>
-    new Promise<void>((resolve, reject) => {
-      if (pending.push({ run, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
-    })
+  const write = (run: () => void, { bytes, ahead = NO_STEPS } = NOTHING) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    if (pending.push({ run, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
+    return promise
+  }
   // A transaction inside the batch's is a savepoint.
   const undoable = once(() => database.transaction((run: () => void) => run()))
   return {

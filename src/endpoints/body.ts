@@ -4,7 +4,7 @@ import { formatPath, quote } from '../contract/validation.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
-import { nestingProblem } from '../lib/nesting.ts'
+import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
 import { within } from '../lib/patience.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import type { FormOf } from './form.ts'
@@ -20,19 +20,23 @@ export interface BodyLimits {
 const BYTES_PER_MS = 100
 
 /** The body of a request; 415 when it is compressed, 413 when it is larger than `maxBody` bytes, 408 when it does not come to its end in time. */
-export async function readBody(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
+export function readBody(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
   const encoding = request.headers.get('content-encoding')
   if (encoding !== null && !/^(?:identity)?$/i.test(encoding)) {
     const message = `content-encoding ${quote(encoding)} is not supported; send the body as it is`
     throw new ApiError(415, 'unsupported_encoding', message)
   }
-  const tooLarge = () => new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
   // Said twice, it is no number.
   const length = Number.parseInt(request.headers.get('content-length') ?? '', 10)
   if (!Number.isNaN(length)) {
-    if (length > maxBody) throw tooLarge()
+    if (length > maxBody) throw tooLarge(maxBody)
     return within(request.bytes().catch(broken), clientTimeout + length / BYTES_PER_MS, late)
   }
+  return readPieces(request, { maxBody, clientTimeout })
+}
+
+/** A body whose length nobody has said. */
+async function readPieces(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   const began = realClock.now()
@@ -42,11 +46,14 @@ export async function readBody(request: Request, { maxBody, clientTimeout }: Bod
     const { done, value } = await within(reader.read().catch(broken), left, late)
     if (done) break
     size += value.byteLength
-    if (size > maxBody) throw tooLarge()
+    if (size > maxBody) throw tooLarge(maxBody)
     chunks.push(value)
   }
   return Buffer.concat(chunks)
 }
+
+const tooLarge = (maxBody: number) =>
+  new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
 
 /** What becomes of a client that leaves in the middle, or of pieces that are none, is no bug of ours. */
 function broken(): never {
@@ -105,7 +112,7 @@ function parsedJson(text: string): RequestBody {
 
 /** What no body may be, whoever it is for. */
 function problemIn(text: string, value: unknown): RequestBody | undefined {
-  const nested = nestingProblem(value)
+  const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
   if (nested) return refuse(text, invalidJson(`the body ${nested}`))
   const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
   return half && refuse(text, half)

@@ -1,5 +1,6 @@
 // POST /v2/router/completions (the specification, "Create a legacy completion").
-import { cutText, joinPieces, type TextAnswer, usageOf } from '../answers/text-answer.ts'
+import { cutText, joinPieces, type TextAnswer } from '../answers/text-answer.ts'
+import { usageOf } from '../answers/usage.ts'
 import { Completion, CompletionRequest, CompletionScript } from '../contract/completions.ts'
 import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/operation.ts'
 import {

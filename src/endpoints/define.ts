@@ -9,7 +9,7 @@ import type { Gateway } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
-import type { Session } from '../sessions/sessions.ts'
+import type { Activity, Session } from '../sessions/session.ts'
 import { type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
 import { withProviders } from './model-names.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
@@ -46,88 +46,108 @@ interface ClientRequest {
 /** Answers one request to a router operation. */
 export async function serveOperation(
   operation: Operation,
-  { request, session: sessionOf, caller, hold, wire }: ClientRequest,
+  client: ClientRequest,
   deps: EndpointDeps,
 ): Promise<Response> {
-  const { gateway, namespace } = deps
+  const { request } = client
   const bytes = await readBody(request, deps)
   const large = isLarge(bytes)
   if (large) await nextTurn()
-  const type = request.headers.get('content-type')
-  const isForm = operation.body === 'multipart'
-  const json = () => (large ? readLargeJson(bytes, type) : readJson(bytes, type))
-  const reading = isForm ? readForm(bytes, type, operation) : json()
+  const reading = bodyOf(operation, { bytes, large, type: request.headers.get('content-type') })
   const read = reading instanceof Promise ? await reading : reading
-  const retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
-  const parsing = parsingOf(read, { operation, large, wire, deps })
-  const { url, headers } = request
-  const session = sessionOf()
-  const activity = session.begin(request)
+  const call = new ClientCall(operation, client, { read, large, deps })
   try {
-    const { text } = read
-    return await gateway.handle({
-      operation,
-      session,
-      caller,
-      text,
-      retained,
-      url,
-      headers,
-      get signal() {
-        return activity.signal
-      },
-      get aborted() {
-        return activity.aborted
-      },
-      get assumed() {
-        return parsing.assumed
-      },
-      hold,
-      wire,
-      parse: parsing.parse,
-      over: activity.end,
-    })
+    return await deps.gateway.handle(call)
   } catch (error) {
     // What the gateway finds out later is still in standard words.
     const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
-    throw standard ? renamed(error, namespace) : error
+    throw standard ? renamed(error, deps.namespace) : error
   }
 }
 
+function bodyOf(
+  operation: Operation,
+  { bytes, large, type }: { bytes: Uint8Array; large: boolean; type: string | null },
+): RequestBody | Promise<RequestBody> {
+  if (operation.body === 'multipart') return readForm(bytes, type, operation)
+  return large ? readLargeJson(bytes, type) : readJson(bytes, type)
+}
+
+/** The body of a call, and how it is understood. */
 interface BodyReading {
-  operation: Operation
+  read: RequestBody
   large: boolean
-  wire: Wire | undefined
   deps: Pick<EndpointDeps, 'namespace' | 'defaultProvider'>
 }
 
-/** Parses a body by the schema of its operation, and says then what it named without a provider. */
-function parsingOf(read: RequestBody, { operation, large, wire, deps }: BodyReading) {
-  const { namespace, defaultProvider } = deps
-  const refusal = (error: unknown) => (error instanceof ApiError ? renamed(error, namespace) : error)
-  const parsing: Pick<Call, 'parse'> & { assumed: Call['assumed'] } = {
-    assumed: undefined,
-    parse() {
-      if ('refused' in read) throw read.refused
-      const { invalidStatus: status, longList: field } = operation
-      try {
-        const body = fromNamespace(wire?.take ? wire.take(read.value) : read.value, namespace)
-        const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
-        const named = withProviders(typed, wire?.provider ?? defaultProvider)
-        parsing.assumed = named.assumed
-        if (!large) return parseCall(operation, named.body, { status })
-        return longLists()
-          .parseLongList({ schema: operation.request, field, status }, named.body)
-          .catch((error: unknown) => {
-            throw refusal(error)
-          })
-      } catch (error) {
-        throw refusal(error)
-      }
-    },
+/** A call of a client; it begins in its session. */
+class ClientCall implements Call {
+  readonly operation: Operation
+  readonly session: Session
+  readonly caller: Call['caller']
+  readonly text: string
+  readonly retained: boolean
+  readonly url: string
+  readonly headers: Headers
+  readonly hold: ConnectionFinder | undefined
+  readonly wire: Wire | undefined
+  assumed: Call['assumed']
+  readonly #activity: Activity
+  readonly #reading: BodyReading
+
+  constructor(operation: Operation, { request, session, caller, hold, wire }: ClientRequest, reading: BodyReading) {
+    const { read } = reading
+    this.operation = operation
+    this.caller = caller
+    this.text = read.text
+    this.retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
+    this.url = request.url
+    this.headers = request.headers
+    this.hold = hold
+    this.wire = wire
+    this.#reading = reading
+    this.session = session()
+    this.#activity = this.session.begin(request)
   }
-  return parsing
+
+  get signal(): AbortSignal {
+    return this.#activity.signal
+  }
+
+  get aborted(): boolean {
+    return this.#activity.aborted
+  }
+
+  over(): void {
+    this.#activity.end()
+  }
+
+  /** By the schema of the operation; it is known then what was named without a provider. */
+  parse(): unknown | Promise<unknown> {
+    const { read, large, deps } = this.#reading
+    if ('refused' in read) throw read.refused
+    const { operation, wire } = this
+    const { invalidStatus: status, longList: field } = operation
+    try {
+      const body = fromNamespace(wire?.take ? wire.take(read.value) : read.value, deps.namespace)
+      const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
+      const named = withProviders(typed, wire?.provider ?? deps.defaultProvider)
+      this.assumed = named.assumed
+      if (!large) return parseCall(operation, named.body, { status })
+      const long = { schema: operation.request, field, status }
+      return longLists()
+        .parseLongList(long, named.body)
+        .catch((error: unknown) => {
+          throw renamedIfOurs(error, deps.namespace)
+        })
+    } catch (error) {
+      throw renamedIfOurs(error, deps.namespace)
+    }
+  }
 }
+
+const renamedIfOurs = (error: unknown, namespace: string) =>
+  error instanceof ApiError ? renamed(error, namespace) : error
 
 /** The error in the words of the deployment. */
 const renamed = (error: ApiError, namespace: string): ApiError =>

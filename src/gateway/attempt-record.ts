@@ -1,50 +1,63 @@
 // What the trace says of one attempt, written down while it goes on.
 import type { AttemptRecord } from '../contract/trace.ts'
 import { requestIdOf } from '../providers/request-id.ts'
+import type { Failure } from './outcome.ts'
 import type { AttemptInfo, AttemptRecorder } from './recording.ts'
 
-/** Begins the record of an attempt; `elapsed` is the time in ms since the call began, `onEnd` is called at its end. */
-export function recordAttempt(
-  { target, number, why, waited }: AttemptInfo,
-  elapsed: () => number,
-  onEnd: (record: AttemptRecord) => void,
-): { record: AttemptRecord; recording: AttemptRecorder } {
-  const started = elapsed()
-  const record: AttemptRecord = {
-    target: target.model,
-    position: target.position,
-    number,
-    why,
-    faults: [],
-    wait_ms: waited,
-    started_ms: started,
-    first_content_ms: null,
-    duration_ms: 0,
-    outcome: 'answered',
-    status: 200,
-    request_id: null,
-    error: null,
+/** One attempt of a call that is being recorded. */
+export class AttemptRecording implements AttemptRecorder {
+  readonly record: AttemptRecord
+  readonly #call: AttemptedCall
+  #over = false
+
+  constructor({ target, number, why, waited }: AttemptInfo, call: AttemptedCall) {
+    this.#call = call
+    this.record = {
+      target: target.model,
+      position: target.position,
+      number,
+      why,
+      faults: [],
+      wait_ms: waited,
+      started_ms: call.elapsed(),
+      first_content_ms: null,
+      duration_ms: 0,
+      outcome: 'answered',
+      status: 200,
+      request_id: null,
+      error: null,
+    }
   }
-  let over = false
-  const recording: AttemptRecorder = {
-    contentBegan() {
-      record.first_content_ms ??= elapsed()
-    },
-    replied(reply) {
-      record.request_id = requestIdOf(reply.headers) ?? null
-      if (reply.verbatim && reply.fixture !== null) record.fixture = reply.fixture
-    },
-    faults: record.faults,
-    end(failure) {
-      if (over) return
-      over = true
-      record.duration_ms = elapsed() - started
-      if (failure) {
-        record.request_id ??= requestIdOf(failure.headers) ?? null
-        Object.assign(record, { outcome: failure.kind, status: failure.status, error: failure.message })
-      }
-      onEnd(record)
-    },
+
+  get faults(): string[] {
+    return this.record.faults
   }
-  return { record, recording }
+
+  contentBegan(): void {
+    this.record.first_content_ms ??= this.#call.elapsed()
+  }
+
+  replied({ headers, verbatim, fixture }: Parameters<AttemptRecorder['replied']>[0]): void {
+    this.record.request_id = requestIdOf(headers) ?? null
+    if (verbatim && fixture !== null) this.record.fixture = fixture
+  }
+
+  end(failure?: Failure): void {
+    if (this.#over) return
+    this.#over = true
+    const { record } = this
+    record.duration_ms = this.#call.elapsed() - record.started_ms
+    if (failure) {
+      record.request_id ??= requestIdOf(failure.headers) ?? null
+      Object.assign(record, { outcome: failure.kind, status: failure.status, error: failure.message })
+    }
+    this.#call.attemptEnded(record)
+  }
+}
+
+/** The call that an attempt is part of. */
+interface AttemptedCall {
+  /** Milliseconds since it began. */
+  elapsed(): number
+  attemptEnded(record: AttemptRecord): void
 }

@@ -1,45 +1,30 @@
 // One try of one target: a backend's reply, under the deadline, as an outcome. An upstream failure is a value here.
 import type { BackendCall } from '../contract/backend.ts'
-import type { ActiveFault, NextReply } from '../contract/fault.ts'
+import type { ActiveFault, ActiveScenario, NextReply } from '../contract/fault.ts'
+import type { AnswerContext, Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
-import { startDeadline } from '../lib/deadline.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import { read } from './read.ts'
 import { inTime, readAhead } from './read-ahead.ts'
-import type { AttemptInfo, Outcome } from './recording.ts'
+import type { AttemptInfo, AttemptRecorder, Outcome } from './recording.ts'
 import type { CallContext } from './types.ts'
 
 /** Tries a target once; a stream counts as answered when its first content has come. */
 export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
-  const { session, stream, settings, recording, backend } = callContext
+  const { backend, playing } = callContext
   const { model } = tried.target
-  const record = recording.attempt(tried)
-  const { callTimeout: ms } = settings
-  let begun = false
-  const reason = () =>
-    new TimedOut(
-      ms ?? 0,
-      `${model} ${stream ? (begun ? 'was silent: nothing came' : 'sent no content') : 'did not answer'}`,
-    )
-  const deadline =
-    ms === undefined ? undefined : startDeadline(session.clock, ms, { outer: callContext.signal, reason })
-  const signalNow = () => deadline?.signal ?? callContext.signal
+  const record = callContext.recording.attempt(tried)
+  const asked = new AttemptCall(callContext, model)
+  const { deadline } = asked
   try {
-    const asked = askedOf(callContext, model, signalNow)
-    const answer = () => backend.answer(asked)
-    const faults = callContext.playing?.faults({
-      ...callContext.facts,
-      ...asked,
-      at: 'provider',
-      position: tried.target.position,
-      attempt: tried.number,
-      now: session.clock.now(),
-    })
-    const replying = faults
-      ? withFaults(faults, answer, { about: asked, onActed: (rule) => record.faults.push(rule) })
-      : answer()
-    const reply = await inTime(replying, deadline)
+    const replying = playing
+      ? answerThroughFaults(callContext, { playing, tried, asked, record })
+      : backend.answer(asked)
+    const coming = inTime(replying, deadline)
+    const reply = coming instanceof Promise ? await coming : coming
     record.replied(reply)
     const reading = inTime(read(reply, asked), deadline)
     const content = reading instanceof Promise ? await reading : reading
@@ -53,36 +38,82 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
     const beginning = readAhead(content.events, deadline, beginsWith(callContext, tried, reply))
     const events = beginning instanceof Promise ? await beginning : beginning
     // A client that has gone is told nothing, so nothing would record the end.
-    if (callContext.aborted) callContext.signal.throwIfAborted()
-    begun = true
+    if (callContext.call.aborted) callContext.call.signal.throwIfAborted()
+    asked.begun = true
     return { kind: 'answered', model, content: { ...content, events }, from: reply, attempt: record }
   } catch (error) {
     deadline?.stop()
-    const signal = signalNow()
-    const failure = failureOf(signal.aborted ? signal.reason : error, callContext.signal)
+    const { signal } = asked
+    const failure = failureOf(signal.aborted ? signal.reason : error, callContext.call.signal)
     record.end(failure)
     return failure
   }
 }
 
-/** What the backend is asked; its signal is made when it is asked for. */
-const askedOf = (callContext: CallContext, model: string, signal: () => AbortSignal): BackendCall => {
-  const { operation, session, stream, prompt, answerContext, facts } = callContext
-  return {
-    operation,
-    request: withModel(callContext.request, model),
-    model,
-    stream,
-    session: session.name,
-    prompt,
-    headers: facts.headers,
-    answerContext,
-    clock: session.clock,
-    get signal() {
-      return signal()
-    },
-    uses: session.uses,
+/** What the backend is asked in an attempt. */
+class AttemptCall implements BackendCall {
+  readonly operation: Operation
+  readonly request: object
+  readonly model: string
+  readonly stream: boolean
+  readonly session: string
+  readonly prompt: Prompt
+  readonly headers: Headers
+  readonly answerContext: AnswerContext
+  readonly clock: Clock
+  readonly uses: BackendCall['uses']
+  /** The limit on its time, when there is one. */
+  readonly deadline: Deadline | undefined
+  /** Whether the stream has its first content. */
+  begun = false
+  readonly #call: CallContext['call']
+
+  constructor(callContext: CallContext, model: string) {
+    const { operation, session, stream, prompt, answerContext, facts, settings } = callContext
+    this.operation = operation
+    this.request = withModel(callContext.request, model)
+    this.model = model
+    this.stream = stream
+    this.session = session.name
+    this.prompt = prompt
+    this.headers = facts.headers
+    this.answerContext = answerContext
+    this.clock = session.clock
+    this.uses = session.uses
+    this.#call = callContext.call
+    this.deadline = settings.callTimeout === undefined ? undefined : this.#limit(settings.callTimeout)
   }
+
+  /** Made when it is asked for. */
+  get signal(): AbortSignal {
+    return this.deadline?.signal ?? this.#call.signal
+  }
+
+  #limit(ms: number): Deadline {
+    const { model, stream } = this
+    const silence = () => (this.begun ? 'was silent: nothing came' : 'sent no content')
+    const reason = () => new TimedOut(ms, `${model} ${stream ? silence() : 'did not answer'}`)
+    return startDeadline(this.clock, ms, { outer: this.#call.signal, reason })
+  }
+}
+
+/** The backend's answer through the faults of a scenario, if it has any for this attempt. */
+function answerThroughFaults(
+  { backend, facts }: CallContext,
+  {
+    playing,
+    tried,
+    asked,
+    record,
+  }: { playing: ActiveScenario; tried: AttemptInfo; asked: AttemptCall; record: AttemptRecorder },
+): Promise<Reply> {
+  const { operation, request, model, stream, clock } = asked
+  const { target, number } = tried
+  const place = { at: 'provider', position: target.position, attempt: number, now: clock.now() } as const
+  const faults = playing.faults({ ...facts, operation, request, model, stream, ...place })
+  const answer = async () => backend.answer(asked)
+  const about = { operation, request, model, stream, clock, signal: asked.signal }
+  return withFaults(faults, answer, { about, onActed: (rule) => record.faults.push(rule) })
 }
 
 /** The request to a model; most go to the one that they name. */

@@ -45,6 +45,17 @@ export type CallOrigin = Pick<Call, 'session' | 'caller' | 'headers' | 'url' | '
   trace: string | null
 }
 
+/** A call as the origin of others. */
+export const originOf = ({ session, caller, headers, url, retained, signal }: Call, trace: string): CallOrigin => ({
+  session,
+  caller,
+  headers,
+  url,
+  retained,
+  signal,
+  trace,
+})
+
 /** A call from inside. */
 export interface InnerCall {
   operation: Operation

@@ -10,13 +10,13 @@ import { realClock } from '../lib/clock.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { isLarge } from '../lib/slices.ts'
 import { clientNote } from './client-mark.ts'
-import { bugOf, failureOf, UNHEARD } from './outcome.ts'
+import { bugOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import type { TraceRecorder } from './recording.ts'
 import { shownHeaders } from './request-headers.ts'
 import { streamRecord } from './stream-record.ts'
 import {
-  type GuardedStep,
+  StepGuard,
   type StoredAnswer,
   storedAnswer,
   type TraceOutcome,
@@ -34,23 +34,34 @@ export interface CallEnding {
 }
 
 /** The end of a call that is being recorded. */
-export function callEndOf(recording: TraceRecorder, ending: CallEnding): CallEnd {
-  const { report } = ending
-  let saved: Promise<ApiError | undefined> | undefined
-  const end = (result: CallResult) => (saved ??= save(recording, result, ending))
-  return {
-    end,
-    async refuse(thrown) {
-      const known = thrown instanceof ApiError
-      if (!known && saved) report(thrown)
-      const { signal } = recording.call
-      const failure = known && !signal.aborted ? recording.failure : failureOf(thrown, signal)
-      const error = known ? thrown : bugError()
-      // A provider's own id of the call is the one that its client asks it about.
-      Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
-      await end({ status: error.status, headers: error.headers, failure, error })
-      return error
-    },
+export const callEndOf = (recording: TraceRecorder, ending: CallEnding): CallEnd => new RecordedEnd(recording, ending)
+
+class RecordedEnd implements CallEnd {
+  readonly #recording: TraceRecorder
+  readonly #ending: CallEnding
+  #saved: Promise<ApiError | undefined> | undefined
+
+  constructor(recording: TraceRecorder, ending: CallEnding) {
+    this.#recording = recording
+    this.#ending = ending
+  }
+
+  end(result: CallResult): Promise<ApiError | undefined> {
+    this.#saved ??= save(this.#recording, result, this.#ending)
+    return this.#saved
+  }
+
+  async refuse(thrown: unknown): Promise<ApiError> {
+    const recording = this.#recording
+    const known = thrown instanceof ApiError
+    if (!known && this.#saved) this.#ending.report(thrown)
+    const { signal } = recording.call
+    const failure = known && !signal.aborted ? recording.failure : failureOf(thrown, signal)
+    const error = known ? thrown : bugError()
+    // A provider's own id of the call is the one that its client asks it about.
+    Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
+    await this.end({ status: error.status, headers: error.headers, failure, error })
+    return error
   }
 }
 
@@ -59,24 +70,15 @@ async function save(
   result: CallResult,
   { report, headers }: CallEnding,
 ): Promise<ApiError | undefined> {
-  const bugs: unknown[] = []
-  const guarded: GuardedStep = (step, instead) => {
-    try {
-      return step()
-    } catch (error) {
-      bugs.push(error)
-      return instead
-    }
-  }
+  const guard = new StepGuard()
   const outcome = outcomeOf(recording, result)
-  const storing = storedAnswer(recording, guarded)
+  const storing = storedAnswer(recording, guard)
   const answer = storing instanceof Promise ? await storing : storing
-  const record = traceOf(recording, outcome, { usage: answer.usage, guarded })
+  const record = traceOf(recording, outcome, { usage: answer.usage, guard })
+  const { bugs } = guard
   if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
   const committed = commit(recording, record, { answer, answerHeaders: result.headers, allowance: headers })
-  for (const failure of [result.failure, recording.answer?.failure])
-    if (failure?.kind === 'bug') bugs.push(failure.cause)
-  for (const bug of new Set(bugs)) report(bug)
+  reportBugs([result.failure, recording.answer?.failure], bugs, report)
   try {
     await committed
     recording.call.over?.()
@@ -94,12 +96,26 @@ async function save(
   return undefined
 }
 
+/** Reports each bug once, those of the steps and those that failures are. */
+function reportBugs(
+  failures: readonly (Failure | undefined)[],
+  bugs: readonly unknown[],
+  report: CallEnding['report'],
+) {
+  if (bugs.length === 0 && failures.every((failure) => failure?.kind !== 'bug')) return
+  const all = new Set(bugs)
+  for (const failure of failures) if (failure?.kind === 'bug') all.add(failure.cause)
+  for (const bug of all) report(bug)
+}
+
 /** What became of the call, from what its client heard and from what the gateway had answered behind the faults. */
 function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result: CallResult): TraceOutcome {
   const { status, headers, error } = result
-  const unheard = () =>
-    answer && !answer.complete ? failureOf(new ConnectionFailure(UNHEARD.message), call.signal) : undefined
-  const failure = result.failure ?? answer?.failure ?? unheard()
+  const unheard = answer !== undefined && !answer.complete
+  const failure =
+    result.failure ??
+    answer?.failure ??
+    (unheard ? failureOf(new ConnectionFailure(UNHEARD.message), call.signal) : undefined)
   if (error) {
     // The client is told that there is a bug, the trace which.
     const shown = failure?.kind === 'bug' ? failure : error
@@ -121,7 +137,7 @@ interface CommitOptions {
 }
 
 /** Queues the trace, and with it what the answer leaves: written in one turn, so that they stand or fall together. */
-async function commit(
+function commit(
   recording: TraceRecorder,
   record: TraceRecord,
   { answer: { text, keep }, answerHeaders, allowance }: CommitOptions,
@@ -139,7 +155,7 @@ async function commit(
     : stores.traces.record(seq, withoutContent(record), { ...beside, ...NOTHING_KEPT })
   if (keep.length === 0) return recorded
   const put = isLarge(call.text) || isLarge(text) ? putLarge(stores.keyValues) : stores.keyValues.put
-  await Promise.all([recorded, ...keep.map(put)])
+  return Promise.all([recorded, ...keep.map(put)]).then(() => {})
 }
 
 /** To put what is large into JSON takes too long for one turn. */

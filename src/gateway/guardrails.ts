@@ -37,11 +37,13 @@ export async function guard(
   if (asked.length === 0) return
   const texts = textsOf()
   for (const { id, param, check } of asked) {
-    const { signal, prompt, recording } = callContext
+    const { call, prompt, recording } = callContext
     const of = recording.call.inner?.key
     const key = of === undefined ? undefined : `${of}:${param}`
     const started_ms = recording.elapsed()
-    const verdict: GuardrailVerdict = texts ? await check({ texts, input: prompt.user, signal, key }) : STREAMED
+    const verdict: GuardrailVerdict = texts
+      ? await check({ texts, input: prompt.user, signal: call.signal, key })
+      : STREAMED
     recording.guardrail({ id, stage, ...verdict, started_ms, duration_ms: recording.elapsed() - started_ms })
     if (verdict.outcome !== 'blocked') continue
     const message = `the ${stage} does not pass the guardrail ${JSON.stringify(id)}: ${verdict.reason}`

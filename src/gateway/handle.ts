@@ -1,18 +1,16 @@
 // One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
-import type { ActiveFault } from '../contract/fault.ts'
+import type { ActiveFault, ActiveScenario } from '../contract/fault.ts'
 import type { AnswerContext } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
-import { chance } from '../lib/chance.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { isLarge } from '../lib/slices.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { findStored, keyOf } from './cache.ts'
-import { type Call, innerCall } from './call.ts'
+import { type Call, type InnerAnswer, innerCall, originOf } from './call.ts'
 import { type CallEnding, callEndOf } from './end.ts'
 import { guard, guardsOf } from './guardrails.ts'
 import { retrieve } from './knowledge.ts'
-import { errorOf } from './outcome.ts'
 import { planOf, type Target } from './plan.ts'
 import { callKind, callPoint } from './point.ts'
 import { startTrace } from './recorder.ts'
@@ -31,50 +29,60 @@ export const createGateway = (given: GatewayParts): Gateway => {
   const parts: RecordingParts = { ...given, headers: headerAllowance() }
   return {
     ...given,
-    handle: (call) =>
-      recorded(call, parts, async (ready, end) => {
-        const { callContext } = ready
-        const put = (reply: Reply) => call.wire?.put(reply, call) ?? reply
-        const faults = faultsHeard(callContext)
-        if (faults.length === 0)
-          return toResponse(put(await replyToEnd(ready, end)), { clientTimeout: parts.clientTimeout })
-        const answer = async () => toReply(await answerOf(ready), ready)
-        const door = call.wire && { wire: call.wire, put }
-        return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.find(), door })
-      }),
-    call: (inner) =>
-      recorded(innerCall(inner), parts, async (ready, end) => {
-        const reply = await replyToEnd(ready, end)
-        return { trace: ready.callContext.recording.id, reply }
-      }),
+    handle: (call) => recorded(call, parts, answerClient),
+    call: (inner) => recorded(innerCall(inner), parts, answerInside),
   }
 }
 
 type RecordingParts = GatewayParts & CallEnding
 
+/** Answers a call that can be answered, and ends it. */
+type Answering<Answered> = (ready: ReadyCall, end: CallEnd, parts: RecordingParts) => Promise<Answered>
+
 /** Prepares a call and has it answered; whatever becomes of it ends it. */
-async function recorded<Answered>(
-  call: Call,
-  parts: RecordingParts,
-  answer: (ready: ReadyCall, end: CallEnd) => Promise<Answered>,
-): Promise<Answered> {
+async function recorded<Answered>(call: Call, parts: RecordingParts, answer: Answering<Answered>): Promise<Answered> {
   // The scenario may have changed, and its clock with it: the call keeps to the one that it begins on.
   parts.runs.current(call.session)
   const recording = startTrace(call, parts.observers)
   const end = callEndOf(recording, parts)
   try {
-    return await answer(await call.session.clock.work(prepare(call, recording, parts)), end)
+    return await answer(await call.session.clock.work(prepare(call, recording, parts)), end, parts)
   } catch (error) {
     throw await end.refuse(error)
   }
 }
 
+const answerClient: Answering<Response> = async (ready, end, { clientTimeout }) => {
+  const { callContext } = ready
+  const { call } = callContext
+  const faults = callContext.playing ? faultsHeard(callContext, callContext.playing) : NO_FAULTS
+  if (faults.length > 0) return answerThroughFaults(faults, ready, end)
+  const reply = await replyToEnd(ready, end)
+  return toResponse(call.wire?.put(reply, call) ?? reply, { clientTimeout })
+}
+const NO_FAULTS: readonly ActiveFault[] = []
+
+const answerInside: Answering<InnerAnswer> = async (ready, end) => {
+  const reply = await replyToEnd(ready, end)
+  return { trace: ready.callContext.recording.id, reply }
+}
+
+/** What a client hears through the faults between it and the gateway. */
+async function answerThroughFaults(faults: readonly ActiveFault[], ready: ReadyCall, end: CallEnd): Promise<Response> {
+  const { callContext } = ready
+  const { call } = callContext
+  const { wire } = call
+  const answer = async () => toReply(await answerOf(ready), ready)
+  const door = wire && { wire, put: (reply: Reply) => wire.put(reply, call) ?? reply }
+  return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.find(), door })
+}
+
 /** The answer where no fault comes between it and who asked: the call ends with the last of it. */
-async function replyToEnd(ready: ReadyCall, { end }: CallEnd): Promise<Reply> {
-  const over = (headers: Record<string, string>) => end({ status: 200, headers })
-  const reply = toReply(await answerOf(ready), { ...ready, end: over })
+async function replyToEnd(ready: ReadyCall, end: CallEnd): Promise<Reply> {
+  const { callContext, cacheKey } = ready
+  const reply = toReply(await answerOf(ready), { callContext, cacheKey, end })
   if (reply.body.kind === 'events') return reply
-  const problem = await over(reply.headers)
+  const problem = await end.end({ status: 200, headers: reply.headers })
   if (problem) throw problem
   return reply
 }
@@ -101,8 +109,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const playing = gateway.runs.ofCall(session, call.headers.get('x-understudy-scenario'))
   recording.playing(playing)
   const answerContext = makingOf(call, recording)
-  const luck = () => chance(session.seed, session.name, 'balance', call.inner?.key ?? recording.seq)
-  const targets = planOf(operation.model(parsed), settings, luck)
+  const targets = planOf(operation.model(parsed), settings, { session, key: call.inner?.key ?? recording.seq })
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
   const rendering = renderVariables(operation, parsed, call.text.length)
@@ -122,6 +129,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   const asked = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
   recording.point = call.inner ? undefined : callPoint(session, callKind({ operation, request, stream, prompt: asked }))
   const callContext: CallContext = {
+    call,
     operation,
     session,
     request,
@@ -129,12 +137,6 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
     prompt,
     settings,
     answerContext,
-    get signal() {
-      return call.signal
-    },
-    get aborted() {
-      return call.aborted
-    },
     recording,
     backend: gateway.backend,
     playing,
@@ -143,9 +145,7 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   if (large) await nextTurn()
   const cacheKey = settings.cacheTtl === undefined ? undefined : await keyOf(callContext, large)
   const guards =
-    settings.guardrails.length === 0
-      ? []
-      : await guardsOf(settings, { ...call, trace: recording.id }, gateway.guardrails)
+    settings.guardrails.length === 0 ? [] : await guardsOf(settings, originOf(call, recording.id), gateway.guardrails)
   return { callContext, targets, cacheKey, guards }
 }
 
@@ -170,13 +170,18 @@ const factsOf = (
 })
 
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
-async function answerOf({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
-  const { operation, request, prompt } = callContext
-  if (guards.length > 0)
-    await guard(callContext, guards, { stage: 'input', texts: () => operation.inputTexts?.(request) ?? [prompt.user] })
+function answerOf(ready: ReadyCall): Promise<AttemptAnswer> {
+  const { callContext, targets, cacheKey, guards } = ready
+  if (guards.length > 0) return guardedAnswer(ready)
   const stored = cacheKey === undefined ? undefined : cached(callContext, cacheKey)
-  const answer = stored ?? (await answered(callContext, targets))
-  if (guards.length === 0) return answer
+  return stored ? Promise.resolve(stored) : route(callContext, targets)
+}
+
+async function guardedAnswer(ready: ReadyCall): Promise<AttemptAnswer> {
+  const { callContext, guards } = ready
+  const { operation, request, prompt } = callContext
+  await guard(callContext, guards, { stage: 'input', texts: () => operation.inputTexts?.(request) ?? [prompt.user] })
+  const answer = await answerOf({ ...ready, guards: [] })
   const { content } = answer
   const texts = () => (content.kind === 'whole' ? (operation.outputTexts?.(content.value as object) ?? []) : undefined)
   await guard(callContext, guards, { stage: 'output', texts })
@@ -184,17 +189,12 @@ async function answerOf({ callContext, targets, cacheKey, guards }: ReadyCall): 
 }
 
 /** The faults between the gateway and the client. */
-function faultsHeard({ playing, facts, operation, request, stream, session }: CallContext): readonly ActiveFault[] {
-  if (!playing) return []
+function faultsHeard(
+  { facts, operation, request, stream, session }: CallContext,
+  playing: ActiveScenario,
+): readonly ActiveFault[] {
   const point = { at: 'gateway' as const, position: 0, attempt: 1, now: session.clock.now() }
   return playing.faults({ ...facts, ...point, operation, request, stream, model: operation.model(request) })
-}
-
-async function answered(callContext: CallContext, targets: readonly Target[]): Promise<AttemptAnswer> {
-  const outcome = await route(callContext, targets)
-  if (outcome.kind === 'answered') return outcome
-  callContext.recording.failure = outcome
-  throw errorOf(outcome)
 }
 
 /** The stored answer to an equal call as one that needs no attempt. */

@@ -1,4 +1,6 @@
 // Where a call may go, worked out before anything is tried: the balanced pick or the model, then the fallbacks.
+import { chance } from '../lib/chance.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { Settings } from './settings.ts'
 
 /** One `<provider>/<model>` that a call may go to. */
@@ -10,19 +12,25 @@ export interface Target {
   param: string
 }
 
-/**
- * The ordered targets of a call.
- * @param luck a number in [0, 1) that decides the balanced pick; the body's model means nothing when there is a balancer.
- */
-export function planOf(model: string, { balance, fallbacks }: Settings, luck: () => number): Target[] {
-  const picked = balance && pick(balance, luck())
-  const primary = balance
-    ? { model: balance[picked ?? 0]?.model ?? model, position: 0, param: `load_balancer.models[${picked}].model` }
-    : { model, position: 0, param: 'model' }
-  return [
-    primary,
-    ...fallbacks.map((name, index) => ({ model: name, position: index + 1, param: `fallbacks[${index}].model` })),
-  ]
+/** The ordered targets of a call; the body's model means nothing when there is a balancer. */
+export function planOf(model: string, { balance, fallbacks }: Settings, lucky: Lucky): Target[] {
+  const targets = [balance ? picked(balance, lucky) : { model, position: 0, param: 'model' }]
+  for (const name of fallbacks) {
+    const position = targets.length
+    targets.push({ model: name, position, param: `fallbacks[${position - 1}].model` })
+  }
+  return targets
+}
+
+/** What the luck of a call is a function of: its session, and its key or number there. */
+interface Lucky {
+  session: Pick<Session, 'seed' | 'name'>
+  key: string | number
+}
+
+function picked(models: readonly { model: string; weight: number }[], { session, key }: Lucky): Target {
+  const index = pick(models, chance(session.seed, session.name, 'balance', key))
+  return { model: models[index]?.model ?? '', position: 0, param: `load_balancer.models[${index}].model` }
 }
 
 /** The index whose share of the weights holds `luck`. */

@@ -1,13 +1,25 @@
 // Begins the record of a call, and says in headers what is known of it.
 import { INSTANCE, REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
+import type { ActiveScenario } from '../contract/fault.ts'
 import type { EndedStep, Observers } from '../contract/observation.ts'
+import type { AttemptRecord, GuardrailRecord, RetrievalRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { recordAttempt } from './attempt-record.ts'
+import { AttemptRecording } from './attempt-record.ts'
 import type { Call } from './call.ts'
-import { emptySteps, type TraceRecorder, type TraceSteps } from './recording.ts'
+import type { Failure } from './outcome.ts'
+import type { Target } from './plan.ts'
+import {
+  type AnswerRecord,
+  type AttemptInfo,
+  type AttemptRecorder,
+  emptySteps,
+  type TraceRecorder,
+  type TraceSteps,
+} from './recording.ts'
+import type { Settings } from './settings.ts'
 
 /** The id of the trace of a call: a function of its key, or of its number when it has none. */
 export function traceIdOf(
@@ -21,57 +33,87 @@ export function traceIdOf(
 
 /** Begins the trace of a call: it gets its number and its id. */
 export function startTrace(call: Call, observers: Observers): TraceRecorder {
-  const { operation, session } = call
-  const { clock, traces, keyValues } = session
-  const seq = session.nextCall()
-  const started = clock.now()
-  const id = traceIdOf(session, { started, seq, key: call.inner?.key })
-  const elapsed = () => clock.now() - started
-  const steps = emptySteps()
-  const about = { session: session.name, trace: id }
-  const endedSteps: EndedStep[] = []
-  const ended = (kind: EndedStep['kind']) => void endedSteps.push({ kind, at: monotonicMs() })
+  const recording = new CallRecording(call, observers)
   if (observers.active) {
-    const parent = call.inner?.parent ?? null
-    observers.notify({ type: 'call-begun', ...about, operation: operation.name, parent }, call)
+    const { id: trace } = recording
+    const { operation, session, inner } = call
+    const parent = inner?.parent ?? null
+    observers.notify({ type: 'call-begun', session: session.name, trace, operation: operation.name, parent }, call)
   }
-  return {
-    call,
-    id,
-    seq,
-    started,
-    arrived: realClock.now(),
-    stores: { traces, keyValues },
-    observers,
-    steps,
-    endedSteps,
-    rendered: 'null',
-    elapsed,
-    plan(targets) {
-      steps.plan = targets.map(({ model }) => model)
-    },
-    attempt(tried) {
-      const { record, recording } = recordAttempt(tried, elapsed, (attempt) => {
-        if (observers.active) observers.notify({ type: 'attempt-ended', ...about, attempt })
-      })
-      steps.attempts.push(record)
-      return recording
-    },
-    cache(key, age) {
-      ended('cache')
-      steps.cache = { status: age === undefined ? 'miss' : 'hit', key, age_ms: age ?? null, started_ms: elapsed() }
-    },
-    guardrail(verdict) {
-      ended('guardrail')
-      steps.guardrails.push(verdict)
-    },
-    retrieval(found) {
-      ended('retrieval')
-      steps.retrievals.push(found)
-    },
-    playing(scenario) {
-      steps.scenario = scenario?.name ?? null
-    },
+  return recording
+}
+
+/** There is one for every call, so it is no object of closures. */
+class CallRecording implements TraceRecorder {
+  readonly call: Call
+  readonly observers: Observers
+  readonly seq: number
+  readonly id: string
+  readonly started: number
+  readonly arrived = realClock.now()
+  readonly stores: TraceRecorder['stores']
+  readonly steps = emptySteps()
+  readonly endedSteps: EndedStep[] = []
+  rendered = 'null'
+  request?: TraceRecorder['request']
+  settings?: Settings
+  point?: string | undefined
+  failure?: Failure
+  answer?: AnswerRecord
+
+  constructor(call: Call, observers: Observers) {
+    const { session } = call
+    this.call = call
+    this.observers = observers
+    this.seq = session.nextCall()
+    this.started = session.clock.now()
+    this.id = traceIdOf(session, { started: this.started, seq: this.seq, key: call.inner?.key })
+    // A session has others after it was reset.
+    this.stores = { traces: session.traces, keyValues: session.keyValues }
+  }
+
+  elapsed(): number {
+    return this.call.session.clock.now() - this.started
+  }
+
+  plan(targets: readonly Target[]): void {
+    const { plan } = this.steps
+    for (const { model } of targets) plan.push(model)
+  }
+
+  attempt(tried: AttemptInfo): AttemptRecorder {
+    const attempt = new AttemptRecording(tried, this)
+    this.steps.attempts.push(attempt.record)
+    return attempt
+  }
+
+  attemptEnded(attempt: AttemptRecord): void {
+    const { call, id: trace, observers } = this
+    if (observers.active) observers.notify({ type: 'attempt-ended', session: call.session.name, trace, attempt })
+  }
+
+  cache(key: string, age: number | undefined): void {
+    this.#ended('cache')
+    const status = age === undefined ? 'miss' : 'hit'
+    this.steps.cache = { status, key, age_ms: age ?? null, started_ms: this.elapsed() }
+  }
+
+  guardrail(verdict: GuardrailRecord): void {
+    this.#ended('guardrail')
+    this.steps.guardrails.push(verdict)
+  }
+
+  retrieval(found: RetrievalRecord): void {
+    this.#ended('retrieval')
+    this.steps.retrievals.push(found)
+  }
+
+  playing(scenario: ActiveScenario | undefined): void {
+    this.steps.scenario = scenario?.name ?? null
+  }
+
+  #ended(kind: EndedStep['kind']): void {
+    this.endedSteps.push({ kind, at: monotonicMs() })
   }
 }
 
@@ -102,8 +144,10 @@ export function headersOf({ id, call, steps, point, answer: record }: TraceRecor
   return headers
 }
 
+const ranWell = (attempt: AttemptRecord) => attempt.faults.length === 0
+
 /** The rules of the scenario that have acted, each once. */
 function faultsOf({ faults, attempts }: TraceSteps): readonly string[] {
-  if (faults.length === 0 && attempts.every((attempt) => attempt.faults.length === 0)) return faults
+  if (faults.length === 0 && attempts.every(ranWell)) return faults
   return [...new Set([...faults, ...attempts.flatMap((attempt) => attempt.faults)])]
 }

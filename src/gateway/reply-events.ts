@@ -74,7 +74,7 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   #noted(step: Step, waited: boolean): Step | Promise<Step> {
     const { callContext, sent } = this.#reply
     const { attempt } = this.#record.answer
-    if (callContext.aborted) return this.#failed(callContext.signal.reason)
+    if (callContext.call.aborted) return this.#failed(callContext.call.signal.reason)
     if (step.done) {
       this.#record.complete = true
       attempt?.end()
@@ -93,7 +93,7 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   }
 
   #fail(error: unknown): Failure {
-    const failure = failureOf(error, this.#reply.callContext.signal)
+    const failure = failureOf(error, this.#reply.callContext.call.signal)
     this.#record.failure = failure
     this.#record.answer.attempt?.end(failure)
     return failure
@@ -106,7 +106,7 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   /** Ends the call, and only then gives what comes last. */
   async #end(last: readonly StreamEvent[]): Promise<Step> {
     this.#last = last[Symbol.iterator]()
-    const problem = await this.#reply.end?.(this.#reply.headers)
+    const problem = await this.#reply.end?.end({ status: 200, headers: this.#reply.headers })
     if (problem) this.#last = this.#failureEvents(problem)[Symbol.iterator]()
     return this.#last.next()
   }

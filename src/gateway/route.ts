@@ -2,37 +2,57 @@
 
 import { chance } from '../lib/chance.ts'
 import { attempt } from './attempt.ts'
-import { failureOf } from './outcome.ts'
+import { errorOf, type Failure, failureOf } from './outcome.ts'
 import type { Target } from './plan.ts'
-import type { Outcome } from './recording.ts'
+import type { AttemptAnswer } from './recording.ts'
 import { fallsBack, retries, retryDelay } from './retry.ts'
 import type { CallContext } from './types.ts'
 
-/** The first answer, else the last failure. At most (1 + retry count) x (1 + fallbacks) attempts are made. */
-export async function route(callContext: CallContext, targets: readonly Target[]): Promise<Outcome> {
-  let outcome: Outcome | undefined
+/**
+ * The first answer; at most (1 + retry count) x (1 + fallbacks) attempts are made.
+ * @throws ApiError for the last failure, which is noted as the one that the call is refused with.
+ */
+export async function route(callContext: CallContext, targets: readonly Target[]): Promise<AttemptAnswer> {
+  const { retry } = callContext.settings
+  let failure: Failure | undefined
   for (const target of targets) {
-    outcome = await tryTarget(callContext, target)
-    if (outcome.kind === 'answered' || !fallsBack(outcome)) break
+    let waited = 0
+    for (let number = 1; ; number++) {
+      const why = number > 1 ? 'retry' : target.position > 0 ? 'fallback' : 'first'
+      const outcome = await attempt(callContext, { target, number, why, waited })
+      if (outcome.kind === 'answered') return outcome
+      failure = outcome
+      if (!retry || number > retry.count || !retries(failure, retry)) break
+      const delay = delayAfter(failure, callContext, { target, number })
+      const cutShort = await sleep(delay, callContext)
+      waited = delay
+      if (!cutShort) continue
+      failure = cutShort
+      break
+    }
+    if (!failure || !fallsBack(failure)) break
   }
-  if (!outcome) throw new Error('a plan has at least one target')
-  return outcome
+  if (!failure) throw new Error('a plan has at least one target')
+  callContext.recording.failure = failure
+  throw errorOf(failure)
 }
 
-async function tryTarget(callContext: CallContext, target: Target): Promise<Outcome> {
-  const { session, settings, recording } = callContext
-  const { retry } = settings
-  let waited = 0
-  for (let number = 1; ; number++) {
-    const why = number > 1 ? 'retry' : target.position > 0 ? 'fallback' : 'first'
-    const outcome = await attempt(callContext, { target, number, why, waited })
-    if (outcome.kind === 'answered' || !retry || number > retry.count || !retries(outcome, retry)) return outcome
-    const luck = chance(session.seed, session.name, 'retry', recording.seq, target.position, number)
-    waited = retryDelay(number, outcome.headers, { now: session.clock.now(), luck })
-    try {
-      await session.clock.sleep(waited, callContext.signal)
-    } catch (error) {
-      return failureOf(error, callContext.signal)
-    }
+/** Milliseconds from a failure to the next attempt of its target. */
+function delayAfter(
+  { headers }: Failure,
+  { session, recording }: CallContext,
+  { target, number }: { target: Target; number: number },
+): number {
+  const luck = chance(session.seed, session.name, 'retry', recording.seq, target.position, number)
+  return retryDelay(number, headers, { now: session.clock.now(), luck })
+}
+
+/** Waits on the clock of the session; what cut it short. */
+async function sleep(ms: number, { session, call }: CallContext): Promise<Failure | undefined> {
+  try {
+    await session.clock.sleep(ms, call.signal)
+    return undefined
+  } catch (error) {
+    return failureOf(error, call.signal)
   }
 }

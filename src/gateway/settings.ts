@@ -53,29 +53,28 @@ interface TopFields extends RoutingFields {
   svc?: (RoutingFields & { knowledge_bases?: z.infer<typeof KnowledgeBases> | null }) | null
 }
 
+const NO_FIELDS: NonNullable<TopFields['svc']> = {}
+const NO_BASES: Settings['knowledge'] = []
+const modelOf = ({ model }: { model: string }) => model
+
 /** The settings of a parsed request; fields that the operation does not have are extras and mean nothing. */
 export function settingsOf(operation: Pick<Operation, 'name' | 'request' | 'addContext'>, request: unknown): Settings {
   const fields = fieldsOf(operation)
   const top = request as TopFields
-  const svc = top.svc ?? {}
-  const merged = <Name extends keyof RoutingFields>(name: Name): RoutingFields[Name] | undefined => {
-    if (!fields.has(name)) return undefined
-    const outer: RoutingFields[Name] = top[name]
-    const inner: RoutingFields[Name] = svc[name]
-    const both = outer != null && inner != null && typeof outer === 'object' && !Array.isArray(outer)
-    return both ? { ...(inner as object), ...outer } : (outer ?? inner)
-  }
-  const retry = merged('retry')
-  const balancer = merged('load_balancer')
-  const cache = merged('cache')
-  const timeout = merged('timeout')
+  const svc = top.svc ?? NO_FIELDS
+  const from = { fields, top, svc }
+  const retry = merged('retry', from)
+  const balancer = merged('load_balancer', from)
+  const cache = merged('cache', from)
+  const timeout = merged('timeout', from)
+  const fallbacks = merged('fallbacks', from)
   const identity = top.identity ?? top.contact ?? svc.identity ?? svc.contact
   const thread = top.thread ?? svc.thread
   const name = top.name ?? svc.name
   const settings: Settings = {
-    fallbacks: (merged('fallbacks') ?? NOTHING).map(({ model }) => model),
+    fallbacks: fallbacks ? fallbacks.map(modelOf) : NOTHING,
     guardrails: (fields.has('guardrails') && top.guardrails) || NOTHING,
-    knowledge: (operation.addContext && svc.knowledge_bases) || [],
+    knowledge: (operation.addContext && svc.knowledge_bases) || NO_BASES,
   }
   // Field by field: a spread for each would take longer than all that goes before.
   if (retry) settings.retry = { count: retry.count ?? RETRY.count, codes: retry.on_codes ?? RETRY.on_codes }
@@ -86,4 +85,16 @@ export function settingsOf(operation: Pick<Operation, 'name' | 'request' | 'addC
   if (thread) settings.thread = thread
   if (name != null) settings.name = name
   return settings
+}
+
+/** A field as it stands at the top and in the service options; what the operation does not have means nothing. */
+function merged<Name extends keyof RoutingFields>(
+  name: Name,
+  { fields, top, svc }: { fields: ReadonlySet<string>; top: RoutingFields; svc: RoutingFields },
+): RoutingFields[Name] | undefined {
+  if (!fields.has(name)) return undefined
+  const outer: RoutingFields[Name] = top[name]
+  const inner: RoutingFields[Name] = svc[name]
+  const both = outer != null && inner != null && typeof outer === 'object' && !Array.isArray(outer)
+  return both ? { ...(inner as object), ...outer } : (outer ?? inner)
 }

@@ -33,7 +33,8 @@ export async function respondThroughFaults(
   callContext: CallContext,
   { answer, end, connection, door }: FaultyCall,
 ): Promise<Response> {
-  const { operation, request, session, stream, signal, recording } = callContext
+  const { operation, request, session, stream, recording, call } = callContext
+  const { signal } = call
   const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
   const hearing = { about, onActed: (rule: string) => void recording.steps.faults.push(rule) }
   try {

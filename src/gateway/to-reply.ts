@@ -2,6 +2,7 @@
 import type { Reply } from '../contract/reply.ts'
 import { asObject } from '../lib/values.ts'
 import { storing } from './cache.ts'
+import type { Failure } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import type { AnswerEffects, AnswerRecord, AttemptAnswer, SentStream } from './recording.ts'
 import { ReplyEvents } from './reply-events.ts'
@@ -11,21 +12,40 @@ import type { ReplyContext } from './types.ts'
 export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Reply {
   const { recording } = replyContext.callContext
   const { content, from } = answer
-  const effects = (value: unknown) => effectsOf(answer, value, replyContext)
   if (content.kind === 'whole') {
     const { value, text = JSON.stringify(value) } = content
     const body = { kind: 'value' as const, value, text }
-    recording.answer = { answer, content: body, complete: true, effects }
+    recording.answer = new GivenAnswer(answer, body, replyContext)
     const { binary } = replyContext.callContext.operation
     const put = binary ? { kind: 'bytes' as const, ...binary.encode(value) } : body
     return { ...from, headers: Object.assign(headersOf(recording), from.headers), status: 200, body: put }
   }
   const sent: SentStream = { kind: 'events', events: [], times: [], whole: content.whole }
-  const record: AnswerRecord = { answer, content: sent, complete: false, effects }
+  const record = new GivenAnswer(answer, sent, replyContext)
   recording.answer = record
   const headers = Object.assign(headersOf(recording), from.headers)
   const events = new ReplyEvents(content.events, record, { ...replyContext, sent, headers })
   return { ...from, headers, status: 200, body: { kind: 'events', events, marked: true } }
+}
+
+/** An answer that is given; a whole one is complete at once. */
+class GivenAnswer implements AnswerRecord {
+  readonly answer: AttemptAnswer
+  readonly content: AnswerRecord['content']
+  complete: boolean
+  failure?: Failure
+  readonly #reply: ReplyContext
+
+  constructor(answer: AttemptAnswer, content: AnswerRecord['content'], reply: ReplyContext) {
+    this.answer = answer
+    this.content = content
+    this.complete = content.kind === 'value'
+    this.#reply = reply
+  }
+
+  effects(value: unknown): AnswerEffects {
+    return effectsOf(this.answer, value, this.#reply)
+  }
 }
 
 /** What a complete answer leaves for later calls, and the token counts that it says itself. */

@@ -7,11 +7,24 @@ import { inSlices } from '../lib/slices.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { costOf } from '../providers/catalogue.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { AnswerEffects, TraceRecorder } from './recording.ts'
+import type { AnswerEffects, AnswerRecord, TraceRecorder } from './recording.ts'
 import { retryAfter } from './retry.ts'
 
-/** What a step gives; `instead` when it fails by a bug, which is noted. */
-export type GuardedStep = <Value>(step: () => Value, instead: Value) => Value
+/** Takes the steps of which a trace is put together; one that fails by a bug takes no other with it. */
+export class StepGuard {
+  /** What was thrown. */
+  readonly bugs: unknown[] = []
+
+  /** What a step makes of something; `instead` when it fails. The step is no closure, since every call takes several. */
+  take<From, Value>(step: (from: From) => Value, from: From, instead: Value): Value {
+    try {
+      return step(from)
+    } catch (error) {
+      this.bugs.push(error)
+      return instead
+    }
+  }
+}
 
 /** The answer as it is stored, and what it leaves. */
 export interface StoredAnswer extends AnswerEffects {
@@ -26,35 +39,42 @@ const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
 const FEW_EVENTS = 5_000
 
 /** The answer that was given: a stream put together again, a long one in slices. */
-export function storedAnswer(recording: TraceRecorder, guarded: GuardedStep): StoredAnswer | Promise<StoredAnswer> {
+export function storedAnswer(recording: TraceRecorder, guard: StepGuard): StoredAnswer | Promise<StoredAnswer> {
   const { answer, call } = recording
-  if (!answer) return { text: 'null', value: null, ...NO_EFFECTS }
+  if (!answer) return NO_ANSWER
   const { content, complete } = answer
-  const stored = (whole: WholeAnswer | undefined): StoredAnswer => {
-    if (!whole) return { text: 'null', value: null, ...NO_EFFECTS }
-    const { usage, keep } = complete ? guarded(() => answer.effects(whole.value), NO_EFFECTS) : NO_EFFECTS
-    return { text: whole.text, value: whole.value, usage, keep }
-  }
-  if (content.kind === 'value') return stored(content)
+  if (content.kind === 'value') return withEffects(content, answer, guard)
   const assembly = content.events.length > FEW_EVENTS && call.operation.assembly?.()
   if (assembly) {
-    const whole = assembledInSlices(assembly, [...content.events]).catch((error: unknown) =>
-      guarded<WholeAnswer | undefined>(() => {
-        throw error
-      }, undefined),
-    )
-    return call.session.clock.work(whole.then(stored))
+    const whole = assembledInSlices(assembly, [...content.events]).catch((error: unknown) => {
+      guard.bugs.push(error)
+      return undefined
+    })
+    return call.session.clock.work(whole.then((value) => withEffects(value, answer, guard)))
   }
   // What was composed here is known: nothing of it is read again.
   const whole = (complete && content.whole) || (() => call.operation.assemble(content.events))
-  return stored(guarded(() => written(whole()), undefined))
+  return withEffects(guard.take(written, whole, undefined), answer, guard)
 }
+
+const NO_ANSWER: StoredAnswer = { text: 'null', value: null, ...NO_EFFECTS }
+
+function withEffects(whole: WholeAnswer | undefined, answer: AnswerRecord, guard: StepGuard): StoredAnswer {
+  if (!whole) return NO_ANSWER
+  const { text, value } = whole
+  const { usage, keep } = answer.complete ? guard.take(effectsOf, { answer, value }, NO_EFFECTS) : NO_EFFECTS
+  return { text, value, usage, keep }
+}
+const effectsOf = ({ answer, value }: { answer: AnswerRecord; value: unknown }) => answer.effects(value)
 
 interface WholeAnswer {
   value: unknown
   text: string
 }
-const written = (value: object): WholeAnswer => ({ value, text: JSON.stringify(value) })
+function written(whole: () => object): WholeAnswer {
+  const value = whole()
+  return { value, text: JSON.stringify(value) }
+}
 
 async function assembledInSlices(assembly: AnswerAssembly, events: readonly StreamEvent[]): Promise<WholeAnswer> {
   await inSlices(events, assembly.add)
@@ -67,46 +87,46 @@ export type TraceOutcome = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & {
 
 const isoTime = remembering((time: number) => new Date(time).toISOString())
 
+type SessionPart = Pick<TraceRecord, 'session' | 'instance' | 'new_session'>
+
 /** What a trace says of its session: which it is, where it lives, and whether it began by this call. */
-export const sessionPart = (
-  { name, slot: { instance, origin } }: Pick<Session, 'name' | 'slot'>,
-  seq: number,
-): Pick<TraceRecord, 'session' | 'instance' | 'new_session'> => ({
-  session: name,
-  ...(instance.traced !== undefined && { instance: instance.traced }),
-  ...(seq === 1 && origin === 'called' && { new_session: true }),
-})
+export const sessionPart = (session: Pick<Session, 'name' | 'slot'>, seq: number): SessionPart =>
+  inSession({ session: session.name }, session, seq)
+
+function inSession<Part extends SessionPart>(part: Part, { slot }: Pick<Session, 'slot'>, seq: number): Part {
+  const { instance, origin } = slot
+  if (instance.traced !== undefined) part.instance = instance.traced
+  if (seq === 1 && origin === 'called') part.new_session = true
+  return part
+}
 
 /** The trace of a call that has ended. */
 export function traceOf(
   recording: TraceRecorder,
   { headers, outcome, status, error }: TraceOutcome,
-  { usage, guarded }: { usage: AnswerEffects['usage']; guarded: GuardedStep },
+  { usage, guard }: { usage: AnswerEffects['usage']; guard: StepGuard },
 ): TraceRecord {
   const { call, request, settings, steps } = recording
   const { operation, session, inner } = call
   const answer = recording.answer?.answer
-  const asked = () => (request === undefined ? null : operation.model(request))
-  const model = answer?.model ?? steps.attempts.at(-1)?.target ?? guarded(asked, null)
+  const lastAttempt = steps.attempts.at(-1)
+  const model = answer?.model ?? lastAttempt?.target ?? guard.take(modelAsked, recording, null)
   const used = usage ?? answer?.from.usage ?? null
-  // An answer from the cache costs nothing.
-  const cost = () => (used && model ? (answer?.attempt ? costOf(model, used) : 0) : null)
-  const attached = () => (request === undefined ? [] : [...(operation.attachments?.(request) ?? [])])
-  const duration = recording.elapsed()
+  const ended = recording.started + recording.elapsed()
   const record: TraceRecord = {
     id: recording.id,
-    ...sessionPart(session, recording.seq),
+    session: session.name,
     operation: operation.name,
     parent: inner?.parent ?? null,
     inner: inner !== undefined,
     name: settings?.name ?? operation.name,
     model,
-    stream: guarded(() => request !== undefined && operation.streams(request), false),
+    stream: guard.take(isStream, recording, false),
     status,
     outcome,
     started_at: isoTime(recording.started),
-    duration_ms: duration,
-    fixture: answer ? answer.from.fixture : (steps.attempts.at(-1)?.fixture ?? null),
+    duration_ms: ended - recording.started,
+    fixture: answer ? answer.from.fixture : (lastAttempt?.fixture ?? null),
     synthesized: answer?.from.synthesized ?? false,
     plan: steps.plan,
     scenario: steps.scenario,
@@ -115,10 +135,10 @@ export function traceOf(
     cache: steps.cache,
     guardrails: steps.guardrails,
     retrievals: steps.retrievals,
-    retry_after_ms: guarded(() => retryAfter(headers, recording.started + duration) ?? null, null),
+    retry_after_ms: guard.take(waitAdvised, { headers, at: ended }, null),
     usage: used,
-    cost: guarded(cost, null),
-    attachments: guarded(attached, []),
+    cost: guard.take(costIn, { model, used, attempted: answer?.attempt !== undefined }, null),
+    attachments: guard.take(attachmentsOf, recording, []),
     metadata: request?.metadata ?? null,
     identity: settings?.identity ?? null,
     thread: settings?.thread ?? null,
@@ -126,8 +146,25 @@ export function traceOf(
   }
   if (recording.point !== undefined) record.point = recording.point
   if (call.assumed) record.assumed = call.assumed
-  return record
+  return inSession(record, session, recording.seq)
 }
+
+const modelAsked = ({ call, request }: TraceRecorder) => (request === undefined ? null : call.operation.model(request))
+const isStream = ({ call, request }: TraceRecorder) => request !== undefined && call.operation.streams(request)
+const waitAdvised = ({ headers, at }: { headers: Record<string, string>; at: number }) =>
+  retryAfter(headers, at) ?? null
+/** An answer from the cache costs nothing. */
+const costIn = ({
+  model,
+  used,
+  attempted,
+}: {
+  model: string | null
+  used: TraceRecord['usage']
+  attempted: boolean
+}) => (used && model ? (attempted ? costOf(model, used) : 0) : null)
+const attachmentsOf = ({ call, request }: TraceRecorder) =>
+  request === undefined ? [] : [...(call.operation.attachments?.(request) ?? [])]
 
 const NOT_KEPT = 'not kept'
 /** A record without what quotes the request or the answer. */

@@ -55,10 +55,7 @@ export interface CallContext {
   prompt: Prompt
   settings: Settings
   answerContext: AnswerContext
-  /** Aborted when the client has gone. */
-  readonly signal: AbortSignal
-  /** Whether it is aborted, asked without making it. */
-  readonly aborted: boolean
+  call: Call
   recording: TraceRecorder
   backend: Backend
   /** The scenario that is played, and what tells this call apart in it. */
@@ -90,7 +87,7 @@ export interface ReplyContext {
   /** Where it is stored when it is to be. */
   cacheKey: string | undefined
   /** Ends the call before the last event of a stream; absent when something else still comes between it and the client. */
-  end?: (headers: Record<string, string>) => Promise<ApiError | undefined>
+  end?: CallEnd
 }
 
 /** What a guardrail looks at. */

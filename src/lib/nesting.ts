@@ -13,7 +13,10 @@ export const nestingProblem = (value: unknown): string | undefined =>
 function deeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
-  if (Array.isArray(value)) return value.some((inner) => deeperThan(levels - 1, inner))
+  if (Array.isArray(value)) {
+    for (const inner of value) if (deeperThan(levels - 1, inner)) return true
+    return false
+  }
   // A body may have many objects: a list of the values of each would take most of the time.
   for (const key in value) if (deeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true
   return false

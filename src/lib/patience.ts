@@ -1,10 +1,23 @@
 // A bound on how long somebody outside is waited for, in real time.
 
 /** Somebody who is waited for. */
-interface Wait {
+class Wait {
   /** When that is over, in ms of `performance.now()`. */
-  due: number
-  end(): void
+  readonly due: number
+  readonly #late: () => Error
+  readonly #reject: (error: Error) => void
+
+  constructor(ms: number, late: () => Error, reject: (error: Error) => void) {
+    this.due = performance.now() + ms
+    this.#late = late
+    this.#reject = reject
+    waiting.add(this)
+    watch(this.due)
+  }
+
+  end(): void {
+    this.#reject(this.#late())
+  }
 }
 
 /** Nearly everybody comes in time, so one timer serves all: it is set for the first who was due when it was set. */
@@ -38,22 +51,19 @@ function endThoseDue(): void {
 
 /** The promise, or a rejection with what `late` makes when it has not settled after `ms` milliseconds. */
 export function within<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const due = performance.now() + ms
-    const wait = { due, end: () => reject(late()) }
-    waiting.add(wait)
-    watch(due)
-    promise.then(
-      (value) => {
-        waiting.delete(wait)
-        resolve(value)
-      },
-      (error) => {
-        waiting.delete(wait)
-        reject(error)
-      },
-    )
-  })
+  const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
+  const wait = new Wait(ms, late, reject)
+  promise.then(
+    (value) => {
+      waiting.delete(wait)
+      resolve(value)
+    },
+    (error) => {
+      waiting.delete(wait)
+      reject(error)
+    },
+  )
+  return settled
 }
 /** What a timer can wait at most. */
 const LONGEST_MS = 2 ** 31 - 1

@@ -57,6 +57,13 @@ function counter({ name, help, labels }: Family) {
   }
 }
 
+/** The place of the first bound that a duration keeps to; that of no bound behind the last. */
+function bucketOf(seconds: number): number {
+  let at = 0
+  while (at < BOUNDS.length && seconds > (BOUNDS[at] ?? 0)) at++
+  return at
+}
+
 function histogram({ name, help, labels }: Family) {
   const series = seriesOf(labels.length, () => ({ buckets: BOUNDS.map(() => 0), sum: 0, count: 0 }))
   return {
@@ -65,8 +72,8 @@ function histogram({ name, help, labels }: Family) {
       const seconds = ms / 1_000
       found.sum += seconds
       found.count++
-      const at = BOUNDS.findIndex((bound) => seconds <= bound)
-      if (at >= 0) found.buckets[at] = (found.buckets[at] ?? 0) + 1
+      const at = bucketOf(seconds)
+      found.buckets[at] = (found.buckets[at] ?? 0) + 1
     },
     family: (): CountFamily => ({
       ...{ name, help, type: 'histogram' },

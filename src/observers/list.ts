@@ -1,5 +1,5 @@
 // The list of those who observe calls and sessions: the seam on which verify, live lists and exports hang.
-import type { Observer, Observers, SessionVerified, TraceSaved } from '../contract/observation.ts'
+import type { Observation, Observer, Observers, SessionVerified, TraceSaved } from '../contract/observation.ts'
 import { lazy } from '../lib/lazy.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { once } from '../lib/once.ts'
@@ -43,7 +43,8 @@ export function createObservers(report: (error: unknown) => void): Observers {
     notify(observation, call) {
       const counted = observation.type === 'trace-saved' || observation.type === 'session-verified'
       if (observers.length === 0 && !counted) return
-      const timed = { ...observation, at: monotonicMs() }
+      // The observation is made for this, so it is completed and not copied.
+      const timed: Observation = Object.assign(observation, { at: monotonicMs() })
       if (counted) count(timed as Counted)
       for (const observer of observers) {
         try {

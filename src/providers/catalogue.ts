@@ -57,17 +57,15 @@ export function defaultEffort(id: string): ReasoningEffort | undefined {
 export function costOf(id: string, usage: Record<string, unknown>): number | null {
   const price = modelOf(id)?.price
   if (!price) return null
-  const count = (key: string, otherKey = key) => {
-    const found = usage[key] === undefined ? usage[otherKey] : usage[key]
-    // What a provider gives in place of a count costs nothing.
-    return typeof found === 'number' && found > 0 ? found : 0
-  }
-  const cost =
-    (count('prompt_tokens', 'input_tokens') * (price.input ?? 0) +
-      count('completion_tokens', 'output_tokens') * (price.output ?? 0)) /
-      1e6 +
-    count('images') * (price.image?.[`${usage.quality} ${usage.size}`] ?? 0) +
-    (count('seconds') / 60) * (price.minute ?? 0)
+  const tokens =
+    countOf(usage.prompt_tokens === undefined ? usage.input_tokens : usage.prompt_tokens) * (price.input ?? 0) +
+    countOf(usage.completion_tokens === undefined ? usage.output_tokens : usage.completion_tokens) * (price.output ?? 0)
+  const images = countOf(usage.images) * (price.image?.[`${usage.quality} ${usage.size}`] ?? 0)
+  const minutes = countOf(usage.seconds) / 60
+  const cost = tokens / 1e6 + images + minutes * (price.minute ?? 0)
   // To a tenth of a millionth of a dollar: sums of floats carry more digits than they know.
   return Math.round(cost * 1e10) / 1e10
 }
+
+/** What a provider gives in place of a count costs nothing. */
+const countOf = (found: unknown): number => (typeof found === 'number' && found > 0 ? found : 0)

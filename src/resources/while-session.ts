@@ -11,13 +11,14 @@ export async function whileSession<Answer>(
   request: Request,
   work: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer | Response> {
-  const { signal, end } = session.begin(request)
+  const activity = session.begin(request)
+  const { signal } = activity
   try {
     return await unlessAborted(signal, work(signal))
   } catch (error) {
     if (request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
     throw error instanceof ApiError && error === signal.reason ? resetError() : error
   } finally {
-    end()
+    activity.end()
   }
 }

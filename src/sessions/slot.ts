@@ -5,8 +5,9 @@ import { lastInstant, type Snapshot } from '../db/snapshot.ts'
 import { type Clock, realClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
+import { RunningActivity } from './activity.ts'
 import { resetError, type SessionData } from './data.ts'
-import type { Activity, Approvals, Requester, Session, SessionOrigin, SessionSlot } from './session.ts'
+import type { Approvals, Session, SessionOrigin, SessionSlot } from './session.ts'
 
 /** What a session is made of. */
 export interface SlotOptions {
@@ -159,7 +160,7 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
   const { name, seed, approvals, isHome, slot } = lineage
   const ending = new AbortController()
   const running = new Set<AbortController>()
-  const over = () => lineage.active--
+  const among = { ending, running, lineage }
   return {
     name,
     seed,
@@ -180,10 +181,7 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
       data.uses.set(location, before + 1)
       return before
     },
-    begin(client) {
-      lineage.active++
-      return activityOf(client, { ending, running, over })
-    },
+    begin: (client) => new RunningActivity(client, among),
     slot,
     end(reason) {
       ending.abort(reason)
@@ -201,50 +199,3 @@ const storesOf = ({ traces, keyValues, records, contents, keyedKinds, snapshot, 
   snapshot,
   counts,
 })
-
-interface Activities {
-  ending: AbortController
-  running: Set<AbortController>
-  over(): void
-}
-
-/** One signal of the client's and the session's; none of the two keeps anything of it when it is over. */
-function activityOf(client: Requester, { ending, running, over }: Activities): Activity {
-  let joined: { controller: AbortController; release(): void } | undefined
-  let isOver = false
-  const end = () => {
-    if (isOver) return
-    isOver = true
-    joined?.release()
-    over()
-  }
-  const join = () => {
-    const controller = new AbortController()
-    const { signal } = client
-    const leave = () => {
-      controller.abort(signal.reason)
-      end()
-    }
-    const release = () => {
-      signal.removeEventListener('abort', leave)
-      running.delete(controller)
-    }
-    if (ending.signal.aborted) controller.abort(ending.signal.reason)
-    else if (signal.aborted) controller.abort(signal.reason)
-    else if (!isOver) {
-      running.add(controller)
-      signal.addEventListener('abort', leave, { once: true })
-    }
-    return { controller, release }
-  }
-  return {
-    get signal() {
-      joined ??= join()
-      return joined.controller.signal
-    },
-    get aborted() {
-      return joined ? joined.controller.signal.aborted : ending.signal.aborted || client.signal.aborted
-    },
-    end,
-  }
-}

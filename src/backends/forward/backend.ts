@@ -1,17 +1,23 @@
 // Answers attempts by calling real providers. It is only made when a provider is set to be forwarded to.
 import type { Backend, BackendCall } from '../../contract/backend.ts'
 import { ApiError } from '../../contract/error.ts'
+import type { Reply } from '../../contract/reply.ts'
 import { lackOf, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible } from './openai-compatible.ts'
 import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
+
+/** Answers from afar, and so never at once. */
+export interface ForwardBackend extends Backend {
+  answer(call: BackendCall): Promise<Reply>
+}
 
 /** A backend over the providers that are forwarded to; any other model is refused with 400. What is sent is counted in `spending`. */
 export function forwardBackend(
   providers: readonly Upstream[],
   transport: Transport,
   spending: Spending = createSpending({ calls: undefined, cost: undefined }),
-): Backend {
+): ForwardBackend {
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
   return {
     async answer(call) {

@@ -1,13 +1,15 @@
 // Makes the answer of a chat call from a script: its parts first, then whole or as chunks from the same parts.
 import { logprobsOf } from '../../answers/logprobs.ts'
-import { cutText, joinPieces, type TextAnswer, usageOf } from '../../answers/text-answer.ts'
-import type { AnswerToolCall, ChatCompletion } from '../../contract/chat.ts'
+import { cutText, joinPieces, type TextAnswer } from '../../answers/text-answer.ts'
+import { usageOf } from '../../answers/usage.ts'
+import type { AnswerToolCall, ChatCompletion, Usage } from '../../contract/chat.ts'
 import type { ChatRequest } from '../../contract/chat-request.ts'
 import { offerOf } from '../../contract/chat-tools.ts'
 import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { remembering } from '../../lib/remember.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
 import { runJob } from '../../lib/worker/pool.ts'
 import { chatChunks } from './chunks.ts'
 import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
@@ -77,47 +79,85 @@ function composed(
 ): RenderedAnswer {
   const count = request.n ?? 1
   const { legacy } = offerOf(request)
+  const signature =
+    answer.reasoning.length > 0 && effortOf(request) ? fingerprint(joinPieces(answer.reasoning)) : undefined
+  const logprobs = request.logprobs ? logprobsIn(request, answerContext.model) : undefined
   const choices: ChoiceParts[] = []
   for (let index = 0; index < count; index++)
-    choices.push({
-      answer,
-      callIds: answer.toolCalls.map(
-        ({ id }, call) => id ?? `call_${fingerprint(`${answerContext.id}:${index}:${call}`)}`,
-      ),
-      signature:
-        answer.reasoning.length > 0 && effortOf(request) ? fingerprint(joinPieces(answer.reasoning)) : undefined,
-      logprobs: request.logprobs
-        ? (pieces) => logprobsOf(pieces, request.top_logprobs ?? 0, `${answerContext.model}:${joinPieces(pieces)}`)
-        : undefined,
-      sound,
-      legacy,
-    })
-  const usage = usageOf(
-    script,
-    chatPromptTokens(request),
-    choices.map((choice) => choice.answer),
+    choices.push({ answer, callIds: callIdsOf(answer, answerContext.id, index), signature, logprobs, sound, legacy })
+  const usage = usageOf(script, chatPromptTokens(request), choices.map(answerIn), {
+    ...cachedTokens(request, answerContext),
+    audioIn: audioInputTokens(request),
+    audioOut: Math.ceil(seconds * AUDIO_TOKENS_PER_SECOND) * count,
+  })
+  return new ComposedChat(
     {
-      ...cachedTokens(request, answerContext),
-      audioIn: audioInputTokens(request),
-      audioOut: Math.ceil(seconds * AUDIO_TOKENS_PER_SECOND) * count,
+      id: `chatcmpl-${answerContext.id}`,
+      created: Math.floor(answerContext.now / 1000),
+      model: answerContext.model,
+      system_fingerprint: systemFingerprint(answerContext.model),
     },
+    choices,
+    { usage, counted: request.stream_options?.include_usage === true },
   )
-  const frame: ChatFrame = {
-    id: `chatcmpl-${answerContext.id}`,
-    created: Math.floor(answerContext.now / 1000),
-    model: answerContext.model,
-    system_fingerprint: systemFingerprint(answerContext.model),
+}
+
+const NO_CALLS: readonly string[] = []
+const answerIn = ({ answer }: ChoiceParts) => answer
+
+/** The ids of the calls of tools in a choice. */
+const callIdsOf = ({ toolCalls }: TextAnswer, answer: string, choice: number): readonly string[] =>
+  toolCalls.length === 0
+    ? NO_CALLS
+    : toolCalls.map(({ id }, call) => id ?? `call_${fingerprint(`${answer}:${choice}:${call}`)}`)
+
+const logprobsIn =
+  ({ top_logprobs: most }: ChatRequest, model: string): NonNullable<ChoiceParts['logprobs']> =>
+  (pieces) =>
+    logprobsOf(pieces, most ?? 0, `${model}:${joinPieces(pieces)}`)
+
+/** An answer, each form of which is made when it is asked for. */
+class ComposedChat implements RenderedAnswer {
+  readonly usage: Usage
+  readonly tokens: number
+  readonly stoppedBy?: string
+  readonly #frame: ChatFrame
+  readonly #choices: readonly ChoiceParts[]
+  /** Whether a stream says what it used. */
+  readonly #counted: boolean
+
+  constructor(
+    frame: ChatFrame,
+    choices: readonly ChoiceParts[],
+    { usage, counted }: { usage: Usage; counted: boolean },
+  ) {
+    const [first] = choices
+    this.#frame = frame
+    this.#choices = choices
+    this.#counted = counted
+    this.usage = usage
+    this.tokens = first?.answer.tokens ?? 0
+    if (first?.answer.stoppedBy !== undefined) this.stoppedBy = first.answer.stoppedBy
   }
-  const told = request.stream_options?.include_usage ? usage : undefined
-  return {
-    usage,
-    tokens: answer.tokens,
-    ...(answer.stoppedBy !== undefined && { stoppedBy: answer.stoppedBy }),
-    body: () => ({ ...frame, object: 'chat.completion', choices: choices.map(wholeChoice), usage }),
-    events: () => chatChunks(frame, choices, told),
-    streamed: choices.every(isPlain)
-      ? () => ({ ...frame, object: 'chat.completion', choices: choices.map(wholeChoice), ...(told && { usage: told }) })
-      : undefined,
+
+  body(): object {
+    return this.#whole(this.usage)
+  }
+
+  events(): StreamEvent[] {
+    return chatChunks(this.#frame, this.#choices, this.#counted ? this.usage : undefined)
+  }
+
+  get streamed(): (() => object) | undefined {
+    if (!this.#choices.every(isPlain)) return undefined
+    return () => this.#whole(this.#counted ? this.usage : undefined)
+  }
+
+  #whole(usage: Usage | undefined): object {
+    const { id, created, model, system_fingerprint } = this.#frame
+    const choices = this.#choices.map(wholeChoice)
+    const whole = { id, created, model, system_fingerprint, object: 'chat.completion', choices }
+    return usage ? Object.assign(whole, { usage }) : whole
   }
 }
 

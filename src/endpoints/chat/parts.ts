@@ -12,7 +12,7 @@ export interface ChatAudio {
 /** One choice with everything it may carry. */
 export interface ChoiceParts {
   answer: TextAnswer
-  callIds: string[]
+  callIds: readonly string[]
   signature: string | undefined
   logprobs: ((pieces: readonly TextPiece[]) => TokenLogprob[]) | undefined
   sound: ChatAudio | undefined

@@ -27,9 +27,14 @@ const markOf = ({ content }: Message) =>
     : undefined
 
 /** The prefixes of a prompt up to its last mark, each longer than the one before; marks are no part of what is the same. */
-function prefixesOf({ messages, model, tools }: ChatRequest): Prefix[] {
+function prefixesOf(request: ChatRequest): readonly Prefix[] {
+  const { messages } = request
   const end = messages.findLastIndex(markOf)
-  if (end < 0) return []
+  return end < 0 ? NO_PREFIXES : prefixesTo(end, request)
+}
+const NO_PREFIXES: readonly Prefix[] = []
+
+function prefixesTo(end: number, { messages, model, tools }: ChatRequest): Prefix[] {
   let id = JSON.stringify([model, tools])
   let tokens = 0
   return messages.slice(0, end + 1).map((message) => {
@@ -46,12 +51,19 @@ export function cachedTokens(
   { keyValues: store, now }: AnswerContext,
 ): { cached: number; cacheCreation: number } {
   const prefixes = prefixesOf(request)
+  return prefixes.length === 0 ? NOTHING_CACHED : cachedOf(prefixes, { keyValues: store, now })
+}
+const NOTHING_CACHED = { cached: 0, cacheCreation: 0 }
+
+function cachedOf(prefixes: readonly Prefix[], { keyValues: store, now }: Pick<AnswerContext, 'keyValues' | 'now'>) {
   const cached = prefixes.findLast(({ id }) => store.get(KIND, id, now) !== undefined)?.tokens ?? 0
   return { cached, cacheCreation: (prefixes.at(-1)?.tokens ?? 0) - cached }
 }
 
 /** The marked prefixes; writing one again makes it live on. */
-export const keepPrefixes = (request: ChatRequest, { now }: AnswerContext): KeyValueEntry[] =>
-  prefixesOf(request).flatMap(({ id, tokens, lifetime }) =>
-    lifetime === undefined ? [] : [{ kind: KIND, id, value: tokens, expires: now + lifetime }],
-  )
+export function keepPrefixes(request: ChatRequest, { now }: AnswerContext): readonly KeyValueEntry[] {
+  const entries: KeyValueEntry[] = []
+  for (const { id, tokens, lifetime } of prefixesOf(request))
+    if (lifetime !== undefined) entries.push({ kind: KIND, id, value: tokens, expires: now + lifetime })
+  return entries
+}

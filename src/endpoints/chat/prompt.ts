@@ -44,12 +44,14 @@ export function chatPrompt(request: ChatRequest): Prompt {
     system: instructions.join('\n'),
     user: chatContentText(user?.content),
     turn,
-    tools: tools.map(({ name }) => name),
+    tools: tools.map(nameOf),
     toolResult: isResult(last),
-    ...(isResult(last) ? { toolText: chatContentText(last?.content) } : {}),
+    toolText: isResult(last) ? chatContentText(last?.content) : undefined,
     answer: demanded(request, choice),
   }
 }
+
+const nameOf = ({ name }: { name: string }) => name
 
 /** Names of the tools whose results have come since the last user message. */
 function finishedTools(messages: readonly Message[]): string[] {
@@ -112,18 +114,20 @@ export function fillChatTexts(request: ChatRequest, fill: FillText): ChatRequest
 
 /** The pictures, sounds and files of the user's messages. */
 export function chatAttachments({ messages }: ChatRequest): Attachment[] {
-  return userParts(messages).flatMap((part): Attachment[] => {
-    switch (part.type) {
-      case 'image_url':
-        return [{ kind: 'image', name: attachmentName(part.image_url.url) }]
-      case 'input_audio':
-        return [{ kind: 'audio', name: `audio/${part.input_audio.format}` }]
-      case 'file':
-        return [{ kind: 'file', name: fileName(part.file) }]
-      default:
-        return []
-    }
-  })
+  return userParts(messages).flatMap(attachmentsOf)
+}
+
+function attachmentsOf(part: UserPart): Attachment[] {
+  switch (part.type) {
+    case 'image_url':
+      return [{ kind: 'image', name: attachmentName(part.image_url.url) }]
+    case 'input_audio':
+      return [{ kind: 'audio', name: `audio/${part.input_audio.format}` }]
+    case 'file':
+      return [{ kind: 'file', name: fileName(part.file) }]
+    default:
+      return []
+  }
 }
 
 type FilePart = Extract<UserPart, { type: 'file' }>['file']
@@ -170,8 +174,9 @@ function messageTokens(message: Message): number {
   if (message.role === 'assistant' && (message.tool_calls || message.function_call)) {
     for (const { name, text } of callsOf(message)) tokens += countCached(`${name}${text}`)
   }
-  if (message.role !== 'user' || typeof message.content === 'string') return tokens
-  return userParts([message]).reduce((total, part) => total + partTokens(part), tokens)
+  if (message.role === 'user' && typeof message.content !== 'string')
+    for (const part of userParts([message])) tokens += partTokens(part)
+  return tokens
 }
 
 /** What the messages of a request come to: asked for at several steps of a call, and they may be many. */
@@ -181,7 +186,8 @@ const totals = new WeakMap<readonly Message[], number>()
 export function messagesTokens(messages: readonly Message[]): number {
   const known = totals.get(messages)
   if (known !== undefined) return known
-  const total = messages.reduce((sum, message) => sum + messageTokens(message), 0)
+  let total = 0
+  for (const message of messages) total += messageTokens(message)
   if (countsAreTrue()) totals.set(messages, total)
   return total
 }
@@ -194,5 +200,8 @@ export function chatPromptTokens({ messages, tools, functions }: ChatRequest): n
 }
 
 /** Tokens of the sounds in the input. */
-export const audioInputTokens = ({ messages }: ChatRequest): number =>
-  userParts(messages).reduce((total, part) => total + (part.type === 'input_audio' ? partTokens(part) : 0), 0)
+export function audioInputTokens({ messages }: ChatRequest): number {
+  let tokens = 0
+  for (const part of userParts(messages)) if (part.type === 'input_audio') tokens += partTokens(part)
+  return tokens
+}

@@ -1,5 +1,6 @@
 // Makes a model response of a script, in both of its forms.
-import { cutText, type TextAnswer, usageOf } from '../../answers/text-answer.ts'
+import { cutText, type TextAnswer } from '../../answers/text-answer.ts'
+import { usageOf } from '../../answers/usage.ts'
 import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ModelResponse, ResponseUsage } from '../../contract/responses-answer.ts'

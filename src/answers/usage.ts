@@ -1,0 +1,40 @@
+// The token counts that an answer says of itself.
+import type { Usage } from '../contract/chat.ts'
+import type { TextScript } from '../contract/script.ts'
+import type { TextAnswer } from './text-answer.ts'
+
+/** Parts of the token counts that only some calls have. */
+export interface UsageDetails {
+  cached?: number
+  cacheCreation?: number
+  audioIn?: number
+  audioOut?: number
+}
+
+const plusTokens = (total: number, answer: TextAnswer) => total + answer.tokens
+const plusReasoning = (total: number, answer: TextAnswer) => total + answer.reasoningTokens
+
+/** The usage object of some answers to one prompt; a script's own counts win. */
+export function usageOf(
+  script: TextScript,
+  promptTokens: number,
+  answers: readonly TextAnswer[],
+  details: UsageDetails = {},
+): Usage {
+  const { cached = 0, cacheCreation = 0, audioIn = 0, audioOut = 0 } = details
+  const spoken = answers.reduce(plusTokens, audioOut)
+  const prompt = script.usage?.prompt_tokens ?? promptTokens
+  const completion = script.usage?.completion_tokens ?? spoken
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached, cache_creation_tokens: cacheCreation, audio_tokens: audioIn },
+    completion_tokens_details: {
+      reasoning_tokens: answers.reduce(plusReasoning, 0),
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+      audio_tokens: audioOut,
+    },
+  }
+}
