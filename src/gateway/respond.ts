@@ -5,12 +5,14 @@ import { nextTurn } from '../lib/bare-socket.ts'
 import { soundHeaders } from '../lib/header-text.ts'
 import { lazy } from '../lib/lazy.ts'
 import { within } from '../lib/patience.ts'
+import { responseWith } from '../lib/response-headers.ts'
 import { sliceEnd } from '../lib/slices.ts'
 import { encodeEvent, type PromptIterable, type PromptIterator } from '../lib/sse.ts'
 
 // Large, and of use to broken answers alone.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
 
+const JSON_BODY = { 'content-type': 'application/json' }
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
 /** Who hears a reply. */
@@ -27,20 +29,15 @@ const CLIENT_TIMEOUT_MS = 120_000
  * @throws ConnectionFailure when a body breaks before its first byte.
  */
 export function toResponse(reply: Reply, client: Client = {}): Response | Promise<Response> {
-  const { status, body } = reply
-  const headers = soundHeaders(reply.headers)
+  const { status, headers, body } = reply
   switch (body.kind) {
     case 'value': {
-      if (status === 204) return new Response(null, { status, headers })
+      if (status === 204) return new Response(null, { status, headers: soundHeaders(headers) })
       const { value, text = JSON.stringify(value) } = body
-      return new Response(text, { status, headers: { ...headers, 'content-type': 'application/json' } })
+      return responseWith(text, status, { ...headers, ...JSON_BODY })
     }
-    case 'events': {
-      return new Response(directStream(body.events, client, encodeEvent), {
-        status,
-        headers: { ...headers, ...EVENT_STREAM },
-      })
-    }
+    case 'events':
+      return responseWith(directStream(body.events, client, encodeEvent), status, { ...headers, ...EVENT_STREAM })
     case 'bytes':
       return putBytes(reply, body, client)
     default:

@@ -26,7 +26,7 @@ export interface PromptIterator<Item> {
   throw?(error: unknown): Promise<IteratorResult<Item>>
 }
 
-/** An event that is made as text, which is all that most calls need of it. */
+/** An event that is made as JSON text, which is all that most calls need of it. */
 export class WrittenEvent implements StreamEvent {
   readonly text: string
   readonly tokens?: number
@@ -41,6 +41,8 @@ export class WrittenEvent implements StreamEvent {
 
 /** The event as text, ready for the wire. */
 export function encodeEvent(one: StreamEvent): string {
+  // JSON that was written here has no line breaks.
+  if (one instanceof WrittenEvent) return `data: ${one.text}\n\n`
   // Not taken apart above: the data of one that has its text need not be there.
   const { event, text = JSON.stringify(one.data) } = one
   return `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`

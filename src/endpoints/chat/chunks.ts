@@ -1,5 +1,5 @@
 // A chat answer as chunks.
-import type { TextPiece } from '../../answers/text-answer.ts'
+import { jsonOf, type TextPiece } from '../../answers/text-answer.ts'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
 import { type StreamEvent, WrittenEvent } from '../../lib/sse.ts'
 import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
@@ -8,7 +8,8 @@ type Choice = ChatCompletion['choices'][number]
 type ChunkChoice = ChatChunk['choices'][number]
 
 interface Step {
-  delta?: ChunkChoice['delta']
+  /** As JSON. */
+  delta: string
   logprobs?: ChunkChoice['logprobs']
   finish?: Choice['finish_reason']
   tokens?: number
@@ -23,46 +24,61 @@ export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], us
   const events: StreamEvent[] = []
   // Those made here are of one length, those of a provider need not be.
   const longest = Math.max(0, ...steps.map((own) => own.length))
+  const plainEnd = `,"logprobs":null,"finish_reason":null}]${tail}`
   for (let step = 0; step < longest; step++) {
-    for (const [index, own] of steps.entries()) {
-      const piece = own[step]
+    for (let index = 0; index < steps.length; index++) {
+      const piece = steps[index]?.[step]
       if (!piece) continue
-      const { delta = {}, logprobs = null, finish = null, tokens } = piece
-      const likely = logprobs ? JSON.stringify(logprobs) : 'null'
-      const rest = `,"logprobs":${likely},"finish_reason":${JSON.stringify(finish)}}]${tail}`
-      const text = `${head},"choices":[{"index":${index},"delta":${JSON.stringify(delta)}${rest}`
-      events.push(new WrittenEvent(text, tokens))
+      const { delta, logprobs, finish, tokens } = piece
+      const end =
+        logprobs || finish
+          ? `,"logprobs":${JSON.stringify(logprobs ?? null)},"finish_reason":${JSON.stringify(finish ?? null)}}]${tail}`
+          : plainEnd
+      events.push(new WrittenEvent(`${head},"choices":[{"index":${index},"delta":${delta}${end}`, tokens))
     }
   }
   if (usage) events.push(new WrittenEvent(`${head},"choices":[],"usage":${JSON.stringify(usage)}}`, undefined))
   return events
 }
 
+const jsonDelta = (delta: ChunkChoice['delta']) => JSON.stringify(delta)
+const opening = (content: '' | null) => jsonDelta({ role: 'assistant', content, refusal: null })
+const OPENING = opening('')
+const OPENING_WITHOUT_TEXT = opening(null)
+
 /** The steps of one streamed choice: role, reasoning, text or sound, tool calls, finish reason. */
 function stepsOf(parts: ChoiceParts): Step[] {
   const { answer, signature, logprobs, sound, more } = parts
-  const steps: Step[] = [{ delta: { role: 'assistant', content: answer.content && !sound ? '' : null, refusal: null } }]
-  const said = (field: 'content' | 'refusal', pieces: readonly TextPiece[]): Step[] => {
-    const likely = logprobs?.(pieces)
-    return pieces.map(({ text, tokens }, position) => {
-      const own = likely?.slice(position, position + 1)
-      return {
-        delta: { [field]: text },
-        tokens,
-        ...(own ? { logprobs: { content: null, refusal: null, [field]: own } } : {}),
-      }
-    })
+  const steps: Step[] = [{ delta: answer.content && !sound ? OPENING : OPENING_WITHOUT_TEXT }]
+  for (const piece of answer.reasoning) steps.push({ delta: `{"reasoning":${jsonOf(piece)}}`, tokens: piece.tokens })
+  if (signature) steps.push({ delta: jsonDelta({ reasoning_signature: signature }) })
+  const content = answer.content ?? NO_PIECES
+  if (sound) for (const step of soundSteps(sound, content)) steps.push(step)
+  else addTextSteps(steps, content, { field: 'content', logprobs })
+  addTextSteps(steps, answer.refusal ?? NO_PIECES, { field: 'refusal', logprobs })
+  for (let index = 0; index < answer.toolCalls.length; index++)
+    for (const step of callSteps(parts, index)) steps.push(step)
+  if (more) steps.push({ delta: JSON.stringify(more) })
+  steps.push({ delta: '{}', finish: answer.finish })
+  return steps
+}
+
+const NO_PIECES: readonly TextPiece[] = []
+
+/** A step for each piece of a text. */
+function addTextSteps(
+  steps: Step[],
+  pieces: readonly TextPiece[],
+  { field, logprobs }: { field: 'content' | 'refusal'; logprobs: ChoiceParts['logprobs'] },
+): void {
+  const likely = logprobs?.(pieces)
+  let position = 0
+  for (const piece of pieces) {
+    const step: Step = { delta: `{"${field}":${jsonOf(piece)}}`, tokens: piece.tokens }
+    const own = likely?.slice(position, ++position)
+    if (own) step.logprobs = { content: null, refusal: null, [field]: own }
+    steps.push(step)
   }
-  for (const { text, tokens } of answer.reasoning) steps.push({ delta: { reasoning: text }, tokens })
-  if (signature) steps.push({ delta: { reasoning_signature: signature } })
-  const content = answer.content ?? []
-  return steps.concat(
-    sound ? soundSteps(sound, content) : said('content', content),
-    said('refusal', answer.refusal ?? []),
-    answer.toolCalls.flatMap((_, index) => callSteps(parts, index)),
-    more ? [{ delta: more }] : [],
-    { delta: {}, finish: answer.finish },
-  )
 }
 
 /** One call: its name, then its text piece by piece. */
@@ -70,7 +86,7 @@ function callSteps({ answer, callIds, legacy }: ChoiceParts, index: number): Ste
   const call = answer.toolCalls[index]
   if (!call) return []
   const { name, kind } = call
-  const delta = (text: string, head?: { id: string; name: string }): ChunkChoice['delta'] => {
+  const deltaOf = (text: string, head?: { id: string; name: string }): ChunkChoice['delta'] => {
     const named = head && { name }
     if (legacy) return { function_call: { ...named, arguments: text } }
     const begun = { index, ...(head && { id: head.id, type: kind }) }
@@ -78,8 +94,8 @@ function callSteps({ answer, callIds, legacy }: ChoiceParts, index: number): Ste
     return { tool_calls: [{ ...begun, function: { ...named, arguments: text } }] }
   }
   return [
-    { delta: delta('', { id: callIds[index] ?? '', name }), tokens: 1 },
-    ...call.arguments.map(({ text, tokens }) => ({ delta: delta(text), tokens })),
+    { delta: jsonDelta(deltaOf('', { id: callIds[index] ?? '', name })), tokens: 1 },
+    ...call.arguments.map(({ text, tokens }) => ({ delta: jsonDelta(deltaOf(text)), tokens })),
   ]
 }
 
@@ -87,11 +103,13 @@ function callSteps({ answer, callIds, legacy }: ChoiceParts, index: number): Ste
 const SOUND_BYTES = 12_000
 
 function soundSteps({ id, bytes, expiresAt }: ChatAudio, transcript: readonly TextPiece[]): Step[] {
-  const steps: Step[] = transcript.map(({ text, tokens }) => ({ delta: { audio: { id, transcript: text } }, tokens }))
+  const steps = transcript.map(
+    ({ text, tokens }): Step => ({ delta: jsonDelta({ audio: { id, transcript: text } }), tokens }),
+  )
   for (let at = 0; at < bytes.length; at += SOUND_BYTES) {
     const data = Buffer.from(bytes.subarray(at, at + SOUND_BYTES)).toString('base64')
-    steps.push({ delta: { audio: { id, data } } })
+    steps.push({ delta: jsonDelta({ audio: { id, data } }) })
   }
-  steps.push({ delta: { audio: { id, expires_at: expiresAt } } })
+  steps.push({ delta: jsonDelta({ audio: { id, expires_at: expiresAt } }) })
   return steps
 }
