@@ -58,6 +58,8 @@ const rendererOf =
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
+const readable = async (origin: string, answered: Response | Promise<Response>) => readableBy(origin, await answered)
+
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
@@ -98,14 +100,10 @@ export function createApp(deps: AppDeps): App {
       return announced(request, render(error, request))
     }
   }
-  /** The same for a page of an allowed origin. */
-  const answerPage = async (request: Request, hold: ConnectionFinder | undefined, origin: string) =>
-    readableBy(origin, isPreflight(request) ? preflight(request) : await answer(request, hold))
   const respond = (request: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
     const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-    return origin !== null && allowsOrigin(access.cors, origin)
-      ? answerPage(request, hold, origin)
-      : answer(request, hold)
+    if (origin === null || !allowsOrigin(access.cors, origin)) return answer(request, hold)
+    return readable(origin, isPreflight(request) ? preflight(request) : answer(request, hold))
   }
   return {
     async fetch(incoming, hold) {
