@@ -14,7 +14,7 @@ const RATE_CONNECTIONS = 20
 const FULL_CONNECTIONS = 16
 /** At a rate there are few calls a second, of which the slowest shall be more than a handful. */
 const SECONDS_AT_RATE = 3
-const WARM_UP = { connections: 16, seconds: 10, calls: 24_000 }
+const WARM_UP = { connections: 16, seconds: 4, calls: 24_000 }
 const ASK_MS = 50
 /** What the export may cost. */
 const MOST = 0.05
