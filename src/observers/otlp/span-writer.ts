@@ -13,8 +13,9 @@ const TURN_MS = 10
 /** How long a turn writes, and how many calls it writes however long they take: more than a thousand a second. */
 const WRITING_MS = 0.15
 const LEAST_CALLS = 12
-/** How long a call that comes waits for what is being written. */
+/** How long a call that comes waits for what is being written, as long as no more calls than these wait to be. */
 const PIECE_MS = 0.03
+const FEW_CALLS = 32
 
 /** Takes calls, and hands their spans on; `done` is told of each that is written or dropped. */
 export function spanWriter(
@@ -40,7 +41,8 @@ export function spanWriter(
       const began = monotonicMs()
       calls += write(PIECE_MS)
       left -= monotonicMs() - began
-      await nextTurn()
+      // With much to do more turns of the event loop would cost the calls more than the wait: those of a turn share a transaction.
+      if (queue.size() < FEW_CALLS) await nextTurn()
     }
     // Of those for which there was no time.
     queue.settle()
