@@ -121,6 +121,10 @@ test('nothing runs out of the head of a call, however long a name is', async () 
   await page.locator('.row').first().click()
   await page.locator('.call-head').waitFor()
   expect(await page.locator('.call-head').evaluate((head) => head.scrollWidth - head.clientWidth)).toBe(0)
+  // Whoever is in the panel with the keyboard goes on in the list.
+  await page.getByRole('tab', { name: 'Request' }).focus()
+  await page.keyboard.press('Escape')
+  await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'grid')
 })
 
 test('what a trace holds is text and never markup', async () => {

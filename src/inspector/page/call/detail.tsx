@@ -34,8 +34,13 @@ export function CallDetail() {
   )
 }
 
-/** Closes the panel. */
-export const close = () => narrow({ call: undefined, tab: undefined })
+/** Closes the panel; whoever was in it goes on in the list. */
+export function close(): void {
+  const isInside = document.activeElement?.closest('.detail-pane') != null
+  narrow({ call: undefined, tab: undefined })
+  // On a narrow screen the list is there again only then.
+  if (isInside) requestAnimationFrame(() => document.querySelector<HTMLElement>('[role=grid]')?.focus())
+}
 
 function Loaded({ trace, waterfall }: LoadedCall) {
   const { model, operation, status, outcome, duration_ms, name } = trace

@@ -1,12 +1,13 @@
 // What there is to know of a call beside its course: who, when, by what, at what cost.
 import type { StoredTrace } from '../../../contract/trace.ts'
-import { costText, countText, instantText, spanText } from '../state/format.ts'
+import { costText, countedText, instantText, spanText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 
 /** The facts of a call. */
 export function Facts({ trace }: { trace: StoredTrace }) {
   const { started_at, duration_ms, session, operation, fixture, synthesized, cost, thread, retry_after_ms } = trace
-  const answeredBy = fixture ?? (synthesized ? 'made up: no fixture matched' : null)
+  const cached = trace.cache?.status === 'hit' ? 'the cache' : null
+  const answeredBy = cached ?? fixture ?? (synthesized ? 'made up: no fixture matched' : null)
   const rows: [string, string | null][] = [
     ['Began', `${instantText(Date.parse(started_at))}`],
     ['Took', spanText(duration_ms)],
@@ -16,7 +17,7 @@ export function Facts({ trace }: { trace: StoredTrace }) {
     ['Answered by', answeredBy],
     ['Scenario', trace.scenario],
     ['Told to wait', retry_after_ms === null ? null : spanText(retry_after_ms)],
-    ['Tokens', tokensText(trace)],
+    ['Usage', usageText(trace)],
     ['Cost', cost === null ? null : costText(cost)],
     ['Cache', trace.cache && `${trace.cache.status}, key ${trace.cache.key.slice(0, 12)}`],
     ['Thread', typeof thread?.id === 'string' ? thread.id : null],
@@ -46,9 +47,9 @@ export function Facts({ trace }: { trace: StoredTrace }) {
   )
 }
 
-function tokensText({ usage }: StoredTrace): string | null {
+function usageText({ usage }: StoredTrace): string | null {
   const counts = Object.entries(usage ?? {}).flatMap(([name, value]) =>
-    typeof value === 'number' ? [`${countText(value)} ${name.replaceAll('_', ' ').replace(/ tokens$/, '')}`] : [],
+    typeof value === 'number' ? [countedText(value, name.replaceAll('_', ' ').replace(/s$/, ''))] : [],
   )
   return counts.length === 0 ? null : counts.join(', ')
 }
