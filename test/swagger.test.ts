@@ -49,6 +49,7 @@ async function execute(on: Page, { block: name, path }: { block: string; path: s
   return { response, status, text }
 }
 const CHAT = { block: 'Router-chatCompletions', path: '/v2/router/chat/completions' }
+const AGENTS = { block: 'Agents-createAgent', path: '/v2/agents' }
 const TOOLS = { block: 'Tools-listTools', path: '/v2/tools' }
 
 beforeAll(async () => {
@@ -108,7 +109,8 @@ test('a token is set already: Execute shows the answer at once', async () => {
   expect(status).toStartWith('200')
   expect(text).toContain('"chat.completion"')
   expect((await execute(page, TOOLS)).status).toStartWith('200')
-}, 120_000)
+  expect((await execute(page, AGENTS)).status).toStartWith('201')
+}, 200_000)
 
 test('where tokens are set, none is given away: Execute shows the 401, asks for no password, and works once authorized', async () => {
   const other = await open(guarded)
@@ -138,6 +140,15 @@ test('a file chosen in the form of audio translations is translated', async () =
   const response = await answered
   expect(response.status()).toBe(200)
   expect(await response.json()).toEqual({ text: expect.stringMatching(/\w/) })
+}, 60_000)
+
+test('the page is dark where the browser is', async () => {
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const light = await background()
+  await page.emulateMedia({ colorScheme: 'dark' })
+  expect(await background()).toBe('rgb(34, 34, 34)')
+  await page.emulateMedia({ colorScheme: 'light' })
+  expect(await background()).toBe(light)
 }, 60_000)
 
 test('the schemas open when asked for', async () => {
