@@ -2,7 +2,10 @@
 
 /** The text before the first stop sequence in it, and which one that was. */
 export function beforeStop(text: string, stop: readonly string[]): { text: string; stoppedBy?: string | undefined } {
-  if (stop.length === 0) return { text }
+  return stop.length === 0 ? { text } : beforeFirst(text, stop)
+}
+
+function beforeFirst(text: string, stop: readonly string[]): ReturnType<typeof beforeStop> {
   const places = stop
     .filter((sequence) => sequence !== '')
     .map((sequence) => ({ sequence, at: text.indexOf(sequence) }))

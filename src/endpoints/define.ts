@@ -127,22 +127,26 @@ class ClientCall implements Call {
     const { read, large, deps } = this.#reading
     if ('refused' in read) throw read.refused
     const { operation, wire } = this
-    const { invalidStatus: status, longList: field } = operation
     try {
       const body = fromNamespace(wire?.take ? wire.take(read.value) : read.value, deps.namespace)
       const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
       const named = withProviders(typed, wire?.provider ?? deps.defaultProvider)
       this.assumed = named.assumed
-      if (!large) return parseCall(operation, named.body, { status })
-      const long = { schema: operation.request, field, status }
-      return longLists()
-        .parseLongList(long, named.body)
-        .catch((error: unknown) => {
-          throw renamedIfOurs(error, deps.namespace)
-        })
+      if (!large) return parseCall(operation, named.body, { status: operation.invalidStatus })
+      return parseLong(operation, named.body, deps.namespace)
     } catch (error) {
       throw renamedIfOurs(error, deps.namespace)
     }
+  }
+}
+
+/** The same for a body with a long list, in slices. */
+async function parseLong(operation: Operation, body: unknown, namespace: string): Promise<unknown> {
+  const { request: schema, longList: field, invalidStatus: status } = operation
+  try {
+    return await longLists().parseLongList({ schema, field, status }, body)
+  } catch (error) {
+    throw renamedIfOurs(error, namespace)
   }
 }
 

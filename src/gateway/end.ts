@@ -96,13 +96,15 @@ async function save(
   return undefined
 }
 
+const isBug = (failure: Failure | undefined) => failure?.kind === 'bug'
+
 /** Reports each bug once, those of the steps and those that failures are. */
 function reportBugs(
   failures: readonly (Failure | undefined)[],
   bugs: readonly unknown[],
   report: CallEnding['report'],
 ) {
-  if (bugs.length === 0 && failures.every((failure) => failure?.kind !== 'bug')) return
+  if (bugs.length === 0 && !failures.some(isBug)) return
   const all = new Set(bugs)
   for (const failure of failures) if (failure?.kind === 'bug') all.add(failure.cause)
   for (const bug of all) report(bug)

@@ -1,5 +1,6 @@
 // Puts a call's trace together. No part of it may take the others with it: what cannot be worked out is left out.
 import type { AnswerAssembly } from '../contract/assembly.ts'
+import type { Operation } from '../contract/operation.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { remembering } from '../lib/remember.ts'
@@ -45,16 +46,25 @@ export function storedAnswer(recording: TraceRecorder, guard: StepGuard): Stored
   const { content, complete } = answer
   if (content.kind === 'value') return withEffects(content, answer, guard)
   const assembly = content.events.length > FEW_EVENTS && call.operation.assembly?.()
-  if (assembly) {
-    const whole = assembledInSlices(assembly, [...content.events]).catch((error: unknown) => {
-      guard.bugs.push(error)
-      return undefined
-    })
-    return call.session.clock.work(whole.then((value) => withEffects(value, answer, guard)))
-  }
+  if (assembly) return call.session.clock.work(storedInSlices(assembly, [...content.events], { answer, guard }))
   // What was composed here is known: nothing of it is read again.
-  const whole = (complete && content.whole) || (() => call.operation.assemble(content.events))
+  const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
   return withEffects(guard.take(written, whole, undefined), answer, guard)
+}
+
+const assemblyOf = (operation: Operation, events: readonly StreamEvent[]) => () => operation.assemble(events)
+
+async function storedInSlices(
+  assembly: AnswerAssembly,
+  events: readonly StreamEvent[],
+  { answer, guard }: { answer: AnswerRecord; guard: StepGuard },
+): Promise<StoredAnswer> {
+  try {
+    return withEffects(await assembledInSlices(assembly, events), answer, guard)
+  } catch (error) {
+    guard.bugs.push(error)
+    return NO_ANSWER
+  }
 }
 
 const NO_ANSWER: StoredAnswer = { text: 'null', value: null, ...NO_EFFECTS }

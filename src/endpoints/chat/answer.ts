@@ -4,7 +4,7 @@ import { cutText, joinPieces, type TextAnswer } from '../../answers/text-answer.
 import { usageOf } from '../../answers/usage.ts'
 import type { AnswerToolCall, ChatCompletion, Usage } from '../../contract/chat.ts'
 import type { ChatRequest } from '../../contract/chat-request.ts'
-import { offerOf } from '../../contract/chat-tools.ts'
+import { type ChatTool, offerOf } from '../../contract/chat-tools.ts'
 import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
@@ -28,12 +28,20 @@ export function composeChat(
   const answer = answerOf(request, script)
   if (!audio || !modalities?.includes('audio') || !answer.content)
     return composed(request, script, answerContext, { answer })
-  const spoken = script.audio === undefined ? speech(joinPieces(answer.content), audio) : givenSound(script.audio)
-  return spoken.then(({ bytes, seconds }) => {
-    const expiresAt = Math.floor(answerContext.now / 1000) + AUDIO_LIFETIME_S
-    const sound = { id: `audio_${answerContext.id}`, expiresAt, bytes }
-    return composed(request, script, answerContext, { answer, sound, seconds })
-  })
+  const speaking = script.audio === undefined ? speech(joinPieces(answer.content), audio) : givenSound(script.audio)
+  return composedWithSound(request, script, answerContext, { answer, speaking })
+}
+
+async function composedWithSound(
+  request: ChatRequest,
+  script: TextScript,
+  answerContext: AttemptContext,
+  { answer, speaking }: { answer: TextAnswer; speaking: Promise<SpokenText> },
+): Promise<RenderedAnswer> {
+  const { bytes, seconds } = await speaking
+  const expiresAt = Math.floor(answerContext.now / 1000) + AUDIO_LIFETIME_S
+  const sound = { id: `audio_${answerContext.id}`, expiresAt, bytes }
+  return composed(request, script, answerContext, { answer, sound, seconds })
 }
 
 function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
@@ -45,10 +53,14 @@ function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
     stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
     reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
     parallelToolCalls: legacy ? false : (request.parallel_tool_calls ?? undefined),
-    customTools: given.flatMap(({ kind, name }) => (kind === 'custom' ? [name] : [])),
+    customTools: given.length === 0 ? NO_NAMES : given.filter(isCustom).map(nameOf),
   })
   return legacy && answer.finish === 'tool_calls' ? { ...answer, finish: 'function_call' } : answer
 }
+
+const NO_NAMES: readonly string[] = []
+const isCustom = ({ kind }: ChatTool) => kind === 'custom'
+const nameOf = ({ name }: ChatTool) => name
 
 interface SpokenText {
   bytes: Uint8Array
