@@ -3,6 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../src/config.ts'
+import { EXPORTED_CALLS } from '../src/observers/otlp/observed-calls.ts'
 import { AUTHORITY, ELSEWHERE, EXPIRED, HERE, OTHER_AUTHORITY, SERVER_KEY } from './support/certificates.ts'
 import { exportingApp } from './support/collector.ts'
 import { emptyFolder } from './support/server.ts'
@@ -237,6 +238,29 @@ test('the queue is bounded: what does not fit is dropped, and calls go on', asyn
   await call(collector)
   await collector.app.stop(0)
   expect(telemetry.counts()).toMatchObject({ exported: 0, waiting: 0, dropped: SPANS * (CALLS + 2) })
+})
+
+test('what comes faster than it can be exported is dropped call by call and counted, and nothing else is', async () => {
+  const collector = collectorThat(() => Response.json({}))
+  const { telemetry, understudy } = collector.app
+  const made = await collector.app.traceOf(await collector.app.post(CHAT, body))
+  const { perSecond, most } = EXPORTED_CALLS
+  const CALLS = 3 * most
+  const began = performance.now()
+  for (let seq = 2; seq < CALLS + 2; seq++) {
+    const trace = { ...made, id: `01M8224V95NXTE6P2C${String(seq).padStart(8, '0')}` }
+    const { session, operation } = trace
+    understudy.observers.notify({ type: 'call-begun', session, trace: trace.id, operation, parent: null })
+    understudy.observers.notify({ type: 'trace-saved', session, seq, trace })
+  }
+  const saved = ((performance.now() - began) * perSecond) / 1_000
+  await collector.app.stop()
+  const { exported, dropped, waiting } = telemetry.counts()
+  expect(exported + dropped).toBe(SPANS * (CALLS + 1))
+  expect(waiting).toBe(0)
+  expect(exported % SPANS).toBe(0)
+  expect(exported).toBeGreaterThanOrEqual(SPANS * most)
+  expect(exported).toBeLessThanOrEqual(SPANS * (most + saved + 2))
 })
 
 test('the name and the password of an address are a header, and are shown nowhere', async () => {

@@ -61,7 +61,7 @@ export function callQueue(content: boolean) {
       return true
     },
     /** Takes one after the other for as long as `more` says so. */
-    take(write: (call: EndedCall) => void, more: () => boolean): number {
+    take(write: (call: EndedCall) => void, more: () => boolean): void {
       let count = 0
       for (const one of waiting) {
         if (one.whole) whole--
@@ -73,7 +73,6 @@ export function callQueue(content: boolean) {
         if (!more()) break
       }
       waiting = waiting.slice(count)
-      return count
     },
     /** Lets go of requests and answers. */
     settle() {

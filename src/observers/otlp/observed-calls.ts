@@ -1,5 +1,6 @@
 // Calls under way, and where they stand among spans.
 import type { AttemptEnded, CallBegun, CallMaterial, TaskChanged, TraceSaved } from '../../contract/observation.ts'
+import { Allowance } from '../../lib/allowance.ts'
 import { iterationSpanId } from './agent-spans.ts'
 import { type AgentTimes, stepKey } from './ended-call.ts'
 import { callerPosition, callSpanId, otelTraceId, type TracePosition } from './trace-context.ts'
@@ -17,12 +18,21 @@ export interface OpenCall {
   attemptEnds: number[]
   url: string | undefined
   agent: AgentTimes | undefined
+  /** Whether it is to be exported, and came faster than that can be done. */
+  lost: boolean
 }
+
+/**
+ * To write and send the spans of a call takes about as long as half a call. So many at once are exported, and so many a second
+ * for as long as they come; of what comes faster nothing is made, so that the calls keep the time.
+ */
+export const EXPORTED_CALLS = { perSecond: 500, most: 1_000 }
 /** Calls under way that are known, and calls that were part of a caller's trace: of twice as many the oldest are forgotten. */
 const MOST_KNOWN = 10_000
 
 /** What is known of calls: of those under way, of those whose spans are not written, and whose trace others were joined to. */
-export function observedCalls(sampling: Sampling) {
+export function observedCalls(sampling: Sampling, lose: (observation: TraceSaved) => void) {
+  const allowance = new Allowance(EXPORTED_CALLS)
   const known = new Map<string, OpenCall>()
   const joined = new Map<string, string>()
   return {
@@ -32,7 +42,10 @@ export function observedCalls(sampling: Sampling) {
       const iteration = call.inner?.agent?.iteration
       if (outer && iteration !== undefined) agentOf(outer).asked.set(iteration, at)
       const position = positionOf(observation, { call, outer: outer?.position, sampling })
-      remember(known, trace, { position, at, attemptEnds: [], url: call.url, agent: undefined })
+      // What a call makes goes with it.
+      const lost = parent === null ? position.sampled && !allowance.take(at) : (outer?.lost ?? false)
+      if (lost) position.sampled = false
+      remember(known, trace, { position, at, attemptEnds: [], url: call.url, agent: undefined, lost })
     },
     attemptEnded: ({ trace, at }: AttemptEnded) => void known.get(trace)?.attemptEnds.push(at),
     changed({ trace, task, at }: TaskChanged): void {
@@ -44,6 +57,7 @@ export function observedCalls(sampling: Sampling) {
       const { id } = observation.trace
       const open = known.get(id) ?? unseen(observation)
       const { remote, sampled, traceId } = open.position
+      if (open.lost) lose(observation)
       if (!sampled) known.delete(id)
       else if (remote) remember(joined, id, traceId)
       return sampled ? open : undefined
@@ -99,5 +113,5 @@ function innerPosition(parent: string, outer: TracePosition | undefined, call: C
 /** A call whose beginning was not seen, such as the turn of a task that an earlier process has begun. */
 function unseen({ trace: { id, parent, duration_ms }, at }: TraceSaved): OpenCall {
   const position = parent === null ? { traceId: otelTraceId(id), sampled: true } : innerPosition(parent, undefined, {})
-  return { position, at: at - duration_ms, attemptEnds: [], url: undefined, agent: undefined }
+  return { position, at: at - duration_ms, attemptEnds: [], url: undefined, agent: undefined, lost: false }
 }

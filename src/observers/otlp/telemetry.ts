@@ -3,7 +3,7 @@
 import type { Finding } from '../../contract/finding.ts'
 import type { CallMaterial, Observation, Observers, SessionVerified } from '../../contract/observation.ts'
 import { newFindings } from '../new-findings.ts'
-import { wallOffset } from './call-queue.ts'
+import { aboutSpans, wallOffset } from './call-queue.ts'
 import { EVENTS, OWN } from './conventions.ts'
 import { createSpanExporter, type ExportCounts, type ExportTarget } from './export.ts'
 import {
@@ -43,7 +43,7 @@ export function startTelemetry(
   say: (line: string) => void,
 ): Telemetry {
   const exporter = createSpanExporter(options, say)
-  const open = observedCalls(options.sampling)
+  const open = observedCalls(options.sampling, (saved) => exporter.lose(aboutSpans(saved)))
   const writer = spanWriter(options, { exporter, done: open.forget })
   const fresh = newFindings()
   const verified = ({ session, findings, at }: SessionVerified) => {
