@@ -87,10 +87,10 @@ describe('--session-ttl', () => {
   test('leaves one alone in which something is under way', async () => {
     const app = aging({ session_ttl: MINUTE })
     await say(app, 'busy')
-    const { end } = app.understudy.sessions.get('busy').begin(new AbortController())
+    const activity = app.understudy.sessions.get('busy').begin(new AbortController())
     app.pass(5 * MINUTE)
     expect(await names(app)).toEqual(['default', 'busy'])
-    end()
+    activity.end()
     app.pass(5 * MINUTE)
     expect(await names(app)).toEqual(['default'])
   })
