@@ -9,7 +9,7 @@ import { load } from './wrk.ts'
 
 const DUTY: Duty = { form: 'whole' }
 /** What tests and applications make. */
-const RATE = 400
+const RATE = 200
 const RATE_CONNECTIONS = 20
 const FULL_CONNECTIONS = 16
 /** At a rate there are few calls a second, of which the slowest shall be more than a handful. */

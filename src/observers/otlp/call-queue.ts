@@ -31,7 +31,7 @@ export function wallOffset(): number {
 const MOST_PENDING = 2_048
 const MOST_CONTENT = 16_000_000
 /** Calls of which requests and answers are held on to, until the next turn, so that their clients need not wait. */
-const MOST_WHOLE = 32
+const MOST_WHOLE = 64
 
 type Waiting = { whole: PendingCall; brief?: undefined } | { whole?: undefined; brief: EndedCall }
 

@@ -18,15 +18,13 @@ export interface OpenCall {
   attemptEnds: number[]
   url: string | undefined
   agent: AgentTimes | undefined
-  /** Whether it is to be exported, and came faster than that can be done. */
-  lost: boolean
 }
 
 /**
  * To write and send the spans of a call takes about as long as half a call. So many at once are exported, and so many a second
  * for as long as they come; of what comes faster nothing is made, so that the calls keep the time.
  */
-export const EXPORTED_CALLS = { perSecond: 500, most: 1_000 }
+export const EXPORTED_CALLS = { perSecond: 250, most: 1_000 }
 /** Calls under way that are known, and calls that were part of a caller's trace: of twice as many the oldest are forgotten. */
 const MOST_KNOWN = 10_000
 
@@ -41,11 +39,10 @@ export function observedCalls(sampling: Sampling, lose: (observation: TraceSaved
       const outer = parent === null ? undefined : known.get(parent)
       const iteration = call.inner?.agent?.iteration
       if (outer && iteration !== undefined) agentOf(outer).asked.set(iteration, at)
+      // What came too fast is not known from here on.
+      if (!outer && isWanted(observation, call, sampling) && !allowance.take(at)) return
       const position = positionOf(observation, { call, outer: outer?.position, sampling })
-      // What a call makes goes with it.
-      const lost = parent === null ? position.sampled && !allowance.take(at) : (outer?.lost ?? false)
-      if (lost) position.sampled = false
-      remember(known, trace, { position, at, attemptEnds: [], url: call.url, agent: undefined, lost })
+      remember(known, trace, { position, at, attemptEnds: [], url: call.url, agent: undefined })
     },
     attemptEnded: ({ trace, at }: AttemptEnded) => void known.get(trace)?.attemptEnds.push(at),
     changed({ trace, task, at }: TaskChanged): void {
@@ -56,8 +53,11 @@ export function observedCalls(sampling: Sampling, lose: (observation: TraceSaved
     saved(observation: TraceSaved): OpenCall | undefined {
       const { id } = observation.trace
       const open = known.get(id) ?? unseen(observation)
+      if (!open) {
+        lose(observation)
+        return undefined
+      }
       const { remote, sampled, traceId } = open.position
-      if (open.lost) lose(observation)
       if (!sampled) known.delete(id)
       else if (remote) remember(joined, id, traceId)
       return sampled ? open : undefined
@@ -85,6 +85,11 @@ function positionOf(
   return { ...caller, traceId, sampled: isSampled(traceId, sampling.ratio) }
 }
 
+/** Whether a call is to be exported that is no part of one that is known. */
+const isWanted = (observation: CallBegun, call: CallMaterial, sampling: Sampling): boolean =>
+  (sampling.ratio >= 1 && (call.headers?.get('traceparent') ?? null) === null) ||
+  positionOf(observation, { call, outer: undefined, sampling }).sampled
+
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value)
   if (map.size <= 2 * MOST_KNOWN) return
@@ -110,8 +115,9 @@ function innerPosition(parent: string, outer: TracePosition | undefined, call: C
   }
 }
 
-/** A call whose beginning was not seen, such as the turn of a task that an earlier process has begun. */
-function unseen({ trace: { id, parent, duration_ms }, at }: TraceSaved): OpenCall {
+/** A turn of a task that an earlier process has begun; of any other call the beginning was seen. */
+function unseen({ trace: { id, parent, duration_ms, task }, at }: TraceSaved): OpenCall | undefined {
+  if (task === undefined) return undefined
   const position = parent === null ? { traceId: otelTraceId(id), sampled: true } : innerPosition(parent, undefined, {})
-  return { position, at: at - duration_ms, attemptEnds: [], url: undefined, agent: undefined, lost: false }
+  return { position, at: at - duration_ms, attemptEnds: [], url: undefined, agent: undefined }
 }

@@ -6,10 +6,10 @@ import { aboutSpans, callQueue, type PendingCall } from './call-queue.ts'
 import type { SpanExporter } from './export.ts'
 import { spansOf } from './spans.ts'
 
-/** Between two turns of writing. */
-const TURN_MS = 10
+/** Between two turns of writing: many calls at once take far less time than one now and then. */
+const TURN_MS = 100
 /** How long a turn writes at most. */
-const WRITING_MS = 1
+const WRITING_MS = 2
 
 /** Takes calls, and hands their spans on; `done` is told of each that is written or dropped. */
 export function spanWriter(
