@@ -78,6 +78,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   const { connection, writer, limits, long, ids } = target
   const statements = once(() => statementsOf(connection))
   const { added, changed, doubt, size, dropped } = traceRetention(target)
+  /** The row of a trace that has ended; nothing is written yet. */
   const rowOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceRow => {
     const { client = null, arrived, left, stream } = stored
     const record = packedRecord(trace, { hidden: Math.max(0, seq - limits.keep), arrived, left, client, stream })

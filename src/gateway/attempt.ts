@@ -20,9 +20,7 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
   const asked = new AttemptCall(callContext, model)
   const { deadline } = asked
   try {
-    const replying = playing
-      ? answerThroughFaults(callContext, { playing, tried, asked, record })
-      : backend.answer(asked)
+    const replying = playing ? askThroughFaults(callContext, { playing, tried, asked, record }) : backend.answer(asked)
     const coming = inTime(replying, deadline)
     const reply = coming instanceof Promise ? await coming : coming
     record.replied(reply)
@@ -98,7 +96,7 @@ class AttemptCall implements BackendCall {
 }
 
 /** The backend's answer through the faults of a scenario, if it has any for this attempt. */
-function answerThroughFaults(
+function askThroughFaults(
   { backend, facts }: CallContext,
   {
     playing,

@@ -11,8 +11,6 @@ class Wait {
     this.due = performance.now() + ms
     this.#late = late
     this.#reject = reject
-    waiting.add(this)
-    watch(this.due)
   }
 
   end(): void {
@@ -53,6 +51,8 @@ function endThoseDue(): void {
 export function within<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
   const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
   const wait = new Wait(ms, late, reject)
+  waiting.add(wait)
+  watch(wait.due)
   promise.then(
     (value) => {
       waiting.delete(wait)
