@@ -15,8 +15,9 @@ import { planOf, type Target } from './plan.ts'
 import { callKind, callPoint } from './point.ts'
 import { startTrace } from './recorder.ts'
 import type { AttemptAnswer, TraceRecorder } from './recording.ts'
+import { ReplyEvents } from './reply-events.ts'
 import { headerAllowance } from './request-headers.ts'
-import { toResponse } from './respond.ts'
+import { respondAtOnce, toResponse } from './respond.ts'
 import { route } from './route.ts'
 import { settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
@@ -58,6 +59,9 @@ const answerClient: Answering<Response> = async (ready, end, { clientTimeout }) 
   const faults = callContext.playing ? faultsHeard(callContext, callContext.playing) : NO_FAULTS
   if (faults.length > 0) return answerThroughFaults(faults, ready, end)
   const reply = await replyToEnd(ready, end)
+  const { body, headers } = reply
+  const atOnce = body.kind === 'events' && body.events instanceof ReplyEvents && !call.wire && body.events.atOnce()
+  if (atOnce) return respondAtOnce(await atOnce, headers)
   return toResponse(call.wire?.put(reply, call) ?? reply, { clientTimeout })
 }
 const NO_FAULTS: readonly ActiveFault[] = []

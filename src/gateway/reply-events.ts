@@ -3,6 +3,7 @@ import { type ApiError, envelope } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import {
   DONE_EVENT,
+  encodeEvent,
   type PromptIterable,
   type PromptIterator,
   type StreamEvent,
@@ -15,12 +16,16 @@ import type { ReplyContext } from './types.ts'
 
 type Step = IteratorResult<StreamEvent>
 
+/** Characters of a stream that is sent in one piece: a connection takes them, whether or not its client reads. */
+const MOST_AT_ONCE = 64 * 1024
+
 /**
  * The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. Gone through
  * once. No generator: what is there already comes without a promise.
  */
 export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEvent> {
-  readonly #source: Iterator<StreamEvent> | PromptIterator<StreamEvent>
+  readonly #events: StreamEvents
+  #iterator: Iterator<StreamEvent> | PromptIterator<StreamEvent> | undefined
   readonly #record: AnswerRecord
   readonly #reply: ReplyContext & { sent: SentStream; headers: Record<string, string> }
   /** What is left when the answer is over; undefined until then. */
@@ -32,13 +37,34 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     record: AnswerRecord,
     reply: ReplyContext & { sent: SentStream; headers: Record<string, string> },
   ) {
-    this.#source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
+    this.#events = events
     this.#record = record
     this.#reply = reply
   }
 
   [Symbol.asyncIterator](): this {
     return this
+  }
+
+  /**
+   * All of them as they are on the wire, where they are there already and few: what is done with one after the other is done
+   * once with all, and the call has ended before the first is sent. Undefined where they have to go one by one.
+   */
+  atOnce(): Promise<readonly string[]> | undefined {
+    const events = this.#events
+    const { callContext, sent } = this.#reply
+    const blocks = Array.isArray(events) && !callContext.call.aborted ? blocksOf(events) : undefined
+    if (!blocks) return undefined
+    sent.events = events as StreamEvent[]
+    const now = callContext.recording.elapsed()
+    if (sent.events.some(hasContent)) this.#record.answer.attempt?.contentBegan()
+    if (blocks.length > 0) sent.times.push(0, now)
+    return this.#ended(blocks)
+  }
+
+  async #ended(blocks: string[]): Promise<readonly string[]> {
+    for (const event of await this.#over(this.#complete())) blocks.push(encodeEvent(event))
+    return blocks
   }
 
   next(): Step | Promise<Step> {
@@ -73,14 +99,9 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   /** `waited` says that it was not there at once: what was, goes out at the time of the one before. */
   #noted(step: Step, waited: boolean): Step | Promise<Step> {
     const { callContext, sent } = this.#reply
-    const { attempt } = this.#record.answer
     if (callContext.call.aborted) return this.#failed(callContext.call.signal.reason)
-    if (step.done) {
-      this.#record.complete = true
-      attempt?.end()
-      return this.#end([DONE_EVENT])
-    }
-    if (step.value.tokens) attempt?.contentBegan()
+    if (step.done) return this.#end(this.#complete())
+    if (hasContent(step.value)) this.#record.answer.attempt?.contentBegan()
     if (waited || sent.events.length % EVENTS_OF_A_TURN === 0) noteTime(sent, callContext.recording.elapsed())
     sent.events.push(step.value)
     return step
@@ -99,39 +120,79 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     return failure
   }
 
+  get #source(): Iterator<StreamEvent> | PromptIterator<StreamEvent> {
+    const events = this.#events
+    this.#iterator ??= Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
+    return this.#iterator
+  }
+
   async #stop(): Promise<void> {
     await this.#source.return?.(undefined)
   }
 
-  /** Ends the call, and only then gives what comes last. */
+  /** Nothing is missing; what comes last is given. */
+  #complete(): readonly StreamEvent[] {
+    this.#record.complete = true
+    this.#record.answer.attempt?.end()
+    return END_MARK
+  }
+
   async #end(last: readonly StreamEvent[]): Promise<Step> {
-    this.#last = last[Symbol.iterator]()
-    const problem = await this.#reply.end?.end({ status: 200, headers: this.#reply.headers })
-    if (problem) this.#last = this.#failureEvents(problem)[Symbol.iterator]()
+    this.#last = (await this.#over(last))[Symbol.iterator]()
     return this.#last.next()
   }
 
-  #failureEvents(error: ApiError): StreamEvent[] {
+  /** Ends the call, and only then gives what comes last. */
+  async #over(last: readonly StreamEvent[]): Promise<readonly StreamEvent[]> {
+    this.#last = NO_EVENTS[Symbol.iterator]()
+    const problem = await this.#reply.end?.end({ status: 200, headers: this.#reply.headers })
+    return problem ? this.#failureEvents(problem) : last
+  }
+
+  #failureEvents(error: ApiError): readonly StreamEvent[] {
     const { sent, callContext } = this.#reply
-    const { events } = sent
-    const before = events.length
     noteTime(sent, callContext.recording.elapsed())
-    const last = failureEvents(error, events, callContext.operation)
-    // Those of the operation are among the events now.
-    if (events.length === before) sent.closing = last
-    return last
+    const body = envelope(error)
+    const own = ownFailureEvents(body, sent, callContext.operation)
+    // Those of the operation belong to the answer that the client has.
+    if (own) sent.events = [...sent.events, ...own]
+    else sent.closing = [{ data: body }]
+    return own ?? [{ data: body }]
   }
 }
 
-/** The events that tell of a failure in a stream that has begun. Those of the operation belong to the answer that the client has. */
-function failureEvents(error: ApiError, sent: StreamEvent[], { events: rules }: Operation): StreamEvent[] {
-  const body = envelope(error)
+const NO_EVENTS: readonly StreamEvent[] = []
+const END_MARK: readonly StreamEvent[] = [DONE_EVENT]
+const hasContent = ({ tokens }: StreamEvent) => Boolean(tokens)
+
+/** The events by which an operation tells of a failure in a stream that has begun. */
+function ownFailureEvents(
+  body: ReturnType<typeof envelope>,
+  { events }: SentStream,
+  { events: rules }: Operation,
+): readonly StreamEvent[] | undefined {
   try {
-    const own = rules?.failed?.(body, sent)
-    sent.push(...(own ?? []))
-    if (own) return own
+    return rules?.failed?.(body, events)
   } catch {
     // What makes them may be what has failed, and is reported as such.
+    return undefined
   }
-  return [{ data: body }]
+}
+
+/** Some events as they are on the wire; undefined when they are too many, or one of them cannot be written. */
+function blocksOf(events: readonly StreamEvent[]): string[] | undefined {
+  let left = MOST_AT_ONCE
+  const blocks: string[] = []
+  try {
+    for (const event of events) {
+      const block = encodeEvent(event)
+      left -= block.length
+      if (left < 0) return undefined
+      blocks.push(block)
+    }
+    return blocks
+  } catch {
+    // Its maker is told of it when its turn comes.
+    return undefined
+  }
 }

@@ -45,6 +45,23 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
   }
 }
 
+/** A stream whose blocks are all there: each is a chunk of its own, and all leave in one piece. */
+export const respondAtOnce = (blocks: readonly string[], headers: Record<string, string>): Response =>
+  responseWith(blockStream(blocks), 200, { ...headers, ...EVENT_STREAM })
+
+const blockStream = (blocks: readonly string[]) =>
+  new ReadableStream({
+    type: 'direct',
+    // No async function: what is written before it returns is held together by the server.
+    pull(controller: ReadableStreamDirectController) {
+      for (const block of blocks) {
+        controller.write(block)
+        controller.flush()
+      }
+      controller.close()
+    },
+  } as unknown as UnderlyingDefaultSource)
+
 async function putBytes(
   { status, headers: given }: Reply,
   { bytes, contentType, announced }: BytesBody,

@@ -26,23 +26,35 @@ export interface PromptIterator<Item> {
   throw?(error: unknown): Promise<IteratorResult<Item>>
 }
 
-/** An event that is made as JSON text, which is all that most calls need of it. */
+/** An event that is made as it is on the wire, which is all that most calls need of it. */
 export class WrittenEvent implements StreamEvent {
-  readonly text: string
-  readonly tokens?: number
-  constructor(text: string, tokens: number | undefined) {
-    this.text = text
-    if (tokens) this.tokens = tokens
+  /** JSON without line breaks, between `WrittenEvent.START` and `WrittenEvent.END`. */
+  readonly block: string
+  readonly tokens: number
+  static readonly START = 'data: '
+  static readonly END = '\n\n'
+
+  constructor(block: string, tokens: number) {
+    this.block = block
+    this.tokens = tokens
+  }
+  get text(): string {
+    return this.block.slice(WrittenEvent.START.length, -WrittenEvent.END.length)
   }
   get data(): unknown {
     return JSON.parse(this.text)
   }
 }
 
+/** Characters of the data of an event that has them as text; nothing is made for it. */
+export function dataLength(one: StreamEvent): number {
+  if (one instanceof WrittenEvent) return one.block.length - WrittenEvent.START.length - WrittenEvent.END.length
+  return one.text?.length ?? 0
+}
+
 /** The event as text, ready for the wire. */
 export function encodeEvent(one: StreamEvent): string {
-  // JSON that was written here has no line breaks.
-  if (one instanceof WrittenEvent) return `data: ${one.text}\n\n`
+  if (one instanceof WrittenEvent) return one.block
   // Not taken apart above: the data of one that has its text need not be there.
   const { event, text = JSON.stringify(one.data) } = one
   return `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`

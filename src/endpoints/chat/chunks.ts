@@ -18,8 +18,8 @@ interface Step {
 /** The chunks of all choices, step by step; with `usage`, one more chunk that carries it. */
 export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): StreamEvent[] {
   // Written around what differs: the rest is the same in every chunk.
-  const head = JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
-  const tail = usage ? ',"usage":null}' : '}'
+  const head = WrittenEvent.START + JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
+  const tail = (usage ? ',"usage":null}' : '}') + WrittenEvent.END
   const steps = choices.map(stepsOf)
   const events: StreamEvent[] = []
   // Those made here are of one length, those of a provider need not be.
@@ -34,10 +34,13 @@ export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], us
         logprobs || finish
           ? `,"logprobs":${JSON.stringify(logprobs ?? null)},"finish_reason":${JSON.stringify(finish ?? null)}}]${tail}`
           : plainEnd
-      events.push(new WrittenEvent(`${head},"choices":[{"index":${index},"delta":${delta}${end}`, tokens))
+      events.push(new WrittenEvent(`${head},"choices":[{"index":${index},"delta":${delta}${end}`, tokens ?? 0))
     }
   }
-  if (usage) events.push(new WrittenEvent(`${head},"choices":[],"usage":${JSON.stringify(usage)}}`, undefined))
+  if (usage) {
+    const counted = `${head},"choices":[],"usage":${JSON.stringify(usage)}}${WrittenEvent.END}`
+    events.push(new WrittenEvent(counted, 0))
+  }
   return events
 }
 
