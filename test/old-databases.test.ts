@@ -35,23 +35,26 @@ async function opened(name: string, copy = name) {
   return { app, json, said }
 }
 
-test.each(['version-8.db'])('%s: lists, traces, verdicts and the snapshot are byte for byte the same', async (name) => {
-  const { app, json, said } = await opened(name)
-  const text = async (path: string) => (await app.fetch(path)).text
-  expect(await text('/_understudy/traces?limit=200')).toContain(JSON.stringify(said.list))
-  for (const { request, rendered, answer, ...trace } of said.traces) {
-    // What that version did not keep is said to be missing.
-    const told = { ...trace, request_headers: null, request, rendered, answer }
-    expect(await text(`/_understudy/traces/${trace.id}`)).toBe(JSON.stringify(told))
-  }
-  expect(((await json('/_understudy/traces?thread=thread-1')) as Said['thread']).data).toEqual(said.thread.data)
-  expect(said.thread.data).toHaveLength(1)
-  const verdict = (await json('/_understudy/verify')) as Said['verify']
-  // Calls of paths that there are not are only counted, not stored.
-  const stored = said.verify.findings.filter(({ kind }) => kind !== 'wrong-address')
-  expect(verdict).toMatchObject({ calls: said.verify.calls, findings: stored })
-  expect(JSON.stringify((await json('/_understudy/snapshot')) as never)).toBe(JSON.stringify(said.snapshot))
-})
+test.each(['version-8.db', 'version-9.db'])(
+  '%s: lists, traces, verdicts and the snapshot are byte for byte the same',
+  async (name) => {
+    const { app, json, said } = await opened(name)
+    const text = async (path: string) => (await app.fetch(path)).text
+    expect(await text('/_understudy/traces?limit=200')).toContain(JSON.stringify(said.list))
+    for (const { request, rendered, answer, ...trace } of said.traces) {
+      // What version 8 did not keep is said to be missing.
+      const told = { ...trace, request_headers: trace.request_headers ?? null, request, rendered, answer }
+      expect(await text(`/_understudy/traces/${trace.id}`)).toBe(JSON.stringify(told))
+    }
+    expect(((await json('/_understudy/traces?thread=thread-1')) as Said['thread']).data).toEqual(said.thread.data)
+    expect(said.thread.data).toHaveLength(1)
+    const verdict = (await json('/_understudy/verify')) as Said['verify']
+    // Calls of paths that there are not are only counted, not stored.
+    const stored = said.verify.findings.filter(({ kind }) => kind !== 'wrong-address')
+    expect(verdict).toMatchObject({ calls: said.verify.calls, findings: stored })
+    expect(JSON.stringify((await json('/_understudy/snapshot')) as never)).toBe(JSON.stringify(said.snapshot))
+  },
+)
 
 /** How each path of a record is read by strict clients now. */
 const READ: [RegExp, Neighbour][] = [
@@ -101,17 +104,20 @@ test.each(['workspace-1.db'])(
   },
 )
 
-test.each(['version-8.db'])('%s: new calls stand beside the old ones, and push them out', async (name) => {
-  const { app, json, said } = await opened(name, `more-${name}`)
-  const ids = async () =>
-    ((await json('/_understudy/traces?limit=200')) as { data: TraceRecord[] }).data.map(({ id }) => id)
-  const answer = await app.post(CHAT, { model: 'openai/gpt-4o', ...user('One more') })
-  const made = answer.headers.get('x-understudy-trace') as string
-  expect(await ids()).toEqual([made, ...said.list.map(({ id }) => id)])
-  expect((await app.traceOf(answer)).id).toBe(made)
-  await app.close()
-  const fewer = appWith({ db: join(folder.path, `more-${name}`), keep_traces: 3, seed_file: ['none'] })
-  const next = await fewer.post(CHAT, { model: 'openai/gpt-4o', ...user('And another') })
-  const { data } = (await fewer.fetch('/_understudy/traces')).json() as unknown as { data: TraceRecord[] }
-  expect(data.map(({ id }) => id)).toEqual([next.headers.get('x-understudy-trace'), made, said.list[0]?.id] as never)
-})
+test.each(['version-8.db', 'version-9.db'])(
+  '%s: new calls stand beside the old ones, and push them out',
+  async (name) => {
+    const { app, json, said } = await opened(name, `more-${name}`)
+    const ids = async () =>
+      ((await json('/_understudy/traces?limit=200')) as { data: TraceRecord[] }).data.map(({ id }) => id)
+    const answer = await app.post(CHAT, { model: 'openai/gpt-4o', ...user('One more') })
+    const made = answer.headers.get('x-understudy-trace') as string
+    expect(await ids()).toEqual([made, ...said.list.map(({ id }) => id)])
+    expect((await app.traceOf(answer)).id).toBe(made)
+    await app.close()
+    const fewer = appWith({ db: join(folder.path, `more-${name}`), keep_traces: 3, seed_file: ['none'] })
+    const next = await fewer.post(CHAT, { model: 'openai/gpt-4o', ...user('And another') })
+    const { data } = (await fewer.fetch('/_understudy/traces')).json() as unknown as { data: TraceRecord[] }
+    expect(data.map(({ id }) => id)).toEqual([next.headers.get('x-understudy-trace'), made, said.list[0]?.id] as never)
+  },
+)

@@ -4,12 +4,14 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AttemptRecord, TraceRecord } from '../src/contract/trace.ts'
 import { openClone, template } from '../src/db/open.ts'
+import { packedUsage } from '../src/db/packed-usage.ts'
 import { packedRecord, unpackedRow } from '../src/db/trace-row.ts'
 import { traceStore } from '../src/db/trace-store.ts'
 import { createWriter } from '../src/db/writer.ts'
 import { ulidOf } from '../src/lib/ids.ts'
 import { createTestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
+import { TEXTS, TRACE, usage } from './support/stored-traces.ts'
 
 const text = fc.string()
 const object = fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
@@ -18,8 +20,10 @@ const outcome = fc.constantFrom('answered', 'refused', 'timed out')
 const list = (value: fc.Arbitrary<unknown>) => fc.array(value, { maxLength: 2 })
 const maybe = (value: fc.Arbitrary<unknown>) => fc.option(value)
 
+const model = fc.constantFrom('openai/gpt-4o', 'a', '')
+
 const attempt: Record<keyof AttemptRecord, fc.Arbitrary<unknown>> = {
-  target: text,
+  target: fc.oneof(text, model),
   position: fc.nat(3),
   number: fc.nat(3),
   why: fc.constantFrom('first', 'retry', 'fallback'),
@@ -44,7 +48,7 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   inner: fc.boolean(),
   name: fc.oneof(text, fc.constant('embeddings')),
   point: fc.option(text, { nil: undefined }),
-  model: maybe(text),
+  model: maybe(fc.oneof(text, model)),
   assumed: fc.option(object, { nil: undefined }),
   stream: fc.boolean(),
   status: fc.constantFrom(200, 429, 500),
@@ -53,7 +57,7 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   duration_ms: number,
   fixture: maybe(text),
   synthesized: fc.boolean(),
-  plan: list(text),
+  plan: list(fc.oneof(text, model)),
   scenario: maybe(text),
   faults: list(text),
   attempts: list(fc.record(attempt)),
@@ -61,7 +65,7 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   guardrails: list(object),
   retrievals: list(object),
   retry_after_ms: maybe(number),
-  usage: maybe(object),
+  usage,
   cost: maybe(number),
   attachments: list(object),
   metadata: maybe(object),
@@ -70,11 +74,24 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   error: maybe(object),
   task: fc.option(object, { nil: undefined }),
 }
+const client = fc.record(
+  {
+    connection: maybe(text),
+    retry: maybe(fc.nat()),
+    key: maybe(text),
+    until: fc.nat(),
+    request: text,
+    advised: fc.constant(true),
+    dated: fc.constant(true),
+    headers: fc.dictionary(text, text, { noNullPrototype: true }),
+  },
+  { requiredKeys: ['connection', 'retry', 'key', 'until'], noNullPrototype: true },
+)
 const notes = fc.record({
   hidden: fc.nat(),
   arrived: fc.nat(),
   left: fc.nat(),
-  client: maybe(object),
+  client: maybe(client),
   stream: fc.option(
     fc.record(
       {
@@ -98,7 +115,7 @@ test('every record and its notes are read as they were written, to the order of 
       const { task, ...rest } = JSON.parse(JSON.stringify(made)) as TraceRecord
       const trace = task === undefined ? rest : { ...rest, task }
       const { model, status } = trace
-      const stored = packedRecord(trace, beside as never)
+      const stored = packedRecord(trace, beside as never, packedUsage(trace.usage, 'null').usage)
       const none = { arrived: null, left: null, client: null }
       const row = { started: Date.parse(trace.started_at), model, status, record: stored, ...none }
       const read = unpackedRow(row)
@@ -110,20 +127,6 @@ test('every record and its notes are read as they were written, to the order of 
     { numRuns: 2_000 },
   )
 })
-
-const TRACE = {
-  session: 'default',
-  operation: 'chat.completions',
-  model: null,
-  status: 200,
-  attempts: [],
-  plan: [],
-  faults: [],
-  guardrails: [],
-  retrievals: [],
-  attachments: [],
-} as unknown as TraceRecord
-const TEXTS = { request: 'null', rendered: 'null', answer: 'null', arrived: 0, left: 0 }
 
 /** A clock that stands still, goes, jumps ahead and is set back. */
 const steps = fc.array(fc.constantFrom(0, 0, 0, 1, 1, 40, 1e6, -1, -1e6), { minLength: 1, maxLength: 700 })
@@ -178,11 +181,11 @@ test('ids are found by any clock, in any order of ends, over restarts, and never
   )
 })
 
-test('a short call takes less than 1,800 bytes, 200 of them for the row itself and 100 for its headers', async () => {
+test('a short call takes less than 1,300 bytes, 200 of them for the row itself and 100 for its headers', async () => {
   const app = createTestApp({ db: ':memory:' })
   expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('Hello, how are you?') })).status).toBe(200)
   const { traces } = app.understudy.sessions.get('default').counts()
   expect(traces.entries).toBe(1)
-  expect(traces.bytes).toBeLessThan(1_800)
+  expect(traces.bytes).toBeLessThan(1_300)
   app.close()
 })

@@ -1,7 +1,7 @@
 // Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
 import { asObject } from '../lib/values.ts'
 import type { Database } from './open.ts'
-import { NAMED_COLUMNS, namedRow } from './trace-row.ts'
+import { NAMED_COLUMNS, namedRow, ROW_COLUMNS } from './trace-row.ts'
 
 /** Version of the format; a newer one is refused. */
 export const SNAPSHOT_FORMAT = 1
@@ -64,7 +64,9 @@ export function lastInstant({ tables }: Snapshot): number {
 
 function rowsOf(database: Database, name: string, columns: readonly string[]): Row[] {
   if (name === 'traces') {
-    const rows = database.prepare('SELECT * FROM traces ORDER BY seq').all() as Parameters<typeof namedRow>[0][]
+    const rows = database.prepare(`SELECT ${ROW_COLUMNS} FROM traces ORDER BY seq`).all() as Parameters<
+      typeof namedRow
+    >[0][]
     return rows.map(namedRow)
   }
   return database.prepare(`SELECT ${columns.join(', ')} FROM ${ROWS[name] ?? name} ORDER BY 1, 2`).all() as Row[]

@@ -1,8 +1,21 @@
 // The row of a trace: its record as a tuple of what is not as it mostly is, since less is written then. Rows of versions before
-// 9, and those of a snapshot, have the record as JSON with names instead, and what is beside it in columns of its own.
+// 9, and those of a snapshot, have the record as JSON with names instead, and what is beside it in columns of its own; those of
+// version 9 say more in their tuples.
 import type { ClientNote } from '../contract/finding.ts'
 import type { StreamRecord } from '../contract/stream-record.ts'
-import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
+import type { TraceRecord } from '../contract/trace.ts'
+import {
+  filled,
+  type Packed,
+  packedAttempt,
+  packedClient,
+  packedStream,
+  trimmed,
+  unpackedAttempt,
+  unpackedClient,
+  unpackedStream,
+} from './packed-parts.ts'
+import { answerSql, unpackedUsage } from './packed-usage.ts'
 
 /** What is stored in the tuple beside the record of a call. */
 export interface TraceNotes {
@@ -37,6 +50,11 @@ export const SESSION = "coalesce(record ->> '$.session', record ->> '$[5]')"
 
 /** What was sent of a stream, or that it is one. */
 const STREAM = 8
+const USAGE = 15
+/** The answer as it was given: the column has it without what the record says as well. */
+export const ANSWER = answerSql(USAGE)
+/** Everything of a row, with that answer. */
+export const ROW_COLUMNS = `seq, ${RECORD_COLUMNS}, request, rendered, ${ANSWER} AS answer, thread, apart`
 
 /** The columns of traces as snapshots have them, whatever the form of a row; `record` is no text there. */
 export const NAMED_COLUMNS = [
@@ -71,49 +89,24 @@ export function namedRow(row: RecordRow & Record<string, unknown>): Record<strin
   return Object.fromEntries(NAMED_COLUMNS.map((name) => [name, named[name]]))
 }
 
-/** Without what is null at its end. */
-function trimmed(tuple: unknown[]): unknown[] {
-  while (tuple.length > 0 && tuple[tuple.length - 1] == null) tuple.length--
-  return tuple
-}
-/** Null for a list that is empty. */
-const filled = <Item>(list: readonly Item[]) => (list.length === 0 ? null : list)
+/** Most plans are the model that answered. */
+const packedPlan = ({ plan, model }: TraceRecord) => (plan.length === 1 && plan[0] === model ? null : plan)
 
-const packedAttempt = (attempt: AttemptRecord): unknown[] =>
-  trimmed([
-    attempt.target,
-    attempt.position,
-    attempt.number,
-    attempt.why,
-    attempt.wait_ms,
-    attempt.started_ms,
-    attempt.first_content_ms,
-    attempt.duration_ms,
-    attempt.outcome === 'answered' ? null : attempt.outcome,
-    attempt.status === 200 ? null : attempt.status,
-    attempt.request_id,
-    attempt.error,
-    filled(attempt.faults),
-    attempt.fixture,
-  ])
-
-const packedStream = (stream: StreamRecord | undefined): unknown[] | undefined =>
-  stream && trimmed([stream.events, stream.characters, stream.times, stream.blocks])
-
-function unpackedStream(packed: Packed): StreamRecord | undefined {
-  if (!Array.isArray(packed)) return undefined
-  const [events, characters, times, blocks] = packed
-  return { events, characters, times, ...(blocks && { blocks }) }
-}
-
-/** A record and its notes as the text of a row; `started_at`, `model` and `status` have columns of their own. */
-export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client, stream }: TraceNotes): string =>
+/**
+ * A record and its notes as the text of a row; `started_at`, `model` and `status` have columns of their own, and `usage` is what
+ * is stored of it.
+ */
+export const packedRecord = (
+  trace: TraceRecord,
+  { hidden, arrived, left, client, stream }: TraceNotes,
+  usage: unknown = trace.usage,
+): string =>
   JSON.stringify(
     trimmed([
       hidden,
       arrived,
       left,
-      client,
+      client && packedClient(client),
       trace.id,
       trace.session,
       trace.operation,
@@ -124,9 +117,9 @@ export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client
       trace.duration_ms,
       trace.fixture,
       trace.synthesized ? true : null,
-      trace.plan,
-      trace.attempts.map(packedAttempt),
-      trace.usage,
+      packedPlan(trace),
+      trace.attempts.map((attempt) => packedAttempt(attempt, trace.model)),
+      usage,
       trace.cost,
       // The place of the instance is here, since it mostly is there and what follows is not.
       trace.instance === undefined ? trace.point : [trace.point ?? null, trace.instance],
@@ -149,30 +142,6 @@ export const packedRecord = (trace: TraceRecord, { hidden, arrived, left, client
       trace.new_session,
     ]),
   )
-
-/** What was packed here. */
-type Packed = ReturnType<typeof JSON.parse>
-
-function unpackedAttempt(packed: Packed): AttemptRecord {
-  const [target, position, number, why, wait_ms, started_ms, first_content_ms = null, duration_ms, ...rest] = packed
-  const [outcome, status, request_id = null, error = null, faults, fixture] = rest
-  return {
-    target,
-    position,
-    number,
-    why,
-    faults: faults ?? [],
-    wait_ms,
-    started_ms,
-    first_content_ms,
-    duration_ms,
-    outcome: outcome ?? 'answered',
-    status: status ?? 200,
-    request_id,
-    error,
-    ...(fixture !== undefined && { fixture }),
-  }
-}
 
 function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): TraceRecord {
   const [, , , , id, session, operation, name, stream, outcome, duration_ms, fixture = null, synthesized, ...rest] =
@@ -210,15 +179,15 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     duration_ms,
     fixture,
     synthesized: synthesized ?? false,
-    plan,
+    plan: plan ?? [model],
     scenario,
     faults: faults ?? [],
-    attempts: attempts.map(unpackedAttempt),
+    attempts: attempts.map((attempt: Packed) => unpackedAttempt(attempt, model)),
     cache,
     guardrails: guardrails ?? [],
     retrievals: retrievals ?? [],
     retry_after_ms,
-    usage,
+    usage: unpackedUsage(usage),
     cost,
     attachments: attachments ?? [],
     metadata,
@@ -240,5 +209,6 @@ export function unpackedRow(row: RecordRow): { trace: TraceRecord; notes: TraceN
   }
   const [hidden, arrived, left, client] = parsed
   const stream = unpackedStream(parsed[STREAM])
-  return { trace: unpackedRecord(parsed, row), notes: { hidden, arrived, left, client, ...(stream && { stream }) } }
+  const notes = { hidden, arrived, left, client: unpackedClient(client), ...(stream && { stream }) }
+  return { trace: unpackedRecord(parsed, row), notes }
 }

@@ -7,7 +7,7 @@ import type { DroppedRows, StoreSize } from './row-budget.ts'
 import { EVIDENCE, type EvidenceRow, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
 import { conditionsOf, type TraceFilter } from './trace-filter.ts'
 import { traceIds } from './trace-ids.ts'
-import { RECORD_COLUMNS, type RecordRow, SESSION, unpackedRow } from './trace-row.ts'
+import { RECORD_COLUMNS, type RecordRow, ROW_COLUMNS, SESSION, unpackedRow } from './trace-row.ts'
 import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts'
 import { type TraceTexts, type TraceWrites, traceWrites } from './trace-writes.ts'
 import type { Writer } from './writer.ts'
@@ -72,7 +72,7 @@ export function traceStore(
 function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
   const seqOf = ids.seqOf
   const rowOf = (id: string) =>
-    connection.prepare('SELECT * FROM traces WHERE seq = ?').get(seqOf(id) ?? -1) as
+    connection.prepare(`SELECT ${ROW_COLUMNS} FROM traces WHERE seq = ?`).get(seqOf(id) ?? -1) as
       | (EvidenceRow & TraceTexts)
       | undefined
   const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)

@@ -4,7 +4,7 @@ import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { EVIDENCE, type EvidenceRow, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
 import type { TraceIds } from './trace-ids.ts'
-import { RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
+import { ANSWER, RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
 
 /** Calls by number: below one and above another, which are left out themselves, and the most that are looked at. */
 export interface TraceSpan {
@@ -38,7 +38,7 @@ export interface TraceReads {
 }
 
 /** Whether what is stored beside a record holds a text. */
-const BESIDE = 'instr(lower(request), :text) OR instr(lower(answer), :text)'
+const BESIDE = `instr(lower(request), :text) OR instr(lower(${ANSWER}), :text)`
 const holds = (trace: TraceRecord, text: string) => JSON.stringify(trace).toLowerCase().includes(text)
 
 /** Windows on the traces of a database. */

@@ -6,6 +6,7 @@ import { once } from '../lib/once.ts'
 import { remembering } from '../lib/remember.ts'
 import type { LongTexts, StoredTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
+import { packedUsage } from './packed-usage.ts'
 import { rowBytes } from './row-budget.ts'
 import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
 import { packedRecord, RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
@@ -61,10 +62,13 @@ const statementsOf = (connection: Database) => ({
 })
 
 /** A trace on its way into the database: what is written before it, and how it is written itself. */
-interface TraceRow extends StoredTexts {
+interface TraceRow extends Pick<StoredTexts, 'ahead' | 'apart'> {
   seq: number
   trace: TraceRecord
   record: string
+  request: string
+  rendered: string
+  answer: string
   bytes: number
   /** Whether it was written before, in a transaction that was undone. */
   tried: boolean
@@ -81,16 +85,18 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   /** The row of a trace that has ended; nothing is written yet. */
   const rowOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceRow => {
     const { client = null, arrived, left, stream } = stored
-    const record = packedRecord(trace, { hidden: Math.max(0, seq - limits.keep), arrived, left, client, stream })
     const { texts, ahead, apart } = long.stored(seq, stored)
-    const bytes = rowBytes([record, texts.request, texts.rendered, texts.answer])
-    return { seq, trace, record, texts, ahead, apart, bytes, tried: false }
+    const { request, rendered } = texts
+    const { usage, answer } = packedUsage(trace.usage, texts.answer)
+    const hidden = Math.max(0, seq - limits.keep)
+    const record = packedRecord(trace, { hidden, arrived, left, client, stream }, usage)
+    const bytes = rowBytes([record, request, rendered, answer])
+    return { seq, trace, record, request, rendered, answer, ahead, apart, bytes, tried: false }
   }
   const put = (row: TraceRow) => {
-    const { seq, trace, record, texts, apart, bytes } = row
+    const { seq, trace, record, request, rendered, answer, apart, bytes } = row
     if (row.tried) doubt()
     row.tried = true
-    const { request, rendered, answer } = texts
     const { id, model, status } = trace
     const { insert, insertAll } = statements()
     const started = startOf(trace.started_at)

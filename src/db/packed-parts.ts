@@ -1,0 +1,96 @@
+// The parts of a record in the tuple of its row (trace-row.ts): each a tuple itself.
+import type { ClientNote } from '../contract/finding.ts'
+import type { StreamRecord } from '../contract/stream-record.ts'
+import type { AttemptRecord } from '../contract/trace.ts'
+
+/** What was packed here. */
+export type Packed = ReturnType<typeof JSON.parse>
+
+/** Without what is null at its end. */
+export function trimmed(tuple: unknown[]): unknown[] {
+  while (tuple.length > 0 && tuple[tuple.length - 1] == null) tuple.length--
+  return tuple
+}
+/** Null for a list that is empty. */
+export const filled = <Item>(list: readonly Item[]) => (list.length === 0 ? null : list)
+
+/** An attempt; most are the first one, of the model that answered. */
+export const packedAttempt = (attempt: AttemptRecord, model: string | null): unknown[] =>
+  trimmed([
+    attempt.target === model ? null : attempt.target,
+    attempt.position,
+    attempt.number,
+    attempt.why === 'first' ? null : attempt.why,
+    attempt.wait_ms,
+    attempt.started_ms,
+    attempt.first_content_ms,
+    attempt.duration_ms,
+    attempt.outcome === 'answered' ? null : attempt.outcome,
+    attempt.status === 200 ? null : attempt.status,
+    attempt.request_id,
+    attempt.error,
+    filled(attempt.faults),
+    attempt.fixture,
+  ])
+
+/** An attempt as it was. */
+export function unpackedAttempt(packed: Packed, model: string | null): AttemptRecord {
+  const [target, position, number, why, wait_ms, started_ms, first_content_ms = null, duration_ms, ...rest] = packed
+  const [outcome, status, request_id = null, error = null, faults, fixture] = rest
+  return {
+    target: target ?? model,
+    position,
+    number,
+    why: why ?? 'first',
+    faults: faults ?? [],
+    wait_ms,
+    started_ms,
+    first_content_ms,
+    duration_ms,
+    outcome: outcome ?? 'answered',
+    status: status ?? 200,
+    request_id,
+    error,
+    ...(fixture !== undefined && { fixture }),
+  }
+}
+
+/** What was sent of a stream. */
+export const packedStream = (stream: StreamRecord | undefined): unknown[] | undefined =>
+  stream && trimmed([stream.events, stream.characters, stream.times, stream.blocks])
+
+/** The same as it was; undefined when it was none, or nothing was noted. */
+export function unpackedStream(packed: Packed): StreamRecord | undefined {
+  if (!Array.isArray(packed)) return undefined
+  const [events, characters, times, blocks] = packed
+  return { events, characters, times, ...(blocks && { blocks }) }
+}
+
+/** The note of a client. */
+export const packedClient = (client: ClientNote): unknown[] =>
+  trimmed([
+    client.connection,
+    client.retry,
+    client.key,
+    client.until,
+    client.headers,
+    client.request,
+    client.advised,
+    client.dated,
+  ])
+
+/** The note as it was made, and as those of version 9 are stored. */
+export function unpackedClient(packed: Packed): ClientNote | null {
+  if (!Array.isArray(packed)) return packed
+  const [connection = null, retry = null, key = null, until, headers, request, advised, dated] = packed
+  return {
+    connection,
+    retry,
+    key,
+    until,
+    ...(request != null && { request }),
+    ...(advised && { advised }),
+    ...(dated && { dated }),
+    ...(headers && { headers }),
+  }
+}
