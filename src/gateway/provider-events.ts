@@ -17,13 +17,17 @@ import { TimedOut } from './outcome.ts'
 type Step = IteratorResult<StreamEvent>
 const OVER: Step = { done: true, value: undefined }
 
+/** A block with an event in it. */
+export type DataBlock = SseBlock & { event: NonNullable<SseBlock['event']> }
+const hasEvent = (block: SseBlock): block is DataBlock => block.event !== undefined
+
 /** How the events of a stream are read. */
 interface EventReading {
   rules: StreamRules
   /** Aborted when nobody waits any more. */
   signal: AbortSignal
-  /** An event of its text; throws for what is none. */
-  readEvent(event: NonNullable<SseBlock['event']>): StreamEvent
+  /** An event of its block; throws for what is none. */
+  readEvent(block: DataBlock): StreamEvent
 }
 
 /** Events of bytes, gone through once. An end without a finish reason is a failure, a missing end mark is none. */
@@ -63,12 +67,11 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
   #nextThere(): Step | undefined {
     for (let block = this.#blocks[this.#done]; block; block = this.#blocks[this.#done]) {
       this.#done++
-      const { event } = block
-      if (!event || this.#hides?.(event.data)) continue
-      if (event.data === DONE_EVENT.text) return this.#end()
+      if (!hasEvent(block) || this.#hides?.(block.event.data)) continue
+      if (block.event.data === DONE_EVENT.text) return this.#end()
       let value: StreamEvent
       try {
-        value = this.#reading.readEvent(event)
+        value = this.#reading.readEvent(block)
       } catch (error) {
         return this.#fail(error)
       }

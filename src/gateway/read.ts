@@ -3,12 +3,12 @@ import type { Operation, StreamRules } from '../contract/operation.ts'
 import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../contract/reply.ts'
 import { quote } from '../contract/validation.ts'
 import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
-import type { SseBlock, StreamEvent, StreamEvents } from '../lib/sse.ts'
+import { type StreamEvent, type StreamEvents, WireEvent } from '../lib/sse.ts'
 import { parsedJson } from '../lib/values.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
 import { attributed } from '../providers/request-id.ts'
 import { Refusal } from './outcome.ts'
-import { broken, ProviderEvents } from './provider-events.ts'
+import { broken, type DataBlock, ProviderEvents } from './provider-events.ts'
 
 /** A reply as an answer of this API. */
 export type ReplyContent =
@@ -38,17 +38,33 @@ export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise
   return readBytes(body, reply, reading)
 }
 
-async function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
+function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): ReplyContent | Promise<ReplyContent> {
   const { status } = reply
-  if (status < 200 || status > 299) throw refusal(readErrorBody(await textOf(body, reading)), reply, status)
-  const { binary } = reading.operation
-  if (binary) {
-    const bytes = new Uint8Array(await bytesOf(body, reading))
-    const value = bytes.length > 0 ? binary.decode(bytes, body.contentType) : undefined
-    if (value) return { kind: 'whole', value }
-    return readWhole(new TextDecoder().decode(bytes), body, reply, reading.operation)
-  }
-  if (reading.stream) return { kind: 'stream', events: await readStream(body, reply, reading) }
+  const { operation, stream } = reading
+  if (status < 200 || status > 299) return readRefusal(body, reply, reading)
+  if (operation.binary) return readBinary(operation.binary, body, { reply, reading })
+  if (!stream) return readText(body, reply, reading)
+  return EVENT_STREAM.test(body.contentType)
+    ? { kind: 'stream', events: readStream(body, reply, reading) }
+    : readNoStream(body, reply, reading)
+}
+
+async function readRefusal(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
+  throw refusal(readErrorBody(await textOf(body, reading)), reply, reply.status)
+}
+
+async function readBinary(
+  binary: NonNullable<Operation['binary']>,
+  body: BytesBody,
+  { reply, reading }: { reply: Reply; reading: ReadOptions },
+): Promise<ReplyContent> {
+  const bytes = await bytesOf(body, reading)
+  const value = bytes.length > 0 ? binary.decode(bytes, body.contentType) : undefined
+  if (value) return { kind: 'whole', value }
+  return readWhole(new TextDecoder().decode(bytes), body, reply, reading.operation)
+}
+
+async function readText(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   return readWhole(await textOf(body, reading), body, reply, reading.operation)
 }
 
@@ -74,25 +90,28 @@ function readWhole(text: string, { contentType }: BytesBody, reply: Reply, opera
   return { kind: 'whole', value, text }
 }
 
-async function readStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<StreamEvents> {
-  const { operation, signal } = reading
-  if (!operation.events) throw new Unreadable(`${operation.name} has no streams`)
-  if (!EVENT_STREAM.test(body.contentType)) {
-    const text = await textOf(body, reading)
-    const failed = errorIn(parsedJson(text))
-    if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
-    throw new Unreadable(
-      text.trim() === ''
-        ? 'the provider answered with an empty body'
-        : `the provider answered with content-type ${quote(body.contentType)} instead of text/event-stream`,
-    )
-  }
+function readStream(body: BytesBody, reply: Reply, { operation, signal }: ReadOptions): StreamEvents {
+  if (!operation.events) throw noStreams(operation)
   const about = { rules: operation.events, answerName: operation.answerName }
-  return new ProviderEvents(body, { ...about, signal, readEvent: (event) => readEvent(event, reply, about) })
+  return new ProviderEvents(body, { ...about, signal, readEvent: (block) => readEvent(block, reply, about) })
+}
+const noStreams = ({ name }: Operation) => new Unreadable(`${name} has no streams`)
+
+/** What came in the place of a stream. */
+async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
+  if (!reading.operation.events) throw noStreams(reading.operation)
+  const text = await textOf(body, reading)
+  const failed = errorIn(parsedJson(text))
+  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  throw new Unreadable(
+    text.trim() === ''
+      ? 'the provider answered with an empty body'
+      : `the provider answered with content-type ${quote(body.contentType)} instead of text/event-stream`,
+  )
 }
 
 function readEvent(
-  { data: text, event }: NonNullable<SseBlock['event']>,
+  { text: block, plain, event: { data: text, event } }: DataBlock,
   reply: Reply,
   { rules, answerName }: { rules: StreamRules; answerName: string },
 ): StreamEvent {
@@ -105,7 +124,7 @@ function readEvent(
   const failed = holder === undefined ? undefined : errorIn(holder)
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`a chunk of the provider is not a valid part of a ${answerName}: ${wrong}`)
-  const read: StreamEvent = { data, text }
+  const read: StreamEvent = plain ? new WireEvent(data, text, block) : { data, text }
   if (event) read.event = event
   if (rules.hasContent(data)) read.tokens = 1
   return read
@@ -131,16 +150,23 @@ function jsonOf(text: string, what: string): unknown {
   }
 }
 
-// The runtime reads a whole stream faster than we can piece by piece.
-const textOf = ({ bytes }: BytesBody, reading: ReadOptions): Promise<string> =>
-  whole(new Response(bytes as BodyInit).text(), reading)
-const bytesOf = ({ bytes }: BytesBody, reading: ReadOptions): Promise<ArrayBuffer> =>
-  whole(new Response(bytes as BodyInit).arrayBuffer(), reading)
+type Readable = Pick<Response, 'text' | 'bytes'>
+// The runtime reads a whole stream faster than we can piece by piece; its types do not know that a stream can do so by itself.
+const wholeOf = ({ bytes }: BytesBody): Readable =>
+  bytes instanceof ReadableStream ? (bytes as typeof bytes & Readable) : new Response(bytes as Uint8Array<ArrayBuffer>)
 
-async function whole<Content>(read: Promise<Content>, { signal }: ReadOptions): Promise<Content> {
+async function textOf(body: BytesBody, reading: ReadOptions): Promise<string> {
   try {
-    return await read
+    return await wholeOf(body).text()
   } catch (error) {
-    throw broken(error, signal)
+    throw broken(error, reading.signal)
+  }
+}
+
+async function bytesOf(body: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
+  try {
+    return await wholeOf(body).bytes()
+  } catch (error) {
+    throw broken(error, reading.signal)
   }
 }

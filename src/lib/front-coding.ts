@@ -8,11 +8,17 @@ export function frontCoded(texts: Iterable<string>, most: number): (string | num
   const coded: (string | number)[] = []
   let left = most
   let before = ''
-  let head = 0
-  let tail = 0
+  // The events of a stream have the same head and tail again and again. To look for one that is known takes a tenth of the time
+  // that it takes to go through its characters; each is one of the text before.
+  let knownHead = ''
+  let knownTail = ''
   for (const text of texts) {
-    head = sameHead(before, text, head)
-    tail = sameTail(before, text, { head, guess: tail })
+    const shorter = Math.min(before.length, text.length)
+    const head = sameHead(before, text, text.startsWith(knownHead) ? Math.min(knownHead.length, shorter) : 0)
+    if (isNews(head, knownHead)) knownHead = text.slice(0, head)
+    const room = shorter - head
+    const tail = sameTail(before, text, { room, from: text.endsWith(knownTail) ? Math.min(knownTail.length, room) : 0 })
+    if (isNews(tail, knownTail)) knownTail = text.slice(text.length - tail)
     const middle = text.slice(head, text.length - tail)
     left -= middle.length + NUMBERS
     if (left < 0) break
@@ -21,19 +27,24 @@ export function frontCoded(texts: Iterable<string>, most: number): (string | num
   }
   return coded
 }
-// The events of a stream have the same head and tail again and again. To compare so much at once takes a tenth of the time that
-// it takes to go through its characters, so as many as were the same last time are tried first.
-function sameHead(before: string, text: string, guess: number): number {
+
+/** Whether as many characters make another known part: fewer do, since the text has no more, and many more. */
+const isNews = (same: number, known: string): boolean => same < known.length || same > known.length + MANY_MORE
+/** A letter or two more are the same by accident, and not in the next text. */
+const MANY_MORE = 16
+
+/** How many characters two texts begin with alike, of which some are known to be. */
+function sameHead(before: string, text: string, from: number): number {
   const most = Math.min(before.length, text.length)
-  let head = guess <= most && text.startsWith(before.slice(0, guess)) ? guess : 0
+  let head = from
   while (head < most && text.charCodeAt(head) === before.charCodeAt(head)) head++
   return head
 }
 
-function sameTail(before: string, text: string, { head, guess }: { head: number; guess: number }): number {
-  const most = Math.min(before.length, text.length) - head
-  let tail = guess <= most && text.endsWith(before.slice(before.length - guess)) ? guess : 0
-  while (tail < most && text.charCodeAt(text.length - 1 - tail) === before.charCodeAt(before.length - 1 - tail)) tail++
+/** How many characters two texts end with alike, of which some are known to be, and of which there is room for so many. */
+function sameTail(before: string, text: string, { room, from }: { room: number; from: number }): number {
+  let tail = from
+  while (tail < room && text.charCodeAt(text.length - 1 - tail) === before.charCodeAt(before.length - 1 - tail)) tail++
   return tail
 }
 

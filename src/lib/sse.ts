@@ -46,6 +46,19 @@ export class WrittenEvent implements StreamEvent {
   }
 }
 
+/** An event that came as one line of data, and is passed on as it came. */
+export class WireEvent implements StreamEvent {
+  readonly data: unknown
+  readonly text: string
+  readonly block: string
+  tokens?: number
+  constructor(data: unknown, text: string, block: string) {
+    this.data = data
+    this.text = text
+    this.block = block
+  }
+}
+
 /** Characters of the data of an event that has them as text; nothing is made for it. */
 export function dataLength(one: StreamEvent): number {
   if (one instanceof WrittenEvent) return one.block.length - WrittenEvent.START.length - WrittenEvent.END.length
@@ -54,7 +67,7 @@ export function dataLength(one: StreamEvent): number {
 
 /** The event as text, ready for the wire. */
 export function encodeEvent(one: StreamEvent): string {
-  if (one instanceof WrittenEvent) return one.block
+  if (one instanceof WrittenEvent || one instanceof WireEvent) return one.block
   // Not taken apart above: the data of one that has its text need not be there.
   const { event, text = JSON.stringify(one.data) } = one
   return `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`
@@ -73,6 +86,8 @@ export interface SseBlock {
   text: string
   /** The event in it; a block of comments has none, and neither has one that was cut off. */
   event?: Pick<EventSourceMessage, 'event' | 'data'> | undefined
+  /** Whether it is one line of data, written as `encodeEvent` writes it. */
+  plain?: boolean
 }
 
 /** Reads a stream of events as its bytes come; all blocks together are the stream as it came. */
@@ -96,20 +111,17 @@ const MOST_CHARACTERS = 64 * 1024 * 1024
 // A line ends with CR, LF or both; of a CR at the very end it is not known yet.
 const LINE_END = '(?:\\r\\n|\\n|\\r(?!\\n|$))'
 const ANY_LINE_END = /[\r\n]/
+const BLANK_LINE = new RegExp(LINE_END + LINE_END, 'g')
 
-/** Finds where the next blank line of a text ends, from some place on; 0 when there is none. */
-function blankEnds(text: string, onlyLf: boolean): (from: number) => number {
+/** Where the next blank line of a text ends, from some place on; 0 when there is none. */
+function blankEnd(text: string, from: number, onlyLf: boolean): number {
   // Nearly nobody writes a CR, and to look for two LF costs a tenth.
-  if (onlyLf)
-    return (from) => {
-      const found = text.indexOf('\n\n', from)
-      return found < 0 ? 0 : found + 2
-    }
-  const blank = new RegExp(LINE_END + LINE_END, 'g')
-  return (from) => {
-    blank.lastIndex = from
-    return blank.exec(text) ? blank.lastIndex : 0
+  if (onlyLf) {
+    const found = text.indexOf('\n\n', from)
+    return found < 0 ? 0 : found + 2
   }
+  BLANK_LINE.lastIndex = from
+  return BLANK_LINE.exec(text) ? BLANK_LINE.lastIndex : 0
 }
 
 const DATA = 'data: '
@@ -140,55 +152,67 @@ function blockParser(first: boolean): (text: string) => SseBlock['event'] {
 }
 
 /** Begins to read a stream of events. */
-export function sseReader(): SseReader {
+export const sseReader = (): SseReader => new BlockReader()
+
+/** There is one for every stream that is forwarded, so it is no object of closures. */
+class BlockReader implements SseReader {
   // The parser takes away the mark of the byte order, and the text is to stay as it came.
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  let parse: ReturnType<typeof blockParser> | undefined
-  let first = true
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  #parse: ReturnType<typeof blockParser> | undefined
+  #first = true
   // Pieces of one line are only joined at its end, so that a long one in small pieces costs its length once.
-  let pieces: string[] = []
-  let length = 0
+  #pieces: string[] = []
+  #length = 0
   // So much of them was searched for the blank line.
-  let searched = 0
-  const blockOf = (text: string, data?: string): SseBlock => {
-    const event = data === undefined ? (parse ??= blockParser(first))(text) : { data }
-    first = false
-    return event ? { text, event } : { text }
+  #searched = 0
+
+  read(bytes: Uint8Array): SseBlock[] {
+    const piece = this.#decoder.decode(bytes, { stream: true })
+    this.#pieces.push(piece)
+    this.#length += piece.length
+    if (!ANY_LINE_END.test(piece)) {
+      if (this.#length > MOST_CHARACTERS) throw new EventTooLong()
+      return []
+    }
+    const text = this.#pieces.length === 1 ? piece : this.#pieces.join('')
+    const blocks: SseBlock[] = []
+    let end = 0
+    const onlyLf = !text.includes('\r')
+    // Two line ends are four characters at most.
+    const from = Math.max(0, this.#searched - 3)
+    for (let next = blankEnd(text, from, onlyLf); next > 0; next = blankEnd(text, next, onlyLf)) {
+      const data = onlyLf ? plainData(text, end, next) : undefined
+      blocks.push(data === undefined ? this.#parsed(text.slice(end, next)) : this.#plain(text.slice(end, next), data))
+      end = next
+    }
+    const rest = text.slice(end)
+    this.#pieces = rest === '' ? [] : [rest]
+    this.#length = rest.length
+    this.#searched = rest.length
+    if (rest.length > MOST_CHARACTERS) throw new EventTooLong()
+    return blocks
   }
-  return {
-    read(bytes) {
-      const piece = decoder.decode(bytes, { stream: true })
-      pieces.push(piece)
-      length += piece.length
-      if (!ANY_LINE_END.test(piece)) {
-        if (length > MOST_CHARACTERS) throw new EventTooLong()
-        return []
-      }
-      const text = pieces.join('')
-      const blocks: SseBlock[] = []
-      let end = 0
-      const onlyLf = !text.includes('\r')
-      const blankEnd = blankEnds(text, onlyLf)
-      // Two line ends are four characters at most.
-      for (let next = blankEnd(Math.max(0, searched - 3)); next > 0; next = blankEnd(next)) {
-        blocks.push(blockOf(text.slice(end, next), onlyLf ? plainData(text, end, next) : undefined))
-        end = next
-      }
-      const rest = text.slice(end)
-      pieces = rest === '' ? [] : [rest]
-      length = rest.length
-      searched = length
-      if (length > MOST_CHARACTERS) throw new EventTooLong()
-      return blocks
-    },
-    end() {
-      const text = pieces.join('') + decoder.decode()
-      pieces = []
-      return text === '' ? [] : [blockOf(text)]
-    },
-    get pending() {
-      return pieces.length > 0
-    },
+
+  end(): SseBlock[] {
+    const text = this.#pieces.join('') + this.#decoder.decode()
+    this.#pieces = []
+    return text === '' ? [] : [this.#parsed(text)]
+  }
+
+  get pending(): boolean {
+    return this.#pieces.length > 0
+  }
+
+  #plain(text: string, data: string): SseBlock {
+    this.#first = false
+    return { text, event: { data }, plain: true }
+  }
+
+  #parsed(text: string): SseBlock {
+    this.#parse ??= blockParser(this.#first)
+    this.#first = false
+    const event = this.#parse(text)
+    return event ? { text, event } : { text }
   }
 }
 

@@ -11,11 +11,14 @@ export interface Activities {
   lineage: { active: number }
 }
 
-/** One signal of the client's and the session's; none of the two keeps anything of it when it is over. */
-export class RunningActivity implements Activity {
+/**
+ * One signal of the client's and the session's; none of the two keeps anything of it when it is over. It listens itself: a
+ * function for each of the thousands that do would cost more than the listening.
+ */
+export class RunningActivity implements Activity, EventListenerObject {
   readonly #client: Requester
   readonly #among: Activities
-  #joined: { controller: AbortController; release(): void } | undefined
+  #joined: AbortController | undefined
   #isOver = false
 
   constructor(client: Requester, among: Activities) {
@@ -26,39 +29,39 @@ export class RunningActivity implements Activity {
 
   get signal(): AbortSignal {
     this.#joined ??= this.#join()
-    return this.#joined.controller.signal
+    return this.#joined.signal
   }
 
   get aborted(): boolean {
-    if (this.#joined) return this.#joined.controller.signal.aborted
+    if (this.#joined) return this.#joined.signal.aborted
     return this.#among.ending.signal.aborted || this.#client.signal.aborted
   }
 
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#joined?.release()
     this.#among.lineage.active--
+    if (!this.#joined) return
+    this.#client.signal.removeEventListener('abort', this)
+    this.#among.running.delete(this.#joined)
   }
 
-  #join() {
+  /** The client has gone. */
+  handleEvent(): void {
+    this.#joined?.abort(this.#client.signal.reason)
+    this.end()
+  }
+
+  #join(): AbortController {
     const { ending, running } = this.#among
     const { signal } = this.#client
     const controller = new AbortController()
-    const leave = () => {
-      controller.abort(signal.reason)
-      this.end()
-    }
-    const release = () => {
-      signal.removeEventListener('abort', leave)
-      running.delete(controller)
-    }
     if (ending.signal.aborted) controller.abort(ending.signal.reason)
     else if (signal.aborted) controller.abort(signal.reason)
     else if (!this.#isOver) {
       running.add(controller)
-      signal.addEventListener('abort', leave, { once: true })
+      signal.addEventListener('abort', this)
     }
-    return { controller, release }
+    return controller
   }
 }

@@ -21,7 +21,8 @@ export function forwardBackend(
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
   return {
     async answer(call) {
-      call.signal.throwIfAborted()
+      const { signal } = call
+      if (signal.aborted) signal.throwIfAborted()
       const upstream = byName.get(call.model.slice(0, call.model.indexOf('/')))
       if (!upstream) throw notForwarded(call.model, byName)
       const lack = lackOf(upstream)
@@ -29,13 +30,15 @@ export function forwardBackend(
       if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
         throw unsupported(upstream, call, providers)
       }
-      return spending.forward(call, () => {
-        const { modelPackage } = upstream
-        if (!modelPackage) return answerCompatible(upstream, call, transport)
-        return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, transport))
-      })
+      return await spending.forward(call, () => answered(upstream, call, transport))
     },
   }
+}
+
+function answered(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
+  const { modelPackage } = upstream
+  if (!modelPackage) return answerCompatible(upstream, call, transport)
+  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, transport))
 }
 
 const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>

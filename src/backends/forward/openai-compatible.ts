@@ -3,20 +3,26 @@ import type { BackendCall } from '../../contract/backend.ts'
 import type { Reply } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { outgoing } from './request.ts'
-import { BARE, connected, errorReply, keptHeaders, type Transport } from './transport.ts'
+import { BARE, connected, errorReply, keptHeaders, type Transport, unconnected } from './transport.ts'
 import { onlyUsage } from './usage-filter.ts'
 
 /** Forwards one attempt. */
 export async function answerCompatible(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
-  const { url, headers, body, countsForUs } = outgoing(upstream, call)
+  const { url, headers: sent, body, countsForUs } = outgoing(upstream, call)
   const { signal } = call
-  const response = await connected(upstream, signal, () => transport(url, { method: 'POST', headers, body, signal }))
+  let response: Response
+  try {
+    response = await transport(url, { method: 'POST', headers: sent, body, signal })
+  } catch (error) {
+    throw unconnected(upstream, signal, error)
+  }
   if (!response.ok) return errorReply(upstream, response, signal)
-  const contentType = response.headers.get('content-type') ?? ''
+  const headers = keptHeaders(response.headers)
+  const contentType = headers['content-type'] ?? ''
   const reply: Reply = {
     ...BARE,
     status: response.status,
-    headers: keptHeaders(response.headers),
+    headers,
     provider: upstream.name,
     body: { kind: 'bytes', contentType, bytes: response.body ?? new Uint8Array() },
   }

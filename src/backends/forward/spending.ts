@@ -62,17 +62,18 @@ export function createSpending(limits: Limits): Spending {
 }
 
 function refuseBeyond({ calls, cost }: Limits, spent: SpendingTotals): void {
-  const refuse = (reached: string, flag: string) => {
-    const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to go on, or let fixtures answer`
-    // Neither a client nor we can mend it by trying again.
-    throw new ApiError(429, SPENDING_LIMIT, message, { headers: { 'x-should-retry': 'false' } })
-  }
   if (calls !== undefined && spent.calls >= calls) {
-    refuse(`${spent.calls} of at most ${calls} calls to real providers were made`, '--max-calls')
+    throw refused(`${spent.calls} of at most ${calls} calls to real providers were made`, '--max-calls')
   }
   if (cost !== undefined && spent.cost >= cost) {
-    refuse(`calls to real providers have cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
+    throw refused(`calls to real providers have cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
   }
+}
+
+function refused(reached: string, flag: string): ApiError {
+  const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to go on, or let fixtures answer`
+  // Neither a client nor we can mend it by trying again.
+  return new ApiError(429, SPENDING_LIMIT, message, { headers: { 'x-should-retry': 'false' } })
 }
 
 type Usage = Record<string, unknown>

@@ -25,19 +25,20 @@ function unpacked(given: HeadersInit): Headers {
   return headers
 }
 
-/** What `work` gives; its failure is a `ConnectionFailure`, or the signal's reason once that is aborted. */
-export async function connected<T>(
-  { name, key, baseUrl = '' }: Upstream,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
+/** What `work` gives; what it throws is as `unconnected` has it. */
+export async function connected<T>(upstream: Upstream, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    signal.throwIfAborted()
-    const why = `no connection to ${name} at ${new URL(baseUrl).origin}: ${networkReason(error)}`
-    throw new ConnectionFailure(withoutKey(why, key))
+    throw unconnected(upstream, signal, error)
   }
+}
+
+/** What it means that an upstream was not reached: the signal's reason once that is aborted, else a `ConnectionFailure`. */
+export function unconnected({ name, key, baseUrl = '' }: Upstream, signal: AbortSignal, error: unknown): unknown {
+  if (signal.aborted) return signal.reason
+  const why = `no connection to ${name} at ${new URL(baseUrl).origin}: ${networkReason(error)}`
+  return new ConnectionFailure(withoutKey(why, key))
 }
 
 const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|content-type)$/

@@ -6,7 +6,7 @@ import type { TokenLogprob, Usage } from '../../contract/chat.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
-import { asIndex, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 import { chatChunks } from './chunks.ts'
 import {
   chatChunkProblem,
@@ -29,7 +29,9 @@ export const chatEvents: StreamRules = {
     // A stream may have very many chunks, so of each only this is read.
     for (const { data } of events) {
       let position = 0
-      for (const choice of objectsIn(asObject(data)?.choices)) {
+      for (const item of asList(asObject(data)?.choices)) {
+        const choice = asObject(item)
+        if (!choice) continue
         const index = asIndex(choice.index) ?? position
         position++
         if (asText(choice.finish_reason)) finished.set(index, true)
