@@ -11,6 +11,9 @@ const USUAL =
   '"completion_tokens_details":{"reasoning_tokens":#,"accepted_prediction_tokens":#,"rejected_prediction_tokens":#,"audio_tokens":#}}'
 const PARTS = USUAL.split('#')
 
+/** JSON of such counts, all of them whole numbers. */
+const IS_USUAL = new RegExp(`^${USUAL.replaceAll('#', '\\d+')}$`)
+
 /** What an answer that says its usage last has before it. */
 const BEFORE = ',"usage":'
 
@@ -47,14 +50,16 @@ function textOf(counts: readonly unknown[]): string {
 /** Counts and answer as they are stored; any but the usual counts stay as they are, and so does an answer that ends otherwise. */
 export function packedUsage(usage: Usage, answer: string): { usage: unknown; answer: string } {
   if (!usage) return { usage, answer }
+  const text = JSON.stringify(usage)
+  if (!IS_USUAL.test(text)) return { usage, answer }
   const counts = countsOf(usage)
-  const text = textOf(counts)
-  // Equal texts are read as equal values: no other check is needed.
-  if (JSON.stringify(usage) !== text) return { usage, answer }
-  const end = `${BEFORE}${text}}`
-  if (!answer.endsWith(end)) return { usage: counts, answer }
+  // Looked for in parts: one text of them would have to be made.
+  const end = answer.length - 1
+  const begin = end - text.length
+  const isLast = answer.endsWith('}') && answer.endsWith(text, end) && answer.endsWith(BEFORE, begin)
+  if (!isLast) return { usage: counts, answer }
   counts[0] = 1
-  return { usage: counts, answer: answer.slice(0, -end.length) }
+  return { usage: counts, answer: answer.slice(0, begin - BEFORE.length) }
 }
 
 /** The counts that were stored. */

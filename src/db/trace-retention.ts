@@ -4,7 +4,7 @@ import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytesSql, type StoreSize } from './row-budget.ts'
 import type { TraceIds } from './trace-ids.ts'
-import { NOT_SHOWN } from './trace-row.ts'
+import { LAST_HIDDEN, NOT_SHOWN } from './trace-row.ts'
 import type { Writer } from './writer.ts'
 
 /** The bytes of a row. */
@@ -13,6 +13,9 @@ export const TRACE_BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answ
 /** Traces that are not shown are removed when there may be so many of them, or bytes. */
 const MOST_HIDDEN = 256
 const MOST_HIDDEN_BYTES = 1_000_000
+
+/** What one statement removes: SQLite notes the pages that it changes, in a file once they are more than sixteen. */
+const STEP = 64
 
 /** Where traces are removed. */
 export interface RetentionTarget {
@@ -40,8 +43,8 @@ const statementsOf = (connection: Database) => ({
   hidden: connection
     .prepare(`SELECT count(*), coalesce(sum(${TRACE_BYTES}), 0) FROM trace_rows WHERE ${NOT_SHOWN}`)
     .raw(),
-  remove: connection.prepare(`DELETE FROM trace_rows WHERE ${NOT_SHOWN}`),
-  first: connection.prepare('SELECT min(seq) FROM trace_rows').pluck(),
+  ends: connection.prepare(`SELECT min(seq), (${LAST_HIDDEN}) FROM trace_rows`).raw(),
+  removeTo: connection.prepare('DELETE FROM trace_rows WHERE seq <= ?'),
 })
 
 /** The retention of a database's traces. */
@@ -51,6 +54,18 @@ export function traceRetention({ connection, writer, limits, ids }: RetentionTar
   const statements = once(() => statementsOf(connection))
   const hidden = (): [count: number, bytes: number] =>
     dropped.last === 0 ? [0, 0] : (statements().hidden.get() as [number, number])
+  /** Removes what is not shown: how many rows. */
+  const removeHidden = (): number => {
+    let gone = 0
+    for (;;) {
+      const [first, last] = statements().ends.get() as [number | null, number | null]
+      if (first === null || first > (last ?? 0)) {
+        ids.store(first ?? 0)
+        return gone
+      }
+      gone += statements().removeTo.run(Math.min(first + STEP - 1, last ?? 0)).changes
+    }
+  }
   /** How much was written since something was removed. */
   let written = { rows: 0, bytes: 0 }
   const remove = () => {
@@ -63,9 +78,8 @@ export function traceRetention({ connection, writer, limits, ids }: RetentionTar
     const run = () => {
       undo()
       if (budget.exact) budget.remove(...hidden())
-      gone = statements().remove.run().changes
+      gone = removeHidden()
       dropped.count += gone
-      ids.store(Number(statements().first.get()))
     }
     // Its turn comes after that of the calls which are committed now. What fails is done the next time.
     writer.write(run).catch(undo)

@@ -42,8 +42,10 @@ export interface RecordRow {
 export const RECORD_COLUMNS = 'started, model, status, record, arrived, left, client'
 
 // The places of the tuple, in SQL; a row with names has no such places, and the others have no such names.
-/** The condition of a row that is not shown any more; the view `traces` has the others. */
-export const NOT_SHOWN = "seq <= (SELECT record ->> '$[0]' FROM trace_rows ORDER BY seq DESC LIMIT 1)"
+/** Up to which number no row is shown any more. */
+export const LAST_HIDDEN = "SELECT record ->> '$[0]' FROM trace_rows ORDER BY seq DESC LIMIT 1"
+/** The condition of such a row; the view `traces` has the others. */
+export const NOT_SHOWN = `seq <= (${LAST_HIDDEN})`
 export const ARRIVED = "coalesce(arrived, record ->> '$[1]', 0)"
 export const ID = "coalesce(record ->> '$.id', record ->> '$[4]')"
 export const SESSION = "coalesce(record ->> '$.session', record ->> '$[5]')"
