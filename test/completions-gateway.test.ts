@@ -2,9 +2,11 @@
 import { afterAll, expect, test } from 'bun:test'
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import type { CompletionRequest } from '../src/contract/completions.ts'
+import type { RenderedAnswer } from '../src/contract/operation.ts'
 import { completions } from '../src/endpoints/completions.ts'
 import { embeddings } from '../src/endpoints/embeddings.ts'
 import type { StreamEvent } from '../src/lib/sse.ts'
+import { eventList } from '../src/lib/written-events.ts'
 import { type Answer, createTestApp, eventsOf } from './support/app.ts'
 import { strictCompletion } from './support/strict/completions.ts'
 
@@ -74,14 +76,18 @@ const chunk = (index: number, text: string, reason: string | null, own?: string)
     ...(own && { system_fingerprint: own }),
   },
 })
-const ours = (
-  completions.compose({ model: INSTRUCT, prompt: 'x', n: 2 } as CompletionRequest, { content: ' one two' }, {
-    id: '1',
-    now: 0,
-    secret: '',
-    model: INSTRUCT,
-  } as never) as { events(): StreamEvent[] }
-).events()
+const ours: StreamEvent[] = [
+  ...eventList(
+    (
+      completions.compose({ model: INSTRUCT, prompt: 'x', n: 2 } as CompletionRequest, { content: ' one two' }, {
+        id: '1',
+        now: 0,
+        secret: '',
+        model: INSTRUCT,
+      } as never) as RenderedAnswer
+    ).events(),
+  ),
+]
 
 test.each<[what: string, events: StreamEvent[], complete: boolean]>([
   ['nothing', [], false],

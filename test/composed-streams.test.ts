@@ -6,6 +6,8 @@ import type { AttemptContext, RenderedAnswer } from '../src/contract/operation.t
 import type { TextScript } from '../src/contract/script.ts'
 import { composeChat } from '../src/endpoints/chat/answer.ts'
 import { assembleChat } from '../src/endpoints/chat/assemble.ts'
+import { encodeEvent } from '../src/lib/sse.ts'
+import { dataCharacters, eventList, WrittenEvents } from '../src/lib/written-events.ts'
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
 const call = fc.record(
@@ -46,7 +48,13 @@ test('the whole answer of a composed stream, and the data of its events, are wha
         script as TextScript,
         answerContext as unknown as AttemptContext,
       ) as RenderedAnswer
-      const events = composed.events()
+      const written = composed.events()
+      const events = eventList(written)
+      if (!(written instanceof WrittenEvents)) throw new Error('the chunks of a chat are written')
+      expect(written.blocks()).toEqual(events.map(encodeEvent))
+      expect(written.characters).toBe(written.blocks().join('').length)
+      expect(written.hasContent).toBe(events.some(({ tokens }) => Boolean(tokens)))
+      expect([written.length, dataCharacters(written)]).toEqual([events.length, dataCharacters(events)])
       for (const event of events) expect(event.text).toBe(JSON.stringify(event.data))
       if (!composed.streamed) return
       known++
@@ -55,4 +63,29 @@ test('the whole answer of a composed stream, and the data of its events, are wha
     { seed: 5, numRuns: 2_000 },
   )
   expect(known).toBeGreaterThan(500)
+})
+
+test('a choice alone is written as it is beside another, though its chunks may be remembered', () => {
+  const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  const firstChoice = (request: object, script: TextScript) => {
+    const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...request }
+    const context = answerContext as unknown as AttemptContext
+    const composed = composeChat(asked as ChatRequest, script, context) as RenderedAnswer
+    const data = eventList(composed.events()).map((event) => event.data as { choices: { index: number }[] })
+    return data.filter(({ choices: [choice] }) => choice?.index === 0)
+  }
+  fc.assert(
+    fc.property(
+      requests,
+      fc.record({ content: text, finish_reason: scripts.map((one) => one.finish_reason) }),
+      (given, script) => {
+        const alone = { ...given, n: 1 }
+        const beside = firstChoice({ ...given, n: 2 }, script as TextScript)
+        expect(firstChoice(alone, script as TextScript)).toEqual(beside)
+        // Once more, of what is remembered now.
+        expect(firstChoice(alone, script as TextScript)).toEqual(beside)
+      },
+    ),
+    { seed: 6, numRuns: 1_000 },
+  )
 })

@@ -3,7 +3,8 @@
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Reply } from '../src/contract/reply.ts'
-import { type StreamEvent, WrittenEvent } from '../src/lib/sse.ts'
+import type { StreamEvent } from '../src/lib/sse.ts'
+import { EVENT_END, EVENT_START, WrittenEvent } from '../src/lib/written-events.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { bodyOf, CHAT } from './support/chat.ts'
 
@@ -46,10 +47,7 @@ const anyEvent = fc.oneof(
   }),
   fc
     .tuple(anyText, fc.constantFrom(0, 2))
-    .map(
-      ([text, count]) =>
-        new WrittenEvent(`${WrittenEvent.START}${JSON.stringify(chunk(text))}${WrittenEvent.END}`, count),
-    ),
+    .map(([text, count]) => new WrittenEvent(`${EVENT_START}${JSON.stringify(chunk(text))}${EVENT_END}`, count)),
 )
 /** What cannot be written, seldom. */
 const odd = fc.option(fc.record({ data: fc.constant({ ...chunk('x'), own: 1n }) }), { freq: 9 })

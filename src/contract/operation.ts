@@ -1,6 +1,7 @@
 // What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
 import type { z } from 'zod'
 import type { StreamEvent } from '../lib/sse.ts'
+import type { ReadyEvents } from '../lib/written-events.ts'
 import type { AnswerAssembly } from './assembly.ts'
 import type { envelope } from './error.ts'
 import type { KeyValueEntry, KeyValueStore } from './key-value.ts'
@@ -67,7 +68,7 @@ export interface RenderedAnswer {
   body(): unknown
   /** The body as JSON, when that is made already. */
   text?: string
-  events(): StreamEvent[]
+  events(): ReadyEvents
   /** What \`assemble\` makes of all events; absent when only they say it. */
   streamed?: (() => object) | undefined
   /**

@@ -1,6 +1,7 @@
 // The beginning of a stream, held back until it is known that the attempt has an answer.
 import { type Deadline, unlessAborted } from '../lib/deadline.ts'
 import type { PromptIterable, PromptIterator, StreamEvent, StreamEvents } from '../lib/sse.ts'
+import { areReady } from '../lib/written-events.ts'
 
 type Step = IteratorResult<StreamEvent>
 type Source = Iterator<StreamEvent> | PromptIterator<StreamEvent>
@@ -18,7 +19,7 @@ export function readAhead(
   deadline: Deadline | undefined,
   begins: Begins,
 ): StreamEvents | Promise<StreamEvents> {
-  if (!Array.isArray(events)) return begun(events, deadline, begins)
+  if (!areReady(events)) return begun(events, deadline, begins)
   deadline?.stop()
   return events
 }

@@ -9,6 +9,7 @@ import {
   type StreamEvent,
   type StreamEvents,
 } from '../lib/sse.ts'
+import { areReady, eventList, type ReadyEvents, WrittenEvents } from '../lib/written-events.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import type { AnswerRecord, SentStream } from './recording.ts'
 import { EVENTS_OF_A_TURN, noteTime } from './stream-record.ts'
@@ -25,6 +26,8 @@ const MOST_AT_ONCE = 64 * 1024
  */
 export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEvent> {
   readonly #events: StreamEvents
+  /** Those that went out one by one. */
+  readonly #given: StreamEvent[] = []
   #iterator: Iterator<StreamEvent> | PromptIterator<StreamEvent> | undefined
   readonly #record: AnswerRecord
   readonly #reply: ReplyContext & { sent: SentStream; headers: Record<string, string> }
@@ -40,6 +43,7 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     this.#events = events
     this.#record = record
     this.#reply = reply
+    reply.sent.events = this.#given
   }
 
   [Symbol.asyncIterator](): this {
@@ -53,11 +57,13 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   atOnce(): Promise<readonly string[]> | undefined {
     const events = this.#events
     const { callContext, sent } = this.#reply
-    const blocks = Array.isArray(events) && !callContext.call.aborted ? blocksOf(events) : undefined
+    if (!areReady(events) || callContext.call.aborted) return undefined
+    const blocks = blocksOf(events)
     if (!blocks) return undefined
-    sent.events = events as StreamEvent[]
+    sent.events = events
     const now = callContext.recording.elapsed()
-    if (sent.events.some(hasContent)) this.#record.answer.attempt?.contentBegan()
+    if (events instanceof WrittenEvents ? events.hasContent : events.some(hasContent))
+      this.#record.answer.attempt?.contentBegan()
     if (blocks.length > 0) sent.times.push(0, now)
     return this.#ended(blocks)
   }
@@ -103,7 +109,7 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     if (step.done) return this.#end(this.#complete())
     if (hasContent(step.value)) this.#record.answer.attempt?.contentBegan()
     if (waited || sent.events.length % EVENTS_OF_A_TURN === 0) noteTime(sent, callContext.recording.elapsed())
-    sent.events.push(step.value)
+    this.#given.push(step.value)
     return step
   }
 
@@ -172,7 +178,7 @@ function ownFailureEvents(
   { events: rules }: Operation,
 ): readonly StreamEvent[] | undefined {
   try {
-    return rules?.failed?.(body, events)
+    return rules?.failed?.(body, eventList(events))
   } catch {
     // What makes them may be what has failed, and is reported as such.
     return undefined
@@ -180,7 +186,8 @@ function ownFailureEvents(
 }
 
 /** Some events as they are on the wire; undefined when they are too many, or one of them cannot be written. */
-function blocksOf(events: readonly StreamEvent[]): string[] | undefined {
+function blocksOf(events: ReadyEvents): string[] | undefined {
+  if (events instanceof WrittenEvents) return events.characters > MOST_AT_ONCE ? undefined : events.blocks()
   let left = MOST_AT_ONCE
   const blocks: string[] = []
   try {

@@ -1,7 +1,8 @@
 // What is kept of a stream that was sent: counts and times of its events, and the events where the answer does not say them.
 import { NO_TIME, type StreamRecord } from '../contract/stream-record.ts'
 import { frontCoded } from '../lib/front-coding.ts'
-import { dataLength, encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { dataCharacters } from '../lib/written-events.ts'
 import type { AnswerRecord, SentStream, TraceRecorder } from './recording.ts'
 
 /** Numbers of times, two for each turn in which events went out. */
@@ -22,9 +23,7 @@ export function streamRecord({ answer, call }: Pick<TraceRecorder, 'answer' | 'c
   if (answer?.content.kind !== 'events') return undefined
   const { content } = answer
   const { events, times } = content
-  let characters = 0
-  for (const event of events) characters += dataLength(event)
-  const record = { events: events.length, characters, times }
+  const record = { events: events.length, characters: dataCharacters(events), times }
   if (!call.retained || (call.operation.replay && isComposed(answer))) return record
   return { ...record, blocks: frontCoded(textsOf(content), MOST_CHARACTERS) }
 }

@@ -6,6 +6,7 @@ import { jsonInSlices } from '../lib/json-slices.ts'
 import { remembering } from '../lib/remember.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { StreamEvent } from '../lib/sse.ts'
+import { eventList, type ReadyEvents } from '../lib/written-events.ts'
 import { costOf } from '../providers/catalogue.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AnswerEffects, AnswerRecord, TraceRecorder } from './recording.ts'
@@ -52,7 +53,7 @@ export function storedAnswer(recording: TraceRecorder, guard: StepGuard): Stored
   return withEffects(guard.take(written, whole, undefined), answer, guard)
 }
 
-const assemblyOf = (operation: Operation, events: readonly StreamEvent[]) => () => operation.assemble(events)
+const assemblyOf = (operation: Operation, events: ReadyEvents) => () => operation.assemble(eventList(events))
 
 async function storedInSlices(
   assembly: AnswerAssembly,

@@ -7,6 +7,8 @@ export interface StreamEvent {
   data: unknown
   /** The data as it came, so that nothing changes on its way through. */
   text?: string
+  /** All of it as it is on the wire, when it is made so. */
+  block?: string
   tokens?: number
 }
 
@@ -26,48 +28,26 @@ export interface PromptIterator<Item> {
   throw?(error: unknown): Promise<IteratorResult<Item>>
 }
 
-/** An event that is made as it is on the wire, which is all that most calls need of it. */
-export class WrittenEvent implements StreamEvent {
-  /** JSON without line breaks, between `WrittenEvent.START` and `WrittenEvent.END`. */
-  readonly block: string
-  readonly tokens: number
-  static readonly START = 'data: '
-  static readonly END = '\n\n'
-
-  constructor(block: string, tokens: number) {
-    this.block = block
-    this.tokens = tokens
-  }
-  get text(): string {
-    return this.block.slice(WrittenEvent.START.length, -WrittenEvent.END.length)
-  }
-  get data(): unknown {
-    return JSON.parse(this.text)
-  }
-}
-
 /** An event that came as one line of data, and is passed on as it came. */
 export class WireEvent implements StreamEvent {
   readonly data: unknown
   readonly text: string
-  readonly block: string
+  readonly #block: string
   tokens?: number
   constructor(data: unknown, text: string, block: string) {
     this.data = data
     this.text = text
-    this.block = block
+    this.#block = block
   }
-}
-
-/** Characters of the data of an event that has them as text; nothing is made for it. */
-export function dataLength(one: StreamEvent): number {
-  if (one instanceof WrittenEvent) return one.block.length - WrittenEvent.START.length - WrittenEvent.END.length
-  return one.text?.length ?? 0
+  /** No field: a copy with other data must not have it. */
+  get block(): string {
+    return this.#block
+  }
 }
 
 /** The event as text, ready for the wire. */
 export function encodeEvent(one: StreamEvent): string {
-  if (one instanceof WrittenEvent || one instanceof WireEvent) return one.block
+  if (one.block !== undefined) return one.block
   // Not taken apart above: the data of one that has its text need not be there.
   const { event, text = JSON.stringify(one.data) } = one
   return `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`

@@ -4,7 +4,8 @@ import type { SentEvent, SentEvents } from '../contract/sent-events.ts'
 import { NO_TIME, type StreamRecord } from '../contract/stream-record.ts'
 import type { StoredTrace } from '../contract/trace.ts'
 import { frontDecoded } from '../lib/front-coding.ts'
-import { DONE_EVENT, dataLength, encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { dataCharacters, eventList } from '../lib/written-events.ts'
 
 /** Events and characters that are shown: beyond that nobody reads them. */
 const [MOST_EVENTS, MOST_CHARACTERS] = [5_000, 1_000_000]
@@ -39,9 +40,8 @@ function madeAgain(trace: StoredTrace, stream: StreamRecord, operation: Operatio
   try {
     const context = { id, now: Date.parse(started_at), ...NOTHING_BESIDE }
     const events = operation.replay((rendered ?? request) as object, answer, context).events()
-    const characters = events.reduce((sum, event) => sum + dataLength(event), 0)
-    const same = events.length === stream.events && characters === stream.characters
-    return same ? events.map(textOf) : undefined
+    const same = events.length === stream.events && dataCharacters(events) === stream.characters
+    return same ? eventList(events).map(textOf) : undefined
   } catch {
     // An answer of an older version, or of a provider with ways of its own.
     return undefined

@@ -9,8 +9,8 @@ import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { remembering } from '../../lib/remember.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
 import { runJob } from '../../lib/worker/pool.ts'
+import type { WrittenEvents } from '../../lib/written-events.ts'
 import { chatChunks } from './chunks.ts'
 import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
 import { audioInputTokens, chatPromptTokens, effortOf } from './prompt.ts'
@@ -156,7 +156,7 @@ class ComposedChat implements RenderedAnswer {
     return this.#whole(this.usage)
   }
 
-  events(): StreamEvent[] {
+  events(): WrittenEvents {
     return chatChunks(this.#frame, this.#choices, this.#counted ? this.usage : undefined)
   }
 

@@ -1,7 +1,8 @@
 // A chat answer as chunks.
-import { jsonOf, type TextPiece } from '../../answers/text-answer.ts'
+import { joinPieces, jsonOf, type TextPiece } from '../../answers/text-answer.ts'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
-import { type StreamEvent, WrittenEvent } from '../../lib/sse.ts'
+import { byteCache } from '../../lib/byte-cache.ts'
+import { EVENT_END, EVENT_START, EventTexts, WrittenEvents } from '../../lib/written-events.ts'
 import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
 
 type Choice = ChatCompletion['choices'][number]
@@ -16,12 +17,18 @@ interface Step {
 }
 
 /** The chunks of all choices, step by step; with `usage`, one more chunk that carries it. */
-export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): StreamEvent[] {
+export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): WrittenEvents {
+  const texts = plainText(choices, usage !== undefined) ?? chunkTexts(choices, usage)
   // Written around what differs: the rest is the same in every chunk.
-  const head = WrittenEvent.START + JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
-  const tail = (usage ? ',"usage":null}' : '}') + WrittenEvent.END
+  const beginning = EVENT_START + JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
+  return new WrittenEvents(beginning, texts)
+}
+
+function chunkTexts(choices: readonly ChoiceParts[], usage: Usage | undefined): EventTexts {
+  const tail = (usage ? ',"usage":null}' : '}') + EVENT_END
   const steps = choices.map(stepsOf)
-  const events: StreamEvent[] = []
+  const texts: string[] = []
+  const counts: number[] = []
   // Those made here are of one length, those of a provider need not be.
   const longest = Math.max(0, ...steps.map((own) => own.length))
   const plainEnd = `,"logprobs":null,"finish_reason":null}]${tail}`
@@ -34,14 +41,34 @@ export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], us
         logprobs || finish
           ? `,"logprobs":${JSON.stringify(logprobs ?? null)},"finish_reason":${JSON.stringify(finish ?? null)}}]${tail}`
           : plainEnd
-      events.push(new WrittenEvent(`${head},"choices":[{"index":${index},"delta":${delta}${end}`, tokens ?? 0))
+      texts.push(`,"choices":[{"index":${index},"delta":${delta}${end}`)
+      counts.push(tokens ?? 0)
     }
   }
   if (usage) {
-    const counted = `${head},"choices":[],"usage":${JSON.stringify(usage)}}${WrittenEvent.END}`
-    events.push(new WrittenEvent(counted, 0))
+    texts.push(`,"choices":[],"usage":${JSON.stringify(usage)}}${EVENT_END}`)
+    counts.push(0)
   }
-  return events
+  return new EventTexts(texts, counts)
+}
+
+/** Characters of a text whose chunks are remembered. */
+const SHORT = 4_000
+const plainTexts = byteCache<EventTexts>(8 << 20)
+/** What takes the chunk of a piece beside the piece. */
+const CHUNK_BYTES = 150
+
+/** The chunks of one choice that is a text and nothing else, remembered by it: the same texts are answered over and over. */
+function plainText([choice, ...others]: readonly ChoiceParts[], counted: boolean): EventTexts | undefined {
+  if (!choice || others.length > 0 || counted || !isText(choice)) return undefined
+  const { content } = choice.answer
+  const text = joinPieces(content)
+  if (text.length > SHORT) return undefined
+  const known = plainTexts.get(text)
+  if (known) return known
+  const texts = chunkTexts([choice], undefined)
+  plainTexts.set(text, texts, texts.characters + content.length * CHUNK_BYTES)
+  return texts
 }
 
 const jsonDelta = (delta: ChunkChoice['delta']) => JSON.stringify(delta)
@@ -67,6 +94,15 @@ function stepsOf(parts: ChoiceParts): Step[] {
 }
 
 const NO_PIECES: readonly TextPiece[] = []
+
+type TextChoice = ChoiceParts & { answer: { content: readonly TextPiece[] } }
+/** Whether a choice is a text that came to its own end, with nothing beside it. */
+function isText(choice: ChoiceParts): choice is TextChoice {
+  const { answer, signature, logprobs, sound, more } = choice
+  const { content, refusal, reasoning, toolCalls, finish } = answer
+  const besides = reasoning.length > 0 || toolCalls.length > 0 || refusal || signature || logprobs || sound || more
+  return content !== null && finish === 'stop' && !besides
+}
 
 /** A step for each piece of a text. */
 function addTextSteps(
