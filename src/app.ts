@@ -58,8 +58,6 @@ const rendererOf =
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
-const readable = async (origin: string, answered: Response | Promise<Response>) => readableBy(origin, await answered)
-
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
@@ -81,41 +79,45 @@ export function createApp(deps: AppDeps): App {
     const session = () => sessionOf(request)
     return serveOperation(endpoint.operation(), { request, session, caller, hold, wire: wire?.() }, deps)
   }
-  const answer = async (request: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
+  const answer = (request: Request, hold: ConnectionFinder | undefined): Response | Promise<Response> => {
     const pathname = pathIn(request.url)
     const called = isCalled(pathname)
     const wanted = called ? undefined : wantedOfPage(request)
     if (wanted === 'page') return inspector().pageResponse(request)
-    try {
-      if (called) requireToken(request, access)
-      else if (wanted === 'calls' || !beside().isPublic(pathname)) checkToken(request, access)
-      if (wanted === 'calls') {
-        // The page waits for nothing but them: what it asks for next is loaded while the browser draws.
-        void nextTurn().then(beside).catch(deps.report)
-        return inspector().firstCalls(sessions)
-      }
-      const operation = operationAt(request, pathname)
-      return announced(request, await (operation ? call(operation, request, hold) : beside().fetch(request)))
-    } catch (error) {
-      return announced(request, render(error, request))
+    if (called) requireToken(request, access)
+    else if (wanted === 'calls' || !beside().isPublic(pathname)) checkToken(request, access)
+    if (wanted === 'calls') {
+      // The page waits for nothing but them: what it asks for next is loaded while the browser draws.
+      void nextTurn().then(beside).catch(deps.report)
+      return inspector().firstCalls(sessions)
     }
+    const operation = operationAt(request, pathname)
+    return operation ? call(operation, request, hold) : beside().fetch(request)
   }
-  const respond = (request: Request, hold: ConnectionFinder | undefined): Promise<Response> => {
+  /** The origin of the page that calls, when it may. */
+  const pageOf = (request: Request): string | undefined => {
     const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-    if (origin === null || !allowsOrigin(access.cors, origin)) return answer(request, hold)
-    return readable(origin, isPreflight(request) ? preflight(request) : answer(request, hold))
+    return origin !== null && allowsOrigin(access.cors, origin) ? origin : undefined
   }
   return {
     async fetch(incoming, hold) {
+      let request = incoming
+      let page: string | undefined
       let response: Response
       try {
         checkHost(incoming, access.host)
         checkOrigin(incoming, access.cors)
-        response = await respond(withoutPrefix(incoming), hold)
+        request = withoutPrefix(incoming)
+        page = pageOf(request)
+        response = await (page !== undefined && isPreflight(request) ? preflight(request) : answer(request, hold))
       } catch (error) {
-        response = render(error, incoming)
+        response = render(error, request)
       }
-      return ids.mark(response, doorOf(incoming)?.idHeader)
+      announced(request, response)
+      if (page !== undefined) readableBy(page, response)
+      ids.mark(response, doorOf(incoming)?.idHeader)
+      hold?.leaves?.(response)
+      return response
     },
   }
 }

@@ -13,8 +13,8 @@ const EXPOSED = [...Object.keys(COMMON_HEADERS), ...Object.keys(ROUTER_HEADERS),
 export interface RequestIds {
   /** The answer of an error, as a door has it. */
   refusal(error: ApiError, wire: Wire | undefined): Response
-  /** The answer with its id, under the name as well by which clients of another API look for it. */
-  mark(response: Response, also: string | undefined): Response
+  /** Gives the answer its id, under the name as well by which clients of another API look for it. */
+  mark(response: Response, also: string | undefined): void
 }
 
 /** Gives the answers an id that have none, in the order in which they are made, and the name of this process. */
@@ -34,7 +34,6 @@ export function requestIds(instance: Instance): RequestIds {
       // Those of a call are there: its trace's id, or what a provider says in a fault.
       if (!headers.has(REQUEST_ID)) for (const [name, value] of Object.entries(named())) headers.set(name, value)
       if (also !== undefined && !headers.has(also)) headers.set(also, headers.get(REQUEST_ID) ?? '')
-      return response
     },
   }
 }
@@ -42,7 +41,7 @@ export function requestIds(instance: Instance): RequestIds {
 /** Says in an answer that a session begins with it; most requests cost this one comparison. */
 export function sessionNews(): {
   begins(request: Request): void
-  announced(request: Request, response: Response): Response
+  announced(request: Request, response: Response): void
 } {
   const begun = new WeakSet<Request>()
   let unanswered = 0
@@ -52,11 +51,9 @@ export function sessionNews(): {
       begun.add(request)
     },
     announced(request, response) {
-      if (unanswered > 0 && begun.delete(request)) {
-        unanswered--
-        response.headers.set(NEW_SESSION, 'true')
-      }
-      return response
+      if (unanswered === 0 || !begun.delete(request)) return
+      unanswered--
+      response.headers.set(NEW_SESSION, 'true')
     },
   }
 }
@@ -82,9 +79,8 @@ export const isPreflight = ({ method, headers }: Request): boolean =>
   method === 'OPTIONS' && headers.has('access-control-request-method')
 
 /** Lets the page of an allowed origin read an answer. */
-export function readableBy(origin: string, response: Response): Response {
+export function readableBy(origin: string, response: Response): void {
   response.headers.set('access-control-allow-origin', headerText(origin))
   response.headers.append('vary', 'Origin')
   response.headers.set('access-control-expose-headers', EXPOSED)
-  return response
 }

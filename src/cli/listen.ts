@@ -54,12 +54,10 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       // Else the server prints every connection that a fault resets, with a stack.
       development: false,
-      async fetch(request, server) {
+      fetch(request, server) {
         // Nobody knows how long an answer takes; its body has a limit of its own.
         server.timeout(request, 0)
-        const response = await app.fetch(request, new RequestConnection(request, server))
-        if (isWhole(response)) server.timeout(request, idle)
-        return response
+        return app.fetch(request, new RequestConnection(request, server, idle))
       },
     })
   const host = config.host ?? '127.0.0.1'
@@ -82,13 +80,16 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
   }
 }
 
-/** Finds the connection of a request that is being answered. There is one for every request, so it is no closure. */
+/** The connection of a request that is being answered. There is one for every request, so it is no closure. */
 class RequestConnection implements ConnectionFinder {
   readonly #request: Request
   readonly #server: Bun.Server<undefined>
-  constructor(request: Request, server: Bun.Server<undefined>) {
+  readonly #idle: number
+  /** @param idle seconds for which it may stay open without another request */
+  constructor(request: Request, server: Bun.Server<undefined>, idle: number) {
     this.#request = request
     this.#server = server
+    this.#idle = idle
   }
 
   find(): Promise<Connection | undefined> {
@@ -98,6 +99,10 @@ class RequestConnection implements ConnectionFinder {
   peer(): string | undefined {
     const client = this.#server.requestIP(this.#request)
     return client ? `${client.address}:${client.port}` : undefined
+  }
+
+  leaves(response: Response): void {
+    if (isWhole(response)) this.#server.timeout(this.#request, this.#idle)
   }
 }
 

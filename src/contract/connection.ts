@@ -10,9 +10,11 @@ export interface Connection {
   reset(): Promise<void>
 }
 
-/** Finds the connection of a request, when there is a hold on it. */
+/** Finds the connection of a request, when there is a hold on it, and knows what is to become of it. */
 export interface ConnectionFinder {
   find(): Promise<Connection | undefined>
   /** What tells the connection apart from others of its time; asked while the call is under way. */
   peer?(): string | undefined
+  /** Told of the answer before it leaves. */
+  leaves?(response: Response): void
 }

@@ -5,15 +5,16 @@ import type { AnswerContext, Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
-import type { StreamEvent } from '../lib/sse.ts'
+import type { StreamEvent, StreamEvents } from '../lib/sse.ts'
+import type { Steps } from '../lib/steps.ts'
 import { failureOf, TimedOut } from './outcome.ts'
-import { read } from './read.ts'
+import { type ReplyContent, read } from './read.ts'
 import { inTime, readAhead } from './read-ahead.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './recording.ts'
 import type { CallContext } from './types.ts'
 
 /** Tries a target once; a stream counts as answered when its first content has come. */
-export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
+export function* attempt(callContext: CallContext, tried: AttemptInfo): Steps<Outcome> {
   const { backend, playing } = callContext
   const { model } = tried.target
   const record = callContext.recording.attempt(tried)
@@ -22,10 +23,10 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
   try {
     const replying = playing ? askThroughFaults(callContext, { playing, tried, asked, record }) : backend.answer(asked)
     const coming = inTime(replying, deadline)
-    const reply = coming instanceof Promise ? await coming : coming
+    const reply = (coming instanceof Promise ? yield coming : coming) as Reply
     record.replied(reply)
     const reading = inTime(read(reply, asked), deadline)
-    const content = reading instanceof Promise ? await reading : reading
+    const content = (reading instanceof Promise ? yield reading : reading) as ReplyContent
     if (content.kind === 'whole') {
       deadline?.signal.throwIfAborted()
       record.contentBegan()
@@ -34,7 +35,7 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       return { kind: 'answered', model, content, from: reply, attempt: record }
     }
     const beginning = readAhead(content.events, deadline, beginsWith(callContext, tried, reply))
-    const events = beginning instanceof Promise ? await beginning : beginning
+    const events = (beginning instanceof Promise ? yield beginning : beginning) as StreamEvents
     // A client that has gone is told nothing, so nothing would record the end.
     if (callContext.call.aborted) callContext.call.signal.throwIfAborted()
     asked.begun = true

@@ -5,6 +5,7 @@ import type { Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { isLarge } from '../lib/slices.ts'
+import { inSteps, type Steps } from '../lib/steps.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { findStored, keyOf } from './cache.ts'
 import { type Call, type InnerAnswer, innerCall, originOf } from './call.ts'
@@ -30,45 +31,64 @@ export const createGateway = (given: GatewayParts): Gateway => {
   const parts: RecordingParts = { ...given, headers: headerAllowance() }
   return {
     ...given,
-    handle: (call) => recorded(call, parts, answerClient),
-    call: (inner) => recorded(innerCall(inner), parts, answerInside),
+    handle: (call) => recorded(call, parts, client),
+    call: (inner) => recorded(innerCall(inner), parts, inside),
   }
 }
 
 type RecordingParts = GatewayParts & CallEnding
 
-/** Answers a call that can be answered, and ends it. */
-type Answering<Answered> = (ready: ReadyCall, end: CallEnd, parts: RecordingParts) => Promise<Answered>
+/** Who made a call, and hears its answer. */
+interface Listener<Answered> {
+  /** What it hears through the faults between it and the gateway; undefined when there are none. */
+  throughFaults?(ready: ReadyCall, end: CallEnd): Promise<Answered> | undefined
+  take(reply: Reply, ready: ReadyCall, parts: RecordingParts): Answered | Promise<Answered>
+}
 
-/** Prepares a call and has it answered; whatever becomes of it ends it. */
-async function recorded<Answered>(call: Call, parts: RecordingParts, answer: Answering<Answered>): Promise<Answered> {
+/** Takes a call from its body to its answer; whatever becomes of it ends it. What need not be waited for takes no turn. */
+async function recorded<Answered>(call: Call, parts: RecordingParts, listener: Listener<Answered>): Promise<Answered> {
   // The scenario may have changed, and its clock with it: the call keeps to the one that it begins on.
   parts.runs.current(call.session)
   const recording = startTrace(call, parts.observers)
   const end = callEndOf(recording, parts)
   try {
-    return await answer(await call.session.clock.work(prepare(call, recording, parts)), end, parts)
+    const preparing = inSteps(prepare(call, recording, parts))
+    const ready = preparing instanceof Promise ? await call.session.clock.work(preparing) : preparing
+    const heard = listener.throughFaults?.(ready, end)
+    if (heard) return await heard
+    const { callContext, cacheKey } = ready
+    const answering = answerOf(ready)
+    const answer = answering instanceof Promise ? await answering : answering
+    const reply = toReply(answer, { callContext, cacheKey, end })
+    // A stream ends the call with the last of its events.
+    if (reply.body.kind !== 'events') {
+      const problem = await end.end({ status: 200, headers: reply.headers })
+      if (problem) throw problem
+    }
+    const taken = listener.take(reply, ready, parts)
+    return taken instanceof Promise ? await taken : taken
   } catch (error) {
     throw await end.refuse(error)
   }
 }
 
-const answerClient: Answering<Response> = async (ready, end, { clientTimeout }) => {
-  const { callContext } = ready
-  const { call } = callContext
-  const faults = callContext.playing ? faultsHeard(callContext, callContext.playing) : NO_FAULTS
-  if (faults.length > 0) return answerThroughFaults(faults, ready, end)
-  const reply = await replyToEnd(ready, end)
-  const { body, headers } = reply
-  const atOnce = body.kind === 'events' && body.events instanceof ReplyEvents && !call.wire && body.events.atOnce()
-  if (atOnce) return respondAtOnce(await atOnce, headers)
-  return toResponse(call.wire?.put(reply, call) ?? reply, { clientTimeout })
+const client: Listener<Response> = {
+  throughFaults(ready, end) {
+    const { callContext } = ready
+    const faults = callContext.playing ? faultsHeard(callContext, callContext.playing) : NO_FAULTS
+    return faults.length > 0 ? answerThroughFaults(faults, ready, end) : undefined
+  },
+  take(reply, { callContext: { call } }, { clientTimeout }) {
+    const { body, headers } = reply
+    const atOnce = body.kind === 'events' && body.events instanceof ReplyEvents && !call.wire && body.events.atOnce()
+    if (atOnce) return atOnce.then((blocks) => respondAtOnce(blocks, headers))
+    return toResponse(call.wire?.put(reply, call) ?? reply, { clientTimeout })
+  },
 }
 const NO_FAULTS: readonly ActiveFault[] = []
 
-const answerInside: Answering<InnerAnswer> = async (ready, end) => {
-  const reply = await replyToEnd(ready, end)
-  return { trace: ready.callContext.recording.id, reply }
+const inside: Listener<InnerAnswer> = {
+  take: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
 }
 
 /** What a client hears through the faults between it and the gateway. */
@@ -81,16 +101,6 @@ async function answerThroughFaults(faults: readonly ActiveFault[], ready: ReadyC
   return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.find(), door })
 }
 
-/** The answer where no fault comes between it and who asked: the call ends with the last of it. */
-async function replyToEnd(ready: ReadyCall, end: CallEnd): Promise<Reply> {
-  const { callContext, cacheKey } = ready
-  const reply = toReply(await answerOf(ready), { callContext, cacheKey, end })
-  if (reply.body.kind === 'events') return reply
-  const problem = await end.end({ status: 200, headers: reply.headers })
-  if (problem) throw problem
-  return reply
-}
-
 /** A call that can be answered: where it may go, where its answer is stored, and what checks it. */
 interface ReadyCall {
   callContext: CallContext
@@ -100,13 +110,13 @@ interface ReadyCall {
 }
 
 /** Parses and renders a call and plans where it may go. */
-async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): Promise<ReadyCall> {
+function* prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): Steps<ReadyCall> {
   const { operation, session } = call
   const large = isLarge(call.text)
-  if (large) await nextTurn()
+  if (large) yield nextTurn()
   const parsing = call.parse()
-  const parsed = (parsing instanceof Promise ? await parsing : parsing) as object
-  if (large) await nextTurn()
+  const parsed = (parsing instanceof Promise ? yield parsing : parsing) as object
+  if (large) yield nextTurn()
   const settings = settingsOf(operation, parsed)
   recording.request = parsed
   recording.settings = settings
@@ -117,16 +127,18 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
   const rendering = renderVariables(operation, parsed, call.text.length)
-  const rendered = (rendering instanceof Promise ? await rendering : rendering) as object
+  const rendered = (rendering instanceof Promise ? yield rendering : rendering) as object
   const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
-  if (large) await nextTurn()
-  const resolved = (operation.resolve ? await operation.resolve(balanced, answerContext) : balanced) as object
+  if (large) yield nextTurn()
+  const resolved = (
+    operation.resolve ? yield Promise.resolve(operation.resolve(balanced, answerContext)) : balanced
+  ) as object
   const known = retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
-  const request = known instanceof Promise ? await known : known
-  if (settings.identity) await gateway.people.meet(settings.identity, call)
+  const request = (known instanceof Promise ? yield known : known) as object
+  if (settings.identity) yield gateway.people.meet(settings.identity, call)
   if (rendered !== parsed || request !== resolved || isInterpreted(call))
-    recording.rendered = large ? await jsonInSlices(request) : JSON.stringify(request)
-  if (large) await nextTurn()
+    recording.rendered = large ? ((yield jsonInSlices(request)) as string) : JSON.stringify(request)
+  if (large) yield nextTurn()
   const prompt = operation.prompt(request)
   const stream = operation.streams(request)
   // What the user gives for variables and finds in knowledge bases makes no other point.
@@ -146,10 +158,13 @@ async function prepare(call: Call, recording: TraceRecorder, gateway: GatewayPar
     playing,
     facts: factsOf(call, recording, { playing, text: prompt.user }),
   }
-  if (large) await nextTurn()
-  const cacheKey = settings.cacheTtl === undefined ? undefined : await keyOf(callContext, large)
+  if (large) yield nextTurn()
+  const cacheKey =
+    settings.cacheTtl === undefined ? undefined : ((yield Promise.resolve(keyOf(callContext, large))) as string)
   const guards =
-    settings.guardrails.length === 0 ? [] : await guardsOf(settings, originOf(call, recording.id), gateway.guardrails)
+    settings.guardrails.length === 0
+      ? []
+      : ((yield guardsOf(settings, originOf(call, recording.id), gateway.guardrails)) as CallGuardrail[])
   return { callContext, targets, cacheKey, guards }
 }
 
@@ -174,11 +189,11 @@ const factsOf = (
 })
 
 /** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
-function answerOf(ready: ReadyCall): Promise<AttemptAnswer> {
+function answerOf(ready: ReadyCall): AttemptAnswer | Promise<AttemptAnswer> {
   const { callContext, targets, cacheKey, guards } = ready
   if (guards.length > 0) return guardedAnswer(ready)
   const stored = cacheKey === undefined ? undefined : cached(callContext, cacheKey)
-  return stored ? Promise.resolve(stored) : route(callContext, targets)
+  return stored ?? inSteps(route(callContext, targets))
 }
 
 async function guardedAnswer(ready: ReadyCall): Promise<AttemptAnswer> {
