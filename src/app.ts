@@ -2,7 +2,7 @@
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
 import { isPreflight, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
-import { allowsOrigin, checkOrigin } from './app/origins.ts'
+import { allowedPage, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
 import { ApiError, bugError } from './contract/error.ts'
@@ -94,11 +94,6 @@ export function createApp(deps: AppDeps): App {
     const operation = operationAt(request, pathname)
     return operation ? call(operation, request, hold) : beside().fetch(request)
   }
-  /** The origin of the page that calls, when it may. */
-  const pageOf = (request: Request): string | undefined => {
-    const origin = access.cors.length > 0 ? request.headers.get('origin') : null
-    return origin !== null && allowsOrigin(access.cors, origin) ? origin : undefined
-  }
   return {
     async fetch(incoming, hold) {
       let request = incoming
@@ -108,7 +103,7 @@ export function createApp(deps: AppDeps): App {
         checkHost(incoming, access.host)
         checkOrigin(incoming, access.cors)
         request = withoutPrefix(incoming)
-        page = pageOf(request)
+        page = allowedPage(request, access.cors)
         response = await (page !== undefined && isPreflight(request) ? preflight(request) : answer(request, hold))
       } catch (error) {
         response = render(error, request)

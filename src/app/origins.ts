@@ -19,9 +19,14 @@ export function checkOrigin({ method, headers }: Request, cors: readonly string[
   )
 }
 
+/** The origin of the page that calls, when it is one of those that may; most servers let none. */
+export function allowedPage({ headers }: Request, cors: readonly string[]): string | undefined {
+  const origin = cors.length > 0 ? headers.get('origin') : null
+  return origin !== null && allowsOrigin(cors, origin) ? origin : undefined
+}
+
 /** Whether the pages of an origin may call. */
-export const allowsOrigin = (cors: readonly string[], origin: string): boolean =>
-  cors.includes(origin) || cors.includes('*')
+const allowsOrigin = (cors: readonly string[], origin: string): boolean => cors.includes(origin) || cors.includes('*')
 
 // A page cannot forge either header. Names that point here by a trick are refused before, by their `Host`.
 function isOurs(origin: string | null, site: string | null, host: string | null): boolean {

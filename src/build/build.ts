@@ -12,6 +12,7 @@ import { EMPTY, migratedDatabase } from '../db/open.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
+import { STARTING_POLICY } from '../lib/jit-policy.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { withoutSignature } from './mach-o.ts'
@@ -82,6 +83,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
       target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,
       autoloadDotenv: false,
       autoloadBunfig: false,
+      jitPolicy: STARTING_POLICY,
     },
   })
   if (!result.success) throw new AggregateError(result.logs, `building for ${platform} failed`)
