@@ -42,6 +42,8 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
   #whole: Uint8Array | undefined
   readonly #hides: BytesBody['hides']
   #over = false
+  /** What was wrong with an event that was looked at before its turn. */
+  #problem: { error: unknown } | undefined
 
   constructor({ bytes, hides }: BytesBody, reading: EventReading) {
     this.#reading = reading
@@ -55,12 +57,28 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
   }
 
   next(): Step | Promise<Step> {
+    if (this.#problem) return this.#giveProblem(this.#problem)
     return this.#over ? OVER : (this.#nextThere() ?? this.#nextToCome())
+  }
+
+  nextOfEnd(): Step | undefined {
+    if (this.#problem || this.#blocks[this.#blocks.length - 1]?.event?.data !== DONE_EVENT.text) return undefined
+    try {
+      return this.#nextThere()
+    } catch (error) {
+      this.#problem = { error }
+      return undefined
+    }
   }
 
   async return(): Promise<Step> {
     await this.#stop()
     return OVER
+  }
+
+  #giveProblem({ error }: { error: unknown }): never {
+    this.#problem = undefined
+    throw error
   }
 
   /** What is there already. */

@@ -33,11 +33,22 @@ async function begun(events: StreamEvents, deadline: Deadline | undefined, begin
     if (next.done) break
     ahead.push(next.value)
     if (!begins(next.value)) continue
+    if (addEnd(ahead, source)) break
     deadline?.hold()
     return new FollowedEvents(ahead, source, deadline)
   }
   deadline?.stop()
   return ahead
+}
+
+/** Adds what is left, where it is there already: a short answer may come in one piece. Whether that was all. */
+function addEnd(ahead: StreamEvent[], source: Source): boolean {
+  if (!('nextOfEnd' in source)) return false
+  for (let step = source.nextOfEnd?.(); step; step = source.nextOfEnd?.()) {
+    if (step.done) return true
+    ahead.push(step.value)
+  }
+  return false
 }
 
 /** What was read ahead, then what follows. A client that reads slowly is no silence of the provider. */

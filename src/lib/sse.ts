@@ -24,6 +24,8 @@ export interface PromptIterable<Item> {
 }
 export interface PromptIterator<Item> {
   next(): IteratorResult<Item> | Promise<IteratorResult<Item>>
+  /** The next step, where all that is left is there already, as the end of a stream may be; what is wrong is left to `next`. */
+  nextOfEnd?(): IteratorResult<Item> | undefined
   return?(value: undefined): Promise<IteratorResult<Item>>
   throw?(error: unknown): Promise<IteratorResult<Item>>
 }
