@@ -66,7 +66,9 @@ test.each([
 
 test('calls of one turn share a transaction', async () => {
   const { BEGIN, COMMIT, ...others } = await statementsOf({ width: 16 })
-  expect(others).toEqual({ INSERT: CALLS })
+  // One for four of them, where so many end in one turn.
+  expect(Object.keys(others)).toEqual(['INSERT'])
+  expect(others.INSERT).toBeLessThanOrEqual(CALLS / 2)
   expect(COMMIT).toBe(BEGIN ?? 0)
   // A turn for each sixteen; a busy machine may need another.
   expect(BEGIN).toBeLessThanOrEqual(CALLS / 8)

@@ -8,6 +8,7 @@ import type { Verification } from '../contract/verification.ts'
 import type { Waterfall } from '../contract/waterfall.ts'
 import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
+import { READ_ONLY } from '../db/writer.ts'
 import { operationNamed } from '../endpoints/index.ts'
 import { reportPage } from '../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../inspector/report.ts'
@@ -45,7 +46,7 @@ export async function writeReport(
 type Calls = Pick<ReportParts, 'entries' | 'verdicts'>
 
 function ofFile(db: string, session: string | undefined): Calls {
-  const store = traceStore(openReadOnly(db), { write: () => Promise.reject(new Error('opened to read')) })
+  const store = traceStore(openReadOnly(db), READ_ONLY)
   const wanted = session === ALL_SESSIONS ? undefined : session
   if (wanted !== undefined && !store.sessions().includes(wanted))
     throw new ConfigError(`--session ${JSON.stringify(wanted)} is not in ${db}: it has ${store.sessions().join(', ')}`)

@@ -5,6 +5,7 @@ import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
 import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
+import { READ_ONLY } from '../db/writer.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { TraceError } from './errors.ts'
 import { followLive } from './follow-live.ts'
@@ -104,7 +105,7 @@ function serverSource(options: TraceOptions): TraceSource {
 
 /** A server's file holds its default session, that of a run of exec all that were used. */
 function fileSource(file: string, wanted: string | undefined): TraceSource {
-  const store = traceStore(openReadOnly(file), { write: () => Promise.reject(new Error('opened to read')) })
+  const store = traceStore(openReadOnly(file), READ_ONLY)
   const session = wanted === ALL_SESSIONS ? undefined : wanted
   const names = session === undefined ? [] : store.sessions()
   if (session !== undefined && !names.includes(session)) {

@@ -21,8 +21,8 @@ export interface DroppedRows {
 
 /** What the rows of a table may take. */
 export interface RowBudget {
-  /** Counts a row that was written, and drops the oldest while there is no room; the newest always stays. */
-  add(bytes: number): void
+  /** Counts a row that was written, or several, and drops the oldest while there is no room; the newest always stays. */
+  add(bytes: number, rows?: number): void
   /** Whether rows have been counted: until they must be, nobody asks for what those took that are removed. */
   readonly exact: boolean
   /** Counts rows that were removed, and what they took together. */
@@ -96,9 +96,9 @@ export function rowBudget(
     dropped.last = Math.max(dropped.last, last)
   }
   return {
-    add(added) {
+    add(added, rows = 1) {
       if (counted) {
-        counted.entries++
+        counted.entries += rows
         counted.bytes += added
       } else atMost = (atMost ?? byteSize(connection)) + added
       if ((counted?.bytes ?? atMost ?? 0) > limit) makeRoom()

@@ -5,7 +5,7 @@ import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytesSql, type StoreSize } from './row-budget.ts'
 import type { TraceIds } from './trace-ids.ts'
 import { LAST_HIDDEN, NOT_SHOWN } from './trace-row.ts'
-import type { Writer } from './writer.ts'
+import type { Writes } from './writer.ts'
 
 /** The bytes of a row. */
 export const TRACE_BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'client')} + coalesce(apart, 0)`
@@ -20,7 +20,7 @@ const STEP = 64
 /** Where traces are removed. */
 export interface RetentionTarget {
   connection: Database
-  writer: Pick<Writer, 'write'>
+  writer: Writes
   /** Most traces, most bytes of them, and what went before. */
   limits: { keep: number; bytes: number; dropped: DroppedRows; counted?: StoreSize | undefined }
   ids: TraceIds
@@ -28,8 +28,8 @@ export interface RetentionTarget {
 
 /** Counts traces, and removes the oldest. */
 export interface TraceRetention {
-  /** Counts a row that was written; belongs inside its transaction. */
-  added(seq: number, bytes: number): void
+  /** Counts rows that were written, by the highest of their numbers; belongs inside their transaction, before others are. */
+  added(highest: number, rows: number, bytes: number): void
   /** Counts the change of a row, by its bytes before and after. */
   changed(before: number, after: number): void
   /** To be called when a write is made again: the first try was counted, and then undone. */
@@ -85,10 +85,10 @@ export function traceRetention({ connection, writer, limits, ids }: RetentionTar
     writer.write(run).catch(undo)
   }
   return {
-    added(seq, bytes) {
-      if (seq > keep) dropped.last = Math.max(dropped.last, seq - keep)
-      budget.add(bytes)
-      written.rows++
+    added(highest, rows, bytes) {
+      if (highest > keep) dropped.last = Math.max(dropped.last, highest - keep)
+      budget.add(bytes, rows)
+      written.rows += rows
       written.bytes += bytes
       if (written.rows < MOST_HIDDEN && written.bytes < MOST_HIDDEN_BYTES) return
       written = { rows: 0, bytes: 0 }

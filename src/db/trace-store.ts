@@ -10,7 +10,7 @@ import { traceIds } from './trace-ids.ts'
 import { RECORD_COLUMNS, type RecordRow, ROW_COLUMNS, SESSION, unpackedRow } from './trace-row.ts'
 import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts'
 import { type TraceTexts, type TraceWrites, traceWrites } from './trace-writes.ts'
-import type { Writer } from './writer.ts'
+import type { Writes } from './writer.ts'
 
 /** A trace, and when its call came. */
 export interface Arrival {
@@ -53,7 +53,7 @@ export interface TraceLimits {
 /** Traces of a database, of which the oldest go when there are too many. */
 export function traceStore(
   connection: Database,
-  writer: Pick<Writer, 'write'>,
+  writer: Writes,
   {
     keep = Number.POSITIVE_INFINITY,
     bytes = Number.POSITIVE_INFINITY,

@@ -42,11 +42,14 @@ export interface TraceTarget extends RetentionTarget {
   long: LongTexts
 }
 
+/** What most calls have; a value that is bound takes about as long as a hundred bytes of it. */
+const USUAL = 'INSERT INTO trace_rows (seq, started, model, status, record, request, answer) VALUES'
+const VALUES = '(?, ?, ?, ?, ?, ?, ?)'
+
 const statementsOf = (connection: Database) => ({
-  // What most calls have; a value that is bound takes about as long as a hundred bytes of it.
-  insert: connection.prepare(
-    'INSERT INTO trace_rows (seq, started, model, status, record, request, answer) VALUES (?, ?, ?, ?, ?, ?, ?)',
-  ),
+  insert: connection.prepare(`${USUAL} ${VALUES}`),
+  // A statement takes as long to be called as a row to be stored; more than four at once save little more.
+  insertFour: once(() => connection.prepare(`${USUAL} ${VALUES}, ${VALUES}, ${VALUES}, ${VALUES}`)),
   insertAll: once(() =>
     connection.prepare(
       `INSERT INTO trace_rows (seq, started, model, status, record, request, answer, rendered, thread, apart)
@@ -74,8 +77,43 @@ interface TraceRow extends Pick<StoredTexts, 'ahead' | 'apart'> {
   tried: boolean
 }
 
+const threadOf = ({ trace }: TraceRow) => (trace.thread?.id as string | undefined) ?? null
+const isUsual = (row: TraceRow) => row.rendered === 'null' && row.ahead.length === 0 && threadOf(row) === null
+const wasTried = ({ tried }: TraceRow) => tried
+
+/** What is stored of every row. */
+const usualValues = ({ seq, trace, record, request, answer }: TraceRow): unknown[] => [
+  seq,
+  startOf(trace.started_at),
+  trace.model,
+  trace.status,
+  record,
+  request,
+  answer,
+]
+const PLACES = 7
+
 /** Most calls of a moment began at the same millisecond as the one before. */
 const startOf = remembering((time: string) => Date.parse(time))
+
+/** Inserts rows, of those that are as usual four by a statement. */
+function insertRows(
+  { insert, insertFour, insertAll }: ReturnType<typeof statementsOf>,
+  rows: readonly TraceRow[],
+): void {
+  let values: unknown[] = []
+  for (const row of rows) {
+    if (!isUsual(row)) {
+      insertAll().run(...usualValues(row), row.rendered, threadOf(row), row.apart())
+      continue
+    }
+    values.push(...usualValues(row))
+    if (values.length < 4 * PLACES) continue
+    insertFour().run(values)
+    values = []
+  }
+  for (let index = 0; index < values.length; index += PLACES) insert.run(values.slice(index, index + PLACES))
+}
 
 /** Stores traces, and drops the oldest. */
 export function traceWrites(target: TraceTarget): TraceWrites {
@@ -93,29 +131,26 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     const bytes = rowBytes([record, request, rendered, answer])
     return { seq, trace, record, request, rendered, answer, ahead, apart, bytes, tried: false }
   }
-  const put = (row: TraceRow) => {
-    const { seq, trace, record, request, rendered, answer, apart, bytes } = row
-    if (row.tried) doubt()
-    row.tried = true
-    const { id, model, status } = trace
-    const { insert, insertAll } = statements()
-    const started = startOf(trace.started_at)
-    const thread = (trace.thread?.id as string | undefined) ?? null
-    const more = rendered !== 'null' || thread !== null || row.ahead.length > 0
-    if (more) insertAll().run(seq, started, model, status, record, request, answer, rendered, thread, apart())
-    else insert.run(seq, started, model, status, record, request, answer)
-    ids.add(seq, id)
-    added(seq, bytes + (apart() ?? 0))
+  const put = (rows: readonly TraceRow[]) => {
+    if (rows.some(wasTried)) doubt()
+    for (const row of rows) row.tried = true
+    insertRows(statements(), rows)
+    let highest = 0
+    let bytes = 0
+    for (const row of rows) {
+      ids.add(row.seq, row.trace.id)
+      highest = Math.max(highest, row.seq)
+      bytes += row.bytes + (row.apart() ?? 0)
+    }
+    added(highest, rows.length, bytes)
   }
+  const queue = writer.batched(put)
   return {
-    record(...made) {
-      const row = rowOf(...made)
-      return writer.write(() => put(row), row)
-    },
+    record: (...made) => queue(rowOf(...made)),
     insert(...made) {
       const row = rowOf(...made)
       for (const step of row.ahead) step()
-      put(row)
+      put([row])
     },
     replace(trace, answer) {
       const seq = ids.seqOf(trace.id)

@@ -17,6 +17,11 @@ export interface Writer {
    * Resolves when the write is committed; rejects when it failed. It is made again after a failure of another one.
    */
   write(run: () => void, large?: LargeWrite): Promise<void>
+  /**
+   * Writes of one kind: `put` gets all that stand side by side in a transaction, and one by one when they failed together.
+   * For what many calls do, each of which then makes no function of its own.
+   */
+  batched<Item extends LargeWrite>(put: (items: readonly Item[]) => void): BatchedWrite<Item>
   /** Like `write`, for changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
   transact<T>(run: () => T): Promise<T>
   /** Whether nothing is waiting. */
@@ -25,8 +30,19 @@ export interface Writer {
   close(): void
 }
 
+/** Makes a write of one kind; like `write`. */
+export type BatchedWrite<Item> = (item: Item) => Promise<void>
+
+/** Of a writer, what stores need. */
+export type Writes = Pick<Writer, 'write' | 'batched'>
+
+const refused = () => Promise.reject(new Error('opened to read'))
+/** Of a database that is only read. */
+export const READ_ONLY: Writes = { write: refused, batched: () => refused }
+
 interface PendingWrite {
-  run: () => void
+  item: LargeWrite
+  put(items: readonly LargeWrite[]): void
   /** Undefined when nobody knows. */
   bytes: number | undefined
   /** What is left to do before it. */
@@ -49,6 +65,27 @@ function firstOf(pending: readonly PendingWrite[]): number {
   return over < 0 ? pending.length : Math.max(1, over)
 }
 
+/** Makes a step of each of some writes: those of a kind that stand side by side at once. */
+function makeSteps(batch: readonly PendingWrite[]): void {
+  let items: LargeWrite[] = []
+  let kind: PendingWrite | undefined
+  const putItems = () => {
+    kind?.put(items)
+    kind = undefined
+    items = []
+  }
+  for (const one of batch) {
+    const [step] = one.ahead
+    if (kind && (step || one.put !== kind.put)) putItems()
+    if (step) step()
+    else {
+      kind = one
+      items.push(one.item)
+    }
+  }
+  putItems()
+}
+
 /** A transaction of a batch: two statements, where the driver prepares six for each database. */
 function transactionOver(database: Database): (batch: readonly PendingWrite[]) => void {
   const begin = database.prepare('BEGIN')
@@ -56,7 +93,7 @@ function transactionOver(database: Database): (batch: readonly PendingWrite[]) =
   return (batch) => {
     begin.run()
     try {
-      for (const { ahead, run } of batch) (ahead[0] ?? run)()
+      makeSteps(batch)
       commit.run()
     } catch (error) {
       // Some failures have ended it already.
@@ -124,15 +161,19 @@ export function createWriter(database: Database, committed: (bytes: number | und
     if (rest.length > 0 || unfinished.length > 0) pending = [...rest, ...pending, ...unfinished]
     if (pending.length > 0 && !waiting) setImmediate(flush)
   }
-  const write = (run: () => void, { bytes, ahead = NO_STEPS } = NOTHING) => {
+  const queue = (put: PendingWrite['put'], item: LargeWrite) => {
+    const { bytes, ahead = NO_STEPS } = item
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    if (pending.push({ run, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
+    if (pending.push({ put, item, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
     return promise
   }
+  // The same function may be handed over twice: each is a kind of its own.
+  const write = (run: () => void, large = NOTHING) => queue(() => run(), large)
   // A transaction inside the batch's is a savepoint.
   const undoable = once(() => database.transaction((run: () => void) => run()))
   return {
     write,
+    batched: (put) => (item) => queue(put as PendingWrite['put'], item),
     async transact<T>(run: () => T): Promise<T> {
       let settle: (() => T) | undefined
       await write(() => {

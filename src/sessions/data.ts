@@ -4,7 +4,7 @@ import { checkpointer } from '../db/checkpoint.ts'
 import { byteSize, type Database, keyedKinds, openClone } from '../db/open.ts'
 import type { StoreSize } from '../db/row-budget.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
-import { createWriter, type Writer } from '../db/writer.ts'
+import { type BatchedWrite, createWriter, type LargeWrite, type Writer, type Writes } from '../db/writer.ts'
 import {
   type DataCounts,
   type DataHistory,
@@ -137,20 +137,31 @@ interface FileDatabase {
   release(): void
 }
 
+/** What began before everything was replaced leaves nothing behind, not even in the same transaction. */
+function writesUntil(over: () => boolean, writer: Writer): Writes {
+  const unlessOver = (run: () => void) => () => (over() ? undefined : run())
+  const stepsOf = <Write extends LargeWrite>(large: Write): Write =>
+    large.ahead?.length ? { ...large, ahead: large.ahead.map(unlessOver) } : large
+  return {
+    write: (run, large = {}) => (over() ? Promise.resolve() : writer.write(unlessOver(run), stepsOf(large))),
+    batched<Item extends LargeWrite>(put: (items: readonly Item[]) => void): BatchedWrite<Item> {
+      const queue = writer.batched<Item>((items) => (over() ? undefined : put(items)))
+      return (item) => (over() ? Promise.resolve() : queue(stepsOf(item)))
+    },
+  }
+}
+
 /** Data in a file. */
 export function fileData({ database, restored, release }: FileDatabase, options: DataOptions): SessionData {
   const checkpoints = database.memory ? undefined : checkpointer(database)
   const writer = createWriter(database, checkpoints?.look)
   const begin = (): SessionData => {
     let over = false
-    // What began before everything was replaced leaves nothing behind, not even in the same transaction.
-    const unlessOver = (run: () => void) => () => (over ? undefined : run())
-    const write: Writer['write'] = (run, large) => {
-      if (over) return Promise.resolve()
-      const steps = large?.ahead?.length ? { ...large, ahead: large.ahead.map(unlessOver) } : large
-      return writer.write(unlessOver(run), steps)
-    }
-    const own = storesOver(database, { write }, { ...options, dropped: nothingDropped() })
+    const own = storesOver(
+      database,
+      writesUntil(() => over, writer),
+      { ...options, dropped: nothingDropped() },
+    )
     const stores: Stores = {
       traces: own.traces,
       keyValues: onUse(() => own.keyValues),

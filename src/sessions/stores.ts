@@ -4,7 +4,7 @@ import type { SizedKeyValueStore } from '../db/key-value-store.ts'
 import type { Database } from '../db/open.ts'
 import type { DroppedRows, StoreSize } from '../db/row-budget.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
-import type { Writer } from '../db/writer.ts'
+import type { Writes } from '../db/writer.ts'
 import { lazy } from '../lib/lazy.ts'
 
 // Most calls touch none of these.
@@ -75,7 +75,7 @@ export interface DataHistory {
 /** Stores over a database. */
 export const storesOver = (
   database: Database,
-  writer: Pick<Writer, 'write'>,
+  writer: Writes,
   { keep, now, number, dropped, counts }: DataOptions & DataHistory,
 ): OpenStores => {
   const made: { -readonly [Name in keyof Stores]?: Stores[Name] } = {}

@@ -4,6 +4,7 @@ import { stringify } from 'yaml'
 import { cellName, type ExplorationData } from '../../contract/exploration.ts'
 import { openReadOnly } from '../../db/open.ts'
 import { traceStore } from '../../db/trace-store.ts'
+import { READ_ONLY } from '../../db/writer.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { outcomeClasses } from '../../exploration/classes.ts'
 import { entriesOfRun } from '../../inspector/report.ts'
@@ -17,7 +18,7 @@ type PageReport = Omit<ExploreReport, 'width'> & {
 
 /** Writes the page; `db` is the file that keeps the calls of all runs. */
 export async function writeExploration(file: string, db: string, report: PageReport): Promise<void> {
-  const store = traceStore(openReadOnly(db), { write: () => Promise.reject(new Error('opened to read')) })
+  const store = traceStore(openReadOnly(db), READ_ONLY)
   const source = { traces: store, operation: operationNamed }
   // Cells that were proved by another's run share its calls.
   const runs = new Map(report.cells.map(({ calls }) => [calls[0], calls]))
