@@ -7,7 +7,14 @@ import type { TextScript } from '../src/contract/script.ts'
 import { composeChat } from '../src/endpoints/chat/answer.ts'
 import { assembleChat } from '../src/endpoints/chat/assemble.ts'
 import { encodeEvent } from '../src/lib/sse.ts'
-import { dataCharacters, eventList, WrittenEvents } from '../src/lib/written-events.ts'
+import {
+  dataCharacters,
+  EVENT_END,
+  EVENT_START,
+  EventTexts,
+  eventList,
+  WrittenEvents,
+} from '../src/lib/written-events.ts'
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
 const call = fc.record(
@@ -52,6 +59,11 @@ test('the whole answer of a composed stream, and the data of its events, are wha
       const events = eventList(written)
       if (!(written instanceof WrittenEvents)) throw new Error('the chunks of a chat are written')
       expect(written.blocks()).toEqual(events.map(encodeEvent))
+      for (const time of ['first', 'second', 'third']) {
+        const blocks: string[] = []
+        written.write((block) => blocks.push(typeof block === 'string' ? block : new TextDecoder().decode(block)))
+        expect([time, ...blocks]).toEqual([time, ...events.map((event) => encodeEvent(event).toWellFormed())])
+      }
       expect(written.characters).toBe(written.blocks().join('').length)
       expect(written.hasContent).toBe(events.some(({ tokens }) => Boolean(tokens)))
       expect([written.length, dataCharacters(written)]).toEqual([events.length, dataCharacters(events)])
@@ -87,5 +99,29 @@ test('a choice alone is written as it is beside another, though its chunks may b
       },
     ),
     { seed: 6, numRuns: 1_000 },
+  )
+})
+
+test('events are written alike with one beginning after the other', () => {
+  const beginnings = fc.array(
+    fc.constantFrom('{"a":1', '{"a":2', '{"a":"é"', '{"a":"ee"', '{"a":"日"', '{"a":"long"'),
+    { minLength: 5 },
+  )
+  fc.assert(
+    fc.property(fc.array(text), beginnings, (said, all) => {
+      const ends = said.map((one) => `,"said":${JSON.stringify(one)}}${EVENT_END}`)
+      const texts = new EventTexts(
+        ends,
+        ends.map(() => 1),
+      )
+      for (const beginning of all) {
+        const blocks: string[] = []
+        const events = new WrittenEvents(EVENT_START + beginning, texts)
+        events.write((block) => blocks.push(typeof block === 'string' ? block : new TextDecoder().decode(block)))
+        expect(blocks).toEqual(ends.map((end) => EVENT_START + beginning + end))
+        expect(blocks).toEqual(events.blocks())
+      }
+    }),
+    { numRuns: 300 },
   )
 })

@@ -78,3 +78,12 @@ test('whatever its events are', async () => {
   )
   expect(bugs.one).toEqual(bugs.other)
 })
+
+test('equal calls at the same time, each with its own id', async () => {
+  const app = createTestApp()
+  apps.push(app)
+  const answers = await Promise.all(Array.from({ length: 30 }, () => app.post(CHAT, bodyOf({ stream: true }))))
+  const texts = answers.map(({ text, headers }) => text.replaceAll(headers.get('x-understudy-trace') ?? '', 'ID'))
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(30)
+  expect(new Set(texts).size).toBe(1)
+})

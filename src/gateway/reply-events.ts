@@ -17,6 +17,12 @@ import type { ReplyContext } from './types.ts'
 
 type Step = IteratorResult<StreamEvent>
 
+/** A stream of which all is there: its events, and what comes behind them. */
+export interface ReadyStream {
+  blocks: readonly string[] | WrittenEvents
+  last: readonly string[]
+}
+
 /** Characters of a stream that is sent in one piece: a connection takes them, whether or not its client reads. */
 const MOST_AT_ONCE = 64 * 1024
 
@@ -51,10 +57,10 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   }
 
   /**
-   * All of them as they are on the wire, where they are there already and few: what is done with one after the other is done
+   * All of them as they are put on the wire, where they are there already and few: what is done with one after the other is done
    * once with all, and the call has ended before the first is sent. Undefined where they have to go one by one.
    */
-  atOnce(): Promise<readonly string[]> | undefined {
+  atOnce(): Promise<ReadyStream> | undefined {
     const events = this.#events
     const { callContext, sent } = this.#reply
     if (!areReady(events) || callContext.call.aborted) return undefined
@@ -68,9 +74,8 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     return this.#ended(blocks)
   }
 
-  async #ended(blocks: string[]): Promise<readonly string[]> {
-    for (const event of await this.#over(this.#complete())) blocks.push(encodeEvent(event))
-    return blocks
+  async #ended(blocks: ReadyStream['blocks']): Promise<ReadyStream> {
+    return { blocks, last: (await this.#over(this.#complete())).map(encodeEvent) }
   }
 
   next(): Step | Promise<Step> {
@@ -186,8 +191,8 @@ function ownFailureEvents(
 }
 
 /** Some events as they are on the wire; undefined when they are too many, or one of them cannot be written. */
-function blocksOf(events: ReadyEvents): string[] | undefined {
-  if (events instanceof WrittenEvents) return events.characters > MOST_AT_ONCE ? undefined : events.blocks()
+function blocksOf(events: ReadyEvents): ReadyStream['blocks'] | undefined {
+  if (events instanceof WrittenEvents) return events.characters > MOST_AT_ONCE ? undefined : events
   let left = MOST_AT_ONCE
   const blocks: string[] = []
   try {

@@ -8,6 +8,8 @@ import { within } from '../lib/patience.ts'
 import { responseWith } from '../lib/response-headers.ts'
 import { sliceEnd } from '../lib/slices.ts'
 import { encodeEvent, type PromptIterable, type PromptIterator } from '../lib/sse.ts'
+import { WrittenEvents } from '../lib/written-events.ts'
+import type { ReadyStream } from './reply-events.ts'
 
 // Large, and of use to broken answers alone.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
@@ -45,19 +47,22 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
   }
 }
 
-/** A stream whose blocks are all there: each is a chunk of its own, and all leave in one piece. */
-export const respondAtOnce = (blocks: readonly string[], headers: Record<string, string>): Response =>
-  responseWith(blockStream(blocks), 200, { ...headers, ...EVENT_STREAM })
+/** A stream of which all is there: each event is a chunk of its own, and all leave in one piece. */
+export const respondAtOnce = (stream: ReadyStream, headers: Record<string, string>): Response =>
+  responseWith(readyStream(stream), 200, { ...headers, ...EVENT_STREAM })
 
-const blockStream = (blocks: readonly string[]) =>
+const readyStream = ({ blocks, last }: ReadyStream) =>
   new ReadableStream({
     type: 'direct',
     // No async function: what is written before it returns is held together by the server.
     pull(controller: ReadableStreamDirectController) {
-      for (const block of blocks) {
+      const put = (block: Piece) => {
         controller.write(block)
         controller.flush()
       }
+      if (blocks instanceof WrittenEvents) blocks.write(put)
+      else for (const block of blocks) put(block)
+      for (const block of last) put(block)
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)

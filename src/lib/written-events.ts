@@ -35,6 +35,8 @@ export class EventTexts {
   readonly tokens: readonly number[]
   readonly hasContent: boolean
   readonly characters: number
+  #bytes: EventBytes | undefined
+  #written = false
 
   constructor(texts: readonly string[], tokens: readonly number[]) {
     this.texts = ['', ...texts]
@@ -42,7 +44,37 @@ export class EventTexts {
     this.hasContent = tokens.some(Boolean)
     this.characters = texts.reduce((sum, { length }) => sum + length, 0)
   }
+
+  /** The events as bytes, where they have been written before with a beginning of this length; good until they are asked for again. */
+  bytes(beginning: string): readonly Uint8Array[] | undefined {
+    // What is written once only needs no bytes.
+    if (this.#written) this.#bytes ??= new EventBytes(beginning, this.texts)
+    this.#written = true
+    return this.#bytes?.begunWith(beginning)
+  }
 }
+
+/** Events as bytes, of which each time only the beginnings are written anew: a copy of all of them would lie in cold memory. */
+class EventBytes {
+  readonly #blocks: readonly Uint8Array[]
+  readonly #beginnings: readonly Uint8Array[]
+
+  constructor(beginning: string, [, ...texts]: readonly string[]) {
+    const { length } = encoder.encode(beginning)
+    this.#blocks = texts.map((text) => encoder.encode(beginning + text))
+    this.#beginnings = this.#blocks.map((block) => block.subarray(0, length))
+  }
+
+  /** All of them with this beginning; undefined when it has another length. */
+  begunWith(beginning: string): readonly Uint8Array[] | undefined {
+    for (const place of this.#beginnings) {
+      const { read, written } = encoder.encodeInto(beginning, place)
+      if (read !== beginning.length || written !== place.length) return undefined
+    }
+    return this.#blocks
+  }
+}
+const encoder = new TextEncoder()
 
 /** Events that begin alike: they are written as one text, and no event is made before somebody asks for one. */
 export class WrittenEvents implements Iterable<StreamEvent> {
@@ -76,6 +108,10 @@ export class WrittenEvents implements Iterable<StreamEvent> {
       at = end
     }
     return blocks
+  }
+  /** Gives each as it is on the wire to who has copied it when it is taken. */
+  write(take: (block: string | Uint8Array) => void): void {
+    for (const block of this.#texts.bytes(this.#beginning) ?? this.blocks()) take(block)
   }
   *[Symbol.iterator](): Generator<StreamEvent> {
     const { texts, tokens } = this.#texts

@@ -55,8 +55,8 @@ function chunkTexts(choices: readonly ChoiceParts[], usage: Usage | undefined): 
 /** Characters of a text whose chunks are remembered. */
 const SHORT = 4_000
 const plainTexts = byteCache<EventTexts>(8 << 20)
-/** What takes the chunk of a piece beside the piece. */
-const CHUNK_BYTES = 150
+/** What the chunk of a piece takes beside its text, as text and as bytes. */
+const CHUNK_BYTES = 500
 
 /** The chunks of one choice that is a text and nothing else, remembered by it: the same texts are answered over and over. */
 function plainText([choice, ...others]: readonly ChoiceParts[], counted: boolean): EventTexts | undefined {
@@ -67,7 +67,7 @@ function plainText([choice, ...others]: readonly ChoiceParts[], counted: boolean
   const known = plainTexts.get(text)
   if (known) return known
   const texts = chunkTexts([choice], undefined)
-  plainTexts.set(text, texts, texts.characters + content.length * CHUNK_BYTES)
+  plainTexts.set(text, texts, 2 * texts.characters + content.length * CHUNK_BYTES)
   return texts
 }
 
