@@ -60,8 +60,8 @@ async function statementsOf({
 test.each([
   ['a whole answer', false],
   ['a stream', true],
-] as const)('%s takes one transaction, of one row', async (_, stream) => {
-  expect(await statementsOf({ stream })).toEqual({ BEGIN: CALLS, INSERT: CALLS, COMMIT: CALLS })
+] as const)('%s takes one statement, which is a transaction itself', async (_, stream) => {
+  expect(await statementsOf({ stream })).toEqual({ INSERT: CALLS })
 })
 
 test('calls of one turn share a transaction', async () => {
@@ -76,8 +76,8 @@ test('calls of one turn share a transaction', async () => {
 
 test('the oldest traces go many at once', async () => {
   const counts = await statementsOf({ many: MANY, keep: 100 })
-  // Three of each call, and what tidies up, once for many of them.
-  expect(total(counts) - 3 * MANY).toBeLessThanOrEqual(MANY / 20)
+  // One of each call, and what tidies up, once for many of them.
+  expect(total(counts) - MANY).toBeLessThanOrEqual(MANY / 20)
 })
 
 /** Sends of an untimed stream of twenty chunks, whose trace is committed before the first. */

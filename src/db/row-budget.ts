@@ -23,6 +23,8 @@ export interface DroppedRows {
 export interface RowBudget {
   /** Counts a row that was written, or several, and drops the oldest while there is no room; the newest always stays. */
   add(bytes: number, rows?: number): void
+  /** Whether it is known that a row of so many bytes pushes none out. */
+  hasRoom(bytes: number): boolean
   /** Whether rows have been counted: until they must be, nobody asks for what those took that are removed. */
   readonly exact: boolean
   /** Counts rows that were removed, and what they took together. */
@@ -96,6 +98,7 @@ export function rowBudget(
     dropped.last = Math.max(dropped.last, last)
   }
   return {
+    hasRoom: (bytes) => (counted?.bytes ?? atMost ?? Number.POSITIVE_INFINITY) + bytes <= limit,
     add(added, rows = 1) {
       if (counted) {
         counted.entries += rows

@@ -8,6 +8,8 @@ import { ID } from './trace-row.ts'
 export interface TraceIds {
   /** Notes the id of a row that is written; belongs inside its transaction. */
   add(seq: number, id: string): void
+  /** Whether to note the id of a number changes nothing in the database, as it mostly does not. */
+  isNew(seq: number): boolean
   /** The number of a call that is shown. */
   seqOf(id: string): number | undefined
   /** Stores the blocks that are complete, and forgets those before a number; belongs inside a transaction. */
@@ -77,6 +79,7 @@ export function traceIds(connection: Database): TraceIds {
   /** The last block; what it held before the first row that was added here is not known until they are loaded. */
   let newest: number | undefined
   return {
+    isNew: (seq) => newest !== undefined && (blockOf(seq) >= newest || unstored.has(blockOf(seq))),
     add(seq, id) {
       const block = blockOf(seq)
       newest ??= blockOf(Number(statements().last.get()))

@@ -32,6 +32,8 @@ export interface TraceRetention {
   added(highest: number, rows: number, bytes: number): void
   /** Counts the change of a row, by its bytes before and after. */
   changed(before: number, after: number): void
+  /** Whether it is known that a row of so many bytes pushes none out. */
+  hasRoom(bytes: number): boolean
   /** To be called when a write is made again: the first try was counted, and then undone. */
   doubt(): void
   size(): StoreSize
@@ -98,6 +100,7 @@ export function traceRetention({ connection, writer, limits, ids }: RetentionTar
       budget.remove(1, before)
       budget.add(after)
     },
+    hasRoom: budget.hasRoom,
     doubt: budget.doubt,
     size() {
       const [count, bytes] = hidden()

@@ -119,7 +119,7 @@ function insertRows(
 export function traceWrites(target: TraceTarget): TraceWrites {
   const { connection, writer, limits, long, ids } = target
   const statements = once(() => statementsOf(connection))
-  const { added, changed, doubt, size, dropped } = traceRetention(target)
+  const { added, changed, doubt, hasRoom, size, dropped } = traceRetention(target)
   /** The row of a trace that has ended; nothing is written yet. */
   const rowOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceRow => {
     const { client = null, arrived, left, stream } = stored
@@ -144,7 +144,10 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     }
     added(highest, rows.length, bytes)
   }
-  const queue = writer.batched(put)
+  const queue = writer.batched<TraceRow>({
+    put,
+    isOneStatement: (row) => !row.tried && isUsual(row) && ids.isNew(row.seq) && hasRoom(row.bytes),
+  })
   return {
     record: (...made) => queue(rowOf(...made)),
     insert(...made) {

@@ -18,16 +18,23 @@ export interface Writer {
    */
   write(run: () => void, large?: LargeWrite): Promise<void>
   /**
-   * Writes of one kind: `put` gets all that stand side by side in a transaction, and one by one when they failed together.
+   * Writes of one kind: its `put` gets all that stand side by side in a transaction, and one by one when they failed together.
    * For what many calls do, each of which then makes no function of its own.
    */
-  batched<Item extends LargeWrite>(put: (items: readonly Item[]) => void): BatchedWrite<Item>
+  batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item>
   /** Like `write`, for changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
   transact<T>(run: () => T): Promise<T>
   /** Whether nothing is waiting. */
   readonly idle: boolean
   /** Commits what is waiting, and closes. */
   close(): void
+}
+
+/** What the writes of a kind have in common. */
+export interface WriteKind<Item> {
+  put(items: readonly Item[]): void
+  /** Whether to write it alone takes no second statement that changes anything; it may when left out. */
+  isOneStatement?(item: Item): boolean
 }
 
 /** Makes a write of one kind; like `write`. */
@@ -42,7 +49,7 @@ export const READ_ONLY: Writes = { write: refused, batched: () => refused }
 
 interface PendingWrite {
   item: LargeWrite
-  put(items: readonly LargeWrite[]): void
+  kind: WriteKind<LargeWrite>
   /** Undefined when nobody knows. */
   bytes: number | undefined
   /** What is left to do before it. */
@@ -68,7 +75,7 @@ function firstOf(pending: readonly PendingWrite[]): number {
 /** Makes a step of each of some writes: those of a kind that stand side by side at once. */
 function makeSteps(batch: readonly PendingWrite[]): void {
   let items: LargeWrite[] = []
-  let kind: PendingWrite | undefined
+  let kind: PendingWrite['kind'] | undefined
   const putItems = () => {
     kind?.put(items)
     kind = undefined
@@ -76,10 +83,10 @@ function makeSteps(batch: readonly PendingWrite[]): void {
   }
   for (const one of batch) {
     const [step] = one.ahead
-    if (kind && (step || one.put !== kind.put)) putItems()
+    if (kind && (step || one.kind !== kind)) putItems()
     if (step) step()
     else {
-      kind = one
+      kind = one.kind
       items.push(one.item)
     }
   }
@@ -91,6 +98,12 @@ function transactionOver(database: Database): (batch: readonly PendingWrite[]) =
   const begin = database.prepare('BEGIN')
   const commit = database.prepare('COMMIT')
   return (batch) => {
+    const [one] = batch
+    // SQLite makes a transaction of one statement itself, which spares the calls of two others.
+    if (one && batch.length === 1 && one.ahead.length === 0 && one.kind.isOneStatement?.(one.item)) {
+      one.kind.put([one.item])
+      return
+    }
     begin.run()
     try {
       makeSteps(batch)
@@ -161,19 +174,18 @@ export function createWriter(database: Database, committed: (bytes: number | und
     if (rest.length > 0 || unfinished.length > 0) pending = [...rest, ...pending, ...unfinished]
     if (pending.length > 0 && !waiting) setImmediate(flush)
   }
-  const queue = (put: PendingWrite['put'], item: LargeWrite) => {
+  const queue = (kind: PendingWrite['kind'], item: LargeWrite) => {
     const { bytes, ahead = NO_STEPS } = item
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    if (pending.push({ put, item, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
+    if (pending.push({ item, kind, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
     return promise
   }
-  // The same function may be handed over twice: each is a kind of its own.
-  const write = (run: () => void, large = NOTHING) => queue(() => run(), large)
+  const write = (run: () => void, large = NOTHING) => queue({ put: () => run() }, large)
   // A transaction inside the batch's is a savepoint.
   const undoable = once(() => database.transaction((run: () => void) => run()))
   return {
     write,
-    batched: (put) => (item) => queue(put as PendingWrite['put'], item),
+    batched: (kind) => (item) => queue(kind as PendingWrite['kind'], item),
     async transact<T>(run: () => T): Promise<T> {
       let settle: (() => T) | undefined
       await write(() => {

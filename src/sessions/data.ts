@@ -4,7 +4,14 @@ import { checkpointer } from '../db/checkpoint.ts'
 import { byteSize, type Database, keyedKinds, openClone } from '../db/open.ts'
 import type { StoreSize } from '../db/row-budget.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
-import { type BatchedWrite, createWriter, type LargeWrite, type Writer, type Writes } from '../db/writer.ts'
+import {
+  type BatchedWrite,
+  createWriter,
+  type LargeWrite,
+  type WriteKind,
+  type Writer,
+  type Writes,
+} from '../db/writer.ts'
 import {
   type DataCounts,
   type DataHistory,
@@ -144,8 +151,8 @@ function writesUntil(over: () => boolean, writer: Writer): Writes {
     large.ahead?.length ? { ...large, ahead: large.ahead.map(unlessOver) } : large
   return {
     write: (run, large = {}) => (over() ? Promise.resolve() : writer.write(unlessOver(run), stepsOf(large))),
-    batched<Item extends LargeWrite>(put: (items: readonly Item[]) => void): BatchedWrite<Item> {
-      const queue = writer.batched<Item>((items) => (over() ? undefined : put(items)))
+    batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item> {
+      const queue = writer.batched<Item>({ ...kind, put: (items) => (over() ? undefined : kind.put(items)) })
       return (item) => (over() ? Promise.resolve() : queue(stepsOf(item)))
     },
   }
