@@ -1,7 +1,7 @@
 // The HTTP surface: who may call, the router operations, and the one place that renders errors. It listens to nothing and
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
 import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
-import { isPreflight, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
+import { isPreflight, isWhole, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
@@ -58,6 +58,33 @@ const rendererOf =
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
+/** Gives answers what those of a call have from the gateway: an id, and a word to who holds the connection. */
+const completing =
+  (ids: RequestIds) =>
+  async (
+    answered: Response | Promise<Response>,
+    request: Request,
+    hold: ConnectionFinder | undefined,
+  ): Promise<Response> => {
+    const response = await answered
+    ids.mark(response, doorOf(request)?.idHeader)
+    if (isWhole(response)) hold?.leaves?.()
+    return response
+  }
+
+/** Answers what is asked for the inspector: its page, or its first calls; `beside` loads what it asks for next. */
+const inspecting =
+  ({ access, sessions, report }: AppDeps, beside: () => unknown) =>
+  (request: Request): Response | Promise<Response> | undefined => {
+    const wanted = wantedOfPage(request)
+    if (wanted === 'page') return inspector().pageResponse(request)
+    if (wanted !== 'calls') return undefined
+    checkToken(request, access)
+    // The page waits for nothing but them: the rest is loaded while the browser draws.
+    void nextTurn().then(beside).catch(report)
+    return inspector().firstCalls(sessions)
+  }
+
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
@@ -79,39 +106,37 @@ export function createApp(deps: AppDeps): App {
     const session = () => sessionOf(request)
     return serveOperation(endpoint.operation(), { request, session, caller, hold, wire: wire?.() }, deps)
   }
+  const complete = completing(ids)
+  const page = inspecting(deps, beside)
   const answer = (request: Request, hold: ConnectionFinder | undefined): Response | Promise<Response> => {
     const pathname = pathIn(request.url)
     const called = isCalled(pathname)
-    const wanted = called ? undefined : wantedOfPage(request)
-    if (wanted === 'page') return inspector().pageResponse(request)
+    const shown = called ? undefined : page(request)
+    if (shown) return complete(shown, request, hold)
     if (called) requireToken(request, access)
-    else if (wanted === 'calls' || !beside().isPublic(pathname)) checkToken(request, access)
-    if (wanted === 'calls') {
-      // The page waits for nothing but them: what it asks for next is loaded while the browser draws.
-      void nextTurn().then(beside).catch(deps.report)
-      return inspector().firstCalls(sessions)
-    }
+    else if (!beside().isPublic(pathname)) checkToken(request, access)
     const operation = operationAt(request, pathname)
-    return operation ? call(operation, request, hold) : beside().fetch(request)
+    if (!operation) return complete(beside().fetch(request), request, hold)
+    const answered = call(operation, request, hold)
+    return operation.wire ? complete(answered, request, hold) : answered
   }
   return {
     async fetch(incoming, hold) {
       let request = incoming
-      let page: string | undefined
+      let origin: string | undefined
       let response: Response
       try {
         checkHost(incoming, access.host)
         checkOrigin(incoming, access.cors)
         request = withoutPrefix(incoming)
-        page = allowedPage(request, access.cors)
-        response = await (page !== undefined && isPreflight(request) ? preflight(request) : answer(request, hold))
+        origin = allowedPage(request, access.cors)
+        const asked = origin !== undefined && isPreflight(request)
+        response = await (asked ? complete(preflight(request), request, hold) : answer(request, hold))
       } catch (error) {
-        response = render(error, request)
+        response = await complete(render(error, request), request, hold)
       }
       announced(request, response)
-      if (page !== undefined) readableBy(page, response)
-      ids.mark(response, doorOf(incoming)?.idHeader)
-      hold?.leaves?.(response)
+      if (origin !== undefined) readableBy(origin, response)
       return response
     },
   }

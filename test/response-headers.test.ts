@@ -27,3 +27,9 @@ test('who changes the headers of one answer changes no other', () => {
   responseWith('one', 200, given).headers.set('x-a', 'changed')
   expect(responseWith('two', 200, given).headers.get('x-a')).toBe('1')
 })
+
+test('nor do the headers of a later answer', () => {
+  const early = responseWith('one', 200, { 'x-a': '1', 'x-b': '2' })
+  responseWith('two', 200, { 'x-a': '3', 'x-b': '2' })
+  expect(Object.fromEntries(early.headers)).toMatchObject({ 'x-a': '1', 'x-b': '2' })
+})

@@ -84,3 +84,7 @@ export function readableBy(origin: string, response: Response): void {
   response.headers.append('vary', 'Origin')
   response.headers.set('access-control-expose-headers', EXPOSED)
 }
+
+/** Whether an answer leaves as fast as it is read: no fault slows it down, and it is no stream. */
+export const isWhole = ({ headers }: Response): boolean =>
+  !headers.get('x-understudy-faults') && (headers.get('content-type')?.startsWith('application/json') ?? false)

@@ -101,17 +101,13 @@ class RequestConnection implements ConnectionFinder {
     return client ? `${client.address}:${client.port}` : undefined
   }
 
-  leaves(response: Response): void {
-    if (isWhole(response)) this.#server.timeout(this.#request, this.#idle)
+  leaves(): void {
+    this.#server.timeout(this.#request, this.#idle)
   }
 }
 
 /** The longest that the server can time, in seconds. */
 const MOST_IDLE_S = 255
-/** Whether an answer leaves as fast as it is read: no fault slows it down, and it is no stream. */
-const isWhole = ({ headers }: Response): boolean =>
-  !headers.get('x-understudy-faults') && (headers.get('content-type')?.startsWith('application/json') ?? false)
-
 /** The bare connection of a request that is being answered. */
 async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {
   const client = server.requestIP(request)

@@ -15,6 +15,6 @@ export interface ConnectionFinder {
   find(): Promise<Connection | undefined>
   /** What tells the connection apart from others of its time; asked while the call is under way. */
   peer?(): string | undefined
-  /** Told of the answer before it leaves. */
-  leaves?(response: Response): void
+  /** Told that the answer leaves as fast as it is read. */
+  leaves?(): void
 }

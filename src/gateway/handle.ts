@@ -82,6 +82,7 @@ const client: Listener<Response> = {
     const { body, headers } = reply
     const atOnce = body.kind === 'events' && body.events instanceof ReplyEvents && !call.wire && body.events.atOnce()
     if (atOnce) return atOnce.then((blocks) => respondAtOnce(blocks, headers))
+    if (body.kind === 'value') call.hold?.leaves?.()
     return toResponse(call.wire?.put(reply, call) ?? reply, { clientTimeout })
   },
 }

@@ -2,7 +2,7 @@
 import type { Operation, Prompt } from '../contract/operation.ts'
 import { type ByteCache, byteCache } from '../lib/byte-cache.ts'
 import { fingerprint } from '../lib/ids.ts'
-import { remembering } from '../lib/remember.ts'
+import { remembering, rememberingAll } from '../lib/remember.ts'
 import type { Session } from '../sessions/session.ts'
 
 /** How often each kind of call has come in a generation of a session; the kinds that came longest ago are forgotten. */
@@ -33,14 +33,36 @@ interface ModelCall {
   prompt: Prompt
 }
 
+/** Characters of a system prompt up to which the kind of its calls is remembered. */
+const SHORT = 4_000
+
 /** The kind of a call: operation, stream, model, system prompt, names of the tools, form of the answer, turn. */
 export function callKind({ operation, request, stream, prompt }: ModelCall): string {
   const { system, tools, answer = 'text', turn } = prompt
-  return pointKind(
+  const kind = system.length > SHORT ? kindOf : knownKind
+  // To join no names takes as long as to look at all that is remembered.
+  return kind(
     operation.name,
-    `${stream}\n${operation.model(request)}\n${tools.join()}\n${answer}\n${turn}\n${system}`,
+    stream,
+    operation.model(request),
+    tools.length > 0 ? tools.join() : '',
+    answer,
+    turn,
+    system,
   )
 }
+type KindParts = [
+  operation: string,
+  stream: boolean,
+  model: string,
+  tools: string,
+  form: string,
+  turn: number,
+  system: string,
+]
+const kindOf = (...[operation, stream, model, tools, form, turn, system]: KindParts): string =>
+  pointKind(operation, `${stream}\n${model}\n${tools}\n${form}\n${turn}\n${system}`)
+const knownKind = rememberingAll(kindOf)
 
 /** The kind of all calls of an operation that have the same shape. */
 export const pointKind = (operation: string, shape: string): string => `${operation}-${shapeDigits(shape)}`

@@ -1,27 +1,45 @@
 // Identifiers that repeat when seed, time and order of calls repeat.
 import { remembering } from './remember.ts'
 
-const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** The two digits of each number below 1,024 in Crockford's base 32. */
-const PAIRS = Array.from({ length: 1_024 }, (_, pair) => `${DIGITS[pair >> 5]}${DIGITS[pair & 31]}`)
-const pair = (number: number): string => PAIRS[number & 1_023] ?? ''
-const four = (number: number): string => pair(number >> 10) + pair(number)
-const TWENTY_BITS = 2 ** 20
-/** Eight digits: the last forty bits of a number. */
-const eight = (number: number): string => four((number / TWENTY_BITS) % TWENTY_BITS) + four(number % TWENTY_BITS)
+/** The digits of Crockford's base 32 as bytes. */
+const DIGITS = Buffer.from('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 'latin1')
 
-const FORTY = 40
 /** A hash and its two halves: each step of arithmetic on a bigint makes a new one. */
 const hash = new BigUint64Array(1)
 const halves = new Uint32Array(hash.buffer)
 const [LOW, HIGH] = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0]
-/** The last forty bits of the hash. */
-const lowest = (): number => ((halves[HIGH] ?? 0) & 255) * 2 ** 32 + (halves[LOW] ?? 0)
-/** The other twenty-four. */
-const highest = (): number => (halves[HIGH] ?? 0) >>> 8
 
-/** Ten digits of time. */
-const timeDigits = remembering((now: number) => pair(Math.floor(now / 2 ** FORTY)) + eight(now))
+/** A ULID while it is written: ten digits of time, sixteen of chance. To join texts of its digits makes a text for each step. */
+const ulid = Buffer.alloc(26)
+const [TIME, CHANCE] = [10, 8]
+
+/** Writes some digits of a number that ends before `end`, the last of them first. */
+function write(number: number, digits: number, end: number): void {
+  for (let at = end - 1; at >= end - digits; at--) {
+    ulid[at] = DIGITS[number & 31] ?? 0
+    number >>>= 5
+  }
+}
+
+/** Writes the last forty bits of the hash as eight digits. */
+function writeHash(end: number): void {
+  const low = halves[LOW] ?? 0
+  const high = halves[HIGH] ?? 0
+  write(low, 6, end)
+  write((low >>> 30) | ((high & 255) << 2), 2, end - 6)
+}
+
+const TWENTY_FIVE_BITS = 2 ** 25
+let written = Number.NaN
+/** Writes the time; many calls begin at the same. */
+function writeTime(now: number): void {
+  if (now === written) return
+  write(now % TWENTY_FIVE_BITS, 5, TIME)
+  write(Math.floor(now / TWENTY_FIVE_BITS), 5, 5)
+  written = now
+}
+
+const seedOf = remembering(BigInt)
 
 /**
  * The ULID of one purpose and number (`trace`, 17) of a seed at an instant in ms since the epoch. Written here: there is one
@@ -30,11 +48,15 @@ const timeDigits = remembering((now: number) => pair(Math.floor(now / 2 ** FORTY
 export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
   // It takes 80 bits of chance, more than one hash has to give: the last eight digits are of the first.
   const text = `${purpose}:${count}`
-  const seeded = BigInt(seed)
+  const seeded = seedOf(seed)
   hash[0] = Bun.hash(text, seeded)
-  const last = eight(lowest())
-  hash[0] = Bun.hash(`${text}:more`, seeded ^ BigInt(highest()))
-  return timeDigits(now) + eight(lowest()) + last
+  writeHash(TIME + 2 * CHANCE)
+  // The other twenty-four bits.
+  const more = BigInt((halves[HIGH] ?? 0) >>> 8)
+  hash[0] = Bun.hash(`${text}:more`, seeded ^ more)
+  writeHash(TIME + CHANCE)
+  writeTime(now)
+  return ulid.toString('latin1')
 }
 
 /** A short hexadecimal fingerprint of a text. */
