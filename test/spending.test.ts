@@ -6,7 +6,7 @@ import { type Config, readConfig } from '../src/config.ts'
 import type { Reply } from '../src/contract/reply.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
-import { at, HELLO, startProvider, textIn } from './support/forward.ts'
+import { at, HELLO, readerOf, startProvider, textIn } from './support/forward.ts'
 
 const CHAT = '/v2/router/chat/completions'
 const stops: (() => unknown)[] = []
@@ -126,6 +126,21 @@ describe('--max-cost', () => {
     const body = { kind: 'bytes' as const, contentType: 'text/event-stream', bytes }
     const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
     expect(await textIn(await spending.forward({ model: 'openai/gpt-4o' }, async () => reply))).toBe(event)
+    expect(spending.spent()).toEqual({ calls: 1, cost: COST, unpriced: 0 })
+  })
+
+  test('a stream that is left while more of it is waited for is counted once', async () => {
+    const spending = createSpending({ calls: undefined, cost: 10 * COST })
+    const first = new TextEncoder().encode(chunk({ choices: [], usage: USAGE }))
+    const endless = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(first) })
+    const body = { kind: 'bytes' as const, contentType: 'text/event-stream', bytes: endless }
+    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+    const counted = await spending.forward({ model: 'openai/gpt-4o' }, async () => reply)
+    const reader = readerOf(counted)
+    await reader.next()
+    await new Promise(setImmediate)
+    await reader.cancel()
+    await new Promise(setImmediate)
     expect(spending.spent()).toEqual({ calls: 1, cost: COST, unpriced: 0 })
   })
 

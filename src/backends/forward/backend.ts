@@ -19,18 +19,28 @@ export function forwardBackend(
   spending: Spending = createSpending({ calls: undefined, cost: undefined }),
 ): ForwardBackend {
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
+  /** Where a call goes; throws `ApiError` when it cannot. */
+  const upstreamOf = (call: BackendCall): Upstream => {
+    const upstream = byName.get(call.model.slice(0, call.model.indexOf('/')))
+    if (!upstream) throw notForwarded(call.model, byName)
+    const lack = lackOf(upstream)
+    if (lack) throw new ApiError(400, 'provider_not_configured', lack)
+    if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
+      throw unsupported(upstream, call, providers)
+    }
+    return upstream
+  }
   return {
-    async answer(call) {
-      const { signal } = call
-      if (signal.aborted) signal.throwIfAborted()
-      const upstream = byName.get(call.model.slice(0, call.model.indexOf('/')))
-      if (!upstream) throw notForwarded(call.model, byName)
-      const lack = lackOf(upstream)
-      if (lack) throw new ApiError(400, 'provider_not_configured', lack)
-      if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
-        throw unsupported(upstream, call, providers)
+    // No async function: there is a promise already, and every one more that it goes through takes its time.
+    answer(call) {
+      try {
+        const { signal } = call
+        if (signal.aborted) signal.throwIfAborted()
+        const upstream = upstreamOf(call)
+        return spending.forward(call, () => answered(upstream, call, transport))
+      } catch (error) {
+        return Promise.reject(error)
       }
-      return await spending.forward(call, () => answered(upstream, call, transport))
     },
   }
 }

@@ -145,23 +145,30 @@ function bytesWithEnd(
   ended: () => void,
 ): ReadableStream<Uint8Array> {
   const reader = stream.getReader()
+  let over = false
+  // Who cancels it may do so while the next piece is waited for, which ends with it.
+  const end = () => {
+    if (!over) ended()
+    over = true
+  }
   return new ReadableStream({
     async pull(controller) {
       try {
         const { done, value } = await reader.read()
+        if (over) return
         if (!done) {
           came(value)
           return controller.enqueue(value)
         }
       } catch (error) {
-        ended()
+        end()
         throw error
       }
-      ended()
+      end()
       controller.close()
     },
     async cancel(reason) {
-      ended()
+      end()
       await reader.cancel(reason)
     },
   })
