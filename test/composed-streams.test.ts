@@ -77,6 +77,29 @@ test('the whole answer of a composed stream, and the data of its events, are wha
   expect(known).toBeGreaterThan(500)
 })
 
+test('the JSON of an answer that is a text is that of its body', () => {
+  const counts = fc.record({ prompt_tokens: fc.nat(9), completion_tokens: fc.nat(9) }, { requiredKeys: [] })
+  const models = fc.constantFrom('openai/gpt-4o', 'openai/o3-mini', 'own/"quoted"')
+  let written = 0
+  fc.assert(
+    fc.property(text, counts, models, requests, (content, usage, model, given) => {
+      const asked = { model, messages: [{ role: 'user', content: 'Hi' }], ...given } as ChatRequest
+      const answerContext = {
+        id: 'ID',
+        now: 0,
+        model,
+        keyValues: { get: () => undefined },
+      } as unknown as AttemptContext
+      const composed = composeChat(asked, { content, usage } as TextScript, answerContext) as RenderedAnswer
+      if (composed.text === undefined) return
+      written++
+      expect(composed.text).toBe(JSON.stringify(composed.body()))
+    }),
+    { seed: 5, numRuns: 2_000 },
+  )
+  expect(written).toBeGreaterThan(100)
+})
+
 test('a choice alone is written as it is beside another, though its chunks may be remembered', () => {
   const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   const firstChoice = (request: object, script: TextScript) => {

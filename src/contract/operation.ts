@@ -67,7 +67,7 @@ export interface AttemptContext extends AnswerContext {
 export interface RenderedAnswer {
   body(): unknown
   /** The body as JSON, when that is made already. */
-  text?: string
+  text?: string | undefined
   events(): ReadyEvents
   /** What \`assemble\` makes of all events; absent when only they say it. */
   streamed?: (() => object) | undefined

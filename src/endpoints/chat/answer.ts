@@ -1,7 +1,7 @@
 // Makes the answer of a chat call from a script: its parts first, then whole or as chunks from the same parts.
 import { logprobsOf } from '../../answers/logprobs.ts'
-import { cutText, joinPieces, type TextAnswer } from '../../answers/text-answer.ts'
-import { usageOf } from '../../answers/usage.ts'
+import { cutText, joinPieces, type TextAnswer, type TextPiece } from '../../answers/text-answer.ts'
+import { usageJson, usageOf } from '../../answers/usage.ts'
 import type { AnswerToolCall, ChatCompletion, Usage } from '../../contract/chat.ts'
 import type { ChatRequest } from '../../contract/chat-request.ts'
 import { type ChatTool, offerOf } from '../../contract/chat-tools.ts'
@@ -12,7 +12,7 @@ import { remembering } from '../../lib/remember.ts'
 import { runJob } from '../../lib/worker/pool.ts'
 import type { WrittenEvents } from '../../lib/written-events.ts'
 import { chatChunks } from './chunks.ts'
-import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
+import { type ChatAudio, type ChatFrame, type ChoiceParts, isText, type TextChoice } from './parts.ts'
 import { audioInputTokens, chatPromptTokens, effortOf } from './prompt.ts'
 import { cachedTokens } from './prompt-cache.ts'
 
@@ -156,6 +156,15 @@ class ComposedChat implements RenderedAnswer {
     return this.#whole(this.usage)
   }
 
+  /** Written around what differs, where the answer is one text: the rest is known. */
+  get text(): string | undefined {
+    const [choice, ...others] = this.#choices
+    if (!choice || others.length > 0 || !isText(choice)) return undefined
+    const { id, created, model, system_fingerprint } = this.#frame
+    const names = `"model":${quoted(model)},"system_fingerprint":"${system_fingerprint}","object":"chat.completion"`
+    return `{"id":"${id}","created":${created},${names},"choices":[${textChoice(choice)}],"usage":${usageJson(this.usage)}}`
+  }
+
   events(): WrittenEvents {
     return chatChunks(this.#frame, this.#choices, this.#counted ? this.usage : undefined)
   }
@@ -171,6 +180,19 @@ class ComposedChat implements RenderedAnswer {
     const whole = { id, created, model, system_fingerprint, object: 'chat.completion', choices }
     return usage ? Object.assign(whole, { usage }) : whole
   }
+}
+
+const quoted = remembering((text: string) => JSON.stringify(text))
+
+const textChoices = new WeakMap<readonly TextPiece[], string>()
+/** The one choice of an answer that is a text, as JSON: a fixture gives the same pieces each time. */
+function textChoice(choice: TextChoice): string {
+  const { content } = choice.answer
+  const known = textChoices.get(content)
+  if (known !== undefined) return known
+  const made = JSON.stringify(wholeChoice(choice, 0))
+  textChoices.set(content, made)
+  return made
 }
 
 const systemFingerprint = remembering((model: string) => `fp_${fingerprint(model).slice(0, 10)}`)

@@ -3,7 +3,7 @@ import { joinPieces, jsonOf, type TextPiece } from '../../answers/text-answer.ts
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
 import { byteCache } from '../../lib/byte-cache.ts'
 import { EVENT_END, EVENT_START, EventTexts, WrittenEvents } from '../../lib/written-events.ts'
-import type { ChatAudio, ChatFrame, ChoiceParts } from './parts.ts'
+import { type ChatAudio, type ChatFrame, type ChoiceParts, isText } from './parts.ts'
 
 type Choice = ChatCompletion['choices'][number]
 type ChunkChoice = ChatChunk['choices'][number]
@@ -94,15 +94,6 @@ function stepsOf(parts: ChoiceParts): Step[] {
 }
 
 const NO_PIECES: readonly TextPiece[] = []
-
-type TextChoice = ChoiceParts & { answer: { content: readonly TextPiece[] } }
-/** Whether a choice is a text that came to its own end, with nothing beside it. */
-function isText(choice: ChoiceParts): choice is TextChoice {
-  const { answer, signature, logprobs, sound, more } = choice
-  const { content, refusal, reasoning, toolCalls, finish } = answer
-  const besides = reasoning.length > 0 || toolCalls.length > 0 || refusal || signature || logprobs || sound || more
-  return content !== null && finish === 'stop' && !besides
-}
 
 /** A step for each piece of a text. */
 function addTextSteps(

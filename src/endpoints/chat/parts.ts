@@ -22,6 +22,16 @@ export interface ChoiceParts {
   legacy: boolean
 }
 
+/** A choice with a text. */
+export type TextChoice = ChoiceParts & { answer: { content: readonly TextPiece[] } }
+/** Whether a choice is a text that came to its own end, with nothing beside it. */
+export function isText(choice: ChoiceParts): choice is TextChoice {
+  const { answer, signature, logprobs, sound, more } = choice
+  const { content, refusal, reasoning, toolCalls, finish } = answer
+  const besides = reasoning.length > 0 || toolCalls.length > 0 || refusal || signature || logprobs || sound || more
+  return content !== null && finish === 'stop' && !besides
+}
+
 /** Fields that every form of an answer begins with. */
 export interface ChatFrame {
   id: string
