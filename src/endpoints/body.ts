@@ -5,7 +5,7 @@ import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
-import { within } from '../lib/patience.ts'
+import { type Reproach, within } from '../lib/patience.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import type { FormOf } from './form.ts'
 
@@ -30,7 +30,7 @@ export function readBody(request: Request, { maxBody, clientTimeout }: BodyLimit
   const length = Number.parseInt(request.headers.get('content-length') ?? '', 10)
   if (!Number.isNaN(length)) {
     if (length > maxBody) throw tooLarge(maxBody)
-    return within(request.bytes().catch(broken), clientTimeout + length / BYTES_PER_MS, late)
+    return within(request.bytes(), clientTimeout + length / BYTES_PER_MS, NOT_READ)
   }
   return readPieces(request, { maxBody, clientTimeout })
 }
@@ -43,7 +43,7 @@ async function readPieces(request: Request, { maxBody, clientTimeout }: BodyLimi
   const reader = request.body?.getReader()
   while (reader) {
     const left = began + clientTimeout + size / BYTES_PER_MS - realClock.now()
-    const { done, value } = await within(reader.read().catch(broken), left, late)
+    const { done, value } = await within(reader.read(), left, NOT_READ)
     if (done) break
     size += value.byteLength
     if (size > maxBody) throw tooLarge(maxBody)
@@ -55,14 +55,14 @@ async function readPieces(request: Request, { maxBody, clientTimeout }: BodyLimi
 const tooLarge = (maxBody: number) =>
   new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
 
-/** What becomes of a client that leaves in the middle, or of pieces that are none, is no bug of ours. */
-function broken(): never {
-  throw new ApiError(400, 'incomplete_body', 'the body broke off before its end')
+const NOT_READ: Reproach = {
+  late: () =>
+    new ApiError(408, 'request_timeout', 'the body did not arrive in time (--client-timeout)', {
+      headers: { connection: 'close' },
+    }),
+  /** What becomes of a client that leaves in the middle, or of pieces that are none, is no bug of ours. */
+  failed: () => new ApiError(400, 'incomplete_body', 'the body broke off before its end'),
 }
-const late = () =>
-  new ApiError(408, 'request_timeout', 'the body did not arrive in time (--client-timeout)', {
-    headers: { connection: 'close' },
-  })
 
 /** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
 export type RequestBody = { text: string } & ({ value: unknown } | { refused: ApiError })

@@ -4,7 +4,7 @@ import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply
 import { nextTurn } from '../lib/bare-socket.ts'
 import { soundHeaders } from '../lib/header-text.ts'
 import { lazy } from '../lib/lazy.ts'
-import { within } from '../lib/patience.ts'
+import { type Reproach, within } from '../lib/patience.ts'
 import { responseWith } from '../lib/response-headers.ts'
 import { sliceEnd } from '../lib/slices.ts'
 import { encodeEvent, type PromptIterable, type PromptIterator } from '../lib/sse.ts'
@@ -145,7 +145,7 @@ function directStream<Item = Piece>(
           sent = true
           // A promise when more is waiting than the connection takes: nothing is made until the client has read.
           const written: number | Promise<number> = controller.write(piece)
-          if (typeof written !== 'number') await within(written, clientTimeout, unread)
+          if (typeof written !== 'number') await within(written, clientTimeout, UNREAD)
           const flushed: number | Promise<number> = controller.flush()
           if (typeof flushed !== 'number') await flushed
           // A client that reads fast enough would have the loop for itself.
@@ -171,7 +171,9 @@ function thrownBack<Item>(source: Iterator<Item> | PromptIterator<Item>, error: 
   return source.throw(error)
 }
 
-const unread = () => new ConnectionFailure('the client read nothing of its answer for too long (--client-timeout)')
+const UNREAD: Reproach = {
+  late: () => new ConnectionFailure('the client read nothing of its answer for too long (--client-timeout)'),
+}
 
 /** Ends the client's connection as the failure says; without a hold on it, an error of the stream resets it. */
 async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {

@@ -47,8 +47,15 @@ function endThoseDue(): void {
   if (waiting.size > 0) watch(next)
 }
 
+/** What is said of who did not do what was waited for. */
+export interface Reproach {
+  late(): Error
+  /** In place of what it was rejected with. */
+  failed?(): Error
+}
+
 /** The promise, or a rejection with what `late` makes when it has not settled after `ms` milliseconds. */
-export function within<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
+export function within<T>(promise: Promise<T>, ms: number, { late, failed }: Reproach): Promise<T> {
   const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
   const wait = new Wait(ms, late, reject)
   waiting.add(wait)
@@ -60,7 +67,7 @@ export function within<T>(promise: Promise<T>, ms: number, late: () => Error): P
     },
     (error) => {
       waiting.delete(wait)
-      reject(error)
+      reject(failed ? failed() : error)
     },
   )
   return settled
