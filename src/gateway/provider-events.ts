@@ -3,6 +3,7 @@
 import type { StreamRules } from '../contract/operation.ts'
 import { type BytesBody, ConnectionFailure, Unreadable } from '../contract/reply.ts'
 import { networkReason } from '../lib/network-error.ts'
+import { type Reproach, within } from '../lib/patience.ts'
 import {
   DONE_EVENT,
   EventTooLong,
@@ -117,7 +118,7 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
   }
 
   #end(): Step {
-    this.#stop()
+    void this.#finish()
     if (this.#seen.length === 0) throw new Unreadable('the provider sent an empty stream')
     if (!this.#reading.rules.complete(this.#seen))
       throw new ConnectionFailure('the stream ended before the answer was complete')
@@ -132,12 +133,33 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
     throw error
   }
 
+  /** Nothing is wanted any more. */
   async #stop(): Promise<void> {
     if (this.#over) return
     this.#over = true
     // One that has broken has nothing to say about its end.
     await this.#source?.cancel().catch(() => {})
   }
+
+  /** Reads to the end, which mostly comes right behind the end mark: who leaves before it has to connect anew for the next call. */
+  async #finish(): Promise<void> {
+    const source = this.#source
+    if (this.#over || !source) return
+    this.#over = true
+    try {
+      await within(readToEnd(source), LONGEST_END_MS, NO_END)
+    } catch {
+      await source.cancel().catch(() => {})
+    }
+  }
+}
+
+/** How long the end of a body may take behind the end mark of its events. */
+const LONGEST_END_MS = 250
+const NO_END: Reproach = { late: () => new Error('the provider did not end its stream') }
+
+async function readToEnd(source: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  while (!(await source.read()).done);
 }
 
 /** Whether an error is one of the program rather than one of the network, whose errors have a code. */
