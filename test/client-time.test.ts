@@ -75,8 +75,8 @@ test('nothing counts before the first call and while a call is under way', async
   const { ask, call, elapse, starts } = withPauses()
   elapse(60_000)
   await call()
-  // Answered, but not read to its end.
-  const open = await ask({ stream: true })
+  // Answered, but not read to its end; a short one would have left at once.
+  const open = await ask({ stream: true, n: 64 })
   elapse(60_000)
   await call()
   await open.text()
