@@ -9,8 +9,8 @@ import { type Line, milliseconds, percent } from './table.ts'
 import { load } from './wrk.ts'
 
 /** Calls before the first one that counts, so that all code is compiled and a store drops its oldest; `seconds` at most. */
-const WARM_UP = { connections: 16, seconds: 15 }
-const WARM_UP_CALLS = { whole: 24_000, stream: 16_000, slow: 0 }
+const WARM_UP = { connections: 16, seconds: 20 }
+const WARM_UP_CALLS = { whole: 40_000, stream: 24_000, slow: 0 }
 const STREAMS_COUNTED = 20
 
 /** What Understudy should reach, by what is measured. */
