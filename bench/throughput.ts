@@ -3,7 +3,7 @@ import type { Bench } from './bench.ts'
 import { headers } from './headers.ts'
 import { measure, type Result, type Results } from './rounds.ts'
 import { sendsOf } from './sends.ts'
-import { CHUNKS, type Duty, type Entrant, startAll, stopAll, targetOf, writeSettings } from './servers.ts'
+import { CHUNKS, type Duty, type Entrant, startAll, stopAll, targetOf, tracesOf, writeSettings } from './servers.ts'
 import { median } from './support.ts'
 import { type Line, milliseconds, percent } from './table.ts'
 import { load } from './wrk.ts'
@@ -46,7 +46,11 @@ async function point(
 
 async function warmUp(bench: Bench, entrants: readonly Entrant[], duty: Duty): Promise<void> {
   bench.progress(`warming up for ${duty.form === 'whole' ? 'whole answers' : 'streams'}`)
-  for (const one of entrants) await load({ ...targetOf(one, duty), ...WARM_UP, calls: WARM_UP_CALLS[duty.form] })
+  for (const one of entrants) {
+    // As who waits until it is healthy does: what is loaded for that later makes compiled code be thrown away.
+    if (one.understudy) await tracesOf(one)
+    await load({ ...targetOf(one, duty), ...WARM_UP, calls: WARM_UP_CALLS[duty.form] })
+  }
 }
 
 const lineOf = (measured: string, result: Result, sends?: number): Line => ({
