@@ -11,20 +11,18 @@ export function inSteps<Result>(steps: Steps<Result>): Result | Promise<Result> 
 }
 
 async function waitedFor<Result>(steps: Steps<Result>, first: Promise<unknown>): Promise<Result> {
-  let step = await next(steps, first)
-  while (!step.done) step = await next(steps, step.value)
-  return step.value
-}
-
-async function next<Result>(
-  steps: Steps<Result>,
-  waiting: Promise<unknown>,
-): Promise<IteratorResult<Promise<unknown>, Result>> {
-  let given: unknown
-  try {
-    given = await waiting
-  } catch (error) {
-    return steps.throw(error)
+  let waiting = first
+  for (;;) {
+    let given: unknown
+    let failed = false
+    try {
+      given = await waiting
+    } catch (error) {
+      given = error
+      failed = true
+    }
+    const step = failed ? steps.throw(given) : steps.next(given)
+    if (step.done) return step.value
+    waiting = step.value
   }
-  return steps.next(given)
 }
