@@ -4,25 +4,44 @@ import { openClone, template } from '../src/db/open.ts'
 import { createWriter } from '../src/db/writer.ts'
 import { createTestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
+import { errorOf } from './support/errors.ts'
 
 const reported: unknown[] = []
 const app = createTestApp({}, (error) => reported.push(error))
 afterAll(app.close)
-const say = (content: string) => app.post(CHAT, { model: 'openai/gpt-4o', ...user(content) })
+const say = (content: string, stream = false) =>
+  app.post(CHAT, { model: 'openai/gpt-4o', ...user(content), ...(stream && { stream }) })
+
+/** Puts the trace of another call where that of the call with this number should stand. */
+async function takePlace(number: number, of: Awaited<ReturnType<typeof say>>) {
+  const { traces } = app.understudy.sessions.get('default')
+  const { request, rendered, answer, ...trace } = await app.traceOf(of)
+  const texts = { request: JSON.stringify(request), rendered: JSON.stringify(rendered), answer: JSON.stringify(answer) }
+  await traces.record(number, { ...trace, id: 'another' }, { ...texts, arrived: 0, left: 0 })
+}
 
 test('a trace that cannot be stored fails its own call alone', async () => {
   const first = await say('one')
-  const { traces } = app.understudy.sessions.get('default')
-  const { request, rendered, answer, ...trace } = await app.traceOf(first)
-  const texts = { request: JSON.stringify(request), rendered: JSON.stringify(rendered), answer: JSON.stringify(answer) }
-  // Where the trace of the next call should stand is that of another one.
-  await traces.record(2, { ...trace, id: 'another' }, { ...texts, arrived: 0, left: 0 })
+  await takePlace(2, first)
   const answers = await Promise.all([say('two'), say('three'), say('four')])
   expect(answers.map(({ status }) => status)).toEqual([500, 200, 200])
   expect(reported).toHaveLength(1)
   const stored = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
   const idOf = (answer = first) => answer.headers.get('x-understudy-trace') as string
   expect(stored.map(({ id }) => id)).toEqual([idOf(answers[2]), idOf(answers[1]), 'another', idOf(first)])
+})
+
+test('a stream whose trace cannot be stored is refused before its first byte', async () => {
+  const first = await say('five')
+  await takePlace(6, first)
+  reported.length = 0
+  const [refused, streamed] = await Promise.all([say('six', true), say('seven', true)])
+  expect(refused.status).toBe(500)
+  expect(refused.headers.get('content-type')).toStartWith('application/json')
+  expect(errorOf(refused.text, 500).code).toBe('internal_error')
+  expect(reported).toHaveLength(1)
+  expect(streamed.status).toBe(200)
+  expect(streamed.text).toEndWith('data: [DONE]\n\n')
 })
 
 test('of a hundred writes with three bad ones, the three fail and the others are there', async () => {

@@ -6,7 +6,7 @@ import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
 import { ServerError, TraceError } from './errors.ts'
 
-// Each is loaded when it is run, or when the help names them all.
+// Each is loaded when it is run, or when the help names them all; the version needs none.
 const COMMANDS: Record<string, () => Command> = {
   serve: (): Command => require('./serve.ts').serveCommand(),
   exec: (): Command => require('./exec.ts').execCommand(),
@@ -21,6 +21,13 @@ const COMMANDS: Record<string, () => Command> = {
   reset: (): Command => require('./snapshot.ts').resetCommand(),
 }
 
+const VERSION_FLAG = '--version'
+function commandsFor(first = ''): readonly (() => Command)[] {
+  if (first === VERSION_FLAG) return []
+  const named = COMMANDS[first]
+  return named ? [named] : Object.values(COMMANDS)
+}
+
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
 const USAGE = 2
 
@@ -30,14 +37,13 @@ export async function runCli(typed: readonly string[]): Promise<void> {
   const args = typed[0] === 'help' && typed.length > 2 ? [...typed.slice(1), '--help'] : typed
   const program = new Command('understudy')
     .description('A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable.')
-    .version(VERSION, '--version', 'print the version')
+    .version(VERSION, VERSION_FLAG, 'print the version')
     .helpOption('--help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .showSuggestionAfterError(false)
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-  const named = COMMANDS[args[0] ?? '']
-  for (const load of named ? [named] : Object.values(COMMANDS)) {
+  for (const load of commandsFor(args[0])) {
     const command = load()
     program.addCommand(command)
     for (const one of [command, ...command.commands]) {

@@ -59,6 +59,7 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   /**
    * All of them as they are put on the wire, where they are there already and few: what is done with one after the other is done
    * once with all, and the call has ended before the first is sent. Undefined where they have to go one by one.
+   * @throws ApiError when the call cannot be stored: nothing has been sent, and so it can be refused.
    */
   atOnce(): Promise<ReadyStream> | undefined {
     const events = this.#events
@@ -75,7 +76,10 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
   }
 
   async #ended(blocks: ReadyStream['blocks']): Promise<ReadyStream> {
-    return { blocks, last: (await this.#over(this.#complete())).map(encodeEvent) }
+    const last = this.#complete()
+    const problem = await this.#ending()
+    if (problem) throw problem
+    return { blocks, last: last.map(encodeEvent) }
   }
 
   next(): Step | Promise<Step> {
@@ -155,9 +159,14 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
 
   /** Ends the call, and only then gives what comes last. */
   async #over(last: readonly StreamEvent[]): Promise<readonly StreamEvent[]> {
-    this.#last = NO_EVENTS[Symbol.iterator]()
-    const problem = await this.#reply.end?.end({ status: 200, headers: this.#reply.headers })
+    const problem = await this.#ending()
     return problem ? this.#failureEvents(problem) : last
+  }
+
+  /** Ends the call; gives why it could not be stored. */
+  #ending(): Promise<ApiError | undefined> | undefined {
+    this.#last = NO_EVENTS[Symbol.iterator]()
+    return this.#reply.end?.end({ status: 200, headers: this.#reply.headers })
   }
 
   #failureEvents(error: ApiError): readonly StreamEvent[] {
