@@ -148,3 +148,25 @@ test('events are written alike with one beginning after the other', () => {
     { seed: 8, numRuns: 300 },
   )
 })
+
+test('a text that a stop sequence left of a very long one comes in the chunks of that text, whatever was answered before', () => {
+  const context = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  const texts = (script: TextScript, given: object) => {
+    const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...given }
+    const composed = composeChat(asked as ChatRequest, script, context as unknown as AttemptContext) as RenderedAnswer
+    const data = eventList(composed.events()).map(
+      (event) => event.data as { choices: { delta: { content?: string } }[]; usage?: { completion_tokens: number } },
+    )
+    return {
+      chunks: data.flatMap(({ choices: [choice] }) => choice?.delta.content || []),
+      tokens: composed.usage?.completion_tokens,
+    }
+  }
+  const short = 'Say hypothe'
+  const long = { content: `Say hypothetically${' and so on'.repeat(6_000)}` }
+  const alone = texts({ content: short }, {})
+  expect(alone.chunks.join('')).toBe(short)
+  // The chunks of the second are not remembered ones, since they have counts.
+  expect(texts(long, { stop: 'tically' })).toEqual(alone)
+  expect(texts(long, { stop: 'tically', stream_options: { include_usage: true } })).toEqual(alone)
+})

@@ -75,6 +75,8 @@ const rows: [string, Typed, string[]][] = [
   ['a short flag', flag('-p', '1'), ["'-p'", '--port']],
   ['an argument too many', flag('now'), ['(now)', "'serve'"]],
   ['an unknown command', { args: ['!', 'sing'] }, ["unknown command 'sing'", 'serve', 'help']],
+  ['a command that is a name of the language', { args: ['!', 'toString'] }, ["unknown command 'toString'", 'serve']],
+  ['a command that every object has', { args: ['!', '__proto__'] }, ["unknown command '__proto__'", 'serve']],
   ['help for an unknown command', { args: ['!', 'help', 'sing'] }, ["'sing'", 'serve', 'help']],
   ['an unknown flag without a command', { args: ['!', '--sing'] }, ["'--sing'", '--version']],
   ['a settings file that is not there', flag('--config', 'nowhere.yaml'), ['"nowhere.yaml"', 'does not exist']],

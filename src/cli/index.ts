@@ -24,7 +24,7 @@ const COMMANDS: Record<string, () => Command> = {
 const VERSION_FLAG = '--version'
 function commandsFor(first = ''): readonly (() => Command)[] {
   if (first === VERSION_FLAG) return []
-  const named = COMMANDS[first]
+  const named = Object.hasOwn(COMMANDS, first) && COMMANDS[first]
   return named ? [named] : Object.values(COMMANDS)
 }
 
