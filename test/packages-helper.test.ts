@@ -114,6 +114,16 @@ describe('a broken fixture fails the run', () => {
     expect(code).toBe(1)
     expect(said).toContain('can never answer')
   })
+  test('one that can never answer, though what is said on the error stream comes too late', async () => {
+    const folder = emptyFolder()
+    const late = join(folder.path, 'late')
+    const ready = JSON.stringify({ url: 'http://127.0.0.1:9', warnings: ['a can never answer'] })
+    writeFileSync(late, `#!/bin/sh\necho '${ready}'\nexec cat >/dev/null\n`, { mode: 0o755 })
+    const { code, said } = await module('await startUnderstudy()', { UNDERSTUDY_BIN: late })
+    folder.remove()
+    expect(code).toBe(1)
+    expect(said).toContain('a can never answer')
+  })
   test('one that is broken while the server runs', async () => {
     const { code, said } = await module(`
       import { writeFileSync } from 'node:fs'

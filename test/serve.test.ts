@@ -29,6 +29,19 @@ describe('ready', () => {
     })
   })
 
+  test('the JSON line has the warnings, of which there are mostly none', async () => {
+    const own = emptyFolder()
+    for (const name of ['a.yaml', 'b.yaml'])
+      writeFileSync(
+        join(own.path, name),
+        'match: { operation: chat.completions, user: Ping }\nreply: { content: Pong. }\n',
+      )
+    const warned = await startServer(['--db', ':memory:', '--fixtures', own.path], { cwd: own.path })
+    await warned.stop()
+    own.remove()
+    expect(warned.ready).toMatchObject({ warnings: [expect.stringContaining('can never answer')] })
+  })
+
   test('the lines for people hold everything needed, and the snippet runs', async () => {
     const own = emptyFolder()
     const { printed, stop } = await startUntil(

@@ -41,9 +41,11 @@ async function serve(config: Config): Promise<void> {
   const url = serverUrl(config, port)
   if (!understudy.instance.named) understudy.instance.name = new URL(url).host
   const db = config.db === ':memory:' ? config.db : resolve(config.db)
-  const { mode, scenario } = understudy
+  const { mode, scenario, warnings } = understudy
   const played = scenario && { scenario: scenario.name }
-  const ready = JSON.stringify({ url, pid: process.pid, mode, db, ...played, version: VERSION })
+  // Those on the other stream may be read after this, or not at all.
+  const warned = warnings.length > 0 && { warnings }
+  const ready = JSON.stringify({ url, pid: process.pid, mode, db, ...played, version: VERSION, ...warned })
   if (config.ready_file) {
     // Renamed into place, so that whoever waits for the file never reads half of it.
     const draft = `${config.ready_file}.${process.pid}`

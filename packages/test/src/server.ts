@@ -123,7 +123,11 @@ async function start(options: StartOptions, forget: () => void): Promise<Underst
   }
 }
 
-const WARNING = /^understudy: warning: (.*)$/gm
+/** What a server says of itself once it answers. */
+interface Ready {
+  url: string
+  warnings?: string[]
+}
 
 /** The address of a server once it answers; throws `UnderstudyError` with what it says when it does not start, or warns. */
 function ready(child: ChildProcessWithoutNullStreams, executable: string): Promise<string> {
@@ -141,8 +145,8 @@ function ready(child: ChildProcessWithoutNullStreams, executable: string): Promi
       if (printed.includes('\n')) return
       printed += part
       if (!printed.includes('\n')) return
-      const warnings = [...complaints.matchAll(WARNING)].map(([, text]) => text)
-      if (warnings.length === 0) resolve(JSON.parse(printed.slice(0, printed.indexOf('\n'))).url)
+      const { url, warnings = [] }: Ready = JSON.parse(printed.slice(0, printed.indexOf('\n')))
+      if (warnings.length === 0) resolve(url)
       else {
         child.kill()
         fail(warnings.join('\n'))
