@@ -1,7 +1,7 @@
 // What is wrong in a sessions folder is an error of the session that it belongs to, which can be deleted: all else is answered.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { type Dirent, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import Driver from 'better-sqlite3'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
@@ -32,26 +32,24 @@ const say = (app: TestApp, session: string) =>
   app.post(`/s/${session}${CHAT}`, { model: 'openai/gpt-4o', ...user('Hello') })
 const remove = (app: TestApp, name: string) => app.fetch(`/_understudy/sessions/${name}`, { method: 'DELETE' })
 
-const another = (file: string) => {
-  rmSync(file)
-  const database = new Driver(file)
-  database.exec('CREATE TABLE theirs (id)')
+const fileOf = (dir: string, name = 'one') => join(dir, `${name}.session.db`)
+/** Gives what a session was made with, as another program or another version may have left it. */
+const setSettings = (dir: string, settings: string) => {
+  const database = new Driver(fileOf(dir))
+  database.prepare('UPDATE session_settings SET settings = ?').run(settings)
   database.close()
 }
+/** Leaves the first page of a database and spoils the others. */
+const damage = (file: string) => {
+  const bytes = readFileSync(file)
+  bytes.fill(7, 1024)
+  writeFileSync(file, bytes)
+}
 const ways: [string, (dir: string) => void, string][] = [
-  [
-    'a database that is none',
-    (dir) => writeFileSync(join(dir, 'one.db'), 'x'.repeat(5_000)),
-    'is not a healthy SQLite file',
-  ],
-  ["another program's database", (dir) => another(join(dir, 'one.db')), 'belongs to another program'],
-  ['half of what it was made with', (dir) => writeFileSync(join(dir, 'one.json'), '{"session":'), 'one.json'],
-  ['settings that are none', (dir) => writeFileSync(join(dir, 'one.json'), '{"settings":{"seed":"x"}}'), "'seed'"],
-  [
-    'a scenario that nobody knows any more',
-    (dir) => writeFileSync(join(dir, 'one.json'), '{"settings":{"scenario":"gone"}}'),
-    'gone',
-  ],
+  ['a damaged database', (dir) => damage(fileOf(dir)), 'is not a healthy SQLite file'],
+  ['half of what it was made with', (dir) => setSettings(dir, '{"session":'), 'one.session.db'],
+  ['invalid settings', (dir) => setSettings(dir, '{"settings":{"seed":"x"}}'), "'seed'"],
+  ['a scenario that is gone', (dir) => setSettings(dir, '{"settings":{"scenario":"gone"}}'), 'gone'],
 ]
 
 describe('a session that was left', () => {
@@ -87,7 +85,7 @@ describe('a session that was left', () => {
     const dir = newFolder()
     await put(start(dir), 'one', { seed: 7 })
     close()
-    writeFileSync(join(dir, 'one.db'), '')
+    writeFileSync(fileOf(dir), '')
     const answer = await say(start(dir), 'one')
     expect([answer.status, answer.headers.get('x-understudy-session-new')]).toEqual([200, 'true'])
   })
@@ -105,17 +103,119 @@ describe('a session that was left', () => {
     expect((await put(start(dir), 'one')).json()).toMatchObject({ seed: 7, scenario: 'rate-limit-burst' })
   })
 
-  test('leaves no half of a file, and no setting to another one of its name', async () => {
+  test('leaves no half of a file', async () => {
     const dir = newFolder()
-    start(dir)
+    await say(start(dir), 'one')
     close()
-    // As a process leaves them that is killed in the midst of a PUT.
-    writeFileSync(join(dir, 'one.json'), '{"session":{"seed":7},"settings":{"seed":7}}')
-    writeFileSync(join(dir, 'one.db.new'), 'x')
+    // As a process leaves it that is killed in the middle of a PUT.
+    writeFileSync(`${fileOf(dir, 'two')}.new`, readFileSync(fileOf(dir)).subarray(0, 3_000))
     const app = start(dir)
-    expect(existsSync(join(dir, 'one.db.new'))).toBe(false)
-    expect((await say(app, 'one')).headers.get('x-understudy-session-new')).toBe('true')
-    expect((await app.fetch('/_understudy/sessions/one')).json()).toMatchObject({ seed: 0, origin: 'called' })
+    expect(existsSync(`${fileOf(dir, 'two')}.new`)).toBe(false)
+    expect((await say(app, 'two')).headers.get('x-understudy-session-new')).toBe('true')
+  })
+})
+
+describe('what another program has in the folder', () => {
+  const sqlite = (file: string) => {
+    const database = new Driver(file)
+    database.exec('CREATE TABLE theirs (id)')
+    database.close()
+  }
+  /** Everything below a folder, with its content. */
+  const contentOf = (dir: string) =>
+    (readdirSync(dir, { recursive: true, withFileTypes: true }) as Dirent[])
+      .map((entry) => {
+        const path = join(entry.parentPath, entry.name)
+        return [
+          path,
+          entry.isFile() ? readFileSync(path).toString('base64') : entry.isSymbolicLink() ? 'link' : 'folder',
+        ]
+      })
+      .sort()
+
+  test('is left alone by sessions of the same names, by their deletion and by the next start', async () => {
+    const dir = newFolder()
+    mkdirSync(join(dir, 'folder.db'), { recursive: true })
+    for (const name of [
+      'package.json',
+      'one.json',
+      'notes.db',
+      'notes.db-wal',
+      'draft.new',
+      'a.db.new',
+      'a.session.db.new',
+    ])
+      writeFileSync(join(dir, name), `content of ${name}`)
+    sqlite(join(dir, 'one.db'))
+    symlinkSync(join(dir, 'one.db'), join(dir, 'link.db'))
+    const before = contentOf(dir)
+    const names = ['package', 'one', 'notes', 'folder', 'link', 'draft', 'PACKAGE']
+    const app = start(dir)
+    for (const name of names) {
+      expect([name, (await put(app, name, { seed: 7 })).status]).toEqual([name, 200])
+      expect([name, (await say(app, name)).status]).toEqual([name, 200])
+    }
+    close()
+    const again = start(dir)
+    for (const name of names)
+      expect((await again.fetch(`/_understudy/sessions/${name}`)).json()).toMatchObject({ seed: 7 })
+    for (const name of names) expect((await remove(again, name)).status).toBe(200)
+    close()
+    expect(contentOf(dir).filter(([path = '']) => !path.endsWith('understudy-lock'))).toEqual(before)
+  })
+
+  const theirs: [string, (file: string, dir: string) => void][] = [
+    ['a text', (file) => writeFileSync(file, 'x'.repeat(5_000))],
+    ['another database', sqlite],
+    ['a folder', (file) => mkdirSync(file)],
+    [
+      'a link to a session of ours',
+      (file, dir) => {
+        const other = newFolder()
+        const app = start(other)
+        app.understudy.sessions.create('far', {}, {})
+        close()
+        symlinkSync(fileOf(other, 'far'), file)
+        expect(existsSync(dir)).toBe(true)
+      },
+    ],
+    ['a link to nothing', (file, dir) => symlinkSync(join(dir, 'nothing'), file)],
+  ]
+  test.each(theirs)('%s with the very name of a session is neither used nor deleted', async (_, make) => {
+    const dir = newFolder()
+    mkdirSync(dir)
+    make(fileOf(dir), dir)
+    const before = contentOf(dir)
+    const app = start(dir)
+    const answers = [await say(app, 'one'), await put(app, 'one', { seed: 7 }), await remove(app, 'one')]
+    answers.push(await app.fetch('/_understudy/sessions/one'), await app.fetch('/s/one/_understudy/traces'))
+    for (const answer of answers) {
+      const { code, message } = errorOf(answer.text, 507)
+      expect([code, message]).toEqual([
+        'storage_failed',
+        expect.stringContaining('one.session.db is not a session file'),
+      ])
+    }
+    expect((await say(app, 'two')).status).toBe(200)
+    await remove(app, 'two')
+    close()
+    expect(contentOf(dir).filter(([path = '']) => !path.endsWith('understudy-lock'))).toEqual(before)
+  })
+
+  test('a default database inside the folder is refused, however the two are written', () => {
+    const dir = newFolder()
+    mkdirSync(join(dir, 'sub'), { recursive: true })
+    symlinkSync(dir, `${dir}-link`)
+    for (const db of [
+      join(dir, 'one.db'),
+      join(dir, 'sub', 'one.db'),
+      join(`${dir}-link`, 'one.db'),
+      join(dir, '..', basename(dir), 'x.session.db'),
+    ]) {
+      const begin = () => createTestApp({ sessions_dir: dir, clock: 'real', db })
+      expect(begin).toThrow(`database ${db} is inside the sessions folder ${dir}`)
+    }
+    open.push(createTestApp({ sessions_dir: dir, clock: 'real', db: `${dir}.db` }))
   })
 })
 
@@ -130,14 +230,14 @@ test('names are files of their own wherever the folder is, and none is a way out
     'Con',
     'com1.txt',
     'understudy-lock',
-    'one.db',
+    'one.session.db',
     'x'.repeat(64),
     'X'.repeat(64),
   ]
   for (const name of names) expect([name, (await put(app, name)).status]).toEqual([name, 200])
   const files = readdirSync(dir)
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => name.slice(0, -'.json'.length))
+    .filter((name) => name.endsWith('.session.db'))
+    .map((name) => name.slice(0, -'.session.db'.length))
   expect(new Set(files.map((name) => name.toLowerCase())).size).toBe(names.length)
   expect(files.filter((name) => /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(name) || name.length > 200)).toEqual([])
   const mine = (name: string) =>

@@ -51,7 +51,7 @@ describe('a named session', () => {
         readdirSync(dir)
           .filter((name) => name.endsWith('.db'))
           .sort(),
-      ).toEqual(['s0.db', 's1.db', 's2.db', 's3.db'])
+      ).toEqual(['s0.session.db', 's1.session.db', 's2.session.db', 's3.session.db'])
       const second = await start(args)
       const found = (await Promise.all([0, 1, 2, 3].map((index) => tracesOf(second, `s${index}`)))).flat()
       expect(found.map(({ id }) => id).sort()).toEqual(ids.sort() as string[])
@@ -164,7 +164,7 @@ test.skipIf(process.platform !== 'linux')(
     expect((await ask(server, CHAT, { model: 'openai/gpt-4o', ...user('Hello') })).status).toBe(200)
     expect((await ask(server, '/_understudy/health')).status).toBe(200)
     await server.stop('SIGKILL')
-    expect(existsSync(join(dir, 'full.db'))).toBe(true)
+    expect(existsSync(join(dir, 'full.session.db'))).toBe(true)
     expect(await tracesOf(await start(args), 'full')).toHaveLength(kept.length)
   },
 )

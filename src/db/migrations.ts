@@ -101,4 +101,7 @@ export const migrations: readonly string[] = [
   CREATE TABLE trace_ids (block INTEGER PRIMARY KEY, marks BLOB NOT NULL);`,
   // Nothing to be done: a record may say less from here on (trace-row.ts), which programs that know version 9 would misread.
   '',
+  // What a session was made with, in the file that it has of its own; how often each sequence of replies was used.
+  `CREATE TABLE session_settings (id INTEGER PRIMARY KEY CHECK (id = 1), settings TEXT NOT NULL);
+  CREATE TABLE sequences (counter TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;`,
 ]

@@ -154,10 +154,14 @@ export function checkpointFile(file: string): number {
   }
 }
 
+/** A connection that only reads, to whatever is there. */
+export const openToLook = (file: string): Database =>
+  new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
+
 /** A second connection that only reads, for programs beside the server; throws `DatabaseError` when there is nothing to read. */
 export function openReadOnly(file: string): Database {
   try {
-    const database = new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
+    const database = openToLook(file)
     if (numberOf(database, 'application_id') !== APPLICATION_ID) {
       throw new DatabaseError(`database ${file} is not one of understudy's: name another file with --db`)
     }
@@ -190,7 +194,8 @@ export function lockFile(file: string, { what, advice }: { what: string; advice:
 
 const codeOf = (error: unknown) => String((error as { code?: unknown }).code ?? '')
 
-function explained(error: unknown, file: string): DatabaseError {
+/** What the driver has thrown, as an error for whoever named the file. */
+export function explained(error: unknown, file: string): DatabaseError {
   if (error instanceof DatabaseError) return error
   const code = codeOf(error)
   if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
@@ -210,7 +215,7 @@ function explained(error: unknown, file: string): DatabaseError {
 }
 
 /** Written into every file of ours: "UNDS". */
-const APPLICATION_ID = 0x554e4453
+export const APPLICATION_ID = 0x554e4453
 const numberOf = (database: Database, pragma: string) => Number(database.pragma(pragma, { simple: true }))
 
 /** Another program's database is left as it is. */

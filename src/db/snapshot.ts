@@ -19,8 +19,11 @@ const JSON_TEXTS: Record<string, readonly string[]> = { traces: ['request', 'ren
 /** The full-text index is a table of its own kind, with tables behind it. */
 const INDEX = 'chunk_texts'
 
-/** What is worked out again from the traces. */
-const DERIVED = 'trace_ids'
+/** What is worked out again from the traces, and what begins anew with other data. */
+const DERIVED = ['trace_ids', 'sequences']
+/** What is of the session, whatever data it has. */
+const SETTINGS = 'session_settings'
+const NOT_SHOWN = [...DERIVED, SETTINGS].map((name) => `'${name}'`).join(', ')
 /** Where the tables are that a snapshot shows otherwise than they are stored, and what it shows of them. */
 const STORED: Record<string, string> = { traces: 'trace_rows' }
 const ROWS: Record<string, string> = { long_texts: 'long_texts WHERE trace IN (SELECT seq FROM traces)' }
@@ -31,7 +34,7 @@ function tablesOf(database: Database): [string, string[]][] {
   const names = database
     .prepare(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
-       AND name NOT LIKE '${INDEX}!_%' ESCAPE '!' AND name NOT IN ('${DERIVED}', '${STORED.traces}')`,
+       AND name NOT LIKE '${INDEX}!_%' ESCAPE '!' AND name NOT IN (${NOT_SHOWN}, '${STORED.traces}')`,
     )
     .pluck()
     .all() as string[]
@@ -86,7 +89,8 @@ export function dump(database: Database): Snapshot {
 
 /** Empties a database; belongs inside a transaction. */
 export function clear(database: Database): void {
-  for (const [name] of [...tablesOf(database), [DERIVED] as const]) database.exec(`DELETE FROM ${stored(name)}`)
+  for (const name of [...tablesOf(database).map(([table]) => table), ...DERIVED])
+    database.exec(`DELETE FROM ${stored(name)}`)
 }
 
 /** Puts a dumped database in the place of what is there; belongs inside a transaction. */

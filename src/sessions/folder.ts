@@ -1,10 +1,11 @@
-// The folder in which named sessions outlive the process: a database file each, and beside it what the session was made with.
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// The folder in which named sessions outlive the process: a database file for each. Whatever else is in the folder is left alone.
+import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { DatabaseError, lockFile, openUnlocked } from '../db/open.ts'
+import { isOwnFile, readSettings, withSettings } from '../db/session-file.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
 import { fileData, type SessionData } from './data.ts'
-import { unrestorable } from './refusals.ts'
+import { foreignFile, unrestorable } from './refusals.ts'
 import { type DataCounts, type DataOptions, onUse } from './stores.ts'
 
 /** What a session was made with, as the control API was asked for it. */
@@ -12,42 +13,57 @@ export type MadeWith = Record<string, unknown>
 
 /** The databases of named sessions. */
 export interface SessionFolder {
-  /** Whether an earlier process, or this one, has left a session of a name. */
+  /** Whether an earlier process, or this one, has left a session of a name, or a file of another program has its place. */
   has(name: string): boolean
   /** What was left of it, or else nothing, in a file that is there with what the session is `made` with, or not at all. */
   data(name: string, options: DataOptions, made: MadeWith | undefined): SessionData
   /** What one that was left was made with; undefined when it began by being called. */
   madeWith(name: string): MadeWith | undefined
-  /** Removes a session. */
+  /** 507 when the file of a name belongs to another program. */
+  refuseForeign(name: string): void
+  /** Removes a session; a file of another program stays. */
   remove(name: string): void
   /** Lets another process have the folder. */
   close(): void
 }
 
-/** The sessions of a folder, for this process alone; throws `DatabaseError` when it cannot be used. `empty`: an empty database. */
-export function openFolder(folder: string, empty: () => Buffer): SessionFolder {
-  const release = locked(folder)
-  const pathOf = (name: string) => join(folder, fileName(name))
-  const fileOf = (name: string) => `${pathOf(name)}.db`
-  const settingsOf = (name: string) => `${pathOf(name)}.json`
-  // A file without content is what a machine that lost power has left of one.
-  const has = (name: string) => (statSync(fileOf(name), { throwIfNoEntry: false })?.size ?? 0) > 0
-  const remove = (name: string) => {
-    for (const end of ['', '-wal', '-shm']) rmSync(fileOf(name) + end, { force: true })
-    rmSync(settingsOf(name), { force: true })
+/** What a folder of sessions is made with. */
+export interface FolderOptions {
+  /** File of the default session's database, or `:memory:`. */
+  db: string
+  /** An empty database. */
+  empty(): Buffer
+}
+
+/** What ends the name of each file that is ours. */
+const SUFFIX = '.session.db'
+/** What SQLite keeps beside a database. */
+const COMPANIONS = ['-wal', '-shm', '-journal']
+
+/** The sessions of a folder, for this process alone; throws `DatabaseError` when it cannot be used. */
+export function openFolder(folder: string, { db, empty }: FolderOptions): SessionFolder {
+  const release = locked(folder, db)
+  const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
+  const has = (name: string) => stateOf(fileOf(name)) !== 'missing'
+  const refuseForeign = (name: string) => {
+    if (stateOf(fileOf(name)) === 'foreign') throw foreignFile(name, fileOf(name))
   }
-  const begin = (name: string, made: MadeWith | undefined) => {
-    remove(name)
-    if (made) writeWhole(settingsOf(name), JSON.stringify(made))
-    // Last: with it the session is there.
-    writeWhole(fileOf(name), empty())
+  const remove = (name: string) => {
+    const file = fileOf(name)
+    if (stateOf(file) === 'foreign') return
+    for (const end of ['', ...COMPANIONS]) removeFile(file + end)
   }
   return {
     has,
+    refuseForeign,
     data(name, options, made) {
+      refuseForeign(name)
       const restored = has(name)
       try {
-        if (!restored) begin(name, made)
+        if (!restored) {
+          remove(name)
+          writeWhole(fileOf(name), made ? withSettings(empty(), JSON.stringify(made)) : empty())
+        }
         return restingData({ name, file: fileOf(name), restored }, options)
       } catch (error) {
         if (!restored) remove(name)
@@ -55,15 +71,39 @@ export function openFolder(folder: string, empty: () => Buffer): SessionFolder {
       }
     },
     madeWith(name) {
-      const file = settingsOf(name)
-      if (!has(name) || !existsSync(file)) return undefined
-      const made = asObject(parsedJson(readFileSync(file, 'utf8')))
-      if (!made) throw unrestorable(name, `${file} is not what was written there`)
+      if (!has(name)) return undefined
+      refuseForeign(name)
+      const text = settingsText(name, fileOf(name))
+      if (text === undefined) return undefined
+      const made = asObject(parsedJson(text))
+      if (!made) throw unrestorable(name, `the settings in ${fileOf(name)} are not what was written there`)
       return made
     },
     remove,
     close: release,
   }
+}
+
+function settingsText(name: string, file: string): string | undefined {
+  try {
+    return readSettings(file)
+  } catch (error) {
+    throw error instanceof DatabaseError ? unrestorable(name, error.problem) : error
+  }
+}
+
+/** Whether a path holds one of our databases, nothing worth keeping, or something of another program. */
+function stateOf(file: string): 'missing' | 'own' | 'foreign' {
+  const stat = lstatSync(file, { throwIfNoEntry: false })
+  if (!stat) return 'missing'
+  if (!stat.isFile()) return 'foreign'
+  // A file without content is what a machine that lost power has left of one.
+  if (stat.size === 0) return 'missing'
+  return isOwnFile(file) ? 'own' : 'foreign'
+}
+
+function removeFile(file: string): void {
+  if (lstatSync(file, { throwIfNoEntry: false })?.isFile()) rmSync(file, { force: true })
 }
 
 /** Names that Windows has for devices, whatever stands behind the first dot. */
@@ -72,7 +112,7 @@ const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
 const fileName = (name: string) =>
   DEVICE.test(name) ? `==${name}` : name.replace(/[A-Z]/g, (letter) => `=${letter.toLowerCase()}`)
 
-function locked(folder: string): () => void {
+function locked(folder: string, db: string): () => void {
   try {
     mkdirSync(folder, { recursive: true })
   } catch (error) {
@@ -80,25 +120,50 @@ function locked(folder: string): () => void {
       `sessions folder ${folder} cannot be made: ${(error as Error).message}; name another with --sessions-dir`,
     )
   }
+  if (db !== ':memory:' && isInside(db, folder)) {
+    throw new DatabaseError(
+      `database ${db} is inside the sessions folder ${folder}: choose a file outside of it with --db, or another folder with --sessions-dir`,
+    )
+  }
   const release = lockFile(join(folder, 'understudy'), {
     what: `sessions folder ${folder}`,
     advice: 'name another folder with --sessions-dir',
   })
   // What a process that was killed had begun to write.
-  for (const name of readdirSync(folder)) if (name.endsWith(DRAFT)) rmSync(join(folder, name), { force: true })
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name)
+    if (name.endsWith(SUFFIX + DRAFT) && stateOf(file) === 'own') removeFile(file)
+  }
   return release
 }
 
-/** No database, and none of what belongs to one, ends so. */
+/** Whether a file is, or would be, inside a folder, by whatever links one gets there. */
+function isInside(file: string, folder: string): boolean {
+  const path = relative(realpathSync(folder), realPath(resolve(file)))
+  return path !== '..' && !path.startsWith(`..${sep}`) && resolve(path) !== path
+}
+
+/** The path without links of something that need not exist. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const folder = dirname(path)
+    return folder === path ? path : join(realPath(folder), basename(path))
+  }
+}
+
 const DRAFT = '.new'
 /** Renamed into place, so that nobody ever finds half of it. */
-function writeWhole(file: string, content: Buffer | string): void {
+function writeWhole(file: string, content: Buffer): void {
   const draft = file + DRAFT
+  if (stateOf(draft) !== 'foreign') removeFile(draft)
+  // Whatever else is there is not written over.
+  writeFileSync(draft, content, { flag: 'wx' })
   try {
-    writeFileSync(draft, content)
     renameSync(draft, file)
   } catch (error) {
-    rmSync(draft, { force: true })
+    removeFile(draft)
     throw error
   }
 }

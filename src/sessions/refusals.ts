@@ -33,6 +33,15 @@ export const unrestorable = (name: string, problem: string) =>
     { param: 'session' },
   )
 
+/** A session whose file would be one of another program, which is left as it is. */
+export const foreignFile = (name: string, file: string) =>
+  new ApiError(
+    507,
+    'storage_failed',
+    `session ${JSON.stringify(name)} cannot be used: ${file} is not a session file of understudy; move it away, or use another session name`,
+    { param: 'session' },
+  )
+
 export const tooMany = (most: number) =>
   new ApiError(
     429,

@@ -72,7 +72,8 @@ function registryOf(options: SessionsOptions) {
   const all = () => [...sessions.values(), ...peeked.entries()]
   const awake = limitAwake(all)
   const empty = once(template)
-  const folder = options.folder === undefined ? undefined : folders().openFolder(options.folder, empty)
+  const folder =
+    options.folder === undefined ? undefined : folders().openFolder(options.folder, { db: options.db, empty })
   const slotOf = slotMaker(options, {
     empty,
     folder,
@@ -106,6 +107,7 @@ function registryOf(options: SessionsOptions) {
     },
     /** One that an earlier process has left need not be brought back for it, which may not be possible. */
     remove(name: string, why: string): void {
+      if (!sessions.has(name) && isName(name)) folder?.refuseForeign(name)
       if (sessions.has(name) || !isName(name) || !folder?.has(name)) forget(entryOf(sessions, name).slot, why)
       sessions.delete(name)
       folder?.remove(name)
