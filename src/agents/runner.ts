@@ -5,14 +5,14 @@ import type { SessionSlot } from '../sessions/session.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { askModel } from './model-step.ts'
-import { nextStep } from './next-step.ts'
+import { type NextStep, nextStep } from './next-step.ts'
 import { findTask } from './store.ts'
 import { throughTaskFaults } from './task-faults.ts'
 import { teamCallsOf } from './team-limits.ts'
 import { runTools, standingOf } from './tool-step.ts'
 import { type Turn, type TurnDeps, turnOf } from './turn.ts'
 import { TaskGone, TurnEnded, timeUp } from './turn-end.ts'
-import { finishTurn } from './turn-finish.ts'
+import { finishTurn, type TurnOutcome } from './turn-finish.ts'
 
 /** Runs tasks. */
 export interface Runner {
@@ -28,8 +28,8 @@ interface RunningTask {
   workspace: string
   controller: AbortController
   over: Promise<void>
-  /** Somebody has woken it meanwhile. */
-  again: boolean
+  /** The session in which somebody has woken it meanwhile: perhaps a later generation than the one that it runs in. */
+  again: Session | undefined
 }
 
 /** A runner; `ended` is told of each turn that ended. */
@@ -45,17 +45,19 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
       const running = runningIn(session.slot)
       const known = running.get(task._id)
       if (known) {
-        known.again = true
+        known.again = session
         return known.over
       }
       const controller = new AbortController()
       const over = work(session, task, { deps, controller, ended }).finally(() => {
         running.delete(task._id)
         // What woke it came when its turn had just ended.
-        const now = entry.again ? findTask({ session, workspace: task.workspace_id }, task._id) : undefined
-        if (now && now.active !== null && !session.ended.aborted) void runner.run(session, now)
+        const { again } = entry
+        if (!again || again.ended.aborted) return
+        const now = findTask({ session: again, workspace: task.workspace_id }, task._id)
+        if (now && now.active !== null) void runner.run(again, now)
       })
-      const entry: RunningTask = { workspace: task.workspace_id, controller, over, again: false }
+      const entry: RunningTask = { workspace: task.workspace_id, controller, over, again: undefined }
       running.set(task._id, entry)
       return over
     },
@@ -110,22 +112,34 @@ async function steps(turn: Turn, deadline: Deadline): Promise<void> {
     if (turn.task.state === 'submitted') await turn.commit(() => ({ task: { state: 'working' } }))
     for (;;) {
       signal.throwIfAborted()
-      const { turn: use, manifest } = turn.task
-      const history = turn.history.map(({ message }) => message)
-      const used = { ...use, team_calls: teamCallsOf(turn.task, turn.place), limits: manifest.settings }
-      const next = nextStep(history, used, (call) => standingOf(turn, call))
-      if (next.do === 'end') return await finishTurn(turn, next)
+      turn.refresh()
+      const next = nextOf(turn)
       if (next.do === 'ask') await throughTaskFaults(turn, deadline, () => askModel(turn))
-      else await runTools(turn, next.calls)
+      else if (next.do === 'run') await runTools(turn, next.calls)
+      else if (await finishTurn(turn, () => endOf(turn))) return
     }
   } catch (error) {
     const why = signal.aborted ? signal.reason : error
     if (session.ended.aborted || error instanceof TaskGone) throw error
     if (why instanceof TaskGone) throw why
-    if (why instanceof TurnEnded) return finishTurn(turn, { state: why.state, reason: why.reason })
+    if (why instanceof TurnEnded) return void (await finishTurn(turn, () => ({ state: why.state, reason: why.reason })))
     const known = why instanceof ApiError ? why : bugError()
     if (known !== why) deps.gateway.report(why)
     const { message, code, status } = known
-    await finishTurn(turn, { state: 'failed', reason: 'error', error: { message, code, status } })
+    await finishTurn(turn, () => ({ state: 'failed', reason: 'error', error: { message, code, status } }))
   }
+}
+
+/** The next step of a task as it was read last. */
+function nextOf(turn: Turn): NextStep {
+  const { turn: use, manifest } = turn.task
+  const history = turn.history.map(({ message }) => message)
+  const used = { ...use, team_calls: teamCallsOf(turn.task, turn.place), limits: manifest.settings }
+  return nextStep(history, used, (call) => standingOf(turn, call))
+}
+
+/** How a turn ends, if it still does. */
+function endOf(turn: Turn): TurnOutcome | undefined {
+  const next = nextOf(turn)
+  return next.do === 'end' ? next : undefined
 }

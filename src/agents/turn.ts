@@ -30,8 +30,9 @@ export interface Turn {
   readonly deps: TurnDeps
   readonly session: Session
   readonly place: TaskPlace
-  /** As it was committed last. */
+  /** As it was committed last, or read since. */
   task: AgentTaskRecord
+  /** All its messages, as of then. */
   readonly history: MessageRecord[]
   readonly offered: ReadonlyMap<string, AgentFunction>
   /** Calls whose sub-task waits for its client. */
@@ -42,8 +43,16 @@ export interface Turn {
   readonly late: { tool_call_id: string | undefined; arrive(): Promise<void> }[]
   /** Commits a step; the change is made of the task as it is then. Rejects with the signal's reason when the turn is over, and writes nothing. */
   commit(change: TurnChange): Promise<void>
-  /** Commits the end of the turn, whatever its signal says; `also` is done in the same transaction. */
-  finish(change: TurnChange, also: (task: AgentTaskRecord) => void): Promise<void>
+  /** Reads what others have written since: decisions about calls of tools come at any time. Throws `TaskGone`. */
+  refresh(): void
+  /**
+   * Commits the end of the turn, whatever its signal says; `also` is done in the same transaction. False, and nothing is written, when
+   * there is no `change`: what was written since the turn was last read goes on with it.
+   */
+  finish(
+    change: () => TaskChange | undefined,
+    also: (written: AgentTaskRecord, before: AgentTaskRecord) => void,
+  ): Promise<boolean>
   /** On whose behalf its calls are made, which end with a signal. */
   origin(signal: AbortSignal): CallOrigin
 }
@@ -55,27 +64,6 @@ export function turnOf(
   { deps, signal }: { deps: TurnDeps; signal: AbortSignal },
 ): Turn {
   const place = { session, workspace: task.workspace_id }
-  const { clock } = session
-  const begun = clock.now()
-  const spent = task.turn.spent_ms
-  const write = async (change: TurnChange, before: () => void, also: (written: AgentTaskRecord) => void) => {
-    let steps: readonly TaskStep[] = []
-    const written = await session.transact(() => {
-      before()
-      const current = findTask(place, task._id, task)
-      if (!current) throw new TaskGone('the task is gone')
-      const made = change(current)
-      steps = made.steps ?? []
-      const use = { ...current.turn, ...made.task?.turn, spent_ms: spent + clock.now() - begun }
-      const stored = writeChange(place, current, { ...made, task: { ...made.task, turn: use } })
-      countTeamCalls(stored.task, stored.task.totals.iterations - current.totals.iterations, place)
-      also(stored.task)
-      return stored
-    })
-    turn.task = written.task
-    turn.history.push(...written.messages)
-    deps.events.notify(session, { type: 'changed', ...written, steps })
-  }
   const turn: Turn = {
     deps,
     session,
@@ -86,12 +74,13 @@ export function turnOf(
     waiting: new Set(),
     signal,
     late: [],
+    refresh: () => void refresh(),
     commit: (change) =>
       write(
         change,
         () => signal.throwIfAborted(),
         () => {},
-      ),
+      ).then(() => {}),
     finish: (change, also) => write(change, () => {}, also),
     origin: (own) => ({
       session,
@@ -103,7 +92,54 @@ export function turnOf(
       trace: turn.task.turn.trace,
     }),
   }
+  const { refresh, write } = writerOf(turn)
   return turn
+}
+
+/** Reads and writes the task of a turn that begins. */
+function writerOf(turn: Omit<Turn, 'refresh' | 'commit' | 'finish'>) {
+  const { session, place, task } = turn
+  const { clock } = session
+  const begun = clock.now()
+  const spent = task.turn.spent_ms
+  // Set when something that was read was not committed after all.
+  let isStale = false
+  const refresh = (): AgentTaskRecord => {
+    const current = findTask(place, task._id, task)
+    if (!current) throw new TaskGone('the task is gone')
+    if (isStale || current.counts.messages !== turn.history.length)
+      turn.history.splice(0, turn.history.length, ...messagesOf(place, task._id))
+    isStale = false
+    turn.task = current
+    return current
+  }
+  const write = async (
+    change: (task: AgentTaskRecord) => TaskChange | undefined,
+    before: () => void,
+    also: (written: AgentTaskRecord, before: AgentTaskRecord) => void,
+  ): Promise<boolean> => {
+    const made = await session
+      .transact(() => {
+        before()
+        const current = refresh()
+        const made = change(current)
+        if (!made) return undefined
+        const use = { ...current.turn, ...made.task?.turn, spent_ms: spent + clock.now() - begun }
+        const stored = writeChange(place, current, { ...made, task: { ...made.task, turn: use } })
+        countTeamCalls(stored.task, stored.task.totals.iterations - current.totals.iterations, place)
+        turn.task = stored.task
+        turn.history.push(...stored.messages)
+        also(stored.task, current)
+        return { ...stored, steps: made.steps ?? [] }
+      })
+      .catch((error) => {
+        isStale = true
+        throw error
+      })
+    if (made) turn.deps.events.notify(session, { type: 'changed', ...made })
+    return made !== undefined
+  }
+  return { refresh, write }
 }
 
 /** A step of the journal that has just ended. */
