@@ -194,7 +194,8 @@ describe('what is refused is told in its shape', () => {
 
   test('in a stream that has begun, which then does not stop as it should', async () => {
     const { post } = await playing(app, [{ match: {}, fault: { type: 'cut-stream', after_tokens: 3, close: 'reset' } }])
-    const events = messageEvents((await post(PATH, say('hello', { stream: true }))).text)
+    const body = say('hello', { stream: true, timeout: { call_timeout: 60_000 } })
+    const events = messageEvents((await post(PATH, body)).text)
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { message: expect.stringContaining('connection') } })
     expect(events.map(({ type }) => type)).not.toContain('message_stop')
   })

@@ -12,6 +12,8 @@ const call = {
 }
 const hear = (stream: boolean, fault?: Fault | Fault[], point: 'provider' | 'gateway' = 'gateway') =>
   app.hear({ call, stream, point, ...(fault && { fault }) })
+/** The same call with an option that only a gateway has. */
+const throughGateway = { ...call, body: { ...call.body, timeout: { call_timeout: 60_000 } } }
 const without = (text: string) => text.replaceAll(/"request_id":"[^"]*"/g, '"request_id":"X"')
 
 interface Data {
@@ -72,14 +74,8 @@ const ROWS: Record<string, { whole: Check; streamed: Check }> = {
     refused(400, 'invalid_request_error')(heard, '')
     expect(heard.text).toContain('prompt is too long')
   }),
-  'content-filter': {
-    whole: ({ text }) => expect(JSON.parse(text)).toMatchObject({ content: [], stop_reason: 'refusal' }),
-    streamed({ text }) {
-      const events = eventsOf(text)
-      expect(deltas(events)).toEqual([])
-      expect(events.at(-2)?.delta?.stop_reason).toBe('refusal')
-    },
-  },
+  // Anthropic refuses what it takes for unsafe.
+  'content-filter': both(refused(400, 'invalid_request_error')),
   'quota-exceeded': both(refused(400, 'invalid_request_error')),
   'model-gone': both(refused(404, 'not_found_error')),
   'cut-stream': {
@@ -213,8 +209,20 @@ test.each([
   expect(JSON.parse(heard.text)).toMatchObject({ content: [{ type: 'tool_use', name }], stop_reason: 'tool_use' })
 })
 
+test('an answer may also end for that reason', async () => {
+  const fault = { type: 'content-filter', as: 'finish' }
+  const whole = await hear(false, fault)
+  expect(JSON.parse(whole.text)).toMatchObject({ content: [], stop_reason: 'refusal' })
+  const events = eventsOf((await hear(true, fault)).text)
+  expect(deltas(events)).toEqual([])
+  expect(events.at(-2)?.delta?.stop_reason).toBe('refusal')
+})
+
 test('what changes an answer and what changes its bytes act together', async () => {
-  const faults = [{ type: 'content-filter' }, { type: 'cut-stream', after_chunks: 1, close: 'clean' }]
+  const faults = [
+    { type: 'content-filter', as: 'finish' },
+    { type: 'cut-stream', after_chunks: 1, close: 'clean' },
+  ]
   const { text } = await hear(true, faults)
   expect(eventsOf(text).map(({ type }) => type)).toEqual(['message_start'])
 })
@@ -235,17 +243,21 @@ test.each([
   [{ type: 'rate-limit', requests: 0 }, 429, 'rate_limit_error'],
   [{ type: 'auth-failure' }, 401, 'authentication_error'],
   [{ type: 'context-length' }, 400, 'invalid_request_error'],
-  [{ type: 'reset' }, 502, 'api_error'],
 ])('%p of the provider is told in these words too', async (fault, status, type) => {
   refused(status, type)(await hear(false, fault, 'provider'), '')
+})
+
+test('a reset of the provider is told by the gateway in these words', async () => {
+  const heard = await app.hear({ call: throughGateway, stream: false, fault: { type: 'reset' } })
+  refused(502, 'api_error')(heard, '')
 })
 
 test.each([
   [{ type: 'cut-stream', after_chunks: 6, close: 'reset' }, 'api_error'],
   [{ type: 'stream-error', after_chunks: 6, status: 529 }, 'overloaded_error'],
   [{ type: 'malformed-chunk', after_chunks: 6 }, 'api_error'],
-])('%p of the provider in a stream that has begun is an event of these', async (fault, type) => {
-  const { text } = await hear(true, fault, 'provider')
+])('%p of the provider in a stream that has begun is an event of the gateway in these words', async (fault, type) => {
+  const { text } = await app.hear({ call: throughGateway, stream: true, fault })
   const events = eventsOf(without(text))
   expect(events.at(-1)).toMatchObject({ type: 'error', error: { type }, request_id: 'X' } as Data)
   expect(text).not.toContain('message_stop')

@@ -252,7 +252,7 @@ describe('on a bad day', () => {
   })
 
   test('an outage in the middle of a stream is an error of it', async () => {
-    const { client } = await under([{ match: {}, fault: { type: 'cut-stream', after_tokens: 3, close: 'reset' } }])
+    const { client } = await under([{ match: {}, fault: { type: 'stream-error', after_tokens: 3, status: 500 } }])
     const stream = client.messages.stream(ask('hello'))
     let text = ''
     stream.on('text', (piece) => {
@@ -260,7 +260,7 @@ describe('on a bad day', () => {
     })
     const error = await stream.finalMessage().catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(APIError)
-    expect(error).toMatchObject({ type: 'api_error', message: expect.stringContaining('connection') })
+    expect(error).toMatchObject({ type: 'api_error' })
     expect(text).toStartWith('one two')
   })
 

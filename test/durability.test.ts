@@ -21,6 +21,7 @@ const TRACE: TraceRecord = {
   name: 'chat.completions',
   model: 'openai/gpt-4o',
   stream: false,
+  route: 'gateway',
   status: 200,
   outcome: 'answered',
   started_at: '2025-01-01T00:00:00.000Z',

@@ -247,15 +247,21 @@ describe('what is refused is told in the shape of OpenAI alone', () => {
   })
 
   test('in a stream that has begun', async () => {
-    const { prefix, post } = await playing(app, [
-      { match: {}, fault: { type: 'cut-stream', after_chunks: 3, close: 'reset' } },
-    ])
-    const broken = await post('/v1/chat/completions', { ...say, stream: true })
-    const last = eventsOf(broken.text).at(-1) as { error: object }
+    const fault = { type: 'cut-stream', after_chunks: 3, close: 'reset' }
+    const { prefix, post } = await playing(app, [{ match: {}, fault }])
+    // Through the gateway, which tells of it.
+    const told = await post('/v1/chat/completions', { ...say, stream: true, timeout: { call_timeout: 60_000 } })
+    const last = eventsOf(told.text).at(-1) as { error: object }
     expect(Object.keys(last)).toEqual(['error'])
+    // Straight from the provider, whose connection breaks.
     const cut = clientOf({ baseURL: `http://localhost${prefix}/v1` })
     const stream = await cut.chat.completions.create({ ...say, stream: true })
-    await expect(Array.fromAsync(stream)).rejects.toThrow('connection')
+    const chunks: unknown[] = []
+    const reading = async () => {
+      for await (const chunk of stream) chunks.push(chunk)
+    }
+    await expect(reading()).rejects.toThrow('reset')
+    expect(chunks).toHaveLength(3)
   })
 })
 

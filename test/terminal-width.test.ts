@@ -24,6 +24,7 @@ const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
     parent: null,
     inner: false,
     name: 'x',
+    route: 'gateway',
   },
   ...{ model: 'anthropic/claude-sonnet-4-5-20250929', stream: true, status: 502, outcome: 'disconnected' },
   ...{

@@ -51,6 +51,7 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   model: maybe(fc.oneof(text, model)),
   assumed: fc.option(object, { nil: undefined }),
   stream: fc.boolean(),
+  route: fc.constantFrom('direct', 'gateway'),
   status: fc.constantFrom(200, 429, 500),
   outcome,
   started_at: fc.nat(2 ** 40).map((ms) => new Date(ms * 4).toISOString()),

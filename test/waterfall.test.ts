@@ -14,6 +14,7 @@ const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
     name: 'x',
     model: 'openai/a',
     stream: true,
+    route: 'gateway',
   },
   ...{ status: 200, outcome: 'answered', started_at: '2025-01-01T00:00:00.000Z', duration_ms: 0, fixture: null },
   ...{ synthesized: false, plan: ['openai/a'], scenario: null, faults: [], attempts: [], cache: null, guardrails: [] },

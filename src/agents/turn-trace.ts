@@ -51,6 +51,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     ...(turn.point !== undefined && task.parent === null && { point: turn.point }),
     model: manifest.model,
     stream: false,
+    route: 'gateway',
     // The call was answered, whatever became of the task.
     status: 200,
     outcome: 'answered',

@@ -87,6 +87,7 @@ export function traceStray(
     duration_ms: 0,
     fixture: null,
     synthesized: false,
+    route: 'gateway',
     ...emptySteps(),
     retry_after_ms: null,
     usage: null,

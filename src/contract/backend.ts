@@ -24,6 +24,15 @@ export interface BackendCall {
   uses(location: string): number
 }
 
+/** A request of a compatible API as its client sent it. */
+export interface RawRequest {
+  api: 'openai' | 'anthropic'
+  /** Path and query behind `/v1`, such as `/chat/completions`. */
+  path: string
+  headers: Headers
+  body: Uint8Array
+}
+
 /** Answers attempts. */
 export interface Backend {
   /**
@@ -31,4 +40,9 @@ export interface Backend {
    * @throws ConnectionFailure when there is none, the signal's reason when it is aborted, `ApiError` for a user's mistake.
    */
   answer(call: BackendCall): Reply | Promise<Reply>
+  /**
+   * What passes a client's own request on to its provider and gives what that sends, unread (`raw`); undefined when the provider
+   * speaks another API than the one called. Both throw as `answer` does.
+   */
+  pass?(call: BackendCall, request: RawRequest): (() => Promise<Reply>) | undefined
 }

@@ -42,6 +42,8 @@ export interface FaultContext {
   stream: boolean
   /** The provider in whose words the gateway refuses, when the client came by a door that has them. */
   words?: string | undefined
+  /** Whether no gateway is between the client and the provider: both places are then the client's wire. */
+  direct?: true | undefined
   /** At `workspace` only. */
   call?: WorkspaceCall | undefined
   /** At `tool` and `cancel` only: what the tool goes by, the function's name first. */
@@ -91,7 +93,7 @@ export interface ActiveFault {
     next: NextReply,
     context: Pick<
       FaultContext,
-      'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'call' | 'tool' | 'words'
+      'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'direct' | 'call' | 'tool' | 'words'
     > & {
       /** Is called when it acts, at most once. */
       acted(): void

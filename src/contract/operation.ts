@@ -89,6 +89,8 @@ export type FillText = (text: string, param?: string) => string
 export interface StreamRules {
   /** Whether it is the end mark of the stream; that is `[DONE]` when left out. */
   ends?(data: Record<string, unknown>): boolean
+  /** Whether it is the last event of the provider's own API, where that has no end mark behind it. */
+  last?(data: Record<string, unknown>): boolean
   /** Why the data of an event does not belong to an answer of this operation, undefined when it does. */
   wrongWith(data: Record<string, unknown>): string | undefined
   /** Whether it carries a part of the answer that a reader sees. */

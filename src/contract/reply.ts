@@ -13,6 +13,8 @@ export interface Reply {
   usage: Record<string, unknown> | null
   /** Whether an error in it reaches the client as it is written, with its type and all its headers. */
   verbatim?: boolean
+  /** Whether it is what a provider sent to the client, with all of its headers: nothing in it is changed. */
+  raw?: true
   /** The stop sequence that ended the text, when that is known. */
   stoppedBy?: string | undefined
   fixture: string | null
@@ -50,6 +52,16 @@ export const valueReply = (value: unknown): Reply => ({
   status: 200,
   headers: {},
   body: { kind: 'value', value },
+  usage: null,
+  fixture: null,
+  synthesized: false,
+})
+
+/** A reply of a provider that is JSON text. */
+export const jsonReply = (status: number, value: unknown, headers: Record<string, string> = {}): Reply => ({
+  status,
+  headers,
+  body: { kind: 'bytes', contentType: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(value)) },
   usage: null,
   fixture: null,
   synthesized: false,

@@ -145,6 +145,11 @@ export const TraceRecord = z.object({
     .optional()
     .describe('Models that the request names without a provider, as the default one has them, by the field.'),
   stream: z.boolean(),
+  route: z
+    .enum(['direct', 'gateway'])
+    .describe(
+      'Whether the call went straight to its provider, as calls of a compatible API without gateway options do, or through the gateway. Of a direct call, `outcome` is what a correct client makes of the bytes that were sent.',
+    ),
   status: z.int(),
   outcome: OutcomeKind,
   started_at: z.iso.datetime(),

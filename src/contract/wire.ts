@@ -1,4 +1,5 @@
 // The wire of a door: how the answers and errors of this API are put for clients that expect another one.
+import type { StreamEvent } from '../lib/sse.ts'
 import type { ApiError } from './error.ts'
 import type { StreamRules } from './operation.ts'
 import type { Reply } from './reply.ts'
@@ -11,12 +12,18 @@ export interface WireCall {
 
 /** How a door puts what its clients read. */
 export interface Wire {
+  /** The API that its clients speak. */
+  api: 'openai' | 'anthropic'
   /** Provider of the models that are named without one; the default one when left out. */
   provider?: string
   /** The provider in whose words faults between the gateway and the client refuse. */
   words: string
   /** How its streams are understood, when their events are others than those of the operation. */
   events?: StreamRules
+  /** Why a whole answer is not one of this API; the operation knows when left out. */
+  wrongWith?(answer: unknown): string | undefined
+  /** The whole answer that a client has after these events; the operation knows when left out. */
+  assemble?(events: readonly StreamEvent[]): object
   /** A body as the operation takes it, when clients send another. */
   take?(body: unknown): unknown
   /** The reply in the form of the door. */

@@ -94,6 +94,10 @@ export function namedRow(row: RecordRow & Record<string, unknown>): Record<strin
 /** Most plans are the model that answered. */
 const packedPlan = ({ plan, model }: TraceRecord) => (plan.length === 1 && plan[0] === model ? null : plan)
 
+/** Which call of the client, at which instance, and whether it went straight to its provider. */
+const packedPlace = ({ point, instance, route }: TraceRecord) =>
+  trimmed([point ?? null, instance ?? null, route === 'direct' ? true : null])
+
 /**
  * A record and its notes as the text of a row; `started_at`, `model` and `status` have columns of their own, and `usage` is what
  * is stored of it.
@@ -124,7 +128,7 @@ export const packedRecord = (
       usage,
       trace.cost,
       // The place of the instance is here, since it mostly is there and what follows is not.
-      trace.instance === undefined ? trace.point : [trace.point ?? null, trace.instance],
+      trace.instance === undefined && trace.route === 'gateway' ? trace.point : packedPlace(trace),
       // From here on, mostly nothing.
       trace.error,
       trace.thread,
@@ -161,11 +165,11 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     ...rarer
   ] = rare
   const [retrievals, retry_after_ms = null, attachments, task, assumed, newSession] = rarer
-  const [point, instance] = Array.isArray(made) ? made : [made, undefined]
+  const [point = null, instance = null, direct] = Array.isArray(made) ? made : [made]
   return {
     id,
     session,
-    ...(instance !== undefined && { instance }),
+    ...(instance !== null && { instance }),
     ...(newSession != null && { new_session: true as const }),
     operation,
     parent,
@@ -175,6 +179,7 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
     model,
     ...(assumed != null && { assumed }),
     stream: stream != null,
+    route: direct ? 'direct' : 'gateway',
     status,
     outcome: outcome ?? 'answered',
     started_at: new Date(started).toISOString(),

@@ -13,10 +13,15 @@ const named = (type: string, more: object, tokens?: number): StreamEvent => ({
 /** How faults between the gateway and the client understand these events. */
 export const messageRules: StreamRules = {
   ends: ({ type }) => type === 'message_stop',
-  wrongWith: () => undefined,
+  wrongWith: ({ type }) => (typeof type === 'string' ? undefined : "it has no 'type'"),
   hasContent: ({ type }) => type === 'content_block_delta',
-  complete: (events) => events.some(({ data }) => asObject(data)?.type === 'message_stop'),
+  // The message is whole once it says why it ends; `message_stop` is but the mark behind it.
+  complete: (events) => events.some(({ data }) => endsMessage(asObject(data))),
+  failureIn: (data) => (data.type === 'error' ? data : undefined),
 }
+
+const endsMessage = (data: JsonObject | undefined): boolean =>
+  data?.type === 'message_delta' && asText(asObject(data.delta)?.stop_reason) !== undefined
 
 /** What is known of a stream besides its chunks. */
 export interface MessageStream {

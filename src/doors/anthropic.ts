@@ -9,9 +9,11 @@ import { renamed } from './names.ts'
 
 /** Requests and answers in the words of Anthropic; a model without a provider is one of its own. */
 export const anthropicWire: Wire = {
+  api: 'anthropic',
   provider: 'anthropic',
   words: 'anthropic',
   events: messageRules,
+  wrongWith: (value) => (Array.isArray(asObject(value)?.content) ? undefined : "it has no list 'content'"),
   take: completionRequestOf,
   put(reply, call) {
     const { body, stoppedBy } = reply

@@ -8,6 +8,7 @@ import { renamed } from './names.ts'
 
 /** Answers name a model as the request did, and errors are told in nothing but `error`. */
 export const openaiWire: Wire = {
+  api: 'openai',
   words: 'openai',
   put(reply, call) {
     const { body } = reply
@@ -34,13 +35,14 @@ function eventFor(event: StreamEvent, call: WireCall): StreamEvent {
 }
 
 /** The body of every error. */
-export const OpenaiError = z.object({
+export const OpenaiError = z.looseObject({
   error: z
-    .object({
+    .looseObject({
       message: z.string().describe('What is wrong, for people.'),
       type: z.string().describe('The kind of error.'),
       param: z.string().nullable().describe('The field at fault.'),
-      code: z.string().describe('What is wrong, for programs.'),
+      code: z.string().nullable().describe('What is wrong, for programs.'),
     })
-    .describe('The error.'),
+    .optional()
+    .describe('The error. A provider with an error body of its own, such as Cohere, sends that instead.'),
 })

@@ -55,7 +55,7 @@ export async function serveOperation(
   if (large) await nextTurn()
   const reading = bodyOf(operation, { bytes, large, type: request.headers.get('content-type') })
   const read = reading instanceof Promise ? await reading : reading
-  const call = new ClientCall(operation, client, { read, large, deps })
+  const call = new ClientCall(operation, client, { bytes, read, large, deps })
   try {
     return await deps.gateway.handle(call)
   } catch (error) {
@@ -75,6 +75,7 @@ function bodyOf(
 
 /** The body of a call, and how it is understood. */
 interface BodyReading {
+  bytes: Uint8Array
   read: RequestBody
   large: boolean
   deps: Pick<EndpointDeps, 'namespace' | 'defaultProvider'>
@@ -108,6 +109,10 @@ class ClientCall implements Call {
     this.#reading = reading
     this.session = session()
     this.#activity = this.session.begin(request)
+  }
+
+  get body(): Uint8Array {
+    return this.#reading.bytes
   }
 
   get signal(): AbortSignal {

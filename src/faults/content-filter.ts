@@ -38,8 +38,8 @@ export const contentFilter = defineFault({
   },
 })
 
-const usual = ({ at, provider }: FaultContext) =>
-  at === 'provider' && providerNamed(provider).refusesUnsafe ? 'error' : 'finish'
+const usual = ({ at, provider, direct }: FaultContext) =>
+  (at === 'provider' || direct) && providerNamed(provider).refusesUnsafe ? 'error' : 'finish'
 
 const REASON = 'content_filter'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import type { FaultKind } from '../contract/fault.ts'
-import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { ConnectionFailure } from '../contract/reply.ts'
 
 /** Checks a kind's types: its options are those that `apply` gets. */
 export const defineFault = <Shape extends z.ZodRawShape>(
@@ -22,13 +22,3 @@ export const endsEarly = (about: Pick<FaultKind, 'type' | 'summary'>, message: s
       throw new ConnectionFailure(message, how)
     },
   })
-
-/** A reply of a provider that is JSON text. */
-export const jsonReply = (status: number, value: unknown, headers: Record<string, string> = {}): Reply => ({
-  status,
-  headers,
-  body: { kind: 'bytes', contentType: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(value)) },
-  usage: null,
-  fixture: null,
-  synthesized: false,
-})

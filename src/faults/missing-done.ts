@@ -1,10 +1,10 @@
-// missing-done: a stream has no end mark.
+// missing-done: a stream lacks the last event of its API.
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
 export const missingDone = defineFault({
   type: 'missing-done',
-  summary: 'A stream ends without its [DONE].',
+  summary: 'A stream ends without its last event: [DONE], response.completed or message_stop.',
   points: ['provider', 'gateway'],
   options: {},
   example: {},
@@ -13,11 +13,13 @@ export const missingDone = defineFault({
       next,
       context,
       async function* (blocks) {
-        for await (const { kind, text } of blocks) {
-          if (kind === 'done') context.acted()
+        // A compatible API ends as that of the provider does.
+        const last = context.words === undefined ? undefined : context.operation.events?.last
+        for await (const { kind, text, data } of blocks) {
+          if (kind === 'done' || (data && last?.(data))) context.acted()
           else yield text
         }
       },
-      'the stream has no [DONE]',
+      'the stream has no last event',
     ),
 })

@@ -15,7 +15,7 @@ export const missingUsage = defineFault({
     onAnswer(next, context, {
       async change(reply) {
         // What a provider says beside the body, only the gateway hears.
-        const wasSent = () => context.at === 'provider' && reply.usage !== null
+        const wasSent = () => context.at === 'provider' && !context.direct && reply.usage !== null
         const none = 'the answer says no usage'
         if (wasSent()) context.acted()
         if (isStream(reply)) {

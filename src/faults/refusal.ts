@@ -2,10 +2,9 @@
 import { z } from 'zod'
 import { envelope } from '../contract/error.ts'
 import type { FaultContext } from '../contract/fault.ts'
-import type { Reply } from '../contract/reply.ts'
+import { jsonReply, type Reply } from '../contract/reply.ts'
 import type { ProviderRefusal } from '../providers/error-words.ts'
 import { providerNamed } from '../providers/index.ts'
-import { jsonReply } from './define.ts'
 
 /** What every refusal may be given instead of its own. */
 export const refusalOptions = {
@@ -22,8 +21,10 @@ export const refusalOptions = {
 type Shape = 'provider' | 'gateway' | undefined
 
 /** The provider in whose words a fault speaks; empty when they are those of this API. */
-export const speaker = ({ at, provider, words = '' }: FaultContext, shape: Shape): string =>
-  (shape ?? (at === 'provider' ? 'provider' : 'gateway')) === 'provider' ? provider : words
+export const speaker = ({ at, provider, direct, words = '' }: FaultContext, shape: Shape): string => {
+  const usual = at === 'provider' && !direct ? 'provider' : 'gateway'
+  return (shape ?? usual) === 'provider' ? provider : words
+}
 
 /** What a rule says of a refusal. */
 export interface RefusalOptions {

@@ -50,7 +50,7 @@ export function* attempt(callContext: CallContext, tried: AttemptInfo): Steps<Ou
 }
 
 /** What the backend is asked in an attempt. */
-class AttemptCall implements BackendCall {
+export class AttemptCall implements BackendCall {
   readonly operation: Operation
   readonly request: object
   readonly model: string

@@ -16,6 +16,8 @@ export interface Call {
   caller(): Caller
   /** The body as it came; that of a form as the JSON of its fields. */
   text: string
+  /** The same before it was read; absent of a call from inside. */
+  body?: Uint8Array | undefined
   /** Whether the trace may keep the body and the answer. */
   retained: boolean
   /** The address that was called. */

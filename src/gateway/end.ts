@@ -114,10 +114,9 @@ function reportBugs(
 function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result: CallResult): TraceOutcome {
   const { status, headers, error } = result
   const unheard = answer !== undefined && !answer.complete
-  const failure =
-    result.failure ??
-    answer?.failure ??
-    (unheard ? failureOf(new ConnectionFailure(UNHEARD.message), call.signal) : undefined)
+  const behind =
+    answer?.failure ?? (unheard ? failureOf(new ConnectionFailure(UNHEARD.message), call.signal) : undefined)
+  const failure = result.failure ?? (result.read ? undefined : behind)
   if (error) {
     // The client is told that there is a bug, the trace which.
     const shown = failure?.kind === 'bug' ? failure : error

@@ -4,6 +4,7 @@ import type { AnswerContext } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
+import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
 import { inSteps, type Steps } from '../lib/steps.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
@@ -20,11 +21,14 @@ import { ReplyEvents } from './reply-events.ts'
 import { headerAllowance } from './request-headers.ts'
 import { respondAtOnce, toResponse } from './respond.ts'
 import { route } from './route.ts'
-import { settingsOf } from './settings.ts'
+import { needsGateway, settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
 import type { CallContext, CallEnd, CallGuardrail, Gateway, GatewayParts } from './types.ts'
 import { renderVariables } from './variables.ts'
+
+// Loaded for the first call that a scenario, or a provider's own bytes, may reach directly.
+const direct = lazy<typeof import('./direct.ts')>(() => require('./direct.ts'))
 
 /** A gateway of its parts. */
 export const createGateway = (given: GatewayParts): Gateway => {
@@ -40,8 +44,8 @@ type RecordingParts = GatewayParts & CallEnding
 
 /** Who made a call, and hears its answer. */
 interface Listener<Answered> {
-  /** What it hears through the faults between it and the gateway; undefined when there are none. */
-  throughFaults?(ready: ReadyCall, end: CallEnd): Promise<Answered> | undefined
+  /** What it gets where that is not simply the answer: of a direct call, or through faults of a scenario. */
+  otherwise?(ready: ReadyCall, end: CallEnd, parts: RecordingParts): Promise<Answered> | undefined
   take(reply: Reply, ready: ReadyCall, parts: RecordingParts): Answered | Promise<Answered>
 }
 
@@ -54,8 +58,8 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
   try {
     const preparing = inSteps(prepare(call, recording, parts))
     const ready = preparing instanceof Promise ? await call.session.clock.work(preparing) : preparing
-    const heard = listener.throughFaults?.(ready, end)
-    if (heard) return await heard
+    const other = listener.otherwise?.(ready, end, parts)
+    if (other) return await other
     const { callContext, cacheKey } = ready
     const answering = answerOf(ready)
     const answer = answering instanceof Promise ? await answering : answering
@@ -73,9 +77,17 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
 }
 
 const client: Listener<Response> = {
-  throughFaults(ready, end) {
-    const { callContext } = ready
-    const faults = callContext.playing ? faultsHeard(callContext, callContext.playing) : NO_FAULTS
+  otherwise(ready, end, { clientTimeout }) {
+    const { callContext, targets } = ready
+    const { call, recording, playing, backend } = callContext
+    const { wire } = call
+    const [target] = targets
+    if (recording.direct) {
+      // Without a scenario, and without a provider's own bytes, an answer is put as any other is.
+      if (!wire || !target || !(playing || backend.pass)) return undefined
+      return direct().answerDirectly({ callContext, target, wire, end, clientTimeout })
+    }
+    const faults = playing ? faultsHeard(callContext, playing) : NO_FAULTS
     return faults.length > 0 ? answerThroughFaults(faults, ready, end) : undefined
   },
   take(reply, { callContext: { call } }, { clientTimeout }) {
@@ -121,6 +133,7 @@ function* prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): 
   const settings = settingsOf(operation, parsed)
   recording.request = parsed
   recording.settings = settings
+  recording.direct = call.wire !== undefined && !needsGateway(settings)
   const playing = gateway.runs.ofCall(session, call.headers.get('x-understudy-scenario'))
   recording.playing(playing)
   const answerContext = makingOf(call, recording)

@@ -15,9 +15,12 @@ export type ReplyContent =
   | { kind: 'whole'; value: unknown; text?: string | undefined }
   | ({ kind: 'stream' } & Pick<EventsBody, 'events' | 'whole'>)
 
+/** What it takes of an operation to read its answers. */
+export type AnswerRules = Pick<Operation, 'name' | 'answerName' | 'binary' | 'wrongWith' | 'events'>
+
 /** What a reply is read as. */
 export interface ReadOptions {
-  operation: Operation
+  operation: AnswerRules
   stream: boolean
   signal: AbortSignal
 }
@@ -76,7 +79,7 @@ function refusal({ message, code, param, type }: ProviderError, reply: Reply, st
   return new Refusal(verbatim ? { ...about, type, verbatim } : about)
 }
 
-function readWhole(text: string, { contentType }: BytesBody, reply: Reply, operation: Operation): ReplyContent {
+function readWhole(text: string, { contentType }: BytesBody, reply: Reply, operation: AnswerRules): ReplyContent {
   if (text.trim() === '') throw new Unreadable('the provider answered with an empty body')
   if (!JSON_TYPE.test(contentType) && contentType !== '') {
     throw new Unreadable(`the provider answered with content-type ${quote(contentType)} instead of application/json`)
@@ -95,7 +98,7 @@ function readStream(body: BytesBody, reply: Reply, { operation, signal }: ReadOp
   const about = { rules: operation.events, answerName: operation.answerName }
   return new ProviderEvents(body, { ...about, signal, readEvent: (block) => readEvent(block, reply, about) })
 }
-const noStreams = ({ name }: Operation) => new Unreadable(`${name} has no streams`)
+const noStreams = ({ name }: AnswerRules) => new Unreadable(`${name} has no streams`)
 
 /** What came in the place of a stream. */
 async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {

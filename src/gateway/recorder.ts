@@ -55,6 +55,7 @@ class CallRecording implements TraceRecorder {
   readonly steps = emptySteps()
   readonly endedSteps: EndedStep[] = []
   rendered = 'null'
+  direct = false
   request?: TraceRecorder['request']
   settings?: Settings
   point?: string | undefined

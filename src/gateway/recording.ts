@@ -111,6 +111,8 @@ export interface TraceRecorder {
   /** What the body says, once it is parsed. */
   request?: { metadata?: TraceRecord['metadata'] }
   settings?: Settings
+  /** Whether no gateway is between the client and its provider. */
+  direct: boolean
   /** JSON of the request as it is sent on, `null` unless that is another. */
   rendered: string
   /** Which of the client's calls it is; absent until it is read, and of calls from inside. */

@@ -2,6 +2,7 @@
 import type { Connection } from '../contract/connection.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
+import { realClock } from '../lib/clock.ts'
 import { soundHeaders } from '../lib/header-text.ts'
 import { lazy } from '../lib/lazy.ts'
 import { type Reproach, within } from '../lib/patience.ts'
@@ -157,14 +158,17 @@ function directStream<Item = Piece>(
       } catch (error) {
         // Whoever makes the items learns that nobody hears the rest, as by the end of a loop.
         await Promise.resolve(source.return?.(undefined)).catch(() => {})
-        // What was flushed leaves in the next turn, and must not be lost with the connection.
-        if (sent) await nextTurn()
+        // A reset overtakes what the client has not read yet: without a pause it would lose some of it, by chance.
+        if (sent) await realClock.sleep(PAUSE_BEFORE_END_MS)
         await breakOff(error, connection)
       }
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)
 }
+
+/** Real time between the last byte of an answer and the end of its connection that a failure brings. */
+const PAUSE_BEFORE_END_MS = 30
 
 function thrownBack<Item>(source: Iterator<Item> | PromptIterator<Item>, error: unknown) {
   if (!source.throw) throw error

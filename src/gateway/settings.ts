@@ -33,6 +33,16 @@ export interface Settings {
   name?: string
 }
 
+/** Whether a call asks for something that only a gateway does; one that does not may go straight to its provider. */
+export const needsGateway = (settings: Settings): boolean =>
+  settings.retry !== undefined ||
+  settings.fallbacks.length > 0 ||
+  settings.balance !== undefined ||
+  settings.cacheTtl !== undefined ||
+  settings.callTimeout !== undefined ||
+  settings.guardrails.length > 0 ||
+  settings.knowledge.length > 0
+
 const NOTHING: readonly never[] = []
 const RETRY = { count: 3, on_codes: [429] }
 const CACHE_TTL_S = 1800

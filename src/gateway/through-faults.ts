@@ -53,7 +53,7 @@ export async function respondThroughFaults(
 }
 
 /** The reply at a door: what changes what is said acts before it is put in the words of the door, everything else after it. */
-function throughDoor(
+export function throughDoor(
   faults: readonly ActiveFault[],
   answer: NextReply,
   { about, onActed, door: { wire, put } }: Parameters<typeof withFaults>[2] & { door: CallDoor },
@@ -94,7 +94,7 @@ interface StreamEnd<Item> {
   errorItem?(error: ApiError): Item
 }
 
-async function* toEnd<Item>(
+export async function* toEnd<Item>(
   items: Iterable<Item> | PromptIterable<Item>,
   { over, signal, errorItem }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {

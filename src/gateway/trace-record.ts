@@ -133,6 +133,7 @@ export function traceOf(
     name: settings?.name ?? operation.name,
     model,
     stream: guard.take(isStream, recording, false),
+    route: recording.direct ? 'direct' : 'gateway',
     status,
     outcome,
     started_at: isoTime(recording.started),

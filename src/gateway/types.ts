@@ -71,6 +71,8 @@ export interface CallResult {
   failure?: Failure | undefined
   /** What it is refused with. */
   error?: ApiError
+  /** Whether what was sent has been read: `failure` then says all, whatever became of the answer behind the faults. */
+  read?: true
 }
 
 /** Ends one call. */

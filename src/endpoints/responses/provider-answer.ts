@@ -17,6 +17,7 @@ const typeOf = (data: unknown): string => asText(asObject(data)?.type) ?? ''
 
 /** What a stream of response events must be like. */
 export const responseEvents: StreamRules = {
+  last: (data) => /^response\.(completed|incomplete)$/.test(typeOf(data)),
   wrongWith: (data) => (typeof data.type === 'string' ? undefined : "it has no 'type'"),
   hasContent: (data) => /\.delta$/.test(typeOf(data)) || data.type === 'response.output_item.done',
   begins: ({ type }) => type === 'response.created',

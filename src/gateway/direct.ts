@@ -1,0 +1,147 @@
+// A call of a compatible API that asks for nothing of a gateway: it goes straight to its provider, and what that sends reaches
+// the client as it is, faults included. What a correct client makes of it is read along and written into the trace.
+import type { Backend } from '../contract/backend.ts'
+import { ApiError } from '../contract/error.ts'
+import type { ActiveFault } from '../contract/fault.ts'
+import { ConnectionFailure, jsonReply, type Reply } from '../contract/reply.ts'
+import type { Wire } from '../contract/wire.ts'
+import { providerNamed } from '../providers/index.ts'
+import { AttemptCall } from './attempt.ts'
+import { errorOf, failureOf, Refusal } from './outcome.ts'
+import type { Target } from './plan.ts'
+import { read } from './read.ts'
+import { headersOf } from './recorder.ts'
+import type { AttemptRecorder } from './recording.ts'
+import { putNothing, toResponse } from './respond.ts'
+import { readAlong } from './sent-reply.ts'
+import { throughDoor } from './through-faults.ts'
+import { toReply } from './to-reply.ts'
+import type { CallContext, CallEnd } from './types.ts'
+
+/** A call that goes straight to its provider. */
+export interface DirectCall {
+  callContext: CallContext
+  target: Target
+  wire: Wire
+  end: CallEnd
+  /** Longest that the client may read nothing of a stream, in ms. */
+  clientTimeout: number
+}
+
+/**
+ * The response to a direct call; undefined when nothing can change what the backend answers, which is then answered as any
+ * call is: no rule of a scenario is about it, and no provider's own bytes are passed on.
+ */
+export function answerDirectly(direct: DirectCall): Promise<Response> | undefined {
+  const { callContext, target } = direct
+  const faults = callContext.playing ? faultsOn(callContext, target) : []
+  // They have been asked for.
+  callContext.playing = undefined
+  const asked = new AttemptCall(callContext, target.model)
+  const passed = passedOn(direct, asked)
+  if (faults.length === 0 && !passed) return undefined
+  const record = callContext.recording.attempt({ target, number: 1, why: 'first', waited: 0 })
+  return respond(direct, { faults, asked, passed, record })
+}
+
+/** The faults of the scenario; those between gateway and client come last, and so are outermost. */
+function faultsOn({ playing, facts, operation, request, stream, session }: CallContext, target: Target) {
+  const about = { ...facts, operation, request, stream, model: target.model, position: 0, attempt: 1 }
+  const now = session.clock.now()
+  const faultsAt = (at: 'gateway' | 'provider') => playing?.faults({ ...about, at, now }) ?? []
+  return [...faultsAt('gateway'), ...faultsAt('provider')]
+}
+
+/** Begins to pass the client's own request on, where the backend does that. */
+function passedOn({ callContext: { backend, call }, wire }: DirectCall, asked: AttemptCall) {
+  if (!backend.pass || !call.body) return undefined
+  const { pathname, search } = new URL(call.url)
+  const path = `${pathname.replace(/^\/v1(?=\/)/, '')}${search}`
+  return backend.pass(asked, { api: wire.api, path, headers: call.headers, body: call.body })
+}
+
+/** The one attempt of a direct call. */
+interface DirectAttempt {
+  faults: readonly ActiveFault[]
+  asked: AttemptCall
+  /** What the provider sends to the client's own request, where that is passed on. */
+  passed: ReturnType<NonNullable<Backend['pass']>>
+  record: AttemptRecorder
+}
+
+async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Response> {
+  const { callContext, end, clientTimeout } = direct
+  const { faults, asked, record } = attempt
+  const { signal } = asked
+  const connection = faults.length > 0 ? await callContext.call.hold?.find() : undefined
+  try {
+    const reply = await faultyReply(direct, attempt)
+    const headers = { ...headersOf(callContext.recording), ...reply.headers }
+    return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record }), {
+      connection,
+      clientTimeout,
+    })
+  } catch (error) {
+    const failure = failureOf(error, signal)
+    const nothing = (error instanceof ConnectionFailure || signal.aborted) && !(signal.reason instanceof ApiError)
+    record.end(nothing && failure.kind !== 'cancelled' ? { ...failure, status: 0 } : failure)
+    // Who called is told of a mistake, and why the session ended the call.
+    if (!nothing) {
+      callContext.recording.failure = failure
+      throw error instanceof ApiError ? error : errorOf(failure)
+    }
+    await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure, read: true })
+    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
+  }
+}
+
+/** What the provider sends, through the faults of the scenario. */
+function faultyReply(direct: DirectCall, attempt: DirectAttempt): Promise<Reply> {
+  const { callContext, wire } = direct
+  const { operation, request, stream, session, call } = callContext
+  const { faults, asked, record } = attempt
+  const about = {
+    operation,
+    request,
+    model: asked.model,
+    stream,
+    clock: session.clock,
+    signal: asked.signal,
+    direct: true as const,
+  }
+  return throughDoor(faults, () => provided(direct, attempt), {
+    about,
+    onActed: (rule) => void record.faults.push(rule),
+    door: {
+      wire: { ...wire, words: speakerOf(asked.model, wire) },
+      put: (reply) => (reply.raw ? reply : wire.put(reply, call)),
+    },
+  })
+}
+
+/** Who speaks in errors: the provider, where it has the API that was called; otherwise the provider that this is the API of. */
+function speakerOf(model: string, { api, words }: Wire): string {
+  const provider = model.slice(0, model.indexOf('/'))
+  return api === 'openai' && !providerNamed(provider).endpoint?.modelPackage ? provider : words
+}
+
+/** What the backend answers, before any fault. */
+async function provided({ callContext, wire }: DirectCall, { asked, passed, record }: DirectAttempt): Promise<Reply> {
+  const { recording, backend } = callContext
+  const reply = await (passed ? passed() : backend.answer(asked))
+  record.replied(reply)
+  if (reply.raw) return reply
+  // How the attempt went is what is read of the bytes that are sent.
+  const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, end() {}, faults: record.faults }
+  try {
+    const content = await read(reply, asked)
+    return toReply(
+      { kind: 'answered', model: asked.model, content, from: reply, attempt },
+      { callContext, cacheKey: undefined },
+    )
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const refused = errorOf(error.failure)
+    return jsonReply(refused.status, wire.error(refused, recording.id), refused.headers)
+  }
+}

@@ -1,0 +1,95 @@
+// The reply of a direct call on its way to the client: what is sent is read along, and the call ends with the last of it.
+import type { ApiError } from '../contract/error.ts'
+import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
+import type { Wire } from '../contract/wire.ts'
+import { isStream, streamBytes, streamOf } from '../faults/wire.ts'
+import { encodeEvent, eventOfType } from '../lib/sse.ts'
+import { type Failure, failureOf, UNHEARD } from './outcome.ts'
+import type { AttemptRecorder } from './recording.ts'
+import { rulesOnWire, type SentContent, SentReader } from './sent-reader.ts'
+import { toEnd } from './through-faults.ts'
+import type { CallContext, CallEnd } from './types.ts'
+
+/** What a reply is sent for. */
+export interface SentCall {
+  callContext: CallContext
+  wire: Wire
+  end: CallEnd
+  /** The one attempt. */
+  record: AttemptRecorder
+}
+
+/**
+ * The reply, which ends its call when the last of it has been sent.
+ * @throws ApiError when the call cannot be stored: nothing of a whole answer has been sent then.
+ */
+export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply> {
+  const { callContext, wire, record } = sentCall
+  const { operation, stream, call, recording } = callContext
+  const body = streamBytes(reply)
+  const { bytes, announced } = body
+  const reading = { rules: rulesOnWire(operation, wire), stream, contentBegan: () => record.contentBegan() }
+  const reader = new SentReader(reply, body, reading)
+  if (bytes instanceof Uint8Array) {
+    reader.add(bytes)
+    const content = await reader.end(announced === undefined ? undefined : new ConnectionFailure(CUT_SHORT))
+    const problem = await endCall(reply, content, sentCall)
+    if (problem) throw problem
+    return reply
+  }
+  const along = new SentPieces(bytes, reader)
+  const over = async (failure?: Failure) => {
+    const content = await along.end(failure, call.signal)
+    return endCall(along.begun ? reply : { ...reply, status: 0 }, content, sentCall)
+  }
+  const errorItem = (error: ApiError) => encoder.encode(encodeEvent(eventOfType(wire.error(error, recording.id))))
+  const pieces = toEnd(along.all(), { over, signal: call.signal, ...(isStream(reply) && { errorItem }) })
+  return { ...reply, body: { ...body, bytes: streamOf(pieces) } }
+}
+const encoder = new TextEncoder()
+const CUT_SHORT = 'the connection was closed before the promised end of the answer'
+
+/** Ends a call with what its client has; gives why it could not be stored. */
+function endCall(
+  { status, headers }: Reply,
+  { failure }: SentContent,
+  { record, end }: SentCall,
+): Promise<ApiError | undefined> {
+  // An error inside a stream names a status of its own.
+  record.end(failure && { ...failure, status: failure.kind === 'refused' ? failure.status : status })
+  return end.end({ status, headers, failure, read: true })
+}
+
+/** The pieces of a body as they are sent. */
+class SentPieces {
+  /** Whether anything of it was sent. */
+  begun = false
+  #finished = false
+  readonly #bytes: Exclude<BytesBody['bytes'], Uint8Array>
+  readonly #reader: SentReader
+
+  constructor(bytes: Exclude<BytesBody['bytes'], Uint8Array>, reader: SentReader) {
+    this.#bytes = bytes
+    this.#reader = reader
+  }
+
+  async *all(): AsyncGenerator<Uint8Array> {
+    for await (const piece of this.#bytes) {
+      this.begun = true
+      this.#reader.add(piece)
+      yield piece
+    }
+    this.#finished = true
+  }
+
+  /** What the client has; `failure` is what ended it before its end. */
+  async end(failure: Failure | undefined, client: AbortSignal): Promise<SentContent> {
+    const content = await this.#reader.end(
+      failure && failure.kind !== 'bug' ? new ConnectionFailure(failure.message) : undefined,
+    )
+    if (failure?.kind === 'bug' || client.aborted)
+      return { ...content, failure: failure ?? failureOf(new ConnectionFailure(UNHEARD.message), client) }
+    if (!failure && !this.#finished) return { ...content, failure: UNHEARD }
+    return content
+  }
+}
