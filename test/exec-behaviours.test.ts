@@ -2,7 +2,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { junit } from '../src/cli/junit.ts'
 import { runLines } from '../src/cli/report.ts'
-import type { SuiteRun } from '../src/cli/suite-run.ts'
 import { play, program } from './support/exec.ts'
 
 // Each test starts a program, on a machine that may be busy.
@@ -119,37 +118,38 @@ rules:
     expect(report?.order.at(-1)?.outcome).toBe('answered')
   })
 
-  test('whose time never came is said loudly', async () => {
+  test('reports a rule that never became active', async () => {
     const { run } = await play(program('plain', 'one'), outage(60_000))
-    expect(runLines(run).join('\n')).toMatch(/rule +outage: never fired, its time never came: /)
+    expect(runLines(run).join('\n')).toMatch(
+      /rule +outage: not triggered: active from t=1 s, last matching request at t=0 s/,
+    )
   })
 })
 
 describe('a day on which nothing went wrong', () => {
   const late = scenario('after: 60s', 'type: http-error, status: 503')
   const other = scenario('', 'type: http-error, status: 503', 'provider: cohere')
-  const kinds = ({ findings }: SuiteRun) =>
-    findings.map(({ kind, accepted }) => `${kind}${accepted ? ' accepted' : ''}`)
-
   test.each([
-    ['because its time never came', late],
-    ['because no call was like its match', other],
-  ])('%s has not been rehearsed', async (_, yaml) => {
+    ['because its rule never became active', late],
+    ['because no request matched', other],
+  ])('is inconclusive %s', async (_, yaml) => {
     const { code, run } = await play(program('plain', 'one'), yaml)
-    expect({ code, ok: run.ok }).toEqual({ code: 3, ok: false })
-    expect(kinds(run)).toEqual(['not-tried'])
-    const said = runLines(run)
-    expect(said[0]).toBe('Understudy: day: NOT TRIED')
-    expect(said.join('\n')).toContain('error         not-tried: no fault of the scenario has acted')
-    expect(said.join('\n').includes('waits between calls')).toBe(yaml === late)
+    const { verdict, ok, findings, inconclusive } = run
+    expect({ code, verdict, ok, findings }).toEqual({ code: 3, verdict: 'inconclusive', ok: false, findings: [] })
+    expect(run.sessions[0]).toMatchObject({ verdict: 'inconclusive', inconclusive, ok: true })
+    const [first] = runLines(run)
+    expect(first).toStartWith('Understudy: day: INCONCLUSIVE: no fault was injected')
+    expect(first?.includes('waits between calls')).toBe(yaml === late)
     // The cases of a machine say why, too.
-    expect(junit([run])).toMatch(/<failure message="no fault of the scenario has acted/)
-    expect(junit([run])).toMatch(/<system-out>the fault of the rule &quot;trouble&quot; never fired: /)
+    expect(junit([run])).toMatch(/<failure message="INCONCLUSIVE: no fault was injected/)
+    expect(junit([run])).toMatch(
+      /<system-out>INCONCLUSIVE: no fault was injected[^<]*; rule &quot;trouble&quot; was not triggered: /,
+    )
   })
 
   test('may be meant', async () => {
     const { code, run } = await play(program('plain', 'one'), `${late}accept: [not-tried]\n`)
-    expect({ code, found: kinds(run) }).toEqual({ code: 0, found: ['not-tried accepted'] })
+    expect({ code, verdict: run.verdict }).toEqual({ code: 0, verdict: 'pass' })
   })
 
   test('needs a fault that acts in one of its sessions only', async () => {

@@ -27,7 +27,19 @@ const rule = (more: Partial<Verification['rules'][number]> = {}): Verification['
   ...more,
 })
 const verification = (session: string, more: Partial<Verification> = {}): Verification => ({
-  ...{ session, scenario: 's', ok: true, complete: true, calls: 2, attempts: 3, counts: [], order: [], cancelled: [] },
+  ...{
+    session,
+    scenario: 's',
+    verdict: 'pass',
+    inconclusive: [],
+    ok: true,
+    complete: true,
+    calls: 2,
+    attempts: 3,
+    counts: [],
+    order: [],
+    cancelled: [],
+  },
   paths: { retry: 1, fallback: 0, timeout: 0, cache: 0, 'stream recovery': 0, 'client retry': 0 },
   tasks: { states: {}, at_work: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
   waits: { told: 0, kept: 0, broken: [] },
@@ -37,7 +49,16 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
 })
 const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
   ...{ name: 's', scenario: 's', code: 0, timed_out: false, stopped: false, took_ms: 1234, clocks: [], strict: false },
-  ...{ ok: true, findings: [], idle_rules: [], sessions: [verification('a')], url: 'http://127.0.0.1:1', db: null },
+  ...{
+    verdict: 'pass',
+    inconclusive: [],
+    ok: true,
+    findings: [],
+    idle_rules: [],
+    sessions: [verification('a')],
+    url: 'http://127.0.0.1:1',
+    db: null,
+  },
   ways: {},
   times: new Map(),
   ...more,
@@ -97,31 +118,31 @@ test('a finding says how bad it is, with the calls that show it', () => {
   expect(lines).toContain('  accepted      gave-up: three (t1)')
 })
 
-test('rules of several sessions are added up; one that fired in none is said loudly', () => {
+test('report: adds up the rules of several sessions, and names those that were not triggered', () => {
   const sessions = ['a', 'b'].map((name) =>
     verification(name, {
       rules: [
         rule({ idle: name === 'a' ? 'no call' : null, ...(name === 'a' && { fired: 0, applied: 0 }) }),
-        rule({ name: 'late', fired: 0, applied: 0, idle: 'its time never came' }),
-        rule({ name: 'in vain', fired: 2, applied: 0, skipped: { 'the answer is not a stream': 2 } }),
+        rule({ name: 'late', fired: 0, applied: 0, idle: 'active from t=10 s' }),
+        rule({ name: 'in vain', matched: 1, fired: 2, applied: 0, skipped: { 'the answer is not a stream': 2 } }),
       ],
     }),
   )
   const lines = runLines(runOf({ sessions, idle_rules: ['elsewhere'] }))
-  expect(lines).toContain('  rule          r: fired 1, delay applied 1')
-  expect(lines).toContain('  rule          late: never fired, its time never came')
-  expect(lines).toContain('  rule          in vain: fired 4, delay applied 0, 4 not: the answer is not a stream')
-  expect(lines).toContain('  rule          elsewhere: never fired, no session was like its match')
+  expect(lines).toContain('  rule          r (delay): matched 2, injected 1')
+  expect(lines).toContain('  rule          late: not triggered: active from t=10 s')
+  expect(lines).toContain('  rule          in vain (delay): matched 2, injected 0, the answer is not a stream 4')
+  expect(lines).toContain('  rule          elsewhere: not triggered: no session matched')
   expect(lines).toContain('  calls         4, 6 attempts')
 })
 
 test('where the calls are to be seen is said when there is something to see', () => {
   const found = runOf({ sessions: [verification('a', { findings: [finding()] })] })
   expect(runLines(found).at(-1)).toBe(
-    '  kept          no calls: with --db FILE they are, for understudy trace --db FILE show ID',
+    '  saved         no calls; run again with --db FILE, then: understudy trace --db FILE show ID',
   )
-  expect(runLines({ ...found, db: 'run.db' }).at(-1)).toBe('  kept          understudy trace --db run.db list')
-  expect(runLines(runOf()).join('\n')).not.toContain('  kept ')
+  expect(runLines({ ...found, db: 'run.db' }).at(-1)).toBe('  saved         understudy trace --db run.db list')
+  expect(runLines(runOf()).join('\n')).not.toContain('  saved ')
 })
 
 test('what is wrong stands right under the verdict, which counts warnings', () => {
@@ -129,16 +150,21 @@ test('what is wrong stands right under the verdict, which counts warnings', () =
     { expected: 'two', actual: 'two', met: true },
     { expected: 'three', actual: 'one', met: false },
   ]
-  const broken = verification('a', { ok: false, findings: [finding({ message: 'one' })], expectations })
-  expect(runLines(runOf({ ok: false, sessions: [broken] })).slice(0, 4)).toEqual([
-    'Understudy: s: NOT as expected',
+  const broken = verification('a', {
+    verdict: 'fail',
+    ok: false,
+    findings: [finding({ message: 'one' })],
+    expectations,
+  })
+  expect(runLines(runOf({ verdict: 'fail', ok: false, sessions: [broken] })).slice(0, 4)).toEqual([
+    'Understudy: s: FAIL',
     '  error         early-retry: one (t1, t2, t3 and 1 more)',
     '  expected      three NOT MET: one',
     '  calls         2, 3 attempts',
   ])
   const warned = verification('b', { findings: [finding({ severity: 'warning' }), finding({ accepted: true })] })
-  expect(runLines(runOf({ sessions: [warned] }))[0]).toBe('Understudy: s: as expected, with 1 warning')
-  expect(runLines(runOf({ sessions: [warned, warned] }))[0]).toBe('Understudy: s: as expected, with 2 warnings')
+  expect(runLines(runOf({ sessions: [warned] }))[0]).toBe('Understudy: s: PASS, with 1 warning')
+  expect(runLines(runOf({ sessions: [warned, warned] }))[0]).toBe('Understudy: s: PASS, with 2 warnings')
 })
 
 test('time says what was jumped and what the client waited', () => {

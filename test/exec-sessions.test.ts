@@ -40,9 +40,9 @@ describe('sessions', () => {
     expect(played.sessions.every(({ ok }) => ok)).toBe(true)
     expect(code).toBe(0)
     const lines = runLines(played)
-    expect(lines[0]).toBe('Understudy: burst: as expected')
-    expect(lines).toContain('  rule          two refusals: fired 6, http-error applied 6')
-    expect(lines).toContain('  session       worker-2: as expected, 3 calls')
+    expect(lines[0]).toBe('Understudy: burst: PASS')
+    expect(lines).toContain('  rule          two refusals (http-error): matched 9, injected 6')
+    expect(lines).toContain('  session       worker-2: PASS, 3 calls')
   })
 
   test('are judged however many they are', async () => {
@@ -59,8 +59,8 @@ describe('sessions', () => {
       ['worker-2', true],
     ])
     const lines = runLines(played)
-    expect(lines[0]).toBe('Understudy: burst: NOT as expected, 1 of 2 sessions broke')
-    expect(lines).toContain('  session       worker-1: NOT as expected, 1 call')
+    expect(lines[0]).toBe('Understudy: burst: FAIL, 1 of 2 sessions failed')
+    expect(lines).toContain('  session       worker-1: FAIL, 1 call')
     expect(lines).toContain('    expected      2 attempts: provider openai, status 429 NOT MET: 1')
   })
 
@@ -90,7 +90,7 @@ describe('sessions', () => {
     expect(none.code).toBe(3)
     expect(none.run.sessions.map(({ session, calls }) => [session, calls])).toEqual([['rate-limit-burst', 0]])
     const said = runLines(none.run).join('\n')
-    expect(said).toContain(`no call came: the program should call ${none.run.url}/v1, which OPENAI_BASE_URL says`)
+    expect(said).toContain(`no calls were received: the program should call ${none.run.url}/v1 (OPENAI_BASE_URL)`)
   })
 
   test('without a scenario a command that calls nothing is only warned of, unless it is strict', async () => {
@@ -106,7 +106,7 @@ describe('a run', () => {
     const db = inFolder('run.db')
     for (let turn = 0; turn < 2; turn++) {
       const { run: played } = await play(program('openai', 'sessions', '2'), undefined, { db })
-      expect(runLines(played).at(-1)).toBe(`  kept          understudy trace --db ${db} list`)
+      expect(runLines(played).at(-1)).toBe(`  saved         understudy trace --db ${db} list`)
     }
     const list = async (...args: string[]) => {
       const { stdout } = await run(['trace', '--db', db, 'list', '--json', ...args])
@@ -148,7 +148,7 @@ describe('a run', () => {
       const { code, run: played } = await play(program('plain', 'parent', '0', file), undefined, { timeout })
       expect({ code, timedOut: played.timed_out }).toEqual({ code: 124, timedOut: true })
       expect(runLines(played)[0]).toMatch(
-        /^Understudy: no scenario: the command was ended after [\d.]+ m?s, when its --timeout was up$/,
+        /^Understudy: no scenario: FAIL: the command was ended after [\d.]+ m?s by --timeout$/,
       )
     }
     const state = () =>
@@ -175,7 +175,7 @@ describe('a run', () => {
         child.kill('SIGINT')
     }
     await child.exited
-    expect(printed).toContain('Understudy: rate-limit-burst: the command failed with 130 (stopped early)')
+    expect(printed).toContain('Understudy: rate-limit-burst: FAIL: the command failed with exit code 130')
     expect(printed).toContain('  calls         1, 1 attempt')
     expect(child.exitCode).toBe(130)
   })
@@ -184,7 +184,7 @@ describe('a run', () => {
     const flags = ['--on-miss', 'error', '--token', 'secret', '--seed', '7']
     const { code, stdout } = await run(['exec', ...flags, '--', ...program('plain', 'one')], { cwd: folder.path })
     expect(stdout).toContain('404')
-    expect(stdout).toContain('none was there for 1 call')
+    expect(stdout).toContain('1 call matched no fixture')
     expect(code).toBe(0)
   })
 })

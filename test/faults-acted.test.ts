@@ -121,7 +121,7 @@ for (const { type, example, points } of faultKinds.filter(({ type }) => ROWS[typ
       const { rules } = (await fixtures.app.fetch('/s/rehearsal/_understudy/scenario')).json() as {
         rules: Heard['rule'][]
       }
-      expect(rules[2]).toMatchObject({ applied: 0, skipped: { 'another fault acted before it': 1 } })
+      expect(rules[2]).toMatchObject({ applied: 0, skipped: { 'overridden by an earlier rule': 1 } })
     })
   })
 }

@@ -153,6 +153,10 @@ describe('a session', () => {
       await understudy.seed({ contacts: [{ external_id: 'ada', display_name: 'Ada' }] })
       print([understudy.v1, understudy.url, understudy.apiKey].map((text) => text.replace(/:\\d+\\//, ':0/')))
       await understudy.verify({ expect: [{ attempts: '9+' }] }).catch(({ message }) => print(message))
+      await understudy.scenario({ name: 'later', rules: [{ name: 'far', when: { calls: 99 }, fault: { type: 'http-error', status: 503 } }] })
+      await ask(understudy, 'Hi')
+      await understudy.verify().catch(({ message }) => print(message))
+      print((await understudy.verify({ allowInconclusive: true })).verdict)
       await close(false)
       await understudy.traces().then(print, ({ message }) => print(message))`)
     const session = 'all-of-it-'
@@ -163,8 +167,10 @@ describe('a session', () => {
       `http://127.0.0.1:0/s/${session}`,
       `session:${session}`,
     ])
-    expect(values[6]).toMatch(/^the verdict on session all-of-it-\w+ is bad:\n {2}- expected .*9.*: there/)
-    expect(values).toHaveLength(8)
+    expect(values[6]).toMatch(/^FAIL: session all-of-it-\w+:\n {2}- expected .*9.*; actual: /)
+    expect(values[7]).toMatch(/^INCONCLUSIVE: session all-of-it-\w+: no fault was injected\. .*allowInconclusive: true/)
+    expect(values[8]).toBe('inconclusive')
+    expect(values).toHaveLength(10)
   })
   test('has traces whose stable form is the same whatever the session', async () => {
     const { values } = await module(`

@@ -73,7 +73,7 @@ test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an ove
 test('a report goes on under its beginning, with its colours', () => {
   const red = (text: string) => `\u001b[31m${text}\u001b[39m`
   const lines = [
-    'Understudy: outage: NOT as expected',
+    'Understudy: outage: FAIL',
     `  expected      at least 1 attempt: provider openai ${red('NOT MET: there were none at all')}`,
     `    error         gave-up: a request never got an answer`,
   ]
@@ -82,7 +82,7 @@ test('a report goes on under its beginning, with its colours', () => {
   const fitted = fittedReport(lines, 40)
   const shown = fitted.map((line) => stripVTControlCharacters(line))
   expect(shown).toEqual([
-    'Understudy: outage: NOT as expected',
+    'Understudy: outage: FAIL',
     '  expected      at least 1 attempt:',
     '                provider openai NOT MET:',
     '                there were none at all',

@@ -370,14 +370,20 @@ describe('nothing is found of', () => {
   })
 })
 
-describe('a verdict says loudly', () => {
-  test('that no call came, and that a fault never fired', async () => {
-    const { notices, ok } = await judged({ name: '', scenario: refuse({ status: 503 }), act: async () => {} })
+describe('a verdict reports', () => {
+  test('that no calls were received and that a rule was not triggered', async () => {
+    const { notices, verdict, inconclusive, ok } = await judged({
+      name: '',
+      scenario: refuse({ status: 503 }),
+      act: async () => {},
+    })
     expect(notices).toEqual([
-      'no call came, so there is nothing to judge: was the address of this server used?',
-      'the fault of the rule "bad" never fired: no attempt was like its match',
+      'no calls were received: does the program use the address of this server?',
+      'rule "bad" was not triggered: no request matched',
     ])
-    expect(ok).toBe(true)
+    expect({ verdict, inconclusive, ok }).toEqual({
+      ...{ verdict: 'inconclusive', inconclusive: ['no fault was injected'], ok: true },
+    })
   })
 
   test('that calls still run, and judges nobody for giving up meanwhile', async () => {

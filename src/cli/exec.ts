@@ -25,7 +25,7 @@ const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', '
 
 export function execCommand(): Command {
   const command = new Command('exec')
-    .description('run a command against a server of its own, and say what was exercised and what went wrong')
+    .description('run a command against a temporary server and report faults, retries and problems')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
     .option(
       '--scenario <NAME>',
@@ -34,7 +34,7 @@ export function execCommand(): Command {
     )
     .option('--seed <NUMBER>', 'seed of ids and chance; repeatable, the command runs once for each', repeated)
     .option('--timeout <TIME>', 'how long the command may take, such as 10m; it is then ended, with exit code 124')
-    .option('--strict', 'warnings are errors')
+    .option('--strict', 'count warnings as errors')
     .option('--db <FILE>', 'keep the calls in this file, for understudy trace --db FILE')
     .option('--junit <FILE>', 'write the verdicts as JUnit XML')
     .option('--html <FILE>', 'write the calls and the verdicts as a page that opens without a server')
@@ -48,7 +48,7 @@ export function execCommand(): Command {
   return command
     .addHelpText(
       'after',
-      '\nThe exit code is that of the command; 3 when only its verdict is bad: an error was found, an expectation is not met, or no fault has acted.',
+      '\nThe exit code is that of the command if it fails. Otherwise 0 for PASS, and 3 for FAIL (an error was found or an expectation is not met) and INCONCLUSIVE (no fault was injected, or the scenario needs calls that were not made).',
     )
     .action(exec)
 }

@@ -20,7 +20,7 @@ import { exploreProgress } from './explore/progress.ts'
 import { repeater, shellLine } from './explore/repeat.ts'
 import { fittedReport } from './report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
-import { NOT_AS_EXPECTED, STOPPED } from './suite-run.ts'
+import { NOT_PASSED, STOPPED } from './suite-run.ts'
 import { drawingWidth } from './terminal.ts'
 
 interface Options extends Record<string, unknown> {
@@ -177,6 +177,6 @@ function refuseRed({ code, stopped, output }: NonNullable<Exploration['red']>, j
 /** Where no fault has acted nothing is proved: that is no success. */
 function exitCode(cells: readonly CellResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
   if (stopped) return STOPPED
-  if (delivered.of === 0) return NOT_AS_EXPECTED
-  return cells.every(isGood) ? 0 : NOT_AS_EXPECTED
+  if (delivered.of === 0) return NOT_PASSED
+  return cells.every(isGood) ? 0 : NOT_PASSED
 }

@@ -49,16 +49,22 @@ export function junitXml(program: string, suites: readonly JunitSuite[]): string
 function casesOf(run: SuiteRun): JunitCase[] {
   const { name: suite, code, timed_out: timedOut, took_ms: took, strict, findings } = run
   const why = timedOut ? `its time was up after ${seconds(took)} s` : `exit code ${code}`
+  const unproved = run.verdict === 'inconclusive' ? [{ suite, name: 'verdict', took, failure: unprovedText(run) }] : []
   return [
     { suite, name: 'the command', took, failure: code === 0 ? undefined : why },
+    ...unproved,
     ...findings.map((finding) => caseOf(finding, { suite, took, strict })),
     ...run.sessions.flatMap((session) => sessionCases(session, run)),
   ]
 }
 
+/** Why nothing was proved. CI systems know no third result, and a run that ends with 3 must not look like a pass. */
+const unprovedText = ({ inconclusive }: Pick<SuiteRun, 'inconclusive'>) => `INCONCLUSIVE: ${inconclusive.join('; ')}`
+
 function sessionCases(report: Verification, { name: suite, strict, times }: SuiteRun): JunitCase[] {
   const { session, expectations, notices, tasks } = report
-  const said = [...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
+  const unproved = report.verdict === 'inconclusive' ? [unprovedText(report)] : []
+  const said = [...unproved, ...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
   const output = said.length === 0 ? undefined : said.join('; ')
   const findings = report.findings
   const own = `${suite}.${session}`

@@ -8,14 +8,14 @@ import type { Verification } from '../contract/verification.ts'
 import { createUnderstudy } from '../deps.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { loadShipped, openScenario } from '../scenarios/load.ts'
-import { notTried } from '../verdict/not-tried.ts'
+import { nothingInjected, verdictOf } from '../verdict/inconclusive.ts'
 import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from './agent-calls.ts'
 import { builtInCalls, ruleFor, stepOf } from './built-in-calls.ts'
 import { ServerError } from './errors.ts'
 import { report } from './listen.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
-import { fittedReport, paint, reportLines } from './report.ts'
-import { NOT_AS_EXPECTED } from './suite-run.ts'
+import { fittedReport, paint, reportLines, verdictText } from './report.ts'
+import { NOT_PASSED } from './suite-run.ts'
 import { taskTree } from './task-tree.ts'
 import { drawingWidth, terminalWidth, wrapLine } from './terminal.ts'
 import { waterfall } from './waterfall.ts'
@@ -42,7 +42,7 @@ export function rehearseCommand(): Command {
     .option('--json', 'print the traces and the report as JSON')
     .addHelpText(
       'after',
-      '\nThe exit code is 3 when an expectation of the scenario is not met, or none of its faults has acted.',
+      '\nThe exit code is 3 when an expectation of the scenario is not met (FAIL) or none of its faults was injected (INCONCLUSIVE).',
     )
     .action(rehearse)
 }
@@ -105,7 +105,7 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
   const found = ofOwnCalls((await ask(`/s/${session}/_understudy/verify`)) as Verification, scenario)
   close()
   print(data.reverse(), found, options)
-  if (!found.ok) process.exitCode = NOT_AS_EXPECTED
+  if (found.verdict !== 'pass') process.exitCode = NOT_PASSED
 }
 
 /** The newest traces of a session, or all of them: a task makes many. */
@@ -153,11 +153,12 @@ async function json(response: Response): Promise<unknown> {
   return body
 }
 
-/** The report without what it makes of the client: these calls are nobody's. But something must have gone wrong. */
+/** The report without its findings and needs: these calls are nobody's. But a fault must have been injected. */
 function ofOwnCalls(report: Verification, scenario: Scenario): Verification {
-  const findings = notTried(scenario, [report])
-  const ok = report.expectations.every(({ met }) => met) && findings.every(({ accepted }) => accepted)
-  return { ...report, findings, ok }
+  const reason = nothingInjected(scenario, report)
+  const inconclusive = reason === undefined ? [] : [reason]
+  const fails = report.expectations.some(({ met }) => !met)
+  return { ...report, findings: [], verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails }
 }
 
 function print(traces: readonly TraceRecord[], found: Verification, options: Options): void {
@@ -172,7 +173,7 @@ function print(traces: readonly TraceRecord[], found: Verification, options: Opt
   // What an agent does is drawn in the tree of its task.
   for (const trace of traces.filter(({ parent }) => parent === null || !related.get(parent)?.task))
     console.log([...headline(trace), ...tree(trace), ...waterfall(trace, paint, width), ''].join('\n'))
-  console.log([`Understudy: ${found.scenario}`, ...fittedReport(reportLines(found))].join('\n'))
+  console.log([`Understudy: ${found.scenario}: ${verdictText(found)}`, ...fittedReport(reportLines(found))].join('\n'))
 }
 
 const headline = ({ operation, model, stream, outcome, status, duration_ms }: TraceRecord): string[] => {

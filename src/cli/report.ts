@@ -20,55 +20,58 @@ const TITLE = 14
 const line = (title: string, text: string) => `  ${paint('bold', title.padEnd(TITLE))}${text}`
 const indented = (text: string) => `  ${text}`
 
-/** The report on a run of a command: what is wrong, its sessions together, then each by name, those that broke first. */
+/** The report on a run of a command: its verdict, what failed, its sessions together, then each by name, those that failed first. */
 export function runLines(run: SuiteRun): string[] {
   const { sessions, strict, findings } = run
   const several = sessions.length > 1
   const single = several ? [] : sessions
   return [
-    `Understudy: ${run.name}: ${verdictOf(run)}${run.stopped ? ' (stopped early)' : ''}`,
+    `Understudy: ${run.name}: ${runVerdict(run)}${run.stopped ? ' (stopped early)' : ''}`,
     ...findings.map((finding) => findingLine(finding, strict)),
     ...single.flatMap((only) => wrongLines(only, strict)),
-    ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v1, as OPENAI_BASE_URL says`)] : []),
+    ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v1 (OPENAI_BASE_URL)`)] : []),
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...timeLines(run.clocks).map((text) => line('time', text)),
     ...wayLines(run.ways).map((text) => line('ways', text)),
     ...single.flatMap((only) => rightLines(only, strict)),
-    ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('never fired')}, no session was like its match`)),
+    ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('not triggered')}: no session matched`)),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
-    ...keptLines(run),
+    ...savedLines(run),
   ]
 }
 
-/** The verdict in a few words. */
-function verdictOf(run: SuiteRun): string {
-  const { code, ok, sessions, findings, took_ms: took, timed_out: timedOut } = run
-  const broken = sessions.filter((one) => !one.ok).length
-  const share = sessions.length > 1 && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} broke` : ''
-  const warnings = [...findings, ...sessions.flatMap((one) => one.findings)].filter(isOpen).length
-  const judged = ok
-    ? `as expected${warnings > 0 ? `, with ${count(warnings, 'warning')}` : ''}`
-    : wasTried(run)
-      ? 'NOT as expected'
-      : 'NOT TRIED'
-  const failed = timedOut
-    ? `the command was ended after ${lengthOf(took)}, when its --timeout was up`
-    : `the command failed with ${code}`
-  return `${code !== 0 ? failed : judged}${share}`
+/** A verdict as it is printed: PASS, FAIL, or INCONCLUSIVE with its reasons. */
+export function verdictText({ verdict, inconclusive }: Pick<SuiteRun, 'verdict' | 'inconclusive'>): string {
+  if (verdict === 'pass') return good('PASS')
+  if (verdict === 'fail') return bad('FAIL')
+  return `${paint('yellow', 'INCONCLUSIVE')}: ${inconclusive.join('; ')}`
+}
+
+/** The verdict on a run, with what the command itself came to and how much was found. */
+function runVerdict(run: SuiteRun): string {
+  const { code, sessions, findings, took_ms: took, timed_out: timedOut } = run
+  const broken = sessions.filter((one) => one.verdict === 'fail').length
+  const share = sessions.length > 1 && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} failed` : ''
+  const open = [...findings, ...sessions.flatMap((one) => one.findings)].filter(isOpen)
+  const warnings = open.filter(({ severity }) => severity === 'warning').length
+  const warned = warnings > 0 ? `, with ${count(warnings, 'warning')}` : ''
+  const ended = timedOut
+    ? `: the command was ended after ${lengthOf(took)} by --timeout`
+    : code !== 0
+      ? `: the command failed with exit code ${code}`
+      : ''
+  return `${verdictText(run)}${ended}${share}${warned}`
 }
 const isOpen = ({ accepted }: Finding) => !accepted
 
 /** How to look at the calls. */
-function keptLines({ db, sessions }: SuiteRun): string[] {
-  if (db !== null) return [line('kept', `understudy trace --db ${db} list`)]
+function savedLines({ db, sessions }: SuiteRun): string[] {
+  if (db !== null) return [line('saved', `understudy trace --db ${db} list`)]
   if (!sessions.some(({ findings }) => findings.some(({ traces }) => traces.length > 0))) return []
-  return [line('kept', 'no calls: with --db FILE they are, for understudy trace --db FILE show ID')]
+  return [line('saved', 'no calls; run again with --db FILE, then: understudy trace --db FILE show ID')]
 }
 
-/** Whether there is more to say against a run than that nothing of the scenario came to pass. */
-const wasTried = ({ findings, sessions }: SuiteRun) =>
-  sessions.some((one) => !one.ok) || findings.every(({ kind }) => kind !== 'not-tried')
 const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
 
 /** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
@@ -85,15 +88,12 @@ export const reportLines = (report: Verification, strict = false): string[] => [
   ...rightLines(report, strict),
 ]
 
-/** One session among others: what is wrong with it, or that nothing is. */
+/** One session among others: its verdict, and what failed. */
 function sessionLines(report: Verification, strict: boolean): string[] {
-  const { session, calls } = report
-  if (report.ok) {
-    const head = line('session', `${session}: ${good('as expected')}, ${count(calls, 'call')}`)
-    return [head, ...wrongLines(report, strict).map(indented)]
-  }
-  const lines = [...wrongLines(report, strict), ...rightLines({ ...report, expectations: [] }, strict)]
-  return [line('session', `${session}: ${bad('NOT as expected')}, ${count(calls, 'call')}`), ...lines.map(indented)]
+  const { session, calls, verdict } = report
+  const head = line('session', `${session}: ${verdictText(report)}, ${count(calls, 'call')}`)
+  const right = verdict === 'fail' ? rightLines({ ...report, expectations: [] }, strict) : []
+  return [head, ...[...wrongLines(report, strict), ...right].map(indented)]
 }
 
 /** What is found, and expectations that are not met. */
@@ -107,7 +107,7 @@ const rightLines = ({ findings, expectations }: Verification, strict: boolean): 
   ...expectations.filter(({ met }) => met).map(expectationLine),
 ]
 const expectationLine = ({ expected, actual, met }: ExpectationReport) =>
-  line('expected', `${expected} ${met ? good('ok') : bad(`NOT MET: ${actual}`)}`)
+  line('expected', `${expected} ${met ? good('met') : bad(`NOT MET: ${actual}`)}`)
 
 const MOST_TRACES = 3
 function findingLine({ kind, severity, message, traces, accepted }: Finding, strict: boolean): string {
@@ -139,11 +139,11 @@ function togetherLines(reports: readonly Verification[]): string[] {
           )}`,
     ),
     ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
-    line('exercised', taken.map(([path, times]) => `${path} (${times})`).join(', ') || 'nothing'),
-    line('not exercised', never.map(([path]) => path).join(', ') || 'nothing'),
+    line('exercised', taken.map(([path, times]) => `${path} (${times})`).join(', ') || 'none'),
+    line('not exercised', never.map(([path]) => path).join(', ') || 'none'),
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
     ...waitLines(reports).map((text) => line('waits', text)),
-    ...cancelledLines(reports).map((text) => line('cancelled', text)),
+    ...cancelledLines(reports).map((text) => line('canceled', text)),
     ...fixtureLines(reports).map((text) => line('fixtures', text)),
     ...unknownLines(
       sum((one) => one.pending),
@@ -198,18 +198,18 @@ function rulesOf(reports: readonly Verification[]): RuleReport[] {
   })
 }
 
-function ruleText({ name, fault, fired, applied, skipped, idle }: RuleReport): string {
-  if (idle !== null) return `${name}: ${bad('never fired')}, ${idle}`
-  const reasons = Object.entries(skipped).map(([reason, times]) => `${times} not: ${reason}`)
-  const effect = fault === null ? [] : [`${fault} applied ${applied}`]
-  return [`${name}: fired ${fired}`, ...effect, ...reasons].join(', ')
+function ruleText({ name, fault, matched, fired, applied, skipped, idle }: RuleReport): string {
+  if (idle !== null) return `${name}: ${bad('not triggered')}: ${idle}`
+  const effect = fault === null ? `triggered ${fired}` : `injected ${applied}`
+  const reasons = Object.entries(skipped).map(([reason, times]) => `${reason} ${times}`)
+  return [`${name}${fault === null ? '' : ` (${fault})`}: matched ${matched}`, effect, ...reasons].join(', ')
 }
 
 function waitLines(reports: readonly Verification[]): string[] {
   const waits = reports.map((one) => one.waits)
-  const advised = waits.reduce((sum, one) => sum + one.told, 0)
-  if (advised === 0) return []
-  return [`told to wait ${advised}, called again in time ${waits.reduce((sum, one) => sum + one.kept, 0)}`]
+  const received = waits.reduce((sum, one) => sum + one.told, 0)
+  if (received === 0) return []
+  return [`Retry-After: ${received} received, ${waits.reduce((sum, one) => sum + one.kept, 0)} honored`]
 }
 
 function cancelledLines(reports: readonly Verification[]): string[] {
@@ -217,7 +217,7 @@ function cancelledLines(reports: readonly Verification[]): string[] {
   if (cancelled.length === 0) return []
   const stillRunning = cancelled.filter(({ provider_stopped }) => !provider_stopped).length
   return [
-    `${count(cancelled.length, 'call')} given up by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
+    `${count(cancelled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
   ]
 }
 
@@ -230,9 +230,9 @@ function timeLines(clocks: SuiteRun['clocks']): string[] {
 
 /** What nobody can judge. */
 const unknownLines = (pending: number, dropped: number): string[] => [
-  ...(pending > 0 ? [bad(`${count(pending, 'call')} had not ended`)] : []),
+  ...(pending > 0 ? [bad(`${count(pending, 'call')} still in progress`)] : []),
   ...(dropped > 0
-    ? [bad(`the traces of ${count(dropped, 'call')} are gone: --keep-traces and --keep-trace-bytes keep more`)]
+    ? [bad(`the traces of ${count(dropped, 'call')} were dropped: raise --keep-traces or --keep-trace-bytes`)]
     : []),
 ]
 
@@ -241,7 +241,7 @@ function fixtureLines(reports: readonly Verification[]): string[] {
   const unused = [...(first ?? [])].filter((name) => others.every((other) => other.has(name)))
   const unmatched = reports.reduce((sum, { fixtures }) => sum + fixtures.unmatched.length, 0)
   return [
-    ...(unused.length > 0 ? [`answered no call: ${unused.join(', ')}`] : []),
-    ...(unmatched > 0 ? [`none was there for ${count(unmatched, 'call')}`] : []),
+    ...(unused.length > 0 ? [`not used: ${unused.join(', ')}`] : []),
+    ...(unmatched > 0 ? [`${count(unmatched, 'call')} matched no fixture`] : []),
   ]
 }

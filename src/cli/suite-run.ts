@@ -1,6 +1,6 @@
 // What came of a command that exec ran, over all sessions that it used.
 import type { Finding } from '../contract/finding.ts'
-import type { Verification } from '../contract/verification.ts'
+import type { VerdictResult, Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-writes.ts'
 import type { WayCounts } from '../exploration/ways.ts'
 import type { SessionTime } from './session-time.ts'
@@ -20,7 +20,11 @@ export interface SuiteRun {
   clocks: SessionTime[]
   /** Whether warnings count as errors. */
   strict: boolean
-  /** Every session is as expected. */
+  /** `fail` as well when the command failed. */
+  verdict: VerdictResult
+  /** Why the run proves nothing: the reasons that stand in every session. */
+  inconclusive: readonly string[]
+  /** The verdict is `pass`. */
   ok: boolean
   /** What is found of the run as a whole. */
   findings: Finding[]
@@ -38,16 +42,16 @@ export interface SuiteRun {
   times: ReadonlyMap<string, ReadonlyMap<string, CallTimes>>
 }
 
-/** An expectation is not met or something is found, although the command ended well. */
-export const NOT_AS_EXPECTED = 3
+/** The verdict is not a pass, although the command ended with 0. */
+export const NOT_PASSED = 3
 /** Ended by Ctrl-C. */
 export const STOPPED = 130
 
 /** The exit code for the runs together: that of the first command that failed, else what the judge says. */
-export function exitCodeOf(runs: readonly SuiteRun[]): number {
+export function exitCodeOf(runs: readonly Pick<SuiteRun, 'code' | 'ok' | 'stopped'>[]): number {
   const failed = runs.find(({ code }) => code !== 0)
   if (failed) return failed.code
-  if (runs.some(({ ok }) => !ok)) return NOT_AS_EXPECTED
+  if (runs.some(({ ok }) => !ok)) return NOT_PASSED
   return runs.some(({ stopped }) => stopped) ? STOPPED : 0
 }
 

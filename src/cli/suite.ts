@@ -14,7 +14,7 @@ import type { Scenario } from '../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../scenarios/load.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { failsVerdict } from '../verdict/findings.ts'
-import { notTried } from '../verdict/not-tried.ts'
+import { sharedReasons, verdictOf } from '../verdict/inconclusive.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
 import { FLUSH_MS, listen, report, serverUrl } from './listen.ts'
@@ -188,9 +188,12 @@ interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
 
 function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, strict, db }: RunParts): SuiteRun {
   const { scenario } = round
-  const findings = none ? [noCall(url, round)] : scenario ? notTried(scenario, verdicts) : []
+  const findings = none ? [noCall(url, round)] : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
-  const broken = verdicts.filter((one) => !one.ok)
+  const broken = verdicts.filter((one) => one.verdict === 'fail')
+  const fails = broken.length > 0 || end.code !== 0 || findings.some((finding) => failsVerdict(finding, strict))
+  const inconclusive = sharedReasons(verdicts)
+  const verdict = verdictOf(fails, inconclusive)
   return {
     name: round.name,
     scenario: scenario?.name ?? null,
@@ -200,7 +203,9 @@ function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, str
     took_ms: took,
     clocks,
     strict,
-    ok: broken.length === 0 && !findings.some((finding) => failsVerdict(finding, strict)),
+    verdict,
+    inconclusive,
+    ok: verdict === 'pass',
     findings,
     idle_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
@@ -211,11 +216,11 @@ function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, str
   }
 }
 
-/** A scenario that nobody has met proves nothing; without one, a command may well have nothing to call for. */
+/** A scenario without any call points to a wrong address; without a scenario, a command may well have nothing to call for. */
 const noCall = (url: string, { scenario }: Round): Finding => ({
   kind: 'wrong-address',
   severity: scenario ? 'error' : 'warning',
   accepted: false,
-  message: `no call came: the program should call ${url}/v1, which OPENAI_BASE_URL says`,
+  message: `no calls were received: the program should call ${url}/v1 (OPENAI_BASE_URL)`,
   ...{ operation: null, count: 1, traces: [], at: null, figures: {} },
 })

@@ -24,7 +24,7 @@ export const FindingKind = z
       'amplification: more attempts for one request than there should be.',
       'not-cancelled: repeated while the first try went on, which was never cancelled.',
       'wrong-address: calls to a path that there is not.',
-      'not-tried: no fault of the scenario has acted in any session of a run.',
+      'not-tried: only under `accept`: a run in which no fault was injected is not inconclusive.',
     ].join(' '),
   )
 export type FindingKind = z.infer<typeof FindingKind>

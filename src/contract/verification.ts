@@ -17,7 +17,7 @@ export const RuleReport = z.object({
   fired: count.describe('How often its fault was chosen.'),
   applied: count.describe('How often the fault really acted.'),
   skipped: z.record(z.string(), count).describe('Why it did not act although it was chosen, with how often.'),
-  idle: z.string().nullable().describe('Why it never fired; null when it did.'),
+  idle: z.string().nullable().describe('Why it was not triggered; null when it was.'),
 })
 export type RuleReport = z.infer<typeof RuleReport>
 
@@ -74,13 +74,23 @@ const Step = z.object({
   faults: z.array(z.string()),
 })
 
+/** What a verdict comes to. */
+export const VerdictResult = z.enum(['pass', 'fail', 'inconclusive'])
+export type VerdictResult = z.infer<typeof VerdictResult>
+
 export const Verification = z.object({
   session: z.string(),
   scenario: z.string().nullable(),
+  verdict: VerdictResult.describe(
+    '`fail`: an expectation is not met, or a finding is an error that the scenario does not accept. `inconclusive`: nothing failed, but nothing was proved either; `inconclusive` has the reasons. `pass`: everything else.',
+  ),
+  inconclusive: z
+    .array(z.string())
+    .describe('Why the verdict proves nothing, such as `no fault was injected`; empty when it does.'),
   ok: z
     .boolean()
     .describe(
-      'Every expectation is met, and nothing was found that is an error and that the scenario does not accept; false as well where a call at another instance may be missing.',
+      'Nothing failed, and no call at another instance can be missing. An inconclusive verdict is `ok`, too: use `verdict` to tell it from a pass.',
     ),
   complete: z
     .boolean()
@@ -129,7 +139,7 @@ export const Verification = z.object({
   notices: z
     .array(z.string())
     .describe(
-      'Why the verdict may say little: no call came, a fault never fired, traces were dropped, calls still run.',
+      'What weakens the verdict: no calls were received, a rule was not triggered, traces were dropped, calls are still in progress.',
     ),
   pending: count.describe('Calls that are still under way.'),
   dropped: count.describe('Calls whose traces are gone, so that nothing is known of them.'),

@@ -172,15 +172,10 @@ function reportOf(rule: Rule, { memory: _, latest, begun, ...report }: Counters)
 }
 
 /** That a rule by time has not fired because nothing was called when its time had come. */
-function neverDue(
-  { when }: Rule,
-  { at, fired, matched }: Omit<RuleReport, 'idle'>,
-  latest: number,
-): string | undefined {
+function neverDue({ when }: Rule, { fired, matched }: Omit<RuleReport, 'idle'>, latest: number): string | undefined {
   const due = (when.after ?? 0) + beginOf(when.schedule ?? [])
   if (fired > 0 || matched === 0 || latest > due || due === 0) return undefined
-  const noun = at === 'provider' ? 'attempt' : 'call'
-  return `its time never came: it begins ${seconds(due)} after the start, and the last ${noun} like its match came at ${seconds(latest)}`
+  return `active from t=${seconds(due)}, last matching request at t=${seconds(latest)}`
 }
 
 const seconds = (ms: number) => `${Number((ms / 1000).toFixed(1))} s`
@@ -195,19 +190,18 @@ function beginOf(schedule: readonly Phase[]): number {
   return 0
 }
 
-/** Why a rule has never fired. */
-function idleReason({ at, fired, matched }: Omit<RuleReport, 'idle'>): string | null {
+/** Why a rule was not triggered. */
+function idleReason({ fired, matched }: Omit<RuleReport, 'idle'>): string | null {
   if (fired > 0) return null
-  const noun = at === 'provider' ? 'attempt' : 'call'
-  if (matched === 0) return `no ${noun} was like its match`
-  if (matched === 1) return `its conditions did not hold for the one ${noun} like its match`
-  return `its conditions held for none of the ${matched} ${noun}s like its match`
+  if (matched === 0) return 'no request matched'
+  if (matched === 1) return 'its conditions were not met for the one matching request'
+  return `its conditions were not met for any of the ${matched} matching requests`
 }
 
 /** A fault may answer by itself; those inside it then have nothing to act on. */
-const NOT_REACHED = 'another fault acted before it'
+const NOT_REACHED = 'overridden by an earlier rule'
 /** It waits for its turn in an answer that still goes on. */
-const NOT_YET = 'it has not acted yet'
+const NOT_YET = 'not injected yet'
 
 const RAMPS: Record<Phase['phase'], [number, number]> = {
   healthy: [0, 0],

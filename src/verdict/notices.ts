@@ -22,11 +22,11 @@ export function noticesOf(
   const unknown = strays.filter(({ likely, method }) => likely === null && (method === 'GET' || method === 'HEAD'))
   return [
     ...(adrift === undefined ? [] : [adriftNotice(session, adrift)]),
-    ...(calls === 0 ? ['no call came, so there is nothing to judge: was the address of this server used?'] : []),
+    ...(calls === 0 ? ['no calls were received: does the program use the address of this server?'] : []),
     ...rules.flatMap(({ name, fault, idle, fired, applied }) => {
       if (fault === null) return []
-      if (idle !== null) return [`the fault of the rule "${name}" never fired: ${idle}`]
-      return fired > 0 && applied === 0 ? [`the fault of the rule "${name}" was chosen but never acted`] : []
+      if (idle !== null) return [`rule "${name}" was not triggered: ${idle}`]
+      return fired > 0 && applied === 0 ? [`rule "${name}" was triggered, but its fault was not injected`] : []
     }),
     ...(pending > 0
       ? [

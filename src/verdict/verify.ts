@@ -1,13 +1,15 @@
 // Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
 import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
-import type { StrayPath, Verification } from '../contract/verification.ts'
+import type { ExpectationReport, StrayPath, Verification } from '../contract/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
 import { clientCalls, pauseBetween, sameRequest } from './client-call.ts'
 import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
+import { nothingInjected, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
+import { unmetNeeds } from './needs.ts'
 import { noticesOf } from './notices.ts'
 import type { Pairing } from './pairing.ts'
 import { pathsOf } from './paths.ts'
@@ -45,7 +47,7 @@ const MOST_STEPS = 1000
 
 /** The report on a session. */
 export function verify(evidence: SessionEvidence): Verification {
-  const { session, run, runs, begun, dropped, adrift, strays, unread, fixtures, end, strict } = evidence
+  const { session, run, runs, begun, dropped, adrift, strays, unread, fixtures, end } = evidence
   const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
   const all = made.map(({ trace }) => trace)
   // Calls from inside reach providers like others, but no client made them.
@@ -59,25 +61,15 @@ export function verify(evidence: SessionEvidence): Verification {
   // Whoever still waits for an answer may be about to ask again.
   const findings = judged.findings.filter(({ kind }) => pending === 0 || (kind !== 'gave-up' && kind !== 'swallowed'))
   const waits = waitsIn(judged.pairing, traces)
-  const answered = new Set(
-    all.flatMap(({ fixture, attempts, task }) => [
-      fixture,
-      ...[...attempts, ...(task?.steps ?? [])].map((one) => one.fixture),
-    ]),
-  )
-  const expect = [...(run?.expect ?? []), ...evidence.expect]
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
   const happened = { traces, tried, tasks: agentTasks, brokenWaits: waits.broken.length }
-  const expectations = expect.map((one) => judge(one, happened))
+  const expected = [run?.expect ?? [], evidence.expect].map((some) => some.map((one) => judge(one, happened)))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
   return {
     session,
     scenario: run?.name ?? null,
-    ok:
-      adrift === undefined &&
-      expectations.every(({ met }) => met) &&
-      !findings.some((finding) => failsVerdict(finding, strict)),
+    ...resultOf(evidence, { traces, rules, pending, expected, findings }),
     complete: adrift === undefined && dropped === 0,
     calls: traces.length,
     attempts: tried.length,
@@ -94,15 +86,39 @@ export function verify(evidence: SessionEvidence): Verification {
     })),
     waits,
     cancelled: traces.filter(({ outcome }) => outcome === 'cancelled').map(cancelledOf),
-    fixtures: { unused: fixtures.filter((name) => !answered.has(name)), unmatched: all.flatMap(unmatchedOf) },
+    fixtures: { unused: unusedIn(fixtures, all), unmatched: all.flatMap(unmatchedOf) },
     rules,
-    expectations,
+    expectations: expected.flat(),
     findings,
     strays: [...strays],
     notices: noticesOf({ session, calls: traces.length, rules, pending, dropped, adrift, strays, tasks }, end),
     pending,
     dropped,
   }
+}
+
+interface JudgedParts extends Pick<Verification, 'rules' | 'pending' | 'findings'> {
+  traces: readonly TraceRecord[]
+  /** Those of the scenario, and those that were asked for beside them. */
+  expected: readonly (readonly ExpectationReport[])[]
+}
+
+/** What the verdict comes to. */
+function resultOf(
+  { run, adrift, strict }: SessionEvidence,
+  { traces, rules, pending, expected, findings }: JudgedParts,
+): Pick<Verification, 'verdict' | 'inconclusive' | 'ok'> {
+  const needs = run ? unmetNeeds(run.scenario, { traces }) : []
+  // A scenario that lacks what it needs cannot have its own expectations met, whatever the client does.
+  const binding = (needs.length > 0 ? expected.slice(1) : expected).flat()
+  const fails = binding.some(({ met }) => !met) || findings.some((finding) => failsVerdict(finding, strict))
+  const idle = run && nothingInjected(run.scenario, { rules, pending })
+  const inconclusive = [
+    ...needs,
+    ...(idle === undefined ? [] : [idle]),
+    ...(adrift === undefined ? [] : ['calls at another instance may be missing']),
+  ]
+  return { verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails && adrift === undefined }
 }
 
 const triedIn = (traces: readonly TraceRecord[]): AttemptEvidence[] =>
@@ -143,6 +159,17 @@ function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Ver
 function cancelledOf({ id, duration_ms, attempts }: TraceRecord): Verification['cancelled'][number] {
   const last = attempts.at(-1)
   return { trace: id, after_ms: duration_ms, provider_stopped: last === undefined || last.outcome !== 'answered' }
+}
+
+/** The fixtures that have answered nothing. */
+function unusedIn(fixtures: readonly string[], traces: readonly TraceRecord[]): string[] {
+  const used = new Set(
+    traces.flatMap(({ fixture, attempts, task }) => [
+      fixture,
+      ...[...attempts, ...(task?.steps ?? [])].map((one) => one.fixture),
+    ]),
+  )
+  return fixtures.filter((name) => !used.has(name))
 }
 
 const unmatchedOf = ({ id, operation, model, synthesized, error }: TraceRecord) =>

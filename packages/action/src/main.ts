@@ -62,9 +62,10 @@ async function exec(executable: string, { flags, run, cwd }: Inputs, html: strin
   setOutput('ok', code === 0)
   for (const line of report.runs.flatMap(wrongLines)) info(line)
   if (code === 0) return
-  const failed = report.runs.filter((one) => one.code !== 0 || !one.ok).map(({ name }) => name)
+  const failed = report.runs.filter(({ verdict }) => verdict !== 'pass')
+  const named = failed.map(({ name, verdict }) => `${verdict.toUpperCase()}: ${name}`)
   saveState('failed', 'true')
-  setFailed(`not as expected: ${failed.join(', ')} (exit code ${code}); the job summary says why`)
+  setFailed(`${named.join(', ')} (exit code ${code}); see the job summary`)
 }
 
 async function explore(executable: string, { flags, run, cwd }: Inputs, html: string): Promise<void> {

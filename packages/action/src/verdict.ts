@@ -8,7 +8,6 @@ interface Finding {
 }
 interface SessionVerdict {
   session: string
-  ok: boolean
   calls: number
   attempts: number
   expectations: readonly { expected: string; actual: string; met: boolean }[]
@@ -18,7 +17,8 @@ interface SessionVerdict {
 export interface ExecRun {
   name: string
   code: number
-  ok: boolean
+  verdict: 'pass' | 'fail' | 'inconclusive'
+  inconclusive: readonly string[]
   took_ms: number
   findings: readonly Finding[]
   sessions: readonly SessionVerdict[]
@@ -47,13 +47,19 @@ const codeText = (text: string) => `\`${text.replace(/\s+/g, ' ').replaceAll('`'
 const shortened = (lines: readonly string[]) =>
   lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `- ... and ${lines.length - MOST_LINES} more`]
 
+const verdictCell = ({ code, verdict, inconclusive }: ExecRun): string => {
+  if (verdict === 'pass') return '✅ PASS'
+  if (verdict === 'inconclusive') return `❔ INCONCLUSIVE: ${cellText(inconclusive.join('; '))}`
+  return code === 0 ? '❌ FAIL' : `❌ FAIL: the command failed with exit code ${code}`
+}
+
 /** The verdicts of runs as Markdown. */
 export function execSummary(command: string, runs: readonly ExecRun[]): string {
-  const rows = runs.map(({ name, code, ok, sessions }) => {
+  const rows = runs.map((run) => {
+    const { name, sessions } = run
     const sum = (of: (session: SessionVerdict) => number) => sessions.reduce((all, one) => all + of(one), 0)
-    const said = code !== 0 ? `❌ the command failed with ${code}` : ok ? '✅ as expected' : '❌ not as expected'
     const figures = [sessions.length, sum(({ calls }) => calls), sum(({ attempts }) => attempts)]
-    return `| ${[cellText(name), said, ...figures].join(' | ')} |`
+    return `| ${[cellText(name), verdictCell(run), ...figures].join(' | ')} |`
   })
   return [
     `### Understudy: ${codeText(command)}`,
@@ -78,9 +84,7 @@ export function wrongLines({ name, findings, sessions }: ExecRun): string[] {
     ...sessions.flatMap(({ session, expectations, findings: own }) => [
       ...expectations
         .filter(({ met }) => !met)
-        .map(
-          ({ expected, actual }) => `- in ${session}: expected ${cellText(expected)}, there was ${cellText(actual)}`,
-        ),
+        .map(({ expected, actual }) => `- in ${session}: expected ${cellText(expected)}; actual: ${cellText(actual)}`),
       ...found(own, session),
     ]),
   ]

@@ -30,10 +30,10 @@ export function understudyOf(server: UnderstudyServer, session: string): Underst
       await call('PUT', 'fixtures', fixtures.flat())
     },
     traces: () => tracesOf(server, session),
-    async verify({ expect, wait = '0s', ended, strict = false } = {}) {
+    async verify({ expect, wait = '0s', ended, strict = false, allowInconclusive = false } = {}) {
       const query = new URLSearchParams({ wait, ...(ended !== undefined && { ended }) })
       const answer = expect ? await call('POST', `verify?${query}`, { expect }) : await call('GET', `verify?${query}`)
-      return checked(answer as Verification, strict)
+      return checked(answer as Verification, { strict, allowInconclusive })
     },
     async seed(seed) {
       if (typeof seed === 'string') await run(server, ['seed', seed, ...serverFlags(server, session)])
@@ -82,15 +82,24 @@ async function tracesOf(server: UnderstudyServer, session: string): Promise<Trac
   return traces
 }
 
-function checked(verdict: Verification, strict: boolean): Verification {
-  const found = verdict.findings.filter(({ severity, accepted }) => !accepted && (strict || severity === 'error'))
-  const unmet = verdict.expectations.filter(({ met }) => !met)
-  if (verdict.ok && found.length === 0) return verdict
+function checked(
+  report: Verification,
+  { strict, allowInconclusive }: { strict: boolean; allowInconclusive: boolean },
+): Verification {
+  const { session, verdict, inconclusive } = report
+  const found = report.findings.filter(({ severity, accepted }) => !accepted && (strict || severity === 'error'))
+  const passes = verdict === 'pass' || (verdict === 'inconclusive' && allowInconclusive)
+  if (passes && found.length === 0) return report
+  if (verdict === 'inconclusive' && found.length === 0)
+    throw new UnderstudyError(
+      `INCONCLUSIVE: session ${session}: ${inconclusive.join('; ')}. Make calls that the scenario applies to, or pass { allowInconclusive: true } to verify().`,
+    )
+  const unmet = report.expectations.filter(({ met }) => !met)
   const lines = [
-    ...unmet.map(({ expected, actual }) => `  - expected ${expected}: there was ${actual}`),
+    ...unmet.map(({ expected, actual }) => `  - expected ${expected}; actual: ${actual}`),
     ...found.map(({ kind, message }) => `  - ${kind}: ${message}`),
   ]
-  throw new UnderstudyError([`the verdict on session ${verdict.session} is bad:`, ...lines].join('\n'))
+  throw new UnderstudyError([`FAIL: session ${session}:`, ...lines].join('\n'))
 }
 
 /** The documents that a seed names, in base64, where they are files from the current folder. */

@@ -59,6 +59,10 @@ export interface Finding {
 export interface Verification {
   session: string
   scenario: string | null
+  verdict: 'pass' | 'fail' | 'inconclusive'
+  /** Why the verdict proves nothing, such as `no fault was injected`. */
+  inconclusive: string[]
+  /** Nothing failed; true of an inconclusive verdict, too. */
   ok: boolean
   calls: number
   attempts: number
@@ -77,6 +81,8 @@ export interface VerifyOptions {
   ended?: 'well' | 'badly' | 'stopped'
   /** Warnings fail, too. */
   strict?: boolean
+  /** Does not throw when the verdict is inconclusive, as when the scenario injected no fault. */
+  allowInconclusive?: boolean
 }
 
 /** Where the clock of a session stands. */
@@ -116,7 +122,7 @@ export interface Understudy {
   readonly clock: SessionClock
   /** Calls so far, in the order in which they came. */
   traces(): Promise<Trace[]>
-  /** Throws unless everything is as expected and the client has done nothing wrong. */
+  /** Throws unless the verdict is `pass`: every expectation is met, nothing is wrong with the client, and a fault of the scenario was injected. */
   verify(options?: VerifyOptions): Promise<Verification>
   /** Fills the workspace: path of a seed file, or what one holds. */
   seed(seed: string | Record<string, unknown>): Promise<void>

@@ -3,19 +3,24 @@ import type { Verification } from '../../../contract/verification.ts'
 import { countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 
+const TONES = { pass: 'good', fail: 'bad', inconclusive: 'warning' } as const
+
 /** The verdict. */
 export function Verdict({ verdict }: { verdict: Verification }) {
-  const { ok, calls, attempts, expectations, findings, notices, pending } = verdict
+  const { verdict: result, inconclusive, calls, attempts, expectations, findings, notices, pending } = verdict
   return (
     <>
       <header class="verdict">
-        <span class={`pill ${ok ? 'good' : 'bad'}`}>{ok ? 'ok' : 'not ok'}</span>
+        <span class={`pill ${TONES[result]}`}>{result.toUpperCase()}</span>
         <h2>Verdict</h2>
         <span class="note">
           {countedText(calls, 'call')}, {countedText(attempts, 'attempt')}
           {pending > 0 && `, ${pending} under way`}
         </span>
       </header>
+      {inconclusive.map((reason) => (
+        <p key={reason}>{reason}</p>
+      ))}
       {findings.map(({ kind, severity, accepted, message, traces }, index) => (
         <div key={index} class="finding">
           <span class={`pill ${accepted ? '' : severity === 'error' ? 'bad' : 'warning'}`}>{kind}</span>
@@ -35,13 +40,11 @@ export function Verdict({ verdict }: { verdict: Verification }) {
         <div key={expected} class="finding">
           <span class={`pill ${met ? 'good' : 'bad'}`}>{met ? 'met' : 'not met'}</span>
           <p>
-            {expected} <span class="note">There was: {actual}</span>
+            {expected} <span class="note">Actual: {actual}</span>
           </p>
         </div>
       ))}
-      {findings.length === 0 && expectations.length === 0 && (
-        <p class="note">Nothing was expected, and nothing is held against the client.</p>
-      )}
+      {findings.length === 0 && expectations.length === 0 && <p class="note">No expectations; no problems found.</p>}
       {notices.map((notice) => (
         <p key={notice} class="note">
           {notice}
