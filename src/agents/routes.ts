@@ -47,9 +47,18 @@ const taskHeaders = ({ session }: TaskOwner, { turn }: AgentTaskRecord) => ({
   'x-understudy-session': session.name,
 })
 
+/** Looks for the agent of a path. */
+export const findsAgent =
+  ({ callOf }: TaskRouteDeps): NonNullable<Route['find']> =>
+  async ({ request, params: { agent_key = '' } }) => {
+    const { session, caller } = await callOf(request)
+    recordIn(agents, { records: session.records, caller }, { parent: '', name: agent_key })
+  }
+
 const question = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Where is my parcel?' }] }
 
-function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
+function submitRoute(deps: TaskRouteDeps): Route {
+  const { tasks, callOf } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -65,6 +74,7 @@ function submitRoute({ tasks, callOf }: TaskRouteDeps): Route {
     },
     body: TaskBody,
     errors: [404],
+    find: findsAgent(deps),
     async handle({ request, params: { agent_key = '' }, body }) {
       const owner = await callOf(request)
       const call = { ...owner, agent: agent_key, body, from: fromOf(request), client: request.signal }
@@ -87,7 +97,8 @@ const StreamBody = TaskBody.extend({
 })
 const EventOfStream = z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.looseObject({}) })
 
-function streamRoute({ tasks, callOf }: TaskRouteDeps): Route {
+function streamRoute(deps: TaskRouteDeps): Route {
+  const { tasks, callOf } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -101,6 +112,7 @@ function streamRoute({ tasks, callOf }: TaskRouteDeps): Route {
     response: EventOfStream,
     contentType: 'text/event-stream',
     errors: [404],
+    find: findsAgent(deps),
     async handle({ request, params: { agent_key = '' }, body }) {
       const owner = await callOf(request)
       const { stream_timeout_seconds: seconds, ...taskBody } = body
@@ -177,7 +189,9 @@ function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
     const decided = await tasks().decide(owner, { task, ...decision })
     return shownTask(decided.task, decided.history)
   }
-  const shared = { ...about, method: 'post', errors: [404, 409] } as const
+  const find: NonNullable<Route['find']> = async ({ request, params: { task_id = '' } }) =>
+    tasks().get(await callOf(request), task_id)
+  const shared = { ...about, method: 'post', errors: [404, 409], find } as const
   return [
     asRoute({
       ...shared,

@@ -10,7 +10,7 @@ import { putRecord } from '../resources/verbs.ts'
 import { workOf } from '../resources/work.ts'
 import type { TaskOwner } from './decisions.ts'
 import { openCalls } from './messages.ts'
-import { fromOf, type TaskRouteDeps } from './routes.ts'
+import { findsAgent, fromOf, type TaskRouteDeps } from './routes.ts'
 import { shownTask } from './show.ts'
 import { taskNotFound, type WholeTask } from './store.ts'
 
@@ -82,7 +82,8 @@ const AgentResponse = z.object({
   error: z.string().optional(),
 })
 
-function respondRoute({ tasks, callOf }: TaskRouteDeps): Route {
+function respondRoute(deps: TaskRouteDeps): Route {
+  const { tasks, callOf } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -94,6 +95,7 @@ function respondRoute({ tasks, callOf }: TaskRouteDeps): Route {
     body: ResponseBody,
     response: AgentResponse,
     answerName: 'AgentResponse',
+    find: findsAgent(deps),
     async handle({ request, params: { agent_key = '' }, body: { background, stream: _, conversation, ...body } }) {
       const owner = await callOf(request)
       const context = conversation && { context: conversation.id }

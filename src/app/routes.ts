@@ -8,7 +8,7 @@ import { runRoutes } from '../agents/run-routes.ts'
 import type { TaskService } from '../agents/tasks.ts'
 import { ApiError } from '../contract/error.ts'
 import { EVENT } from '../contract/record.ts'
-import type { Route } from '../contract/route.ts'
+import { needsNoBody, type Route } from '../contract/route.ts'
 import { AGENT_TASK } from '../contract/task-record.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { controlRoutes } from '../control/index.ts'
@@ -183,12 +183,17 @@ const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 
 function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
   const serve = async ({ request, params }: { request: Request; params?: Record<string, string | null> }) => {
-    const given = queryOf(request)
-    const query = route.query ? parseRequest(route.query, given, { whole: 'the query' }) : {}
-    const body = route.readsBody
-      ? undefined
-      : route.body && parseRequest(route.body, await bodyOf(request, route, limits))
-    const answer = await route.handle({ request, params: readable(params), query, body })
+    const named = readable(params)
+    const schema = route.readsBody ? undefined : route.body
+    let [query, body]: unknown[] = [{}]
+    try {
+      if (route.query) query = parseRequest(route.query, queryOf(request), { whole: 'the query' })
+      if (schema) body = parseRequest(schema, await bodyOf(request, route, limits))
+    } catch (refusal) {
+      if (refusal instanceof ApiError && INVALID.has(refusal.status)) await route.find?.({ request, params: named })
+      throw refusal
+    }
+    const answer = await route.handle({ request, params: named, query, body })
     if (answer instanceof Response) return answer
     return route.status === 204
       ? new Response(null, { status: 204 })
@@ -196,6 +201,9 @@ function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
   }
   elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
 }
+
+/** What says that a request is not as it should be. */
+const INVALID = new Set([400, 422])
 
 /** The parameters of a path; what stands there in no encoding is null for the router, and no id of anything. */
 const readable = (params: Record<string, string | null> = {}): Record<string, string> =>
@@ -216,7 +224,7 @@ async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }
     maxBody: route.anySize ? Number.POSITIVE_INFINITY : maxBody,
     clientTimeout,
   })
-  if (route.bodyOptional && bytes.byteLength === 0) return {}
+  if (bytes.byteLength === 0 && needsNoBody(route)) return {}
   const type = request.headers.get('content-type')
   const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
   const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)

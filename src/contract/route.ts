@@ -25,8 +25,6 @@ export interface Route<Query = unknown, Body = unknown> {
   anySize?: boolean
   /** Whether the handler reads the body itself, which `body` then only documents. */
   readsBody?: boolean
-  /** Whether a request without a body is as one with an empty object. */
-  bodyOptional?: boolean
   /** A body, by name, for the page that documents it. */
   examples?: Record<string, object>
   /** Whether it belongs to the API that is emulated; everything else is marked as an extension. */
@@ -53,9 +51,18 @@ export interface Route<Query = unknown, Body = unknown> {
   session?: 'used' | 'seen' | 'none'
   /** Answered without a token. */
   public?: boolean
+  /**
+   * Looks for what the path names, and throws its 404. Asked when the query or the body is refused: whoever calls a path that is not there
+   * is told that first.
+   */
+  find?(input: Pick<RouteInput, 'request' | 'params'>): unknown
   /** The JSON value of the answer, or a response of its own; a user's mistake is thrown as `ApiError`. */
   handle(input: RouteInput<Query, Body>): object | Promise<object>
 }
+
+/** Whether a request without a body is as one with an empty object: nothing in it is required. */
+export const needsNoBody = ({ body, bodyType = 'json' }: Pick<Route, 'body' | 'bodyType'>): boolean =>
+  bodyType === 'json' && body !== undefined && body.safeParse({}).success
 
 /** A route among others: what it reads of a request is validated by its own schemas. */
 export const asRoute = <Query, Body>(route: Route<Query, Body>): Route => route as unknown as Route

@@ -57,6 +57,7 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
     answerName: 'SessionClock',
     response: SessionClock,
     errors: [404],
+    find: ({ params: { name = '' } }) => sessions.find(name),
     async handle({ params: { name = '' }, body: { advance, freeze, resume, set } }) {
       const session = sessions.find(name)
       const { clock } = session

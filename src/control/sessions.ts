@@ -137,7 +137,6 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       description:
         'The same with the name in the address, where a balancer sees it. A session that is there already stays as it is: with other settings than those that it was made with, the answer is 409.',
       body: Settings,
-      bodyOptional: true,
       examples: { mine: { clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [409, 429, 503],
       handle: ({ body, params: { name = '' } }) => info(putSession(name, body, deps)),

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made from the registries when it is first asked for.
 import type { z } from 'zod'
 import type { Operation } from '../contract/operation.ts'
-import type { Route } from '../contract/route.ts'
+import { needsNoBody, type Route } from '../contract/route.ts'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { describe } from './descriptions/index.ts'
@@ -137,7 +137,7 @@ function routeObject(route: Route, schemas: Schemas, errors = errorResponses(err
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {
-        required: !route.bodyOptional,
+        required: !needsNoBody(route),
         content: {
           [BODY_TYPES[route.bodyType ?? 'json']]: {
             schema: schemas.refer(route.body, 'input', `${pascal(id)}Request`),

@@ -33,6 +33,14 @@ export const chunkRoutes = (deps: ResourceDeps): Route[] => [
   countRoute(deps),
 ]
 
+/** Looks for the datasource of a path. */
+const findsDatasource =
+  ({ callOf }: ResourceDeps): NonNullable<Route['find']> =>
+  async ({ request, params }) => {
+    const { session, caller } = await callOf(request)
+    datasourceOf({ records: session.records, caller }, params)
+  }
+
 type Reading = Pick<Transaction, 'records' | 'caller'>
 
 /** The datasource of a path; 404 when there is none. */
@@ -44,7 +52,8 @@ function chunksIn(work: Reading, { _id }: Fields): Fields[] {
   return work.records.page({ kind: chunks.kind, workspace, parent: String(_id) }).data.reverse()
 }
 
-function createRoute({ callOf }: ResourceDeps): Route {
+function createRoute(deps: ResourceDeps): Route {
+  const { callOf } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -55,6 +64,7 @@ function createRoute({ callOf }: ResourceDeps): Route {
     body: ChunksBody,
     response: z.array(Chunk),
     errors: [404],
+    find: findsDatasource(deps),
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       datasourceOf({ records: session.records, caller }, params)
@@ -111,6 +121,10 @@ function updateRoute({ callOf }: ResourceDeps): Route {
     body: ChunkPatch,
     response: Chunk,
     errors: [404],
+    async find({ request, params }) {
+      const { session, caller } = await callOf(request)
+      findRecord(chunks, { records: session.records, caller }, params)
+    },
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       findRecord(chunks, { records: session.records, caller }, params)
@@ -127,7 +141,8 @@ function updateRoute({ callOf }: ResourceDeps): Route {
   })
 }
 
-function deleteRoute({ callOf }: ResourceDeps): Route {
+function deleteRoute(deps: ResourceDeps): Route {
+  const { callOf } = deps
   return asRoute({
     ...about,
     method: 'delete',
@@ -138,6 +153,7 @@ function deleteRoute({ callOf }: ResourceDeps): Route {
     body: ChunkIds,
     response: ChunksDeleted,
     errors: [404],
+    find: findsDatasource(deps),
     async handle({ request, params, body: { chunk_ids } }) {
       const { session, caller } = await callOf(request)
       return session.transact(() => {
@@ -151,7 +167,8 @@ function deleteRoute({ callOf }: ResourceDeps): Route {
   })
 }
 
-function searchRoute({ callOf }: ResourceDeps): Route {
+function searchRoute(deps: ResourceDeps): Route {
+  const { callOf } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -163,6 +180,7 @@ function searchRoute({ callOf }: ResourceDeps): Route {
     body: ChunkSearch,
     response: listOf(Chunk),
     errors: [404],
+    find: findsDatasource(deps),
     async handle({ request, params, body: { limit, page, ...filter } }) {
       const { session, caller } = await callOf(request)
       const work = { records: session.records, caller }
@@ -173,7 +191,8 @@ function searchRoute({ callOf }: ResourceDeps): Route {
   })
 }
 
-function countRoute({ callOf }: ResourceDeps): Route {
+function countRoute(deps: ResourceDeps): Route {
+  const { callOf } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -185,6 +204,7 @@ function countRoute({ callOf }: ResourceDeps): Route {
     body: ChunkFilter,
     response: ChunkCount,
     errors: [404],
+    find: findsDatasource(deps),
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       const work = { records: session.records, caller }

@@ -1,11 +1,19 @@
 // Invokes an evaluator as clients of the API do: on a question, an answer and what belongs to them.
 import { ApiError } from '../contract/error.ts'
 import { type EvaluatorFields, InvokeAnswer, InvokeBody } from '../contract/evaluator.ts'
+import type { Caller, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
+import type { Session } from '../sessions/sessions.ts'
 import { notFound } from './define.ts'
 import { EVALUATION_ERRORS, evaluate } from './evaluate.ts'
 import { evaluators } from './evaluators.ts'
 import type { ResourceDeps } from './routes.ts'
+
+const evaluatorNamed = (id: string, { records }: Session, { workspace }: Caller): Fields => {
+  const found = records.named(evaluators.kind, workspace, id)
+  if (!found) throw notFound(evaluators, id)
+  return found
+}
 
 /** The route. */
 export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
@@ -21,10 +29,13 @@ export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
     body: InvokeBody,
     response: InvokeAnswer,
     errors: [404, ...EVALUATION_ERRORS],
+    async find({ request, params: { id = '' } }) {
+      const { session, caller } = await callOf(request)
+      evaluatorNamed(id, session, caller)
+    },
     async handle({ request, params: { id = '' }, body }) {
       const { session, caller } = await callOf(request)
-      const found = session.records.named(evaluators.kind, caller.workspace, id)
-      if (!found) throw notFound(evaluators, id)
+      const found = evaluatorNamed(id, session, caller)
       const evaluator = found as unknown as EvaluatorFields
       const { output, query, reference, retrievals, messages, model } = body
       if (evaluator.type === 'json_schema' && typeof output !== 'string')

@@ -21,6 +21,11 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
     body: RunBody,
     response: RunAnswer,
     errors: [404, ...EVALUATION_ERRORS],
+    async find({ request, params: { id = '' } }) {
+      const { session, caller } = await callOf(request)
+      const isKnown = guardrails.ids().includes(id) || session.records.named(evaluators.kind, caller.workspace, id)
+      if (!isKnown) throw notFound(evaluators, id, 'id')
+    },
     async handle({ request, params: { id = '' }, body: { text, input } }) {
       const { session, caller } = await callOf(request)
       return whileSession(session, request, async (signal) => {

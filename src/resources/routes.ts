@@ -3,14 +3,23 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import type { Observers } from '../contract/observation.ts'
 import type { Caller, Fields } from '../contract/record.ts'
-import { asRoute, type Route } from '../contract/route.ts'
+import { asRoute, type Route, type RouteInput } from '../contract/route.ts'
 import { Deleted } from '../contract/workspace.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { GuardrailDirectory } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { oneOf, type Resource, type Transaction, type Verb } from './define.ts'
 import { listAnswerOf, listRecords, pageQueryOf } from './lists.ts'
-import { createRecords, deleteRecord, findRecord, type PathParams, putRecord, shown, updateRecord } from './verbs.ts'
+import {
+  createRecords,
+  deleteRecord,
+  findRecord,
+  type PathParams,
+  parentsOf,
+  putRecord,
+  shown,
+  updateRecord,
+} from './verbs.ts'
 import { workOf } from './work.ts'
 
 /** What the routes of the workspace work on. */
@@ -44,6 +53,12 @@ function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
   const one = verb === 'get' || verb === 'update' || verb === 'delete'
   const object = verb === 'list' ? plural : noun
   const parts = partsOf(resource, verb, deps)
+  const find = async ({ request, params }: Pick<RouteInput, 'request' | 'params'>) => {
+    const { session, caller } = await deps.callOf(request)
+    const work = { records: session.records, caller }
+    if (one) findRecord(resource, work, params)
+    else parentsOf(resource, work, params)
+  }
   const inWords = resource.textErrors?.includes(verb) ?? false
   return asRoute({
     method: METHODS[verb],
@@ -53,8 +68,9 @@ function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
     description: resource.descriptions?.[verb] ?? SENTENCES[verb](resource),
     contract: resource.shown?.includes(verb) ?? false,
     operationId: words(`${verb} ${object}`),
+    find,
     ...parts,
-    ...(inWords && { handle: withTextErrors(parts.handle), textErrors: [404] }),
+    ...(inWords && { handle: withTextErrors(parts.handle), find: withTextErrors(find), textErrors: [404] }),
     errors: errorsOf(resource, verb),
   })
 }
@@ -158,8 +174,8 @@ function createdOf({ create, record, mostAtOnce: most }: Resource): Pick<Route, 
 
 /** The handler, whose 404 has a text as `error`. */
 const withTextErrors =
-  (handle: Route['handle']): Route['handle'] =>
-  async (input) => {
+  <Input, Answer>(handle: (input: Input) => Answer | Promise<Answer>) =>
+  async (input: Input): Promise<Answer> => {
     try {
       return await handle(input)
     } catch (error) {

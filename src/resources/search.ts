@@ -119,6 +119,10 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
     body: SearchBody,
     response: SearchAnswer,
     errors: [404],
+    async find({ request, params }) {
+      const { session, caller } = await callOf(request)
+      findRecord(knowledgeBases, { records: session.records, caller }, params)
+    },
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       const base = findRecord(knowledgeBases, { records: session.records, caller }, params)

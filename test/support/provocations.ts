@@ -139,6 +139,11 @@ export const PROVOCATIONS: readonly Provocation[] = [
     only: takesBody,
     change: ({ form }) => ({ body: form ? new FormData() : '[[]]' }),
   },
+  {
+    name: 'a clock that is not told what to do',
+    only: ({ id }) => id === 'moveClock',
+    change: ({ path }) => ({ path: filled(path, 'default'), body: '{}' }),
+  },
   { name: 'an unknown model', only: callsModel, change: patched({ model: 'nobody/nothing' }) },
   { name: 'a reference to nothing', only: makesRecord, change: patched({ project_id: UNKNOWN }) },
   { name: 'a store of nothing', only: makesRecord, change: patched({ memory_stores: [UNKNOWN] }) },
