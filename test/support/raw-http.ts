@@ -1,0 +1,125 @@
+// HTTP on bare sockets: what a client's own socket gets, and a provider that misbehaves exactly as it is told to.
+import { connect, createServer, type Server, type Socket } from 'node:net'
+
+/** A response as it came on a socket. */
+export interface RawResponse {
+  status: number
+  headers: Headers
+  /** The body with its chunks joined, as far as it came. */
+  body: string
+  /** How the connection ended: in order, or by a reset. */
+  end: 'FIN' | 'RST'
+  /** Whether the body was cut before its end, or its framing was wrong. */
+  broken: boolean
+}
+
+/** Posts JSON on a connection of its own, and reads until that ends. */
+export function postRaw(url: string, body: object, headers: Record<string, string> = {}): Promise<RawResponse> {
+  const { hostname, port, pathname, search } = new URL(url)
+  const text = JSON.stringify(body)
+  const lines = Object.entries({
+    host: 'localhost',
+    authorization: 'Bearer any',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(text)),
+    connection: 'close',
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}`)
+  const { promise, resolve } = Promise.withResolvers<RawResponse>()
+  const pieces: Buffer[] = []
+  const socket = connect(Number(port), hostname)
+  socket.on('data', (piece: Buffer) => void pieces.push(piece))
+  socket.on('end', () => resolve(parsed(Buffer.concat(pieces), 'FIN')))
+  socket.on('error', () => resolve(parsed(Buffer.concat(pieces), 'RST')))
+  socket.write(`POST ${pathname}${search} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${text}`)
+  return promise
+}
+
+function parsed(bytes: Buffer, end: RawResponse['end']): RawResponse {
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  if (headEnd < 0) return { status: 0, headers: new Headers(), body: '', end, broken: true }
+  const [first = '', ...lines] = bytes.subarray(0, headEnd).toString('latin1').split('\r\n')
+  const headers = new Headers(lines.map((line) => line.split(/: ?(.*)/s).slice(0, 2) as [string, string]))
+  const rest = bytes.subarray(headEnd + 4)
+  const { body, whole } = headers.has('transfer-encoding') ? unchunked(rest) : asAnnounced(rest, headers)
+  return { status: Number(first.split(' ')[1]), headers, body: body.toString(), end, broken: !whole }
+}
+
+const asAnnounced = (body: Buffer, headers: Headers) => ({
+  body,
+  whole: body.length === Number(headers.get('content-length') ?? body.length),
+})
+
+function unchunked(bytes: Buffer): { body: Buffer; whole: boolean } {
+  const chunks: Buffer[] = []
+  let at = 0
+  for (;;) {
+    const lineEnd = bytes.indexOf('\r\n', at)
+    const size = lineEnd < 0 ? Number.NaN : Number.parseInt(bytes.subarray(at, lineEnd).toString(), 16)
+    if (Number.isNaN(size)) return { body: Buffer.concat(chunks), whole: false }
+    if (size === 0) return { body: Buffer.concat(chunks), whole: true }
+    chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size))
+    at = lineEnd + 2 + size + 2
+  }
+}
+
+/** What a misbehaving provider sends: its connection breaks where `broken` says so, as `end` has it. */
+export interface StubResponse {
+  status: number
+  contentType: string
+  headers?: Record<string, string>
+  pieces: readonly string[]
+  end: RawResponse['end']
+  broken: boolean
+  /** What is sent in the place of the next chunk, and ends the connection. */
+  garbage?: string
+}
+
+/** A provider that answers every request with what `answer` says then; `null` closes the connection without a byte. */
+export async function startStub(): Promise<{ url: string; answer: StubResponse | null; stop(): void }> {
+  const sockets = new Set<Socket>()
+  const stub = { url: '', answer: null as StubResponse | null, stop() {} }
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+    let request = Buffer.alloc(0)
+    socket.on('data', (piece: Buffer) => {
+      request = Buffer.concat([request, piece])
+      const headEnd = request.indexOf('\r\n\r\n')
+      const length = Number(/content-length: (\d+)/i.exec(request.toString('latin1'))?.[1] ?? 0)
+      if (headEnd < 0 || request.length < headEnd + 4 + length) return
+      request = Buffer.alloc(0)
+      void respond(socket, stub.answer)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stub.url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  stub.stop = () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return stub
+}
+
+async function respond(socket: Socket, answer: StubResponse | null): Promise<void> {
+  if (!answer) return void socket.end()
+  const { status, contentType, headers = {}, pieces, end, broken, garbage } = answer
+  // What ends in order and is no stream has a length.
+  const whole = broken || contentType.startsWith('text/event-stream') ? undefined : Buffer.from(pieces.join(''))
+  const written = (text: string | Buffer) => new Promise<void>((resolve) => socket.write(text, () => resolve()))
+  if (status > 0) {
+    const framing = whole ? { 'content-length': whole.length } : { 'transfer-encoding': 'chunked' }
+    const lines = { ...(contentType && { 'content-type': contentType }), ...framing, ...headers }
+    const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
+    await written(`HTTP/1.1 ${status} X\r\n${head.join('')}\r\n`)
+  }
+  if (whole) await written(whole)
+  else for (const piece of pieces) await written(`${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`)
+  if (!broken && !whole) await written('0\r\n\r\n')
+  // The client reads what was sent before the connection is gone.
+  if (broken) await Bun.sleep(30)
+  if (garbage !== undefined) await written(garbage)
+  if (end === 'RST') socket.resetAndDestroy()
+  else socket.end()
+}
