@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { generateText, jsonSchema, streamText, tool } from 'ai'
-import { testApps } from './support/app.ts'
+import { createTestApp, testApps } from './support/app.ts'
 import { fetchInto } from './support/clients.ts'
 import { folderWith } from './support/fixtures.ts'
 import { playing } from './support/scenario.ts'
@@ -63,7 +63,7 @@ describe('a message', () => {
       type: 'message',
       role: 'assistant',
       model: MODEL,
-      content: [{ type: 'text', text: 'one two three four five six seven eight', citations: null }],
+      content: [{ type: 'text', text: 'one two three four five six seven eight' }],
       diagnostics: null,
       stop_reason: 'end_turn',
       stop_sequence: null,
@@ -140,10 +140,7 @@ describe('a message', () => {
         { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'sunny' }] },
       ],
     })
-    expect([answer.status, answer.json().content]).toEqual([
-      200,
-      [{ type: 'text', text: 'It is sunny.', citations: null }],
-    ])
+    expect([answer.status, answer.json().content]).toEqual([200, [{ type: 'text', text: 'It is sunny.' }]])
   })
 })
 
@@ -247,4 +244,38 @@ test('the key in x-api-key is a token, and says the session', async () => {
   })
   const answer = await app.understudy.app.fetch(request)
   expect([answer.status, answer.headers.get('x-understudy-session')]).toEqual([200, 'keyed'])
+})
+
+// What AI SDK 5 and 6 (@ai-sdk/anthropic 2 and 3) and Anthropic's own SDK take for null; anywhere else it ends the call there.
+const NULLABLE = new Set([
+  ...['stop_reason', 'stop_sequence', 'stop_details', 'container', 'diagnostics'],
+  ...['category', 'explanation', 'output_tokens_details', 'server_tool_use', 'inference_geo', 'speed'],
+])
+/** Names of all fields that are null. */
+const nullsIn = (value: unknown): string[] =>
+  Object.entries((value ?? {}) as object).flatMap(([name, one]) =>
+    one === null ? [name] : typeof one === 'object' ? nullsIn(one) : [],
+  )
+const REPLIES: [string, object][] = [
+  ['a text', { content: 'Hello.' }],
+  ['a refusal', { refusal: 'I will not.' }],
+  ['thoughts', { reasoning: 'Hm.', content: 'Yes.' }],
+  ['calls of tools', { content: 'Let me look.', tool_calls: [{ name: 'look_up', arguments: { city: 'Paris' } }] }],
+]
+test.each(REPLIES)('%s has null only where every client takes it, whole and streamed', async (_, reply) => {
+  const own = createTestApp()
+  await own.fetch('/_understudy/fixtures', {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ fixtures: [{ match: { operation: 'chat.completions' }, reply }] }),
+  })
+  const body = { model: 'claude-sonnet-4', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }
+  const whole = await own.post('/v1/messages', body)
+  const streamed = await own.post('/v1/messages', { ...body, stream: true })
+  own.close()
+  const events = streamed.text
+    .split('\n')
+    .flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+  expect([whole.status, streamed.status, events.length > 3]).toEqual([200, 200, true])
+  expect(nullsIn([whole.json(), events]).filter((name) => !NULLABLE.has(name))).toEqual([])
 })

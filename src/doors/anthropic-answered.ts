@@ -28,11 +28,8 @@ const Usage = z
   })
   .describe('Token counts.')
 const AnswerBlock = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('text'),
-    text: z.string().describe('The text.'),
-    citations: z.null().describe('Always null.'),
-  }),
+  // As there, without `citations` where nothing is cited: clients that know the field want a list.
+  z.object({ type: z.literal('text'), text: z.string().describe('The text.') }),
   z.object({
     type: z.literal('tool_use'),
     id: z.string().describe('Id of the call.'),

@@ -93,7 +93,7 @@ function growingBlocks() {
       yield* think(given, tokens)
       const text = asText(given.content) || asText(given.refusal)
       if (text) {
-        yield* block('text', { type: 'text', text: '', citations: null })
+        yield* block('text', { type: 'text', text: '' })
         yield delta(index, 'text_delta', { text }, tokens)
       }
       for (const { index: at, id, function: called } of objectsIn(given.tool_calls)) {

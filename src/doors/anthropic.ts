@@ -81,7 +81,7 @@ function messageOf(completion: JsonObject, stoppedBy: string | undefined): JsonO
     content: [
       ...(thoughts ? [{ type: 'thinking', thinking: thoughts, signature: signatureOf(thoughts, signature) }] : []),
       ...(asText(redacted) ? [{ type: 'redacted_thinking', data: redacted }] : []),
-      ...(text ? [{ type: 'text', text, citations: null }] : []),
+      ...(text ? [{ type: 'text', text }] : []),
       ...objectsIn(message.tool_calls).map(({ id, function: called }) => ({
         ...toolUse(id, asObject(called)?.name),
         input: parsedJson(asText(asObject(called)?.arguments) ?? '') ?? {},
