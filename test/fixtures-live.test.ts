@@ -7,7 +7,8 @@ import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, MODEL, user } from './support/chat.ts'
 import { folderWith } from './support/fixtures.ts'
 
-const says = (content: string) => `match: { user: hi }\nreply: { content: ${content} }\n`
+const says = (content: string, user = 'hi') => `match: { user: ${user} }\nreply: { content: '${content}' }\n`
+const MISS = 'fixture_not_found'
 const open: (() => void | Promise<void>)[] = []
 afterEach(async () => {
   for (const close of open.splice(0)) await close()
@@ -25,8 +26,8 @@ function appOver(files: Record<string, unknown>) {
   return { app, folder, told, file: (path: string) => `${folder.path}/${path}` }
 }
 
-async function saidBy(app: TestApp, headers: Record<string, string> = {}): Promise<unknown> {
-  const answer = await app.post(CHAT, { model: MODEL, ...user('hi') }, headers)
+async function saidBy(app: TestApp, headers: Record<string, string> = {}, text = 'hi'): Promise<unknown> {
+  const answer = await app.post(CHAT, { model: MODEL, ...user(text) }, headers)
   const { choices, error } = answer.json() as { choices?: { message: { content: string } }[]; error?: { code: string } }
   return choices?.[0]?.message.content ?? error?.code
 }
@@ -61,7 +62,34 @@ describe('files', () => {
     expect(told).toEqual([])
   })
 
-  test('a bad edit leaves all as it was, and is told once and in health', async () => {
+  test('a bad edit leaves the other files free to change, to come and to go, until it is mended', async () => {
+    const { app, file, told } = appOver({
+      'chat.completions/a.yaml': says('one', 'a'),
+      'chat.completions/b.yaml': says('two', 'b'),
+      'chat.completions/c.yaml': says('three', 'c'),
+    })
+    const said = () => Promise.all(['a', 'b', 'c', 'd'].map((text) => saidBy(app, {}, text)))
+    const broken = async () => (await healthOf(app)).fixtures.problem
+    expect(await said()).toEqual(['one', 'two', 'three', MISS])
+    writeFileSync(file('chat.completions/a.yaml'), 'match: { user: a }\nreply:\n  contents: x\n')
+    expect(await broken()).toMatch(/a\.yaml:3:3: .*contents/)
+    writeFileSync(file('chat.completions/b.yaml'), says('two, edited', 'b'))
+    rmSync(file('chat.completions/c.yaml'))
+    writeFileSync(file('chat.completions/d.yaml'), says('four', 'd'))
+    expect(await broken()).toMatch(/^\S*a\.yaml:3:3: .*contents/)
+    expect(await said()).toEqual(['one', 'two, edited', MISS, 'four'])
+    // A second broken one, which never was valid.
+    writeFileSync(file('chat.completions/e.yaml'), 'reply: [')
+    expect(await broken()).toMatch(/a\.yaml:3:3: [\s\S]*e\.yaml:1:/)
+    expect(told).toHaveLength(2)
+    writeFileSync(file('chat.completions/a.yaml'), says('mended', 'a'))
+    expect(await broken()).toMatch(/^\S*e\.yaml:1:/)
+    rmSync(file('chat.completions/e.yaml'))
+    expect([await broken(), await said()]).toEqual([null, ['mended', 'two, edited', MISS, 'four']])
+    expect(told).toHaveLength(2)
+  })
+
+  test('a bad edit leaves its file as it was, and is told once and in health', async () => {
     const { app, file, told } = appOver({
       'chat.completions/a.yaml': says('one'),
       'chat.completions/b.yaml': says('b'),
@@ -74,7 +102,7 @@ describe('files', () => {
     expect(problem).toContain('a.yaml:1:10: match.usr is not known')
     expect(told).toHaveLength(1)
     expect(told[0]).toContain(problem ?? '')
-    expect(told[0]).toContain('all of them go on as they were')
+    expect(told[0]).toContain('the file goes on as it was when it was last valid, all others as they are now')
     writeFileSync(file('chat.completions/a.yaml'), says('three'))
     expect((await healthOf(app)).fixtures.problem).toBeNull()
     expect(await saidBy(app)).toBe('three')

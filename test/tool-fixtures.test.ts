@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { fixedFixtures } from '../src/backends/fixture/files.ts'
 import { fixturesInForce } from '../src/backends/fixture/in-force.ts'
-import { readFixtures } from '../src/backends/fixture/load.ts'
+import { loadFixtures, readPath } from '../src/backends/fixture/load.ts'
 import { givenFixtures } from '../src/backends/fixture/read-fixture.ts'
 import { toolAnswers } from '../src/backends/fixture/tool-answers.ts'
 import { fixtureSubjects } from '../src/endpoints/index.ts'
@@ -112,7 +112,7 @@ const WRONG: [string, Json, string][] = [
 test.each(WRONG)('%s that there cannot be: refused with the place', (_, fixture, words) => {
   const folder = folderWith({ 'agents.tools/wrong.yaml': fixture })
   open.push(folder.remove)
-  const read = () => readFixtures([folder.path], fixtureSubjects)
+  const read = () => loadFixtures(readPath(folder.path), fixtureSubjects)
   expect(read).toThrow(words)
   expect(read).toThrow('agents.tools/wrong.yaml:')
 })
@@ -126,7 +126,7 @@ test('one that can never answer is found', () => {
     ],
   })
   open.push(folder.remove)
-  const { warnings } = readFixtures([folder.path], fixtureSubjects)
+  const { warnings } = loadFixtures(readPath(folder.path), fixtureSubjects)
   expect(warnings).toHaveLength(1)
   expect(warnings[0]).toContain('agents.tools/a[1] can never answer')
 })

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readFixtures } from '../src/backends/fixture/load.ts'
+import { loadFixtures, readPath } from '../src/backends/fixture/load.ts'
 import { allOperations } from '../src/endpoints/index.ts'
 import { createTestApp } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
@@ -76,7 +76,7 @@ test.each([
   const file = join(folder.path, 'shadow.yaml')
   const one = (match: string) => `- { match: { operation: audio.translations, file: ${match} }, reply: { text: x } }\n`
   writeFileSync(file, one(wide) + one(narrow))
-  expect(readFixtures([file], operations).warnings).toHaveLength(count)
+  expect(loadFixtures(readPath(file), operations).warnings).toHaveLength(count)
 })
 
 test.each([
@@ -89,5 +89,5 @@ test.each([
   const file = join(folder.path, 'wrong.yaml')
   const match = text.startsWith('match') ? '\nreply: { text: a }' : '\nmatch: { operation: audio.translations }'
   writeFileSync(file, text.replace('match: {', 'match: { operation: audio.translations,') + match)
-  expect(() => readFixtures([file], operations)).toThrow(words)
+  expect(() => loadFixtures(readPath(file), operations)).toThrow(words)
 })

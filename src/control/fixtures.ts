@@ -19,7 +19,9 @@ const Listing = z.object({
   problem: z
     .string()
     .nullable()
-    .describe('Why the files of fixtures, as they stand now, are not what answers: they were read before.'),
+    .describe(
+      'What is wrong in files of fixtures, with file, line and column; such a file goes on as it was when it was last valid.',
+    ),
   data: z.array(Entry).describe('In the order in which they are tried.'),
 })
 

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { helpShown, KeyHelp, useKeys } from './keys.tsx'
 import { tokenWanted, useToken } from './state/api.ts'
+import { fixtureProblem } from './state/files.ts'
 import { countedText, countText, instantText } from './state/format.ts'
 import { connection, missing, pending } from './state/live.ts'
 import { reportData } from './state/report.ts'
@@ -47,10 +48,25 @@ export function Shell() {
             The server does not answer. What is shown is from before; it is tried again.
           </p>
         )}
+        {fixtureProblem.value !== null && <FixtureProblem text={fixtureProblem.value} />}
         {view?.show()}
       </main>
       <KeyHelp />
       <TokenDialog />
+    </div>
+  )
+}
+
+/** Which files of fixtures cannot be used as they stand now. */
+function FixtureProblem({ text }: { text: string }) {
+  return (
+    <div class="callout bad" role="alert">
+      <p>Invalid fixture files. They answer as they did when they were last valid; all other files are up to date.</p>
+      {text.split('\n').map((line) => (
+        <p key={line}>
+          <code>{line}</code>
+        </p>
+      ))}
     </div>
   )
 }

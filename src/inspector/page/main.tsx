@@ -2,6 +2,7 @@
 import { render } from 'preact'
 import { Shell } from './app.tsx'
 import { addCalls } from './state/call-list.ts'
+import { watchFiles } from './state/files.ts'
 import { firstPage, follow, loading } from './state/live.ts'
 import { reportData } from './state/report.ts'
 import { here } from './state/route.ts'
@@ -23,5 +24,6 @@ if (reportData) {
   void first.then(() => {
     if (!needsParts) draw()
     void follow()
+    void watchFiles()
   })
 }
