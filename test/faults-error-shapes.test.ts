@@ -44,6 +44,8 @@ const cohere = { id: expect.stringMatching(UUID), message: text }
 const amazon = (name: string) => ({ 'x-amzn-errortype': name, 'x-amzn-requestid': expect.stringMatching(UUID) })
 const info = (name: string, more: object) => ({ '@type': `type.googleapis.com/google.rpc.${name}`, ...more })
 
+const OVERLOADED = { type: 'http-error', status: 'overloaded' }
+
 type Row = [provider: string, fault: object, status: number, body: object, headers?: object]
 const ROWS: Row[] = [
   ['openai', { type: 'http-error', status: 400 }, 400, openai('invalid_request_error', null)],
@@ -56,6 +58,7 @@ const ROWS: Row[] = [
   ['openai', { type: 'content-filter', as: 'error' }, 400, openai('invalid_request_error', 'content_policy_violation')],
   ['openai', { type: 'quota-exceeded' }, 429, openai('insufficient_quota', 'insufficient_quota')],
   ['openai', { type: 'model-gone' }, 404, openai('invalid_request_error', 'model_not_found')],
+  ['openai', OVERLOADED, 503, openai('service_unavailable_error', 'server_is_overloaded')],
   [
     'groq',
     { type: 'http-error', status: 503 },
@@ -84,6 +87,7 @@ const ROWS: Row[] = [
   ],
   ['azure', { type: 'quota-exceeded' }, 403, azure('403')],
   ['azure', { type: 'model-gone' }, 404, azure('DeploymentNotFound')],
+  ['azure', OVERLOADED, 503, azure('ServiceUnavailable')],
   ['anthropic', { type: 'http-error', status: 529 }, 529, anthropic('overloaded_error')],
   ['anthropic', { type: 'http-error', status: 503 }, 503, anthropic('api_error')],
   ['anthropic', { type: 'http-error', status: 413 }, 413, anthropic('request_too_large')],
@@ -99,6 +103,7 @@ const ROWS: Row[] = [
   ['anthropic', { type: 'content-filter', as: 'error' }, 400, anthropic('invalid_request_error')],
   ['anthropic', { type: 'quota-exceeded' }, 400, anthropic('invalid_request_error')],
   ['anthropic', { type: 'model-gone' }, 404, anthropic('not_found_error')],
+  ['anthropic', OVERLOADED, 529, anthropic('overloaded_error')],
   ['google', { type: 'http-error', status: 503 }, 503, google(503, 'UNAVAILABLE')],
   [
     'google',
@@ -139,6 +144,7 @@ const ROWS: Row[] = [
   ['google', { type: 'content-filter', as: 'error' }, 400, google(400, 'INVALID_ARGUMENT')],
   ['google', { type: 'quota-exceeded' }, 429, google(429, 'RESOURCE_EXHAUSTED')],
   ['google', { type: 'model-gone' }, 404, google(404, 'NOT_FOUND')],
+  ['google', OVERLOADED, 503, google(503, 'UNAVAILABLE')],
   ['aws', { type: 'http-error', status: 503 }, 503, aws, amazon('ServiceUnavailableException')],
   ['aws', { type: 'http-error', status: 424 }, 424, aws, amazon('ModelErrorException')],
   ['aws', { type: 'rate-limit', requests: 0 }, 429, aws, { ...amazon('ThrottlingException'), 'retry-after': null }],
@@ -147,6 +153,7 @@ const ROWS: Row[] = [
   ['aws', { type: 'content-filter', as: 'error' }, 400, aws, amazon('ValidationException')],
   ['aws', { type: 'quota-exceeded' }, 400, aws, amazon('ServiceQuotaExceededException')],
   ['aws', { type: 'model-gone' }, 404, aws, amazon('ResourceNotFoundException')],
+  ['aws', OVERLOADED, 503, aws, amazon('ServiceUnavailableException')],
   ['mistral', { type: 'http-error', status: 500 }, 500, mistral(500, 'internal_server_error', '1000')],
   ['mistral', { type: 'rate-limit', requests: 0 }, 429, mistral(429, 'rate_limited', '1300'), { 'retry-after': '60' }],
   ['mistral', { type: 'auth-failure' }, 401, { detail: 'Unauthorized' }],
@@ -154,6 +161,7 @@ const ROWS: Row[] = [
   ['mistral', { type: 'content-filter', as: 'error' }, 403, mistral(403, 'guardrail_violation', null)],
   ['mistral', { type: 'quota-exceeded' }, 429, mistral(429, 'service_tier_capacity_exceeded', '3505')],
   ['mistral', { type: 'model-gone' }, 400, mistral(400, 'invalid_model', '1500')],
+  ['mistral', OVERLOADED, 503, mistral(503, 'internal_server_error', '1000')],
   ['cohere', { type: 'http-error', status: 500 }, 500, cohere, { 'x-debug-trace-id': text }],
   ['cohere', { type: 'rate-limit', requests: 0 }, 429, cohere, { 'x-trial-endpoint-call-remaining': '0' }],
   ['cohere', { type: 'auth-failure' }, 401, cohere],
@@ -161,6 +169,7 @@ const ROWS: Row[] = [
   ['cohere', { type: 'content-filter', as: 'error' }, 498, cohere],
   ['cohere', { type: 'quota-exceeded' }, 402, cohere],
   ['cohere', { type: 'model-gone' }, 404, cohere],
+  ['cohere', OVERLOADED, 503, cohere],
 ]
 
 describe.each([false, true])('with stream: %p', (stream) => {
@@ -185,6 +194,7 @@ test.each<[fault: object, status: number, code: string]>([
   [{ type: 'content-filter', as: 'error' }, 400, 'content_policy_violation'],
   [{ type: 'quota-exceeded' }, 429, 'insufficient_quota'],
   [{ type: 'model-gone' }, 404, 'model_not_found'],
+  [OVERLOADED, 503, 'server_is_overloaded'],
 ])("at the gateway %j has this API's own envelope", async (fault, status, code) => {
   const { chat } = await playing(app, [{ at: 'gateway', fault }])
   const answer = await chat({ model: MODELS.anthropic })

@@ -27,10 +27,19 @@ test('there is one for each kind of bad day', () => {
   expect(names.length).toBeGreaterThanOrEqual(23)
 })
 
-test.each(names)('%s explains itself in its head', (name) => {
-  const [first = '', second = ''] = readFileSync(join(scenarios, `${name}.yaml`), 'utf8').split('\n')
+test.each(names)('%s explains itself, and what it needs, at its top', (name) => {
+  const text = readFileSync(join(scenarios, `${name}.yaml`), 'utf8')
+  const [first = '', second = '', third = ''] = text.split('\n')
   expect(first).toMatch(/^# [A-Z].{30,}\.$/)
   expect(second).toMatch(/^# Rehearses: /)
+  expect(third.startsWith('# Needs: ')).toBe(/^needs: /m.test(text))
+})
+
+test.each(names)('%s matches the models of every provider', (name) => {
+  const { rules } = Bun.YAML.parse(readFileSync(join(scenarios, `${name}.yaml`), 'utf8')) as {
+    rules: { match?: Record<string, unknown> }[]
+  }
+  for (const { match = {} } of rules) expect(Object.keys(match)).not.toContainAnyValues(['provider', 'model'])
 })
 
 test.each(names)('%s goes wrong as it says, and every rule of it acts', async (name) => {

@@ -73,6 +73,24 @@ describe('match', () => {
     expect(made.map(({ faults }) => faults.length > 0)).toEqual(hit)
   })
 
+  test.each([
+    ['model', [503, 503, 200, 200]],
+    ['provider', [503, 503, 503, 200]],
+  ])(
+    'called_first: %s is that of the first call of the session, also when it is a fallback',
+    async (called_first, statuses) => {
+      const { chat } = await playing(app, [{ match: { called_first }, fault }])
+      const models = ['openai/gpt-4o', 'openai/gpt-4o', 'openai/gpt-4o-mini', 'anthropic/claude-sonnet-4']
+      const received: number[] = []
+      for (const model of models) received.push((await chat({ model })).status)
+      expect(received).toEqual(statuses)
+      const fallen = await chat({ model: 'anthropic/claude-sonnet-4', fallbacks: [{ model: MODEL }] })
+      expect((await app.traceOf(fallen)).attempts.map(({ status }) => status)).toEqual([200])
+      const kept = await app.traceOf(await chat(FALLBACK))
+      expect(kept.attempts.map(({ status }) => status)).toEqual([503, 200])
+    },
+  )
+
   test('the second fallback, and the second try of the first', async () => {
     const { chat } = await playing(app, [
       { match: { target: 'primary' }, fault },
@@ -112,6 +130,8 @@ describe('when', () => {
     ['calls: 2-3', { calls: '2-3' }, '.xx...'],
     ['calls: 5+', { calls: '5+' }, '....xx'],
     ['every', { every: 3 }, '..x..x'],
+    ['every, from the first', { every: 2, first: 1 }, 'x.x.x.'],
+    ['every, from a later one', { every: 2, first: 4 }, '...x.x'],
     ['every, of some calls', { every: 2, calls: '3+' }, '...x.x'],
     ['after', { after: '2m' }, '..xxxx'],
     ['for', { for: '2m' }, 'xx....'],
@@ -206,6 +226,20 @@ describe('a file as people write it', () => {
       { rules: [{ ...one[0], when: { calls: 'two' } }] },
       "'rules[0].when.calls' must be a number, or a range such as '1-3' or '2+', got \"two\"",
     ],
+    [
+      "'first' without 'every'",
+      { rules: [{ ...one[0], when: { first: 2 } }] },
+      "'rules[0].when.first' needs 'every' beside it",
+    ],
+    [
+      'a status',
+      { rules: [{ ...one[0], fault: { type: 'http-error', status: 'busy' } }] },
+      "'rules[0].fault.status' must be a status from 400 to 599, or 'overloaded', got \"busy\"",
+    ],
+    ['a need that there is not', { needs: { streams: true } }, "'needs.streams' is not known (did you mean 'stream'?); valid: calls, elapsed, stream, agent, gateway"],
+    ['needs without any', { needs: {} }, "'needs' must name at least one of calls, elapsed, stream, agent, gateway"],
+    ['a need of one call', { needs: { calls: 1 } }, "'needs.calls'"],
+    ['a need of a gateway option that there is not', { needs: { gateway: ['retries'] } }, "'needs.gateway[0]'"],
     [
       'a range that ends before it begins',
       { rules: [{ ...one[0], when: { calls: '3-1' } }] },

@@ -13,6 +13,7 @@ const COMMANDS: Record<string, () => Command> = {
   explore: (): Command => require('./explore.ts').exploreCommand(),
   rehearse: (): Command => require('./rehearse.ts').rehearseCommand(),
   check: (): Command => require('./check.ts').checkCommand(),
+  scenario: (): Command => require('./scenario.ts').scenarioCommand(),
   schema: (): Command => require('./schema.ts').schemaCommand(),
   health: (): Command => require('./health.ts').healthCommand(),
   trace: (): Command => require('./trace.ts').traceCommand(),

@@ -4,14 +4,14 @@ import { Duration } from '../contract/duration.ts'
 import type { Reply } from '../contract/reply.ts'
 import { RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
-import { lowerCase, refusal, refusalOptions } from './refusal.ts'
+import { errorStatus, lowerCase, problemOf, refusal, refusalOptions } from './refusal.ts'
 
 export const httpError = defineFault({
   type: 'http-error',
   summary: "A refusal with a status, in the provider's own error body and headers.",
   points: ['provider', 'gateway', 'workspace'],
   options: {
-    status: z.int().min(400).max(599),
+    status: errorStatus,
     retry_after: Duration.optional().describe('When to call again.'),
     retry_after_form: z.enum(RETRY_FORMS).default('seconds').describe('How that is said.'),
     ...refusalOptions,
@@ -25,7 +25,7 @@ export const httpError = defineFault({
     context.acted()
     const retry = wait === undefined ? {} : retryHeaders(wait, form, context.clock.now())
     const headers = { ...retry, ...lowerCase(given.headers) }
-    const about = { problem: 'status' as const, status, retryAfter: wait }
+    const about = { ...problemOf(status), retryAfter: wait }
     return withBody(refusal(context, about, { ...given, headers }), body)
   },
 })

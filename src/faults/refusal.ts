@@ -18,6 +18,19 @@ export const refusalOptions = {
     ),
 }
 
+/** The status of an error: a number, or what the provider that is called sends when it is overloaded. */
+export const errorStatus = z
+  .union([z.int().min(400).max(599), z.literal('overloaded')], {
+    error: "must be a status from 400 to 599, or 'overloaded'",
+  })
+  .describe(
+    'The status, or `overloaded`: the status and error body of the provider that is called when it is overloaded, such as 529 at Anthropic and 503 at OpenAI.',
+  )
+
+/** What a rule's `status` stands for. */
+export const problemOf = (status: z.infer<typeof errorStatus>) =>
+  status === 'overloaded' ? ({ problem: 'overloaded' } as const) : ({ problem: 'status', status } as const)
+
 type Shape = 'provider' | 'gateway' | undefined
 
 /** The provider in whose words a fault speaks; empty when they are those of this API. */

@@ -1,10 +1,10 @@
 // stream-error: the provider, or the gateway, reports a failure in the middle of a stream.
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { FaultContext } from '../contract/fault.ts'
 import { encodeEvent, eventOfType, type StreamEvent } from '../lib/sse.ts'
 import { changeAt, PLACE } from './change.ts'
 import { defineFault } from './define.ts'
-import { errorBody, ownError, type RefusalOptions, refusalOptions } from './refusal.ts'
+import { errorBody, errorStatus, ownError, problemOf, type RefusalOptions, refusalOptions } from './refusal.ts'
 
 const { message, shape } = refusalOptions
 
@@ -14,7 +14,7 @@ export const streamError = defineFault({
   points: ['provider', 'gateway'],
   options: {
     ...PLACE,
-    status: z.int().min(400).max(599).default(500).describe('The status that the error would have as an answer.'),
+    status: errorStatus.default(500).describe('The status that the error would have as an answer, or `overloaded`.'),
     message,
     shape,
   },
@@ -32,10 +32,10 @@ export const streamError = defineFault({
 /** The events of an operation that has its own for a failure; otherwise the body that the error would have as an answer. */
 function errorEvents(
   context: FaultContext,
-  status: number,
+  status: z.infer<typeof errorStatus>,
   { sent, ...given }: RefusalOptions & { sent: readonly StreamEvent[] },
 ): StreamEvent[] {
-  const about = { problem: 'status', status } as const
+  const about = problemOf(status)
   const own = context.operation.events?.failed?.(ownError(context, about, given), sent)
   return own ?? [eventOfType(errorBody(context, about, given))]
 }

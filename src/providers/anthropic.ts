@@ -39,6 +39,7 @@ function anthropicError(refused: ProviderRefusal): ErrorShape {
     'content-filter': [400, 'invalid_request_error', 'Output blocked by content filtering policy'],
     'quota-exceeded': [400, 'invalid_request_error', 'Your credit balance is too low to access the API.'],
     'model-gone': [404, 'not_found_error', `model: ${model}`],
+    overloaded: [529, 'overloaded_error', 'Overloaded'],
   }
   const names = {
     400: 'invalid_request_error',

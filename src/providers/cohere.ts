@@ -21,6 +21,7 @@ function cohereError(refused: ProviderRefusal): ErrorShape {
     'content-filter': [498, '', 'The request was blocked: it may be against the usage guidelines.'],
     'quota-exceeded': [402, '', 'You have reached the billing limit of your account.'],
     'model-gone': [404, '', `model '${model}' not found, make sure that you have access to it.`],
+    overloaded: [503, '', 'the service is overloaded, please try again later'],
   }
   const [status, , message] = tellRefusal(refused, { words, names: {} })
   return { status, headers: { 'x-debug-trace-id': id }, body: { id: uuid(id), message } }

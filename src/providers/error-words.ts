@@ -9,6 +9,7 @@ export type RefusalReason =
   | 'content-filter'
   | 'quota-exceeded'
   | 'model-gone'
+  | 'overloaded'
 
 /** A refusal to be told in a provider's own way. */
 export interface ProviderRefusal {

@@ -66,12 +66,14 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
   const occurrences = byteCache<number>(8 << 20)
   const chosen = scenario.seed ?? seed
   let state = START_STATE
+  /** The model that was called first. */
+  let first: string | undefined
 
   const luckOf = (rule: Rule, facts: FaultFacts) => (purpose: string) =>
     chance(chosen, session, scenario.name, rule.name, facts.key, facts.position, facts.attempt, purpose)
 
   const fires = (rule: Rule, facts: FaultFacts, counter: Counters): boolean => {
-    if (!matches(rule, facts)) return false
+    if (!matches(rule, facts, first)) return false
     const elapsed = facts.now - now
     counter.matched++
     counter.latest = elapsed
@@ -91,10 +93,12 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
       occurrences.set(print, before + 1, 8)
       return `${print}:${before}`
     },
-    faults: (facts) =>
-      [...counters].flatMap(([rule, counter]) =>
+    faults(facts) {
+      if (facts.model !== '') first ??= facts.model
+      return [...counters].flatMap(([rule, counter]) =>
         fires(rule, facts, counter) ? activeFaults(rule, facts, { counter, luck: luckOf(rule, facts) }) : [],
-      ),
+      )
+    },
     expect: rules.length > 0 ? scenario.expect : [],
     state: () => state,
     rules: () => [...counters].map(([rule, counter]) => reportOf(rule, counter)),
@@ -111,9 +115,9 @@ function isDue(
   { when }: Rule,
   { matched, elapsed, state, luck }: { matched: number; elapsed: number; state: string; luck: Luck },
 ): boolean {
-  const { calls: range, every, after = 0, for: length, probability, requires, schedule } = when
+  const { calls: range, every, first = every, after = 0, for: length, probability, requires, schedule } = when
   if (range && !inRange(matched, range)) return false
-  if (every !== undefined && matched % every !== 0) return false
+  if (every !== undefined && first !== undefined && (matched < first || (matched - first) % every !== 0)) return false
   if (elapsed < after || (length !== undefined && elapsed >= after + length)) return false
   if (requires !== undefined && requires !== state) return false
   if (probability !== undefined && luck('fires') >= probability) return false

@@ -62,6 +62,14 @@ export function loadShipped(name: string): Scenario | undefined {
   return path === undefined ? undefined : parseScenario(path, decoder.decode(readAsset(path)))
 }
 
+/** The error for a name that no shipped scenario has, with the name that was probably meant. */
+export function unknownScenario(name: string, what: 'scenario' | 'scenario or file'): FileError {
+  const names = shippedScenarios()
+  return new FileError(
+    `there is no ${what} ${JSON.stringify(name)}${suggestion(name, names)}; shipped: ${names.join(', ')}`,
+  )
+}
+
 /**
  * The scenario of a shipped name or of a file, which is read again when it changes.
  * @param tell told of every edit that cannot be played.
@@ -71,11 +79,7 @@ export function openScenario(nameOrFile: string, notify: (problem: FileError) =>
   const shipped = loadShipped(nameOrFile)
   if (shipped) return fixedSource(shipped)
   if (!statSync(nameOrFile, { throwIfNoEntry: false })?.isFile()) {
-    const names = shippedScenarios()
-    const near = suggestion(nameOrFile, names)
-    throw new FileError(
-      `there is no scenario or file ${JSON.stringify(nameOrFile)}${near}; shipped: ${names.join(', ')}`,
-    )
+    throw unknownScenario(nameOrFile, 'scenario or file')
   }
   return fileSource(nameOrFile, notify)
 }
@@ -124,7 +128,7 @@ export function idleRules(
   })
 }
 
-const MODELS_ONLY = ['provider', 'model', 'identity', 'thread', 'text'] as const
+const MODELS_ONLY = ['provider', 'model', 'called_first', 'identity', 'thread', 'text'] as const
 /** What agents do, by where rules act on it. */
 const OF_AGENTS: Record<string, string | undefined> = {
   tool: 'calls of tools',
@@ -136,11 +140,11 @@ const NO_CALL = ['body', 'path', 'stream', 'target', 'attempt'] as const
 const AGENTS_ONLY = ['agent', 'task', 'iteration'] as const
 
 function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefined {
-  const { calls, every, probability, requires, schedule } = rule.when
+  const { calls, every, first = every ?? 1, probability, requires, schedule } = rule.when
   if (probability === 0) return 'its probability is 0'
   if (calls?.[1] === 0) return 'calls are counted from 1'
-  if (calls && every && Math.floor(calls[1] / every) * every < calls[0])
-    return `no call of ${calls[0]} to ${calls[1]} is an ${every}th`
+  if (calls && every && lastDue(calls[1], every, first) < Math.max(calls[0], first))
+    return `no call of ${calls[0]} to ${calls[1]} is one of every ${every} from ${first}`
   if (requires !== undefined && !states.has(requires)) {
     const set = [...states].filter((state) => state !== undefined)
     return `no rule sets the state ${JSON.stringify(requires)}${suggestion(requires, set)}`
@@ -157,6 +161,10 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
   return foreignWord(rule)
 }
 
+/** The last call up to a number that is one of every so many from a first one. */
+const lastDue = (last: number, every: number, first: number): number =>
+  last - ((((last - first) % every) + every) % every)
+
 /** That a rule says something of calls which those at its point have not. */
 function foreignWord(rule: Rule): string | undefined {
   const at = pointOf(rule)
@@ -165,7 +173,8 @@ function foreignWord(rule: Rule): string | undefined {
   if (ofWorkspace) return `calls of the workspace have no ${ofWorkspace}`
   const thing = OF_AGENTS[at]
   const foreign =
-    thing !== undefined && given(['provider', 'model', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
+    thing !== undefined &&
+    given(['provider', 'model', 'called_first', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
   if (foreign) return `${thing} have no ${foreign}`
   const agents = (at === 'workspace' || at === 'gateway') && given(AGENTS_ONLY)
   if (agents)

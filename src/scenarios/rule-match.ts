@@ -11,15 +11,16 @@ export const pointOf = ({ at, fault }: Rule): FaultPoint =>
 /** Whether a rule is about calls of the router's operations. */
 export const isOfRouter = (rule: Rule): boolean => ['provider', 'gateway'].includes(pointOf(rule))
 
-/** Whether what is known of an attempt or call is what a rule means. */
-export function matches(rule: Rule, facts: FaultFacts): boolean {
-  const { operation, path, provider, model, target, attempt, stream, inner } = rule.match
+/** Whether a rule matches an attempt or call, given the model that the session called first. */
+export function matches(rule: Rule, facts: FaultFacts, firstModel: string | undefined): boolean {
+  const { operation, path, provider, model, called_first, target, attempt, stream, inner } = rule.match
   const { header, point, identity, thread, body, text } = rule.match
   if (facts.at !== pointOf(rule)) return false
   if (operation !== undefined && !globRegex(operation).test(facts.operation.name)) return false
   if (path !== undefined && !globRegex(path).test(facts.path ?? facts.operation.path)) return false
   if (provider !== undefined && !matchesProvider(provider, facts.model)) return false
   if (model !== undefined && !matchesModel(model, facts.model)) return false
+  if (called_first !== undefined && !isCalledFirst(called_first, facts.model, firstModel)) return false
   if (target !== undefined && !matchesPosition(target, facts.position)) return false
   if (attempt !== undefined && !inRange(facts.attempt, attempt)) return false
   if (stream !== undefined && stream !== facts.stream) return false
@@ -50,6 +51,12 @@ function matchesAgent(
   if (agent !== undefined && !globRegex(agent).test(caller.agent)) return false
   if (task !== undefined && !globRegex(task).test(caller.task)) return false
   return iteration === undefined || inRange(caller.iteration, iteration)
+}
+
+/** Whether a model, or its provider, is the one that was called first. */
+function isCalledFirst(what: 'provider' | 'model', model: string, first: string | undefined): boolean {
+  const part = (name: string) => (what === 'model' ? name : name.slice(0, name.indexOf('/')))
+  return first !== undefined && model !== '' && part(model) === part(first)
 }
 
 /** Whether a pattern of a rule means the provider of a model. */

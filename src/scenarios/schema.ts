@@ -4,71 +4,11 @@ import { TASK_STATES } from '../contract/agent-task.ts'
 import { Duration } from '../contract/duration.ts'
 import { FAULT_POINTS } from '../contract/fault.ts'
 import { FindingKind } from '../contract/finding.ts'
-import { bodyMatchSchema, textMatchSchema } from '../contract/text-match.ts'
 import { OutcomeKind } from '../contract/trace.ts'
 import { faultKinds } from '../faults/index.ts'
 import { suggestion } from '../lib/likely-name.ts'
-
-const RANGE = /^(\d+)(?:(-)(\d+)|(\+))?$/
-const RANGE_FORM = { error: "must be a number, or a range such as '1-3' or '2+'" }
-
-/** `1`, `1-3` or `2+`, as the first and last number meant. */
-const Range = z
-  .union([z.int().min(0), z.string().regex(RANGE, RANGE_FORM)], RANGE_FORM)
-  .transform((text): readonly [number, number] => {
-    const [, first, , last, open] = RANGE.exec(String(text)) ?? []
-    return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
-  })
-  .refine(([first, last]) => first <= last, { error: 'must not end before it begins' })
-
-const POSITION = { error: "must be 'primary', 'fallback', 'fallback 1' or a position from 0" }
-const Position = z
-  .union([z.string().regex(/^(primary|fallback( [1-9]\d*)?)$/, POSITION), z.int().min(0)], POSITION)
-  .describe("Which target of the plan: 'primary', 'fallback' (any), 'fallback 1', or its position from 0.")
-
-/** Which attempts (or calls) a rule is about; every condition given must hold. */
-const RuleMatch = z.strictObject({
-  operation: z
-    .string()
-    .optional()
-    .describe(
-      'Name of the operation, such as `chat.completions`, or `getDataset` in the workspace; `*` stands for any characters.',
-    ),
-  path: z.string().optional().describe('Path that is called; `*` stands for any characters.'),
-  provider: z.string().optional().describe('Name of the provider; `*` stands for any characters.'),
-  model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
-  target: Position.optional(),
-  attempt: Range.optional().describe('Which try of its target: 1 is the first.'),
-  stream: z.boolean().optional(),
-  inner: z.boolean().optional().describe('Whether the call was made from inside, such as by an evaluator.'),
-  header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
-  session: z
-    .string()
-    .optional()
-    .describe(
-      'Name of the session; `*` stands for any characters. Other sessions play without the rule, and when no rule is about a session, nothing is expected of it.',
-    ),
-  point: z
-    .string()
-    .optional()
-    .describe("Which of the client's calls, as the header `x-understudy-point` says; `*` stands for any characters."),
-  identity: z.string().optional().describe('Id of the identity; `*` stands for any characters.'),
-  thread: z.string().optional().describe('Id of the thread; `*` stands for any characters.'),
-  body: bodyMatchSchema.optional().describe('Values by path in the body, such as `metadata.tier`.'),
-  text: textMatchSchema.optional().describe('The last user message.'),
-  agent: z
-    .string()
-    .optional()
-    .describe('Key of the agent that calls a model or a tool; `*` stands for any characters.'),
-  task: z.string().optional().describe("Id of the agent's task; `*` stands for any characters."),
-  iteration: Range.optional().describe('Which iteration since the user spoke last: 1 is the first.'),
-  tool: z
-    .string()
-    .optional()
-    .describe(
-      'At `tool` and `cancel`: name, key or type of the tool that an agent calls; `*` stands for any characters.',
-    ),
-})
+import { Position, Range, RuleMatch } from './match-schema.ts'
+import { Needs } from './needs-schema.ts'
 
 const Phase = z.strictObject({
   phase: z
@@ -83,7 +23,16 @@ export type Phase = z.infer<typeof Phase>
 /** When a matching attempt is hit; every condition given must hold. */
 const RuleWhen = z.strictObject({
   calls: Range.optional().describe('Which of the attempts that match, counted from 1.'),
-  every: z.int().min(1).optional().describe('Every so many attempts that match.'),
+  every: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Every so many attempts that match: 2 is the second, the fourth and so on.'),
+  first: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('With `every`: which attempt comes first. `every: 2, first: 1` is the first, the third and so on.'),
   after: Duration.optional().describe('Not before the scenario has run so long.'),
   for: Duration.optional().describe('Only for so long after that.'),
   probability: z.number().min(0).max(1).optional(),
@@ -115,6 +64,8 @@ export const Rule = z
     fault: Fault.optional().describe('What goes wrong; a rule without one only sets the state.'),
   })
   .superRefine(({ fault, at, when }, context) => {
+    if (when.first !== undefined && when.every === undefined)
+      context.addIssue({ code: 'custom', path: ['when', 'first'], message: "needs 'every' beside it" })
     if (!fault && when.sets === undefined)
       context.addIssue({ code: 'custom', path: ['fault'], message: 'is required, unless the rule sets a state' })
     const points = faultKinds.find((kind) => kind.type === fault?.type)?.points
@@ -213,6 +164,7 @@ export const ScenarioFile = z
     description: z.string().optional(),
     seed: z.int().min(0).optional().describe("Seed of its chance; the session's when left out."),
     clock: z.enum(['real', 'virtual']).optional().describe('The clock that the session gets; its own when left out.'),
+    needs: Needs.optional(),
     rules: z.array(Rule).min(1),
     expect: z.array(Expectation).default([]),
     accept: z

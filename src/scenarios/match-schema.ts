@@ -1,0 +1,71 @@
+// Which attempts and calls the rules of a scenario match.
+import { z } from 'zod'
+import { bodyMatchSchema, textMatchSchema } from '../contract/text-match.ts'
+
+const RANGE = /^(\d+)(?:(-)(\d+)|(\+))?$/
+const RANGE_FORM = { error: "must be a number, or a range such as '1-3' or '2+'" }
+
+/** `1`, `1-3` or `2+`, as the first and last number meant. */
+export const Range = z
+  .union([z.int().min(0), z.string().regex(RANGE, RANGE_FORM)], RANGE_FORM)
+  .transform((text): readonly [number, number] => {
+    const [, first, , last, open] = RANGE.exec(String(text)) ?? []
+    return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
+  })
+  .refine(([first, last]) => first <= last, { error: 'must not end before it begins' })
+
+const POSITION = { error: "must be 'primary', 'fallback', 'fallback 1' or a position from 0" }
+/** A target of the plan. */
+export const Position = z
+  .union([z.string().regex(/^(primary|fallback( [1-9]\d*)?)$/, POSITION), z.int().min(0)], POSITION)
+  .describe("Which target of the plan: 'primary', 'fallback' (any), 'fallback 1', or its position from 0.")
+
+/** Which attempts (or calls) a rule is about; every condition given must hold. */
+export const RuleMatch = z.strictObject({
+  operation: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the operation, such as `chat.completions`, or `getDataset` in the workspace; `*` stands for any characters.',
+    ),
+  path: z.string().optional().describe('Path that is called; `*` stands for any characters.'),
+  provider: z.string().optional().describe('Name of the provider; `*` stands for any characters.'),
+  model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
+  target: Position.optional(),
+  called_first: z
+    .enum(['provider', 'model'])
+    .optional()
+    .describe(
+      'Only the provider, or the model, that the session called first under the scenario: a fallback to another one works, whether the gateway or the client falls back.',
+    ),
+  attempt: Range.optional().describe('Which try of its target: 1 is the first.'),
+  stream: z.boolean().optional(),
+  inner: z.boolean().optional().describe('Whether the call was made from inside, such as by an evaluator.'),
+  header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
+  session: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the session; `*` stands for any characters. Other sessions play without the rule, and when no rule is about a session, nothing is expected of it.',
+    ),
+  point: z
+    .string()
+    .optional()
+    .describe("Which of the client's calls, as the header `x-understudy-point` says; `*` stands for any characters."),
+  identity: z.string().optional().describe('Id of the identity; `*` stands for any characters.'),
+  thread: z.string().optional().describe('Id of the thread; `*` stands for any characters.'),
+  body: bodyMatchSchema.optional().describe('Values by path in the body, such as `metadata.tier`.'),
+  text: textMatchSchema.optional().describe('The last user message.'),
+  agent: z
+    .string()
+    .optional()
+    .describe('Key of the agent that calls a model or a tool; `*` stands for any characters.'),
+  task: z.string().optional().describe("Id of the agent's task; `*` stands for any characters."),
+  iteration: Range.optional().describe('Which iteration since the user spoke last: 1 is the first.'),
+  tool: z
+    .string()
+    .optional()
+    .describe(
+      'At `tool` and `cancel`: name, key or type of the tool that an agent calls; `*` stands for any characters.',
+    ),
+})
