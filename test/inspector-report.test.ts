@@ -86,7 +86,7 @@ test('a report opens from disk, without a server and read-only', async () => {
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
   expect(await page.locator('.shell > nav a').allTextContents()).toEqual(['Understudy', 'Calls', 'Compare', 'Bad days'])
   await page.evaluate(() => void (location.hash = '#/bad-days'))
-  await page.getByRole('region', { name: 'Session storm' }).getByText('two refusals').waitFor()
+  await page.getByRole('region', { name: 'Session storm' }).getByText('two refusals', { exact: true }).waitFor()
   await page.context().close()
 })
 

@@ -236,10 +236,14 @@ describe('a file as people write it', () => {
       { rules: [{ ...one[0], fault: { type: 'http-error', status: 'busy' } }] },
       "'rules[0].fault.status' must be a status from 400 to 599, or 'overloaded', got \"busy\"",
     ],
-    ['a need that there is not', { needs: { streams: true } }, "'needs.streams' is not known (did you mean 'stream'?); valid: calls, elapsed, stream, agent, gateway"],
+    [
+      'a need that there is not',
+      { needs: { streams: true } },
+      "'needs.streams' is not known (did you mean 'stream'?); valid: calls, elapsed, stream, agent, gateway",
+    ],
     ['needs without any', { needs: {} }, "'needs' must name at least one of calls, elapsed, stream, agent, gateway"],
     ['a need of one call', { needs: { calls: 1 } }, "'needs.calls'"],
-    ['a need of a gateway option that there is not', { needs: { gateway: ['retries'] } }, "'needs.gateway[0]'"],
+    ['a need of the gateway that is not true', { needs: { gateway: 'retries' } }, "'needs.gateway'"],
     [
       'a range that ends before it begins',
       { rules: [{ ...one[0], when: { calls: '3-1' } }] },

@@ -108,7 +108,7 @@ function resultOf(
   { run, adrift, strict }: SessionEvidence,
   { traces, rules, pending, expected, findings }: JudgedParts,
 ): Pick<Verification, 'verdict' | 'inconclusive' | 'ok'> {
-  const needs = run ? unmetNeeds(run.scenario, { traces }) : []
+  const needs = run ? unmetNeeds(run.scenario, { traces, started: run.started }) : []
   // A scenario that lacks what it needs cannot have its own expectations met, whatever the client does.
   const binding = (needs.length > 0 ? expected.slice(1) : expected).flat()
   const fails = binding.some(({ met }) => !met) || findings.some((finding) => failsVerdict(finding, strict))

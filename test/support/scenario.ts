@@ -5,12 +5,13 @@ import { bodyOf, CHAT } from './chat.ts'
 
 let sessions = 0
 
-/** A new session in which the rules are played, and calls to it. */
-export async function playing(app: TestApp, rules: readonly object[], { clock = 'virtual' } = {}) {
+/** A new session with these rules and more fields of the scenario, and calls to it. */
+export async function playing(app: TestApp, rules: readonly object[], more: object = {}) {
   const prefix = `/s/faults-${++sessions}`
   const scenario = {
     name: 'bad-day',
-    clock,
+    clock: 'virtual',
+    ...more,
     rules: rules.map((rule, index) => ({ name: `rule ${index + 1}`, ...rule })),
   }
   const answer = await app.fetch(`${prefix}/_understudy/scenario`, {
