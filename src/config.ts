@@ -9,6 +9,7 @@ import { settingOutline, valueSchemas } from './config/values.ts'
 import { REFUSED } from './contract/outline.ts'
 import { parseByOutline } from './contract/quick-parse.ts'
 import { problemsOf, quote, safeParse } from './contract/validation.ts'
+import type { TimeSettings } from './lib/clock.ts'
 import { lazy } from './lib/lazy.ts'
 import { providerNames } from './providers/names.ts'
 
@@ -21,6 +22,8 @@ export type Config = Readonly<
     forwarding: ForwardingRules
     /** Where traces are exported to, if they are. */
     telemetry: TelemetrySettings | undefined
+    /** What flags and variables say of time, which is stronger than what scenarios say. */
+    timeOverrides: Partial<TimeSettings>
   }
 >
 // Most starts export nothing.
@@ -52,6 +55,11 @@ export function readConfig(
   config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
   const { otlp, otlp_content: content } = config as Pick<Config, 'otlp' | 'otlp_content'>
   config.telemetry = otlp === undefined ? undefined : telemetry().readTelemetry(otlp, content, environment)
+  const typed = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment)
+  config.timeOverrides = {
+    ...(typed('clock') && { clock: config.clock }),
+    ...(typed('skip_latency') && { latency: config.skip_latency ? 'skip' : 'real' }),
+  }
   const read = Object.freeze(config) as Config
   refuseUnknownProvider(read, givenFor('default_provider'))
   return read

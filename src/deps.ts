@@ -10,8 +10,9 @@ import { fixturesInForce } from './backends/fixture/in-force.ts'
 import { shippedFixtures } from './backends/fixture/shipped.ts'
 import { toolAnswers } from './backends/fixture/tool-answers.ts'
 import type { Spending } from './backends/forward/spending.ts'
-import { describeForwarding, virtualClockProblem } from './config/providers.ts'
-import { appSettings, type Config, ConfigError } from './config.ts'
+import { describeForwarding } from './config/providers.ts'
+import { ownTime, timeRules } from './config/time.ts'
+import { appSettings, type Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import { type Instance, instanceOf } from './contract/instance.ts'
 import type { Observers } from './contract/observation.ts'
@@ -20,7 +21,7 @@ import { endpoints, fixtureSubjects } from './endpoints/index.ts'
 import { type AskModel, askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
 import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
-import { realClock } from './lib/clock.ts'
+import { realClock, type TimeSettings } from './lib/clock.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
 import { createObservers } from './observers/list.ts'
@@ -31,6 +32,7 @@ import { watchSeeds } from './resources/seed-watch.ts'
 import type { Scenario } from './scenarios/engine.ts'
 import type { ScenarioSource } from './scenarios/load.ts'
 import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
+import { startingTime, type TimeRules } from './scenarios/time.ts'
 import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import type { SessionsOptions } from './sessions/slots.ts'
 import { VERSION } from './version.ts'
@@ -70,7 +72,6 @@ const network = {
   spending: lazy<typeof import('./backends/forward/spending.ts')>(() => require('./backends/forward/spending.ts')),
 }
 const control = lazy<typeof import('./control/sessions.ts')>(() => require('./control/sessions.ts'))
-// Loaded when traces are exported.
 const exporter = lazy<typeof import('./observers/otlp/telemetry.ts')>(() => require('./observers/otlp/telemetry.ts'))
 const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
 const loader = lazy<typeof import('./backends/fixture/load.ts')>(() => require('./backends/fixture/load.ts'))
@@ -89,6 +90,8 @@ export interface Replacements {
   scenarios?: readonly ScenarioSource[] | undefined
   /** Name of the session that programs work in which name none: the default one when left out. */
   home?: string | undefined
+  /** Prints a line about a setting or a scenario that is not followed. */
+  notice?: ((line: string) => void) | undefined
   /** Milliseconds of real time, by which sessions grow old. */
   realNow?: (() => number) | undefined
 }
@@ -110,8 +113,11 @@ export function createUnderstudy(
   const spending = mode === 'forward' ? spendingOf(config) : undefined
   const backend = instead.backend ?? (spending ? forwarded(config, answers, spending) : answers)
   const given = instead.scenarios ?? namedScenarios(config, report)
-  const runs = createRuns(given)
-  const sessions = createSessions(sessionSettings(config, given[0]?.scenario, instead))
+  const time = timeRules(config, instead.notice)
+  const runs = createRuns(given, time)
+  const sessions = createSessions(
+    sessionSettings(config, given[0] ? runs.timeOf(given[0].scenario) : {}, { time, instead }),
+  )
   const { instance } = sessions
   const observers = createObservers(report)
   const telemetry = telemetryOf(config, { observers, instance, report })
@@ -179,27 +185,24 @@ function fixturesOf({ fixtures: paths }: Config, report: (error: unknown) => voi
 const namedScenarios = ({ scenario }: Config, report: (error: unknown) => void): ScenarioSource[] =>
   scenario.map((nameOrFile) => scenarioFiles().openScenario(nameOrFile, report))
 
-/** What sessions are made with; `first` is the scenario that each begins with. */
+/** What sessions are made with; `scenarioTime` is how time passes under the scenario that each begins with. */
 function sessionSettings(
   config: Config,
-  first: Scenario | undefined,
-  { realNow, home }: Replacements,
+  scenarioTime: Partial<TimeSettings>,
+  { time, instead: { realNow, home } }: { time: TimeRules; instead: Replacements },
 ): SessionsOptions {
-  const clock = first?.clock ?? config.clock
-  const noVirtualClock = virtualClockProblem(config.forwarding)
-  if (clock === 'virtual' && noVirtualClock) throw new ConfigError(noVirtualClock)
   return {
     db: config.db,
     folder: config.sessions_dir,
     instance: instanceOf(config),
     seed: config.seed,
-    clock,
+    time: startingTime(ownTime(config), scenarioTime, time),
     keep: {
       traces: config.keep_traces,
       traceBytes: config.keep_trace_bytes,
       answerBytes: config.keep_answer_bytes,
     },
-    noVirtualClock,
+    noVirtualClock: time.noVirtualClock,
     most: config.max_sessions,
     ttl: config.session_ttl,
     realNow,

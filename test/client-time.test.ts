@@ -72,7 +72,7 @@ test('what a client has waited is nothing that the clock has jumped', async () =
 })
 
 test('nothing counts before the first call and while a call is under way', async () => {
-  const { ask, call, elapse, starts } = withPauses()
+  const { ask, call, elapse, starts } = withPauses(['agent-stuck'])
   elapse(60_000)
   await call()
   // Answered, but not read to its end; a short one would have left at once.

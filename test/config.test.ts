@@ -104,6 +104,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['2m', 120_000],
     ['300ms', 300],
   ],
+  skip_latency: [
+    ['true', true],
+    ['1', true],
+    [true, true],
+  ],
   keep_traces: [
     ['1', 1],
     ['2', 2],

@@ -109,7 +109,7 @@ test('the write-ahead log stays bounded while traces come in', async () => {
   const sessions = createSessions({
     db: path,
     seed: 0,
-    clock: 'real',
+    time: { clock: 'real', latency: 'real' },
     instance: { name: 'here', traced: 'here', named: false },
   })
   const { traces } = sessions.get('default')

@@ -280,6 +280,7 @@ describe('scenario files', () => {
       'description',
       'seed',
       'clock',
+      'latency',
       'rules',
       'expect',
       'accept',

@@ -152,20 +152,26 @@ describe('a virtual clock, which would not wait for a provider, is refused', () 
     clock: 'virtual',
     rules: [{ name: 'slow', fault: { type: 'http-error', status: 503 } }],
   }
-  const rows: [string, string, string, object][] = [
-    ['for a new session', 'POST', '/_understudy/sessions', { name: 'a', clock: 'virtual' }],
-    ['for a new session by its scenario', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],
-    ['for a scenario', 'PUT', '/_understudy/scenario', virtual],
-  ]
-  test.each(rows)('%s', async (_, method, path, body) => {
+  test('for a new session', async () => {
     const app = appWith({ mine: at('http://127.0.0.1:1') })
-    const headers = { 'content-type': 'application/json' }
-    const answer = await app.fetch(path, { method, headers, body: JSON.stringify(body) })
+    const answer = await app.post('/_understudy/sessions', { name: 'a', clock: 'virtual' })
     const { code, message } = errorOf(answer.text, 400)
     expect(code).toBe('clock_not_possible')
     expect(message).toContain('does not wait for real providers, and calls to mine are forwarded')
     const { data } = (await app.fetch('/_understudy/sessions')).json() as { data: object[] }
     expect(data).toMatchObject([{ name: 'default', clock: { kind: 'real' }, scenario: null }])
+  })
+
+  const rows: [string, string, string, object][] = [
+    ['for a new session', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],
+    ['in the place of another scenario', 'PUT', '/s/a/_understudy/scenario', virtual],
+  ]
+  test.each(rows)('but a scenario that asks for one runs on a real clock: %s', async (_, method, path, body) => {
+    const app = appWith({ mine: at('http://127.0.0.1:1') })
+    const headers = { 'content-type': 'application/json' }
+    expect((await app.fetch(path, { method, headers, body: JSON.stringify(body) })).status).toBe(200)
+    const session = (await app.fetch('/_understudy/sessions/a')).json()
+    expect(session).toMatchObject({ clock: { kind: 'real' }, scenario: 'night' })
   })
 
   test('and not where all is answered by fixtures', async () => {

@@ -3,6 +3,7 @@ import { AGENT_SUBJECTS } from '../contract/agent-subjects.ts'
 import type { NextReply } from '../contract/fault.ts'
 import { valueReply } from '../contract/reply.ts'
 import { withFaults } from '../gateway/attempt.ts'
+import { withoutLatency } from '../lib/clock.ts'
 import type { Deadline } from '../lib/deadline.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { taskFacts } from './fault-facts.ts'
@@ -34,7 +35,10 @@ async function throughFaults({ at, session, task, deps, ...course }: Course, nex
     return valueReply({})
   }
   const { signal, onActed } = course
-  await withFaults(playing.faults(facts), answer, { about: { ...about, clock: session.clock, signal }, onActed })
+  await withFaults(playing.faults(facts), answer, {
+    about: { ...about, clock: withoutLatency(session.clock), signal },
+    onActed,
+  })
 }
 
 /** An iteration of a task, which may never come to an end; its limit of time stands still while it is held up. */

@@ -2,6 +2,7 @@
 import { AGENT_SUBJECTS } from '../contract/agent-subjects.ts'
 import { valueReply } from '../contract/reply.ts'
 import { withFaults } from '../gateway/attempt.ts'
+import { withoutLatency } from '../lib/clock.ts'
 import { taskFacts } from './fault-facts.ts'
 import type { AgentFunction } from './manifest.ts'
 import type { ToolCall, ToolContext, ToolKind, ToolResult } from './tools/define.ts'
@@ -23,7 +24,7 @@ export function throughToolFaults(turn: Turn, { kind }: AgentFunction, applied: 
       const facts = taskFacts(turn, { ...about, at: 'tool', tool, iteration, key: `${iteration}:${call.id}` })
       const answer = async () => valueReply(await run(call, context))
       const { body } = await withFaults(playing.faults(facts), answer, {
-        about: { ...about, tool, clock, signal: context.signal },
+        about: { ...about, tool, clock: withoutLatency(clock), signal: context.signal },
         onActed: (rule) => applied.push(rule),
       })
       return (body as { value: ToolResult }).value

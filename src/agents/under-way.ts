@@ -4,6 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import { valueReply } from '../contract/reply.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { withFaults } from '../gateway/attempt.ts'
+import { withoutLatency } from '../lib/clock.ts'
 import { startDeadline, unlessAborted } from '../lib/deadline.ts'
 import { changeTask } from './change.ts'
 import { charge } from './charge.ts'
@@ -80,7 +81,7 @@ function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: O
     return valueReply({})
   }
   const decided = withFaults(faults, end, {
-    about: { ...about, tool, clock: session.clock, signal: activity.signal },
+    about: { ...about, tool, clock: withoutLatency(session.clock), signal: activity.signal },
     onActed: (rule) => rules.push(rule),
   })
   decided.catch(() => {})

@@ -19,6 +19,9 @@ export function report(error: unknown): void {
   console.error(error instanceof Error ? error.stack || String(error) : error)
 }
 
+/** Prints a line about a setting or a scenario that is not followed. */
+export const notice = (line: string): void => console.error(`understudy: ${line}`)
+
 /** Other machines are let in with a token alone. */
 export function refuseOpenHost(config: Config): void {
   if (config.host !== undefined && !isLoopback(config.host) && config.token.length === 0) {

@@ -1,7 +1,7 @@
 // understudy rehearse: plays a scenario with calls of its own and shows what a gateway makes of it.
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { ConfigError, readConfig, serverAddress } from '../config.ts'
+import { type Config, ConfigError, readConfig, serverAddress } from '../config.ts'
 import { parseSource } from '../contract/source.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import type { Verification } from '../contract/verification.ts'
@@ -79,6 +79,8 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
     await post(`/s/${session}/_understudy/sessions`, {
       name: session,
       scenario: whole,
+      // Its clients are built in: nobody feels the latency.
+      latency: 'skip',
       ...(ofAgents && { fixtures: fixturesOfAgents(scenario.rules) }),
       ...(options.against === undefined && !scenario.clock && { clock: 'virtual' }),
     }),
@@ -124,7 +126,10 @@ function inProcess(): { send: Send; close(): void } {
   const read = readConfig({})
   // Nothing is forwarded: a rehearsal costs nothing.
   const forwarding = { ...read.forwarding, upstreams: [] }
-  const config = { ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} }
+  const config: Config = {
+    ...{ ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} },
+    timeOverrides: { latency: 'skip' },
+  }
   const { app, sessions } = createUnderstudy(config, report)
   const headers = { authorization: 'Bearer any' }
   return {

@@ -9,7 +9,7 @@ import { endWorkers } from '../lib/worker/pool.ts'
 import { VERSION } from '../version.ts'
 import { withClientTime } from './client-time.ts'
 import { withIdleCollection } from './idle-collection.ts'
-import { FLUSH_MS, listen, refuseOpenHost, report, serverUrl } from './listen.ts'
+import { FLUSH_MS, listen, notice, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
@@ -33,7 +33,7 @@ export function serveCommand(): Command {
 async function serve(config: Config): Promise<void> {
   refuseOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
-  const understudy = withIdleCollection(withClientTime(createUnderstudy(config, report)))
+  const understudy = withIdleCollection(withClientTime(createUnderstudy(config, report, { notice })))
   for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
   logAsAsked(config, understudy)
   const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))

@@ -17,7 +17,7 @@ import { failsVerdict } from '../verdict/findings.ts'
 import { sharedReasons, verdictOf } from '../verdict/inconclusive.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
-import { FLUSH_MS, listen, report, serverUrl } from './listen.ts'
+import { FLUSH_MS, listen, notice, report, serverUrl } from './listen.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import type { RunReport } from './run-report.ts'
 import { sessionTime } from './session-time.ts'
@@ -86,6 +86,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const made = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, {
     scenarios: own ? [own] : [],
     home: round.label,
+    notice,
   })
   const understudy = withClientTime(made)
   const requests = new Map<string, number>()

@@ -82,7 +82,7 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
 export function virtualClockProblem({ upstreams }: ForwardingRules): string | undefined {
   if (upstreams.length === 0) return undefined
   const names = upstreams.map(({ name }) => name).join(', ')
-  return `a virtual clock does not wait for real providers, and calls to ${names} are forwarded: leave the virtual clock out, or set their backend to fixture`
+  return `a virtual clock does not wait for real providers, and calls to ${names} are forwarded`
 }
 
 function readEntries({ value, locationOf }: ProvidersSection): Map<string, Entry> {

@@ -112,6 +112,12 @@ export const SETTINGS = {
     help: 'clock of the sessions: real, or virtual, which starts at a fixed instant and never waits',
     valid: 'real or virtual',
   }),
+  skip_latency: setting({
+    schema: ({ boolean }) => boolean(),
+    fallback: false,
+    help: 'on a virtual clock, skip the latency that clients feel (delays, slow and stalled streams) instead of letting it take real time',
+    valid: 'true or false',
+  }),
   keep_traces: setting({
     takes: 'NUMBER',
     schema: ({ integerText, z }) => integerText().pipe(z.int().min(1)),

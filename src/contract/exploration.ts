@@ -70,6 +70,7 @@ export interface WrittenScenario {
   name: string
   description: string
   clock: 'real' | 'virtual'
+  latency?: 'real' | 'skip'
   rules: Record<string, unknown>[]
 }
 

@@ -14,6 +14,10 @@ const Approvals = z
 const Settings = z.strictObject({
   seed: z.int().min(0).optional().describe("Seed of its ids and chance; the program's when left out."),
   clock: ClockKind.optional().describe("The scenario's, else the program's, when left out."),
+  latency: z
+    .enum(['real', 'skip'])
+    .optional()
+    .describe("Whether latency takes real time on a virtual clock; the scenario's, else the program's, when left out."),
   scenario: z.union([z.string(), ScenarioBody]).optional().describe('The name of a known scenario, or a whole one.'),
   approvals: Approvals.default('ask'),
   fixtures: z
@@ -219,15 +223,16 @@ function createSession(
   { name, ...settings }: z.infer<typeof NewSession>,
   { sessions, runs, fixtures, observers }: ControlDeps,
 ): Session {
-  const { seed, clock, approvals, scenario: given, fixtures: values } = settings
+  const { seed, clock, latency, approvals, scenario: given, fixtures: values } = settings
   const own = fixtures.parse(values)
   const source = given === undefined ? undefined : chosenScenario(given, runs, 'scenario')
-  const wanted = source?.scenario.clock
+  const time = source ? runs.timeOf(source.scenario) : {}
+  const wanted = time.clock
   if (clock && wanted && clock !== wanted) {
     const message = `'clock' ${JSON.stringify(clock)} is not that of the scenario, which is played on a ${wanted} clock: leave one of them out`
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
-  const special = { seed, clock: clock ?? wanted, approvals }
+  const special = { seed, clock: clock ?? wanted, latency: latency ?? time.latency, approvals }
   const session = sessions.create(name, special, { session: special, settings })
   madeWith.set(session.slot, JSON.stringify(Settings.parse(settings)))
   fixtures.give(name, own)

@@ -54,6 +54,7 @@ const scenarioOfFault = (
   name: `route-${type}-${target}`,
   description: `${type} of ${TARGET_WORDS[target]}`,
   clock: 'virtual',
+  latency: 'skip',
   rules: [
     {
       name: FAULT,

@@ -18,7 +18,7 @@ export const endsEarly = (about: Pick<FaultKind, 'type' | 'summary'>, message: s
     example: {},
     async apply({ after }, _, { acted, clock, signal }) {
       acted()
-      if (after > 0) await clock.sleep(after, signal)
+      if (after > 0) await clock.latency(after, signal)
       throw new ConnectionFailure(message, how)
     },
   })

@@ -35,7 +35,7 @@ export const delay = defineFault({
     if (wait <= 0) context.skip('the wait was 0 ms')
     else {
       context.acted()
-      await context.clock.sleep(wait, context.signal)
+      await context.clock.latency(wait, context.signal)
     }
     return next()
   },

@@ -1,7 +1,6 @@
 // hang: the request is taken and never answered.
 import { Duration } from '../contract/duration.ts'
 import { ConnectionFailure } from '../contract/reply.ts'
-import { untilAborted } from '../lib/clock.ts'
 import { defineFault } from './define.ts'
 
 export const hang = defineFault({
@@ -10,10 +9,9 @@ export const hang = defineFault({
   points: ['provider', 'gateway'],
   options: { for: Duration.optional().describe('After which the connection is closed; it stays open when left out.') },
   example: {},
-  async apply({ for: length }, _, { acted, clock, signal }) {
+  async apply({ for: length = Number.POSITIVE_INFINITY }, _, { acted, clock, signal }) {
     acted()
-    if (length === undefined) await untilAborted(signal)
-    else await clock.sleep(length, signal)
+    await clock.latency(length, signal)
     throw new ConnectionFailure('the connection was closed after a long silence', 'closed')
   },
 })

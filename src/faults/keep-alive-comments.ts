@@ -23,7 +23,7 @@ export const keepAliveComments = defineFault({
       let number = 0
       for await (const { text } of blocks) {
         for (let left = number++ % every === 0 ? count : 0; left > 0; left--) {
-          if (interval > 0) await context.clock.sleep(interval, context.signal)
+          if (interval > 0) await context.clock.latency(interval, context.signal)
           context.acted()
           yield `: ${comment}\n\n`
         }

@@ -12,7 +12,7 @@ export const lateAnswer = defineFault({
   example: { after: '10s' },
   async apply({ after }, _, { acted, clock, signal }) {
     acted()
-    if (after > 0) await clock.sleep(after, signal)
+    if (after > 0) await clock.latency(after, signal)
     // What would end the call is never heard of.
     return valueReply({})
   },

@@ -23,7 +23,7 @@ export const slowStream = defineFault({
           due = Math.max(now, due + (tokens / pace) * 1000 * (1 - jitter + 2 * jitter * luck))
           if (due > now) {
             context.acted()
-            await clock.sleep(due - now, signal)
+            await clock.latency(due - now, signal)
           }
         }
         yield text

@@ -27,7 +27,7 @@ export const splitBytes = defineFault({
         const pieces = async function* () {
           for await (const { piece, first } of parts(reply, where)) {
             if (!first) context.acted()
-            if (!first && wait > 0) await context.clock.sleep(wait, context.signal)
+            if (!first && wait > 0) await context.clock.latency(wait, context.signal)
             yield piece
           }
         }

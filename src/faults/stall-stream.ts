@@ -1,7 +1,6 @@
 // stall-stream: nothing more comes in the middle of a stream.
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
-import { untilAborted } from '../lib/clock.ts'
 import { CLOSES, changeAt, endAs, PLACE, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 
@@ -19,10 +18,10 @@ export const stallStream = defineFault({
     changeAt(next, context, {
       ...options,
       async *change(block, { rest }) {
-        const { for: length, close } = options
+        const { for: length = Number.POSITIVE_INFINITY, close } = options
         const { clock, signal } = context
         context.acted()
-        await (length === undefined ? untilAborted(signal) : clock.sleep(length, signal))
+        await clock.latency(length, signal)
         if (close) return endAs(close)
         yield block.text
         yield* streamTexts(rest)

@@ -15,7 +15,7 @@ export const toolError = defineFault({
   example: { message: 'The server is down.' },
   async apply({ message, after }, _, { acted, clock, signal }) {
     acted()
-    if (after > 0) await clock.sleep(after, signal)
+    if (after > 0) await clock.latency(after, signal)
     return valueReply({ error: message })
   },
 })

@@ -46,7 +46,7 @@ export class AttemptRecording implements AttemptRecorder {
     if (this.#over) return
     this.#over = true
     const { record } = this
-    record.duration_ms = this.#call.elapsed() - record.started_ms
+    record.duration_ms = Math.max(0, this.#call.elapsed() - record.started_ms)
     if (failure) {
       record.request_id ??= requestIdOf(failure.headers) ?? null
       Object.assign(record, { outcome: failure.kind, status: failure.status, error: failure.message })

@@ -3,7 +3,7 @@ import type { BackendCall } from '../contract/backend.ts'
 import type { ActiveFault, ActiveScenario, NextReply } from '../contract/fault.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, withoutLatency } from '../lib/clock.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent, StreamEvents } from '../lib/sse.ts'
 import type { Steps } from '../lib/steps.ts'
@@ -77,7 +77,8 @@ export class AttemptCall implements BackendCall {
     this.prompt = prompt
     this.headers = facts.headers
     this.answerContext = answerContext
-    this.clock = session.clock
+    // The client of an agent's task waits on no connection for its model calls.
+    this.clock = facts.agent ? withoutLatency(session.clock) : session.clock
     this.uses = session.uses
     this.#call = callContext.call
     this.deadline = settings.callTimeout === undefined ? undefined : this.#limit(settings.callTimeout)

@@ -74,7 +74,8 @@ class CallRecording implements TraceRecorder {
   }
 
   elapsed(): number {
-    return this.call.session.clock.now() - this.started
+    // Somebody may have set the clock back meanwhile.
+    return Math.max(0, this.call.session.clock.now() - this.started)
   }
 
   plan(targets: readonly Target[]): void {

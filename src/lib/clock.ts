@@ -7,8 +7,23 @@ export interface Clock {
   now(): number
   /** Resolves after `ms` milliseconds of this clock; rejects with the signal's reason when that is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /**
+   * Latency that a client feels: takes `ms` of real time, on every clock. A virtual clock then stands at its start plus exactly
+   * `ms`, or later. `Infinity` is silence that only the signal ends. When the signal ends it early, it rejects with the signal's
+   * reason, and a virtual clock counts the time that was really waited, to the nearest 100 ms.
+   */
+  latency(ms: number, signal?: AbortSignal): Promise<void>
   /** Work that is done outside the clock, such as drawing a picture or loading code: a virtual clock stands still until it is done. */
   work<T>(work: Promise<T>): Promise<T>
+}
+
+/** What becomes of latency on a virtual clock: it takes real time, or is skipped like other waits. */
+export type LatencyMode = 'real' | 'skip'
+
+/** How time passes in a session. */
+export interface TimeSettings {
+  clock: Clock['kind']
+  latency: LatencyMode
 }
 
 /** A clock that goes by itself. */
@@ -21,10 +36,14 @@ export interface VirtualClock extends Clock {
   readonly kind: 'virtual'
   /** Whether it stands still until it is moved. */
   readonly frozen: boolean
-  /** How many waits have not ended. */
+  /** How many waits and latencies have not ended. */
   readonly waiting: number
+  /** Whether latency takes no real time either, but is jumped over like any other wait. */
+  readonly skipsLatency: boolean
   /** Milliseconds that have passed by jumps since it began, without those that it was told to follow. */
   readonly jumped: number
+  /** Says whether the latencies that begin from now on are skipped. */
+  skipLatency(skip: boolean): void
   freeze(): void
   /** Lets it jump from wait to wait again. */
   resume(): void
@@ -50,32 +69,44 @@ export function everySoOften(ms: number, run: () => void): () => void {
   return () => clearInterval(timer)
 }
 
+const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', stop)
+        resolve()
+      },
+      Math.min(ms, LONGEST_TIMER_MS),
+    )
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+
+/** Waits for ever, on no clock: rejects with the signal's reason once that is aborted. A client that waits as well waits with `latency`. */
+export const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+
 /** The machine's own clock. */
 export const realClock: RealClock = {
   kind: 'real',
   now: Date.now,
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason)
-      const stop = () => {
-        clearTimeout(timer)
-        reject(signal?.reason)
-      }
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', stop)
-          resolve()
-        },
-        Math.min(ms, LONGEST_TIMER_MS),
-      )
-      signal?.addEventListener('abort', stop, { once: true })
-    }),
+  sleep,
+  latency: (ms, signal) => (ms === Number.POSITIVE_INFINITY ? untilAborted(signal) : sleep(ms, signal)),
   work: (work) => work,
 }
 
-/** Waits for ever: rejects with the signal's reason once that is aborted. No wait of a clock, since a virtual one would jump to its end. */
-export const untilAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
+/** Latency that a virtual clock may jump over. Endless silence is no wait that it could jump to the end of. */
+export const skippedLatency = ({ sleep }: Pick<Clock, 'sleep'>, ms: number, signal?: AbortSignal): Promise<void> =>
+  ms === Number.POSITIVE_INFINITY ? untilAborted(signal) : sleep(ms, signal)
+
+/** The clock for work that no client's connection waits for, such as the steps of an agent: it may jump over their latency. */
+export function withoutLatency({ kind, now, sleep, work }: Clock): Clock {
+  return { kind, now, sleep, work, latency: (ms, signal) => skippedLatency({ sleep }, ms, signal) }
+}

@@ -1,5 +1,6 @@
-// A clock whose time passes in no time: it jumps from wait to wait when nothing else can run.
-import { LAST_INSTANT, type VirtualClock } from './clock.ts'
+// A clock whose time passes in no time: it jumps from wait to wait when nothing else can run. Latency alone takes real time.
+import { LAST_INSTANT, skippedLatency, type VirtualClock } from './clock.ts'
+import { createLatencies } from './latencies.ts'
 
 /** The instant at which every virtual clock starts: 2025-01-01T00:00:00Z. */
 export const VIRTUAL_START = Date.UTC(2025, 0, 1)
@@ -87,9 +88,12 @@ function createHand(start: number) {
   let now = start
   // Waits that are due later are left alone: the instant up to which a frozen clock may go.
   let horizon = NEVER
+  // The instant up to which it was told to go, past latencies that have not ended too.
+  let told = start
   return {
     now: () => now,
-    horizon: () => horizon,
+    /** How far it may go by itself while a latency ends at `bound`. */
+    horizon: (bound: number) => Math.min(horizon, Math.max(bound, told)),
     frozen: () => horizon < NEVER,
     freeze() {
       horizon = now
@@ -97,8 +101,9 @@ function createHand(start: number) {
     resume() {
       horizon = NEVER
     },
-    /** Lets a frozen clock go on for so many ms. */
+    /** Lets it go on for so many ms, even when it is frozen. */
     allow(ms: number) {
+      told = Math.max(told, now + ms)
       if (horizon < NEVER) horizon = Math.max(horizon, now + ms)
     },
     /** Goes on to an instant, unless that is over; says how many ms have passed. */
@@ -110,7 +115,55 @@ function createHand(start: number) {
     /** Says another time; how far it may go stays as it is. */
     set(to: number) {
       if (horizon < NEVER) horizon += to - now
+      told += to - now
       now = to
+    },
+  }
+}
+
+/** Moves a clock from wait to wait, and to the ends of latencies, while nothing else can run. */
+function createSteps(hand: ReturnType<typeof createHand>) {
+  const waits = createWaits()
+  let jumped = 0
+  const goTo = (instant: number) => (hand.frozen() ? 0 : hand.goTo(instant))
+  /** Ends what is due next. */
+  const step = () => {
+    const ended = latencies.next()
+    // What is due before the end of a latency comes before it.
+    const next = waits.next(Math.min(ended?.due ?? NEVER, hand.horizon(ended?.due ?? latencies.bound())))
+    if (next) {
+      jumped += hand.goTo(next.due)
+      next.wake()
+    } else if (ended) {
+      goTo(ended.due)
+      ended.wake()
+    } else return
+    if (isAwaited()) watch()
+  }
+  const latencies = createLatencies({
+    now: hand.now,
+    left: goTo,
+    changed: () => isAwaited() && watch(),
+  })
+  const isAwaited = () => waits.size() > 0 || latencies.anyOver()
+  const { watch, work } = whenIdle(step, isAwaited)
+  return {
+    waits,
+    latencies,
+    watch,
+    work,
+    jumped: () => jumped,
+    size: () => waits.size() + latencies.size(),
+    /** Says another time, without letting any pass. */
+    set(to: number) {
+      const by = to - hand.now()
+      waits.shift(by)
+      latencies.shift(by)
+      hand.set(to)
+    },
+    end(reason: unknown) {
+      waits.end(reason)
+      latencies.end(reason)
     },
   }
 }
@@ -118,24 +171,21 @@ function createHand(start: number) {
 /** A clock that stands still until nothing else can run, then jumps to the next due wait; equal due times keep their order. */
 export function virtualClock(start = VIRTUAL_START): VirtualClock {
   const hand = createHand(start)
-  const waits = createWaits()
-  let jumped = 0
+  const steps = createSteps(hand)
+  const { waits, latencies, watch, work, jumped } = steps
   let followed = 0
+  let skipsLatency = false
   let over: { reason: unknown } | undefined
 
-  const jump = () => {
-    const next = waits.next(hand.horizon())
-    if (!next) return
-    jumped += hand.goTo(next.due)
-    next.wake()
-    if (waits.size() > 0) watch()
-  }
-  const { watch, work } = whenIdle(jump, () => waits.size() > 0)
   const sleep = (ms: number, signal?: AbortSignal) => {
     if (over) return Promise.reject(over.reason)
     const slept = waits.until(hand.now() + Math.max(0, ms), signal)
     watch()
     return slept
+  }
+  const latency = (ms: number, signal?: AbortSignal) => {
+    if (over) return Promise.reject(over.reason)
+    return skipsLatency ? skippedLatency({ sleep }, ms, signal) : latencies.begin(Math.max(0, ms), signal)
   }
   const advance = (ms: number) => {
     hand.allow(ms)
@@ -145,15 +195,22 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     kind: 'virtual',
     now: () => Math.min(LAST_INSTANT, Math.floor(hand.now())),
     sleep,
+    latency,
     work,
     get frozen() {
       return hand.frozen()
     },
     get waiting() {
-      return waits.size()
+      return steps.size()
+    },
+    get skipsLatency() {
+      return skipsLatency
     },
     get jumped() {
-      return Math.max(0, jumped - followed)
+      return Math.max(0, jumped() - followed)
+    },
+    skipLatency(skip) {
+      skipsLatency = skip
     },
     freeze: hand.freeze,
     resume() {
@@ -165,13 +222,10 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       followed += ms
       return advance(ms)
     },
-    set(to) {
-      waits.shift(to - hand.now())
-      hand.set(to)
-    },
+    set: steps.set,
     end(reason) {
       over = { reason }
-      waits.end(reason)
+      steps.end(reason)
     },
   }
 }

@@ -2,10 +2,12 @@
 import { ApiError } from '../contract/error.ts'
 import { FileError } from '../contract/source.ts'
 import { addSizes, type CacheSize } from '../lib/byte-cache.ts'
+import type { TimeSettings } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Scenario, ScenarioRun } from './engine.ts'
 import type { ScenarioSource } from './load.ts'
+import { scenarioTime, type TimeRules } from './time.ts'
 
 // Loaded when the first scenario is asked for: calls without one need nothing of it.
 const engine = lazy<typeof import('./engine.ts')>(() => require('./engine.ts'))
@@ -31,6 +33,8 @@ export interface ScenarioRuns {
   sizes(sessions: readonly Session[]): { counters: CacheSize; reads: CacheSize }
   /** The scenario of a call: the one its header names, which counts on from call to call, else the session's. */
   ofCall(session: Session, named: string | null): ScenarioRun | undefined
+  /** How time passes under a scenario; what it leaves out is as the session has it. */
+  timeOf(scenario: Scenario): Partial<TimeSettings>
   /** A scenario by name: one that was given at the start, or a shipped one; a 400 that lists all names otherwise. */
   find(name: string): ScenarioSource
   /** All of those. */
@@ -56,10 +60,11 @@ const beginIn = (session: Session, scenario: Scenario): ScenarioRun =>
  * Scenarios in play; `given` are those that the program was started with, the first of which every session begins with.
  * @throws FileError when two of them have the same name.
  */
-export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
+export function createRuns(given: readonly ScenarioSource[], rules: TimeRules): ScenarioRuns {
   refuseEqualNames(given)
+  const timeOf = scenarioTime(rules)
   const find = (name: string) => sourceNamed(name, given)
-  const { sourceOf, known, of, choose } = generationRuns(given[0])
+  const { sourceOf, known, of, choose } = generationRuns(given[0], timeOf)
   let begun = given.length > 0
   const current = (session: Session): ScenarioRun | undefined => of(session).current?.run
   const named = (session: Session, name: string): ScenarioRun => {
@@ -78,8 +83,8 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
       source.refresh()
       const { scenario } = source
       if (known(session)?.current?.run.scenario === scenario) return session
-      const kind = scenario.clock ?? session.slot.ownClock
-      if (kind !== session.clock.kind) return session.slot.renew(kind)
+      const time = timeOf(scenario)
+      if ((time.clock ?? session.slot.ownTime.clock) !== session.clock.kind) return session.slot.renew(time)
       const before = of(session).current
       if (before && before.run.scenario !== scenario) before.run = beginIn(session, scenario)
       return session
@@ -107,6 +112,7 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
       const run = current(session)
       return name === null || run?.name === name ? run : named(session, name)
     },
+    timeOf,
     find,
     all: () => knownNames(given).map((name) => find(name).scenario),
   }
@@ -115,7 +121,7 @@ export function createRuns(given: readonly ScenarioSource[]): ScenarioRuns {
 const runsOf = ({ current, named }: GenerationRuns): SourcedRun[] => [...(current ? [current] : []), ...named.values()]
 
 /** The scenarios of each generation; `first` is what a session begins with. */
-function generationRuns(first: ScenarioSource | undefined) {
+function generationRuns(first: ScenarioSource | undefined, timeOf: ScenarioRuns['timeOf']) {
   const runs = new WeakMap<Session, GenerationRuns>()
   // What was chosen for a session through all its generations; null for none.
   const chosen = new WeakMap<Session['slot'], ScenarioSource | null>()
@@ -141,7 +147,7 @@ function generationRuns(first: ScenarioSource | undefined) {
     /** Chooses another scenario or none, in a new generation; what single calls have named goes on. */
     choose({ slot }: Session, source: ScenarioSource | null): Session {
       const { named } = of(slot.current)
-      const next = slot.renew(source?.scenario.clock)
+      const next = slot.renew(source ? timeOf(source.scenario) : {})
       chosen.set(slot, source)
       runs.delete(next)
       for (const [name, run] of named) of(next).named.set(name, run)

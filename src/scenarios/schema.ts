@@ -164,6 +164,12 @@ export const ScenarioFile = z
     description: z.string().optional(),
     seed: z.int().min(0).optional().describe("Seed of its chance; the session's when left out."),
     clock: z.enum(['real', 'virtual']).optional().describe('The clock that the session gets; its own when left out.'),
+    latency: z
+      .enum(['real', 'skip'])
+      .optional()
+      .describe(
+        'Whether latency that clients feel, such as that of a delay or a slow stream, takes real time on a virtual clock, or is skipped; real when left out.',
+      ),
     needs: Needs.optional(),
     rules: z.array(Rule).min(1),
     expect: z.array(Expectation).default([]),

@@ -5,7 +5,7 @@ import type { KeyValueStore } from '../contract/key-value.ts'
 import type { Contents, Records } from '../contract/record.ts'
 import type { Snapshot } from '../db/snapshot.ts'
 import type { TraceStore } from '../db/trace-store.ts'
-import type { Clock, RealClock, VirtualClock } from '../lib/clock.ts'
+import type { RealClock, TimeSettings, VirtualClock } from '../lib/clock.ts'
 import type { DataCounts } from './stores.ts'
 
 /** The session of whoever names none. */
@@ -81,13 +81,13 @@ export interface SessionSlot {
   announce(): boolean
   /** The generation in force. */
   readonly current: Session
-  /** The kind of clock that it has when no scenario says otherwise. */
-  readonly ownClock: Clock['kind']
+  /** How time passes in it when no scenario says otherwise. */
+  readonly ownTime: TimeSettings
   /**
-   * Begins a generation on a clock of a kind, its own kind when left out; one of that kind already goes on.
+   * Begins a generation in which time passes as it says, else as the session itself has it; a clock of that kind already goes on.
    * 400 for a virtual one while calls are forwarded.
    */
-  renew(clock?: Clock['kind']): Session
+  renew(time?: Partial<TimeSettings>): Session
   /** Forgets everything that is stored, counts from nothing again, and starts a virtual clock anew. */
   reset(): Promise<Session>
   /** Puts a snapshot in the place of everything that is stored, or nothing at all; counts go on from there. */

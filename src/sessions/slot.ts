@@ -2,7 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
 import { lastInstant, type Snapshot } from '../db/snapshot.ts'
-import { type Clock, realClock } from '../lib/clock.ts'
+import { type Clock, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
 import { RunningActivity } from './activity.ts'
@@ -13,7 +13,7 @@ import type { Approvals, Session, SessionOrigin, SessionSlot } from './session.t
 export interface SlotOptions {
   name: string
   seed: number
-  clock: Clock['kind']
+  time: TimeSettings
   approvals: Approvals
   isHome: boolean
   isDefault: boolean
@@ -46,10 +46,22 @@ export interface OwnedSlot extends SessionSlot {
 /** 400 when a clock cannot be had. */
 function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
   if (kind === 'virtual' && noVirtualClock)
-    throw new ApiError(400, 'clock_not_possible', noVirtualClock, { param: 'clock' })
+    throw new ApiError(400, 'clock_not_possible', `${noVirtualClock}: leave 'clock' out`, { param: 'clock' })
 }
 
-const clockOf = (kind: Clock['kind']) => (kind === 'virtual' ? virtualClock() : realClock)
+/** A clock on which time passes so; one of that kind goes on. */
+function clockOf({ clock: kind, latency }: TimeSettings, before?: Session['clock']): Session['clock'] {
+  if (kind === 'real') return realClock
+  const clock = before?.kind === 'virtual' ? before : virtualClock()
+  clock.skipLatency(latency === 'skip')
+  return clock
+}
+
+/** How time passes on a clock. */
+const timeOf = (clock: Session['clock']): TimeSettings => ({
+  clock: clock.kind,
+  latency: clock.kind === 'virtual' && clock.skipsLatency ? 'skip' : 'real',
+})
 
 /** What a generation is made of. */
 interface Generation {
@@ -70,8 +82,8 @@ interface Lineage {
 
 /** A session of a name, with its first generation. */
 export function createSlot(options: SlotOptions): OwnedSlot {
-  const { clock: ownClock, instance, data, noVirtualClock, renewed } = options
-  checkClock(ownClock, noVirtualClock)
+  const { time: ownTime, instance, data, noVirtualClock, renewed } = options
+  checkClock(ownTime.clock, noVirtualClock)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
     const { clock } = generation
@@ -90,7 +102,7 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     get current() {
       return current
     },
-    ownClock,
+    ownTime,
     instance,
     get origin() {
       return beginning.origin
@@ -102,16 +114,16 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     get awake() {
       return generation.data.awake
     },
-    renew(kind = ownClock) {
+    renew({ clock: kind = ownTime.clock, latency = ownTime.latency } = {}) {
       checkClock(kind, noVirtualClock)
-      const clock = kind === generation.clock.kind ? generation.clock : clockOf(kind)
+      const clock = clockOf({ clock: kind, latency }, generation.clock)
       return next({ clock }, resetError('the scenario of the session changed'))
     },
-    reset: async () => anew(await generation.data.replaced(null), clockOf(generation.clock.kind), resetError()),
+    reset: async () => anew(await generation.data.replaced(null), clockOf(timeOf(generation.clock)), resetError()),
     async replace(snapshot) {
       const data = await generation.data.replaced(snapshot)
       // Virtual time goes on from what is loaded, whatever was before: the same calls then have the same answers again.
-      const clock = generation.clock.kind === 'virtual' ? clockAfter(snapshot) : generation.clock
+      const clock = generation.clock.kind === 'virtual' ? clockAfter(snapshot, generation.clock) : generation.clock
       return anew(data, clock, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
@@ -123,7 +135,7 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     },
   }
   const lineage: Lineage = { ...options, slot, active: 0 }
-  let generation: Generation = { clock: clockOf(ownClock), data: data(() => generation.clock.now()) }
+  let generation: Generation = { clock: clockOf(ownTime), data: data(() => generation.clock.now()) }
   if (!options.isDefault) generation.clock = continuedClock(generation)
   let current = beginGeneration(generation, lineage)
   const beginning = beginningOf(options.made ? 'made' : generation.data.restored ? 'restored' : 'called')
@@ -132,9 +144,13 @@ export function createSlot(options: SlotOptions): OwnedSlot {
 
 /** The clock of data that was left: virtual time goes on from it. */
 const continuedClock = ({ clock, data }: Generation): Session['clock'] =>
-  data.restored && clock.kind === 'virtual' ? clockAfter(data.snapshot()) : clock
+  data.restored && clock.kind === 'virtual' ? clockAfter(data.snapshot(), clock) : clock
 
-const clockAfter = (snapshot: Snapshot) => virtualClock(Math.max(VIRTUAL_START, lastInstant(snapshot)))
+function clockAfter(snapshot: Snapshot, { skipsLatency }: VirtualClock): VirtualClock {
+  const clock = virtualClock(Math.max(VIRTUAL_START, lastInstant(snapshot)))
+  clock.skipLatency(skipsLatency)
+  return clock
+}
 
 /** How a session came to be, and whether that was said. */
 function beginningOf(origin: SessionOrigin) {

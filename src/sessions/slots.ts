@@ -1,7 +1,7 @@
 // Makes the slots of sessions: with the settings of the program, those that a session is made with, or those that it was left with.
 import type { Instance } from '../contract/instance.ts'
 import { openClone, openFile } from '../db/open.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { LatencyMode, TimeSettings } from '../lib/clock.ts'
 import { fileData, memoryData, type SessionData } from './data.ts'
 import type { MadeWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'
@@ -12,7 +12,8 @@ import type { DataLimits } from './stores.ts'
 /** What a session may have otherwise than the others. */
 export interface SessionSettings {
   seed?: number | undefined
-  clock?: Clock['kind'] | undefined
+  clock?: TimeSettings['clock'] | undefined
+  latency?: LatencyMode | undefined
   approvals?: Approvals | undefined
 }
 
@@ -23,7 +24,7 @@ export interface SessionsOptions {
   /** Folder of the databases of all others, which are in memory when it is left out. */
   folder?: string | undefined
   seed: number
-  clock: Clock['kind']
+  time: TimeSettings
   /** The process that they live in. */
   instance: Instance
   /** Why no session may have a virtual clock; undefined when each may. */
@@ -70,12 +71,13 @@ export function slotMaker(
     checkName(name)
     // One that is looked at alone leaves no file.
     const given = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
-    const { seed = options.seed, clock = options.clock, approvals = 'ask' } = given
+    const { seed = options.seed, approvals = 'ask' } = given
+    const { clock = options.time.clock, latency = options.time.latency } = given
     const isHome = name === (options.home ?? DEFAULT_SESSION)
     return createSlot({
       name,
       seed,
-      clock,
+      time: { clock, latency },
       approvals,
       isHome,
       isDefault: name === DEFAULT_SESSION,

@@ -20,13 +20,13 @@ const raise = (error: unknown) => {
   throw error
 }
 
-/** An application over an empty database in memory, on a virtual clock and over fixtures unless told otherwise. */
+/** An application over an empty database in memory, on a virtual clock that skips latency too, and over fixtures unless told otherwise. */
 export function createTestApp(
   settings: Partial<Config> = {},
   report: (error: unknown) => void = raise,
   backend?: Backend,
 ) {
-  const config: Config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', ...settings }
+  const config: Config = { ...readConfig({}, {}), clock: 'virtual', skip_latency: true, db: ':memory:', ...settings }
   const understudy = createUnderstudy(config, report, { backend })
   const fetch = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const headers = new Headers(init.headers)

@@ -71,7 +71,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     backend,
     guardrails: { ids: () => [], find: async () => undefined },
     knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
-    runs: createRuns([]),
+    runs: createRuns([], { overrides: {}, notice: () => {} }),
     people: { meet: async () => {} },
     clientTimeout: 60_000,
     report: raise,

@@ -1,0 +1,127 @@
+// The latencies of a virtual clock: each takes real time, and ends at an instant of the clock that its start alone decides.
+
+/** Real time that a client waited before it left counts in steps of this, so that runs stay identical. */
+const STEP_MS = 100
+/** How much longer than it should a latency may take so that those due before it end before it. */
+const SLACK_MS = 20
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** A latency that has not ended. */
+export interface Latency {
+  /** The instants of the clock at which it began and will end; `Infinity` for one that only a signal ends. */
+  start: number
+  due: number
+  /** Ends it; whoever moves the clock has done so. */
+  wake(): void
+}
+
+/** What latencies tell their clock. */
+interface LatencyEvents {
+  now(): number
+  /** The real time of one is over, or it has left: the clock may go on. */
+  changed(): void
+  /** One has left early, at an instant of the clock. */
+  left(instant: number): void
+}
+
+/** What the latencies of a clock share. */
+interface LatencyParts extends LatencyEvents {
+  running: Set<RunningLatency>
+  /** By how much the timer of the last latency of a signal was late: the next one is shorter by that. */
+  late: WeakMap<AbortSignal, number>
+}
+
+/** A latency from its beginning to its end. */
+class RunningLatency implements Latency {
+  start: number
+  due: number
+  /** When it should end, by the machine's timer. */
+  readonly endsAt: number
+  /** Whether its real time is over. */
+  over = false
+  readonly ended: Promise<void>
+  readonly #began = performance.now()
+  readonly #length: number
+  readonly #timer: Timer | undefined
+  readonly #signal: AbortSignal | undefined
+  readonly #parts: LatencyParts
+  readonly #settle: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>
+
+  constructor(ms: number, signal: AbortSignal | undefined, parts: LatencyParts) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.ended = promise
+    this.#settle = { resolve, reject }
+    this.#signal = signal
+    this.#parts = parts
+    this.start = parts.now()
+    this.due = this.start + ms
+    this.#length = Math.max(0, ms - ((signal && parts.late.get(signal)) ?? 0))
+    this.endsAt = this.#began + this.#length
+    if (this.#length <= LONGEST_TIMER_MS) this.#timer = setTimeout(this.#ring, Math.ceil(this.#length))
+    parts.running.add(this)
+    signal?.addEventListener('abort', this.#leave, { once: true })
+  }
+
+  wake(): void {
+    if (this.#signal) this.#parts.late.set(this.#signal, Math.max(0, performance.now() - this.endsAt))
+    this.#end()
+    this.#settle.resolve()
+  }
+
+  fail(reason: unknown): void {
+    this.#end()
+    this.#settle.reject(reason)
+  }
+
+  readonly #ring = () => {
+    this.over = true
+    this.#parts.changed()
+  }
+
+  readonly #leave = () => {
+    const waited = Math.round((performance.now() - this.#began) / STEP_MS) * STEP_MS
+    this.#parts.left(Math.min(this.due, this.start + waited))
+    this.fail(this.#signal?.reason)
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer)
+    this.#signal?.removeEventListener('abort', this.#leave)
+    this.#parts.running.delete(this)
+    this.#parts.changed()
+  }
+}
+
+/** The latencies of a clock. */
+export function createLatencies(events: LatencyEvents) {
+  const running = new Set<RunningLatency>()
+  const parts = { ...events, running, late: new WeakMap<AbortSignal, number>() }
+  return {
+    begin: (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+      signal?.aborted ? Promise.reject(signal.reason) : new RunningLatency(ms, signal, parts).ended,
+    /** The one to end next; one that is due before it, and whose real time is nearly over, is waited for. */
+    next(): Latency | undefined {
+      const all = [...running].sort((one, other) => one.due - other.due)
+      const first = all.find(({ over }) => over)
+      if (!first) return undefined
+      const real = performance.now()
+      const isNear = ({ over, due, endsAt }: RunningLatency) => !over && due < first.due && endsAt - real < SLACK_MS
+      return real < first.endsAt + SLACK_MS && all.some(isNear) ? undefined : first
+    },
+    size: () => running.size,
+    /** Whether the real time of any is over. */
+    anyOver: () => running.values().some(({ over }) => over),
+    /** The instant up to which the clock may go by itself meanwhile. */
+    bound: () => running.values().reduce((least, { due }) => Math.min(least, due), Number.POSITIVE_INFINITY),
+    /** Moves all of them with the clock. */
+    shift(ms: number) {
+      for (const latency of running) {
+        latency.start += ms
+        latency.due += ms
+      }
+    },
+    end(reason: unknown) {
+      for (const latency of [...running]) latency.fail(reason)
+    },
+  }
+}
