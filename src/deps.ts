@@ -175,10 +175,10 @@ function telemetryOf(
 const aboutOf = ({ db }: Config) => ({ version: VERSION, db, started: realClock.now() })
 
 /** The files of fixtures, and what is in force of them and of the shipped ones. */
-function fixturesOf({ fixtures: paths }: Config, report: (error: unknown) => void) {
+function fixturesOf({ fixtures: paths, shipped_fixtures: ships }: Config, report: (error: unknown) => void) {
   const files =
     paths.length > 0 ? watcher().watchFixtures(paths, { subjects: fixtureSubjects, report }) : fixedFixtures([])
-  const shipped = shippedFixtures(() => loader().embeddedFixtures(fixtureSubjects))
+  const shipped = ships ? shippedFixtures(() => loader().embeddedFixtures(fixtureSubjects)) : []
   return { files, inForce: fixturesInForce({ files, shipped }) }
 }
 

@@ -4,7 +4,7 @@ import { agentSession, type ModelTurn, results, story } from './support/agents.t
 import { createTestApp } from './support/app.ts'
 import type { Json } from './support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp({ seed_file: ['none'], shipped_fixtures: true })
 afterAll(app.close)
 
 /** Asks an agent with these tools, whose model calls them and then says it is done; `read` is what it was told of each call. */

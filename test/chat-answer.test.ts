@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from './support/app.ts'
 import { both, FIXTURES, messageOf, refused, user, whole } from './support/chat.ts'
 
-const app = createTestApp({ fixtures: [FIXTURES] })
+const app = createTestApp({ fixtures: [FIXTURES], shipped_fixtures: true })
 afterAll(app.close)
 
 const contentOf = async (patch: object) => messageOf(await both(app, patch)).content ?? ''
@@ -38,7 +38,7 @@ describe('the same seed and request give the same answer', () => {
   test('in another program too, to the last byte', async () => {
     const bodies = [{ seed: 1 }, user('count'), { logprobs: true, n: 2 }, { stream: true }]
     const run = async () => {
-      const other = createTestApp({ fixtures: [FIXTURES] })
+      const other = createTestApp({ fixtures: [FIXTURES], shipped_fixtures: true })
       const texts: string[] = []
       const asked = { model: 'openai/gpt-4o', ...user('x') }
       for (const body of bodies) {

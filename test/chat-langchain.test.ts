@@ -8,7 +8,7 @@ import { createTestApp } from './support/app.ts'
 import { FIXTURES, MODEL } from './support/chat.ts'
 import { BASE_URL, fetchInto } from './support/clients.ts'
 
-const app = createTestApp({ fixtures: [FIXTURES] })
+const app = createTestApp({ fixtures: [FIXTURES], shipped_fixtures: true })
 afterAll(app.close)
 
 const chatOf = (more: object = {}) =>

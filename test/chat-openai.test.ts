@@ -9,7 +9,7 @@ import { createTestApp } from './support/app.ts'
 import { FIXTURES, MODEL } from './support/chat.ts'
 import { openaiOf } from './support/clients.ts'
 
-const app = createTestApp({ fixtures: [FIXTURES] })
+const app = createTestApp({ fixtures: [FIXTURES], shipped_fixtures: true })
 afterAll(app.close)
 const { completions } = openaiOf(app).chat
 

@@ -5,7 +5,7 @@ import { createTestApp } from './support/app.ts'
 import { both, FIXTURES, messageOf, refused, streamed, user, whole } from './support/chat.ts'
 import { satisfiable } from './support/schemas.ts'
 
-const app = createTestApp({ fixtures: [FIXTURES] })
+const app = createTestApp({ fixtures: [FIXTURES], shipped_fixtures: true })
 afterAll(app.close)
 
 const object = (properties: object, required: string[]) => ({ type: 'object', properties, required })

@@ -61,6 +61,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     [':memory:', ':memory:'],
     ['c.db', 'c.db'],
   ],
+  shipped_fixtures: [
+    ['true', true],
+    ['1', true],
+    [true, true],
+  ],
   sessions_dir: [
     ['a', 'a'],
     ['b', 'b'],

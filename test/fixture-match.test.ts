@@ -11,7 +11,7 @@ afterAll(() => {
 /** An application over these fixture files, in the order of the folders. */
 function appWith(...folders: Record<string, unknown>[]) {
   const made = folders.map(folderWith)
-  const app = createTestApp({ fixtures: made.map(({ path }) => path) })
+  const app = createTestApp({ fixtures: made.map(({ path }) => path), shipped_fixtures: true })
   ends.push(app.close, ...made.map(({ remove }) => remove))
   return app
 }

@@ -54,8 +54,8 @@ describe('--on-miss error', () => {
 - { name: tooled, match: { tools: [look, send] }, reply: { content: x } }
 `,
   })
-  const app = createTestApp({ fixtures: [folder.path], on_miss: 'error' })
-  const empty = createTestApp({ on_miss: 'error' })
+  const app = createTestApp({ fixtures: [folder.path], on_miss: 'error', shipped_fixtures: true })
+  const empty = createTestApp({ on_miss: 'error', shipped_fixtures: true })
   afterAll(() => {
     app.close()
     empty.close()
@@ -102,7 +102,7 @@ describe('--on-miss error', () => {
     const folder = folderWith({
       'chat.completions/x.yaml': 'match: { model: openai/*, turn: 2, system: { regex: "^A" } }\nreply: { content: x }',
     })
-    const one = createTestApp({ fixtures: [folder.path], on_miss: 'error' })
+    const one = createTestApp({ fixtures: [folder.path], on_miss: 'error', shipped_fixtures: true })
     const { message } = errorOf((await one.post(CHAT, call('x'))).text, 404)
     one.close()
     folder.remove()

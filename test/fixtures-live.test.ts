@@ -170,7 +170,7 @@ describe('files', () => {
 
 describe('of a session', () => {
   const shared = folderWith({ 'chat.completions/a.yaml': says('shared') })
-  const app = createTestApp({ fixtures: [shared.path], on_miss: 'error' })
+  const app = createTestApp({ fixtures: [shared.path], on_miss: 'error', shipped_fixtures: true })
   afterAll(async () => {
     await app.close()
     shared.remove()

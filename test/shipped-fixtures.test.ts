@@ -3,8 +3,10 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources'
 import { createTestApp } from './support/app.ts'
+import { folderWith } from './support/fixtures.ts'
+import { run } from './support/server.ts'
 
-const app = createTestApp({ on_miss: 'error' })
+const app = createTestApp({ on_miss: 'error', shipped_fixtures: true })
 afterAll(app.close)
 const client = new OpenAI({
   baseURL: 'http://localhost/v2/router',
@@ -147,4 +149,38 @@ test('json', async () => {
     tags: ['offline', 'deterministic'],
   })
   await missed('Describe yourself as JSON')
+})
+
+test('are listed by a command, with those of files before them', async () => {
+  const folder = folderWith({ 'fixtures/chat.completions/mine.yaml': 'match: { user: Hi }\nreply: { content: Mine. }' })
+  const listed = await run(['fixture', 'list'], { cwd: folder.path })
+  expect(listed.code).toBe(0)
+  const lines = listed.stdout.split('\n')
+  expect(lines.slice(0, 3)).toEqual([
+    'Fixtures in fixtures:',
+    '  chat.completions/mine  {"user":"Hi"}  fixtures/chat.completions/mine.yaml:1:1',
+    'Shipped fixtures, which answer only with --shipped-fixtures:',
+  ])
+  expect(listed.stdout).toContain('chat.completions/greeting')
+  const json = (await run(['fixture', 'list', '--json'], { cwd: folder.path })).stdout.trim().split('\n')
+  expect(json.map((line) => JSON.parse(line)).slice(0, 2)).toMatchObject([
+    { name: 'chat.completions/mine', from: 'files' },
+    { from: 'shipped' },
+  ])
+  folder.remove()
+})
+
+test('none of them answers unless they are asked for, whatever is done with calls without a fixture', async () => {
+  const off = createTestApp({ on_miss: 'error' })
+  const made = createTestApp()
+  for (const content of ['Hello!', 'Tell me a long story', 'please refuse', 'Think step by step.']) {
+    const body = { model, messages: [user(content)] }
+    expect([content, (await off.post('/v2/router/chat/completions', body)).status]).toEqual([content, 404])
+    const answer = await made.post('/v2/router/chat/completions', body)
+    expect([content, answer.status, answer.headers.get('x-understudy-fixture')]).toEqual([content, 200, 'synthesized'])
+  }
+  for (const app of [off, made]) {
+    expect((await app.fetch('/_understudy/fixtures')).json()).toMatchObject({ data: [] })
+    app.close()
+  }
 })

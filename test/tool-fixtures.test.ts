@@ -140,7 +140,7 @@ describe('in a running program', () => {
 
   test('they are listed: those of files, the shipped ones, and those that one session was given', async () => {
     const folder = folderWith({ 'agents.tools/a.yaml': { match: { tool: 'a' }, reply: { result: 1 } } })
-    const app = createTestApp({ fixtures: [folder.path] })
+    const app = createTestApp({ fixtures: [folder.path], shipped_fixtures: true })
     open.push(app.close, folder.remove)
     const shipped = ['shipped weather/nowhere', 'shipped weather/found']
     expect(await listed(app)).toEqual(['files agents.tools/a', ...shipped])
@@ -157,7 +157,7 @@ describe('in a running program', () => {
   })
 
   test('one that is given and wrong is a 400 that names where', async () => {
-    const app = createTestApp()
+    const app = createTestApp({ shipped_fixtures: true })
     open.push(app.close)
     const put = await app.fetch('/_understudy/fixtures', {
       method: 'PUT',

@@ -12,7 +12,7 @@ import { CHAT, MODEL, user } from './support/chat.ts'
 import { BASE_URL, fetchInto, openaiOf } from './support/clients.ts'
 import { PATH } from './support/responses.ts'
 
-const app = createTestApp({ tools: 'eager' })
+const app = createTestApp({ tools: 'eager', shipped_fixtures: true })
 afterAll(app.close)
 
 const openai = openaiOf(app)

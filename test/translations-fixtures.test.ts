@@ -29,7 +29,7 @@ writeFileSync(
   reply: { text: By its length to the millisecond. }
 `,
 )
-const app = createTestApp({ fixtures: [path] })
+const app = createTestApp({ fixtures: [path], shipped_fixtures: true })
 afterAll(app.close)
 afterAll(folder.remove)
 

@@ -14,6 +14,7 @@ const COMMANDS: Record<string, () => Command> = {
   rehearse: (): Command => require('./rehearse.ts').rehearseCommand(),
   check: (): Command => require('./check.ts').checkCommand(),
   scenario: (): Command => require('./scenario.ts').scenarioCommand(),
+  fixture: (): Command => require('./fixture.ts').fixtureCommand(),
   schema: (): Command => require('./schema.ts').schemaCommand(),
   health: (): Command => require('./health.ts').healthCommand(),
   trace: (): Command => require('./trace.ts').traceCommand(),

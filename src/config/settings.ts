@@ -33,8 +33,14 @@ export const SETTINGS = {
     takes: 'DIR',
     schema: ({ texts }) => texts(),
     fallback: [],
-    help: 'fixture file or folder, tried before the embedded ones; repeatable',
+    help: 'fixture file or folder; repeatable',
     valid: 'a file or folder',
+  }),
+  shipped_fixtures: setting({
+    schema: ({ boolean }) => boolean(),
+    fallback: false,
+    help: 'let the example fixtures inside the executable answer what no other fixture does; understudy fixture list shows them',
+    valid: 'true or false',
   }),
   seed_file: setting<string[]>({
     takes: 'FILE',
