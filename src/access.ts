@@ -115,17 +115,20 @@ export function checkSeen(name: string, seen: string, strict: boolean): void {
 }
 
 const PREFIX = /^\/s\/([^/]+)(?=\/)/
-/** The request without a `/s/<session>` before its path, whose session goes into the header. */
+/** Paths that a client calls when it is given our origin as an address that it expects to end in `/v1`. */
+const WITHOUT_VERSION = /^\/messages(?=\/|$)/
+/** The request without a `/s/<session>` before its path, whose session goes into the header; `/messages` is `/v1/messages`. */
 export function withoutPrefix(request: Request): Request {
   const pathStart = request.url.indexOf('/', 8)
-  if (!request.url.startsWith('/s/', pathStart)) return request
+  if (!request.url.startsWith('/s/', pathStart) && !request.url.startsWith('/messages', pathStart)) return request
   // Without a `Host` header there is a bare path, which is refused (`checkHost`).
   const url = URL.parse(request.url)
   if (!url) return request
   const name = PREFIX.exec(url.pathname)?.[1]
-  if (!name) return request
-  url.pathname = url.pathname.replace(PREFIX, '')
+  const path = url.pathname.replace(PREFIX, '').replace(WITHOUT_VERSION, '/v1$&')
+  if (path === url.pathname) return request
+  url.pathname = path
   const headers = new Headers(request.headers)
-  headers.set('x-understudy-session', name)
+  if (name) headers.set('x-understudy-session', name)
   return new Request(url, { method: request.method, headers, body: request.body, signal: request.signal })
 }

@@ -231,11 +231,11 @@ function forwarded({ forwarding }: Config, answers: Backend, spending: Spending)
   const { forwardBackend } = network.backend()
   const { network: transport } = network.transport()
   const providers = forwardBackend(forwarding.upstreams, transport, spending)
+  const leaves = (model: string) => forwarding.forwards(model.slice(0, model.indexOf('/')))
+  const { passing } = providers
   return {
-    answer(call) {
-      const provider = call.model.slice(0, call.model.indexOf('/'))
-      return (forwarding.forwards(provider) ? providers : answers).answer(call)
-    },
+    answer: (call) => (leaves(call.model) ? providers : answers).answer(call),
+    passing: { ...passing, takes: (model, api) => leaves(model) && passing.takes(model, api) },
   }
 }
 

@@ -37,7 +37,9 @@ const ask = (model: string, content: string, more: object = {}) => ({
 })
 const both = async (params: ReturnType<typeof ask>) => {
   const message = await client.messages.create(params)
-  expect(AnthropicMessage.safeParse(JSON.parse(JSON.stringify(message))).error).toBeUndefined()
+  // A message of Anthropic itself is passed on as it came.
+  if (!params.model.startsWith('claude'))
+    expect(AnthropicMessage.safeParse(JSON.parse(JSON.stringify(message))).error).toBeUndefined()
   return [message, await client.messages.stream(params).finalMessage()]
 }
 

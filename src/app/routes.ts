@@ -137,7 +137,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
-    ...doors.flatMap((door) => door.routes(deps.defaultProvider)),
+    ...doors.flatMap((door) => door.routes({ ...deps, passing: gateway.backend.passing, limits: deps })),
     ...[
       ...workspace,
       ...taskRoutes({ tasks, callOf }),

@@ -2,6 +2,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { AnswerContext, Operation, Prompt } from './operation.ts'
 import type { Reply } from './reply.ts'
+import type { CompatibleApi } from './wire.ts'
 
 /** One attempt as a backend sees it. */
 export interface BackendCall {
@@ -26,11 +27,13 @@ export interface BackendCall {
 
 /** A request of a compatible API as its client sent it. */
 export interface RawRequest {
-  api: 'openai' | 'anthropic'
+  api: CompatibleApi
   /** Path and query behind `/v1`, such as `/chat/completions`. */
   path: string
   headers: Headers
   body: Uint8Array
+  /** The model as the body names it, and what is sent in its place: without the provider before it. */
+  model: { named: string; sent: string }
 }
 
 /** Answers attempts. */
@@ -40,9 +43,14 @@ export interface Backend {
    * @throws ConnectionFailure when there is none, the signal's reason when it is aborted, `ApiError` for a user's mistake.
    */
   answer(call: BackendCall): Reply | Promise<Reply>
-  /**
-   * What passes a client's own request on to its provider and gives what that sends, unread (`raw`); undefined when the provider
-   * speaks another API than the one called. Both throw as `answer` does.
-   */
-  pass?(call: BackendCall, request: RawRequest): (() => Promise<Reply>) | undefined
+  /** Passes requests of compatible APIs on as they came; absent where nothing leaves the machine. */
+  readonly passing?: PassingBackend
+}
+
+/** Passes the requests of clients on to their providers. */
+export interface PassingBackend {
+  /** Whether the provider of a `<provider>/<model>` speaks the API that was called, so that it can read such a request. */
+  takes(model: string, api: RawRequest['api']): boolean
+  /** Sends a request on, with the provider's key, and gives what comes back, unread (`raw`). Throws as `answer` does. */
+  pass(call: Pick<BackendCall, 'model' | 'operation' | 'signal'>, request: RawRequest): Promise<Reply>
 }

@@ -4,6 +4,9 @@ import type { ApiError } from './error.ts'
 import type { StreamRules } from './operation.ts'
 import type { Reply } from './reply.ts'
 
+/** A compatible API: the same operations as clients of a provider's own API call them. */
+export type CompatibleApi = 'openai' | 'anthropic'
+
 /** What is known of a call when its answer is put. */
 export interface WireCall {
   /** The models that it names without a provider, by the field; absent when it names none so. */
@@ -13,7 +16,7 @@ export interface WireCall {
 /** How a door puts what its clients read. */
 export interface Wire {
   /** The API that its clients speak. */
-  api: 'openai' | 'anthropic'
+  api: CompatibleApi
   /** Provider of the models that are named without one; the default one when left out. */
   provider?: string
   /** The provider in whose words faults between the gateway and the client refuse. */

@@ -2,6 +2,7 @@
 import type { Reply } from '../contract/reply.ts'
 import type { Wire, WireCall } from '../contract/wire.ts'
 import { asObject, asText, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
+import { assembleMessage } from './anthropic-assemble.ts'
 import { completionRequestOf } from './anthropic-request.ts'
 import { messageEvents, messageRules } from './anthropic-stream.ts'
 import { emptyMessage, messageEnd, messageUsage, signatureOf, THREAD_NOT_FOUND, toolUse } from './message.ts'
@@ -13,6 +14,7 @@ export const anthropicWire: Wire = {
   provider: 'anthropic',
   words: 'anthropic',
   events: messageRules,
+  assemble: assembleMessage,
   wrongWith: (value) => (Array.isArray(asObject(value)?.content) ? undefined : "it has no list 'content'"),
   take: completionRequestOf,
   put(reply, call) {

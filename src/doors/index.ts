@@ -1,36 +1,9 @@
 // The registry of doors: foreign APIs whose paths lead to the router's operations. What a door does is loaded by its first call.
-import type { z } from 'zod'
-import type { Operation } from '../contract/operation.ts'
-import type { Route } from '../contract/route.ts'
-import type { Wire } from '../contract/wire.ts'
-import { type Endpoint, endpoints } from '../endpoints/index.ts'
+import { endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
 import { likelyPath } from '../lib/likely-path.ts'
 import { isOfAnthropic } from './names.ts'
-
-/** One door. */
-export interface Door {
-  name: string
-  /** What documents call it. */
-  tag: string
-  /** What all of its paths begin with. */
-  prefix: string
-  /** Whether it is meant by a request of a path of another door. */
-  claims?(request: Pick<Request, 'headers'>): boolean
-  /** The header in which its clients look for the id of a request, when that is not `x-request-id`. */
-  idHeader?: string
-  /** The operations by path. */
-  paths: Readonly<Record<string, Endpoint>>
-  wire(): Wire
-  /** An operation as documents show it, when its requests and answers are others here. */
-  shown?(operation: Operation): Operation
-  /** What the body of an error is like. */
-  errorBody(): z.ZodType
-  /** What it has beside the operations. */
-  routes(defaultProvider: string): readonly Route[]
-  /** Paths of other doors that it shares. */
-  shares?: readonly string[]
-}
+import type { Door, DoorDeps } from './types.ts'
 
 const anthropic = lazy<typeof import('./anthropic.ts')>(() => require('./anthropic.ts'))
 const answers = lazy<typeof import('./anthropic-answered.ts')>(() => require('./anthropic-answered.ts'))
@@ -53,7 +26,7 @@ export const doors: readonly Door[] = [
     wire: () => anthropic().anthropicWire,
     shown: (operation) => shown().shownMessages(operation),
     errorBody: () => answers().AnthropicError,
-    routes: () => [countTokens().countTokensRoute],
+    routes: (deps) => [countTokens().countTokensRoute(deps)],
     shares: ['/v1/models', '/v1/models/:model'],
   },
   {
@@ -63,7 +36,7 @@ export const doors: readonly Door[] = [
     paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path.replace(ROUTER, '/v1/'), endpoint])),
     wire: () => openai().openaiWire,
     errorBody: () => openai().OpenaiError,
-    routes: (provider) => models().modelRoutes(provider),
+    routes: ({ defaultProvider }) => models().modelRoutes(defaultProvider),
   },
 ]
 
@@ -79,9 +52,11 @@ export function doorOf(request: Pick<Request, 'url' | 'headers'>): Door | undefi
   return doors.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
 }
 
+const NOTHING_READ: DoorDeps = { defaultProvider: '', limits: { maxBody: 0, clientTimeout: 0 } }
+
 /** What a door says of a path that it does not have. */
 export function notEmulated({ tag, paths, routes, shares = [] }: Door, path: string): string {
-  const own = [...Object.keys(paths), ...routes('').map((route) => route.path), ...shares]
+  const own = [...Object.keys(paths), ...routes(NOTHING_READ).map((route) => route.path), ...shares]
   const likely = likelyPath(path, own)
   return `${path} of ${tag} is not emulated${likely === null ? '' : `: did you mean ${likely}?`}; what is: ${own.join(', ')}`
 }

@@ -4,11 +4,12 @@ import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseCall } from '../contract/quick-parse.ts'
 import type { Wire } from '../contract/wire.ts'
-import type { Call } from '../gateway/call.ts'
+import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
+import { asObject, asText } from '../lib/values.ts'
 import type { Activity, Session } from '../sessions/session.ts'
 import { type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
 import { withProviders } from './model-names.ts'
@@ -113,6 +114,16 @@ class ClientCall implements Call {
 
   get body(): Uint8Array {
     return this.#reading.bytes
+  }
+
+  /** Of a compatible API alone; worked out when it is asked for. */
+  get raw(): RawFields | undefined {
+    const { read, deps } = this.#reading
+    const fields = this.wire && 'value' in read ? asObject(fromNamespace(read.value, deps.namespace)) : undefined
+    const model = asText(fields?.model)
+    if (!fields || !model) return undefined
+    const named = withProviders({ model }, this.wire?.provider ?? deps.defaultProvider).body as { model: string }
+    return { fields, model, fullModel: named.model }
   }
 
   get signal(): AbortSignal {

@@ -1,9 +1,10 @@
 // broken-framing: in the middle of a chunked answer comes what is no chunk.
 import { z } from 'zod'
 import { ConnectionFailure } from '../contract/reply.ts'
+import { streamOf } from '../lib/byte-stream.ts'
 import { onAnswer, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
-import { changed, isStream, mapBlocks, piecesOf, streamBytes, streamOf } from './wire.ts'
+import { changed, isStream, mapBlocks, piecesOf, streamBytes } from './wire.ts'
 
 export const brokenFraming = defineFault({
   type: 'broken-framing',

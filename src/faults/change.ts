@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { FaultContext, NextReply } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { streamOf } from '../lib/byte-stream.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import {
   type BlockChange,
@@ -12,7 +13,6 @@ import {
   mapBlocks,
   piecesOf,
   streamBytes,
-  streamOf,
   wholeBytes,
 } from './wire.ts'
 

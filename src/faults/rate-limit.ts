@@ -87,5 +87,14 @@ const MOST_ANSWER = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
 function tokensOf({ operation, request }: FaultContext): number {
   const fields = request as Record<string, unknown>
   const most = MOST_ANSWER.map((field) => fields[field]).find((value) => typeof value === 'number')
-  return (operation.promptTokens?.(request) ?? 0) + Number(most ?? 0)
+  return promptTokensOf(operation, request) + Number(most ?? 0)
+}
+
+/** What is passed on to a provider may have a shape that nobody here can count. */
+function promptTokensOf(operation: FaultContext['operation'], request: unknown): number {
+  try {
+    return operation.promptTokens?.(request) ?? 0
+  } catch {
+    return 0
+  }
 }

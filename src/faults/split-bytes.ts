@@ -2,9 +2,10 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import type { Reply } from '../contract/reply.ts'
+import { streamOf } from '../lib/byte-stream.ts'
 import { onAnswer, orSkipped } from './change.ts'
 import { defineFault } from './define.ts'
-import { changed, piecesOf, streamBytes, streamOf } from './wire.ts'
+import { changed, piecesOf, streamBytes } from './wire.ts'
 
 /** Where the bytes are parted: after the first byte of a character that has more, or in the middle of a token of JSON. */
 const CHARACTER = /(?<=[\xc2-\xf4])(?=[\x80-\xbf])/g

@@ -1,6 +1,7 @@
 // The wire form of a reply, for faults that cut, change or slice what is really sent.
 import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, EventsBody, Reply } from '../contract/reply.ts'
+import { streamOf } from '../lib/byte-stream.ts'
 import { DONE_EVENT, encodeEvent, type SseBlock, type StreamEvent, sseReader } from '../lib/sse.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
 
@@ -90,27 +91,6 @@ async function* encoded(body: EventsBody): AsyncGenerator<Uint8Array> {
 async function* marked({ events, marked }: EventsBody): AsyncGenerator<StreamEvent> {
   yield* events
   if (!marked) yield DONE_EVENT
-}
-
-/** A stream of what a generator yields; its error errors the stream, a cancelled stream ends it. Nothing is read ahead. */
-export function streamOf(source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await source.next()
-          if (done) controller.close()
-          else controller.enqueue(value)
-        } catch (error) {
-          controller.error(error)
-        }
-      },
-      async cancel() {
-        await source.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )
 }
 
 /** What changes the events of a stream: each text that it yields is put on the wire by itself. */

@@ -8,6 +8,15 @@ import type { Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
 import type { Session } from '../sessions/sessions.ts'
 
+/** A body as its client sent it, where it names a model. */
+export interface RawFields {
+  fields: Readonly<Record<string, unknown>>
+  /** As it is named there. */
+  model: string
+  /** The same with its provider. */
+  fullModel: string
+}
+
 /** One request to an operation. */
 export interface Call {
   operation: Operation
@@ -35,6 +44,8 @@ export interface Call {
   readonly assumed?: Readonly<Record<string, string>> | undefined
   /** How answers are put for clients of another wire; those of this API read them as they are. */
   wire?: Wire | undefined
+  /** What a body of a compatible API says before anything is made of it; undefined when it names no model, or is not one. */
+  readonly raw?: RawFields | undefined
   /** Parses and validates the body, a large one in slices; throws `ApiError`. */
   parse(): unknown | Promise<unknown>
   /** Told when it is over. */

@@ -1,10 +1,10 @@
 // A call of a compatible API that asks for nothing of a gateway: it goes straight to its provider, and what that sends reaches
 // the client as it is, faults included. What a correct client makes of it is read along and written into the trace.
-import type { Backend } from '../contract/backend.ts'
 import { ApiError } from '../contract/error.ts'
 import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, jsonReply, type Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
+import { apiOf } from '../providers/endpoints.ts'
 import { providerNamed } from '../providers/index.ts'
 import { AttemptCall } from './attempt.ts'
 import { errorOf, failureOf, Refusal } from './outcome.ts'
@@ -52,20 +52,24 @@ function faultsOn({ playing, facts, operation, request, stream, session }: CallC
   return [...faultsAt('gateway'), ...faultsAt('provider')]
 }
 
-/** Begins to pass the client's own request on, where the backend does that. */
-function passedOn({ callContext: { backend, call }, wire }: DirectCall, asked: AttemptCall) {
-  if (!backend.pass || !call.body) return undefined
-  const { pathname, search } = new URL(call.url)
+/** Passes the client's own request on, where the call may be and its provider takes it. */
+function passedOn({ callContext }: DirectCall, asked: AttemptCall): (() => Promise<Reply>) | undefined {
+  const { call, backend, recording } = callContext
+  const { passing } = backend
+  const { raw, wire, body, url, headers } = call
+  if (!recording.passes || !passing || !raw || !wire || !body) return undefined
+  const { pathname, search } = new URL(url)
   const path = `${pathname.replace(/^\/v1(?=\/)/, '')}${search}`
-  return backend.pass(asked, { api: wire.api, path, headers: call.headers, body: call.body })
+  const model = { named: raw.model, sent: asked.model.slice(asked.model.indexOf('/') + 1) }
+  return () => passing.pass(asked, { api: wire.api, path, headers, body, model })
 }
 
 /** The one attempt of a direct call. */
 interface DirectAttempt {
   faults: readonly ActiveFault[]
   asked: AttemptCall
-  /** What the provider sends to the client's own request, where that is passed on. */
-  passed: ReturnType<NonNullable<Backend['pass']>>
+  /** Gives what the provider sends to the client's own request, where that is passed on. */
+  passed: (() => Promise<Reply>) | undefined
   record: AttemptRecorder
 }
 
@@ -77,7 +81,7 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   try {
     const reply = await faultyReply(direct, attempt)
     const headers = { ...headersOf(callContext.recording), ...reply.headers }
-    return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record }), {
+    return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record, model: asked.model }), {
       connection,
       clientTimeout,
     })
@@ -122,7 +126,7 @@ function faultyReply(direct: DirectCall, attempt: DirectAttempt): Promise<Reply>
 /** Who speaks in errors: the provider, where it has the API that was called; otherwise the provider that this is the API of. */
 function speakerOf(model: string, { api, words }: Wire): string {
   const provider = model.slice(0, model.indexOf('/'))
-  return api === 'openai' && !providerNamed(provider).endpoint?.modelPackage ? provider : words
+  return apiOf(providerNamed(provider).endpoint ?? {}) === api ? provider : words
 }
 
 /** What the backend answers, before any fault. */

@@ -13,6 +13,7 @@ import { type Call, type InnerAnswer, innerCall, originOf } from './call.ts'
 import { type CallEnding, callEndOf } from './end.ts'
 import { guard, guardsOf } from './guardrails.ts'
 import { retrieve } from './knowledge.ts'
+import { isPassedOn, type PassedBody, parsePassed, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
 import { callKind, callPoint } from './point.ts'
 import { startTrace } from './recorder.ts'
@@ -21,7 +22,7 @@ import { ReplyEvents } from './reply-events.ts'
 import { headerAllowance } from './request-headers.ts'
 import { respondAtOnce, toResponse } from './respond.ts'
 import { route } from './route.ts'
-import { needsGateway, settingsOf } from './settings.ts'
+import { needsGateway, type Settings, settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
 import type { CallContext, CallEnd, CallGuardrail, Gateway, GatewayParts } from './types.ts'
@@ -79,12 +80,12 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
 const client: Listener<Response> = {
   otherwise(ready, end, { clientTimeout }) {
     const { callContext, targets } = ready
-    const { call, recording, playing, backend } = callContext
+    const { call, recording, playing } = callContext
     const { wire } = call
     const [target] = targets
     if (recording.direct) {
       // Without a scenario, and without a provider's own bytes, an answer is put as any other is.
-      if (!wire || !target || !(playing || backend.pass)) return undefined
+      if (!wire || !target || !(playing || recording.passes)) return undefined
       return direct().answerDirectly({ callContext, target, wire, end, clientTimeout })
     }
     const faults = playing ? faultsHeard(callContext, playing) : NO_FAULTS
@@ -127,8 +128,12 @@ function* prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): 
   const { operation, session } = call
   const large = isLarge(call.text)
   if (large) yield nextTurn()
-  const parsing = call.parse()
-  const parsed = (parsing instanceof Promise ? yield parsing : parsing) as object
+  const passes = isPassedOn(call, gateway.backend)
+  const parsing = passes ? parsePassed(call) : call.parse()
+  const read = parsing instanceof Promise ? yield parsing : parsing
+  const parsed = (passes ? (read as PassedBody).request : read) as object
+  recording.passes = passes
+  recording.isRead = !passes || (read as PassedBody).isRead
   if (large) yield nextTurn()
   const settings = settingsOf(operation, parsed)
   recording.request = parsed
@@ -140,20 +145,11 @@ function* prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): 
   const targets = planOf(operation.model(parsed), settings, { session, key: call.inner?.key ?? recording.seq })
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
-  const rendering = renderVariables(operation, parsed, call.text.length)
-  const rendered = (rendering instanceof Promise ? yield rendering : rendering) as object
-  const balanced = settings.balance ? { ...rendered, model: targets[0]?.model } : rendered
+  const request = passes
+    ? parsed
+    : yield* rendered({ call, parsed, settings, targets, answerContext, recording }, gateway)
   if (large) yield nextTurn()
-  const resolved = (
-    operation.resolve ? yield Promise.resolve(operation.resolve(balanced, answerContext)) : balanced
-  ) as object
-  const known = retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
-  const request = (known instanceof Promise ? yield known : known) as object
-  if (settings.identity) yield gateway.people.meet(settings.identity, call)
-  if (rendered !== parsed || request !== resolved || isInterpreted(call))
-    recording.rendered = large ? ((yield jsonInSlices(request)) as string) : JSON.stringify(request)
-  if (large) yield nextTurn()
-  const prompt = operation.prompt(request)
+  const prompt = passes ? promptIn(operation, request) : operation.prompt(request)
   const stream = operation.streams(request)
   // What the user gives for variables and finds in knowledge bases makes no other point.
   const asked = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
@@ -180,6 +176,38 @@ function* prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): 
       ? []
       : ((yield guardsOf(settings, originOf(call, recording.id), gateway.guardrails)) as CallGuardrail[])
   return { callContext, targets, cacheKey, guards }
+}
+
+/** A parsed body, and what its rendering depends on. */
+interface ParsedCall {
+  call: Call
+  parsed: object
+  settings: Settings
+  targets: readonly Target[]
+  answerContext: AnswerContext
+  recording: TraceRecorder
+}
+
+/** The request with its variables, with what it refers to, and with what knowledge bases have on it. */
+function* rendered(
+  { call, parsed, settings, targets, answerContext, recording }: ParsedCall,
+  gateway: GatewayParts,
+): Steps<object> {
+  const { operation } = call
+  const large = isLarge(call.text)
+  const rendering = renderVariables(operation, parsed, call.text.length)
+  const filled = (rendering instanceof Promise ? yield rendering : rendering) as object
+  const balanced = settings.balance ? { ...filled, model: targets[0]?.model } : filled
+  if (large) yield nextTurn()
+  const resolved = (
+    operation.resolve ? yield Promise.resolve(operation.resolve(balanced, answerContext)) : balanced
+  ) as object
+  const known = retrieve(resolved, { operation, settings, call, recording }, gateway.knowledge)
+  const request = (known instanceof Promise ? yield known : known) as object
+  if (settings.identity) yield gateway.people.meet(settings.identity, call)
+  if (filled !== parsed || request !== resolved || isInterpreted(call))
+    recording.rendered = large ? ((yield jsonInSlices(request)) as string) : JSON.stringify(request)
+  return request
 }
 
 /** Whether a body came in other words, or with names that are understood alone: the trace then has what was made of it. */

@@ -56,6 +56,8 @@ class CallRecording implements TraceRecorder {
   readonly endedSteps: EndedStep[] = []
   rendered = 'null'
   direct = false
+  passes = false
+  isRead = true
   request?: TraceRecorder['request']
   settings?: Settings
   point?: string | undefined

@@ -113,6 +113,10 @@ export interface TraceRecorder {
   settings?: Settings
   /** Whether no gateway is between the client and its provider. */
   direct: boolean
+  /** Whether the provider gets the client's own request, and the client what that sends. */
+  passes: boolean
+  /** Whether its body fits our schema; one that is passed on need not. */
+  isRead: boolean
   /** JSON of the request as it is sent on, `null` unless that is another. */
   rendered: string
   /** Which of the client's calls it is; absent until it is read, and of calls from inside. */

@@ -2,7 +2,7 @@
 import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
-import { streamOf } from '../faults/wire.ts'
+import { streamOf } from '../lib/byte-stream.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { type Failure, failureOf } from './outcome.ts'
 import { type AnswerRules, read } from './read.ts'

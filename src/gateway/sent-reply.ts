@@ -2,10 +2,12 @@
 import type { ApiError } from '../contract/error.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
-import { isStream, streamBytes, streamOf } from '../faults/wire.ts'
+import { isStream, streamBytes } from '../faults/wire.ts'
+import { streamOf } from '../lib/byte-stream.ts'
 import { encodeEvent, eventOfType } from '../lib/sse.ts'
+import { asObject } from '../lib/values.ts'
 import { type Failure, failureOf, UNHEARD } from './outcome.ts'
-import type { AttemptRecorder } from './recording.ts'
+import type { AnswerRecord, AttemptRecorder } from './recording.ts'
 import { rulesOnWire, type SentContent, SentReader } from './sent-reader.ts'
 import { toEnd } from './through-faults.ts'
 import type { CallContext, CallEnd } from './types.ts'
@@ -15,8 +17,9 @@ export interface SentCall {
   callContext: CallContext
   wire: Wire
   end: CallEnd
-  /** The one attempt. */
+  /** The one attempt, and the `<provider>/<model>` of it. */
   record: AttemptRecorder
+  model: string
 }
 
 /**
@@ -51,19 +54,53 @@ const CUT_SHORT = 'the connection was closed before the promised end of the answ
 
 /** Ends a call with what its client has; gives why it could not be stored. */
 function endCall(
-  { status, headers }: Reply,
-  { failure }: SentContent,
-  { record, end }: SentCall,
+  { status, headers, raw }: Reply,
+  content: SentContent,
+  { record, end, callContext, model, wire }: SentCall,
 ): Promise<ApiError | undefined> {
+  const { failure } = content
+  if (raw) callContext.recording.answer = passedAnswer(content, { model, record, wire })
   // An error inside a stream names a status of its own.
   record.end(failure && { ...failure, status: failure.kind === 'refused' ? failure.status : status })
   return end.end({ status, headers, failure, read: true })
 }
 
+/** What a provider answered, as far as it came, for the trace; undefined when it is no answer. */
+function passedAnswer(
+  { value, events, failure }: SentContent,
+  { model, record, wire }: Pick<SentCall, 'model' | 'record' | 'wire'>,
+): AnswerRecord | undefined {
+  const { assemble } = wire
+  const from = { headers: {}, usage: null, fixture: null, synthesized: false }
+  const effects = (answer: unknown) => ({ usage: asObject(asObject(answer)?.usage) ?? null, keep: [] })
+  const about = { complete: failure === undefined, effects }
+  if (events) {
+    const whole = assemble && (() => assemble(events))
+    const answer = {
+      kind: 'answered' as const,
+      model,
+      content: { kind: 'stream' as const, events, whole },
+      from,
+      attempt: record,
+    }
+    return { answer, content: { kind: 'events', events, times: [], whole }, ...about }
+  }
+  if (value === undefined) return undefined
+  const content = { kind: 'whole' as const, value }
+  return {
+    answer: { kind: 'answered', model, content, from, attempt: record },
+    content: { kind: 'value', value, text: JSON.stringify(value) },
+    ...about,
+  }
+}
+
 /** The pieces of a body as they are sent. */
 class SentPieces {
-  /** Whether anything of it was sent. */
-  begun = false
+  /** Whether anything of a response was sent: a part of its body, or a head with none. */
+  get begun(): boolean {
+    return this.#begun || this.#finished
+  }
+  #begun = false
   #finished = false
   readonly #bytes: Exclude<BytesBody['bytes'], Uint8Array>
   readonly #reader: SentReader
@@ -75,7 +112,7 @@ class SentPieces {
 
   async *all(): AsyncGenerator<Uint8Array> {
     for await (const piece of this.#bytes) {
-      this.begun = true
+      this.#begun = true
       this.#reader.add(piece)
       yield piece
     }

@@ -175,8 +175,8 @@ const costIn = ({
   used: TraceRecord['usage']
   attempted: boolean
 }) => (used && model ? (attempted ? costOf(model, used) : 0) : null)
-const attachmentsOf = ({ call, request }: TraceRecorder) =>
-  request === undefined ? [] : [...(call.operation.attachments?.(request) ?? [])]
+const attachmentsOf = ({ call, request, isRead }: TraceRecorder) =>
+  request === undefined || !isRead ? [] : [...(call.operation.attachments?.(request) ?? [])]
 
 const NOT_KEPT = 'not kept'
 /** A record without what quotes the request or the answer. */

@@ -76,6 +76,8 @@ export const anthropicProvider = defineProvider({
   endpoint: {
     baseUrl: 'https://api.anthropic.com/v1',
     keyVariable: 'ANTHROPIC_API_KEY',
+    keyHeader: 'x-api-key',
+    api: 'anthropic',
     operations: ['chat.completions'],
     modelPackage,
   },

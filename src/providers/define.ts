@@ -1,5 +1,6 @@
 // What a provider is: one file of its own beside this one, and a line in the registry.
 import type { ReasoningEffort } from '../contract/shared.ts'
+import type { CompatibleApi } from '../contract/wire.ts'
 import type { Vocabulary } from '../lib/tokens.ts'
 import type { ErrorShape, ProviderRefusal } from './error-words.ts'
 import type { ModelPackage } from './model-package.ts'
@@ -53,6 +54,8 @@ export interface ProviderEndpoint {
   baseUrl?: string
   /** Environment variable that usually holds the key; a provider without one asks for none. */
   keyVariable?: string
+  /** The compatible API that it speaks, so that requests of its clients are passed on to it: OpenAI's, unless it has a `modelPackage`. */
+  api?: CompatibleApi
   /** Header of the key when that is not `authorization: Bearer`. */
   keyHeader?: string
   /** Names of the operations it has; any when left out. */

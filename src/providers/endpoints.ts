@@ -1,6 +1,7 @@
 // Providers as they are configured: where calls to them go, and what they lack.
 import type { ProviderEndpoint } from './define.ts'
 import { listedProvider, PROVIDERS } from './index.ts'
+import { FAMILY_API } from './openai-family.ts'
 
 /** The wire format of OpenAI, which most providers speak. */
 const COMPATIBLE = 'openai-compatible'
@@ -27,6 +28,10 @@ export function endpointOf(name: string, kind: string | undefined): ProviderEndp
   if (own && (kind === undefined || kind === (own.modelPackage ? name : COMPATIBLE))) return own
   return (kind !== undefined && listedProvider(kind)?.endpoint) || {}
 }
+
+/** The compatible API that a provider speaks; undefined when it speaks none. */
+export const apiOf = ({ api, modelPackage }: ProviderEndpoint): ProviderEndpoint['api'] =>
+  api ?? (modelPackage ? undefined : FAMILY_API)
 
 /** A provider that calls are forwarded to: its endpoint as configured. */
 export interface Upstream extends ProviderEndpoint {

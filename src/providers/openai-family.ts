@@ -1,6 +1,11 @@
 // What OpenAI and all that copy it have in common: their errors and the countdown of their quotas.
+
+import type { CompatibleApi } from '../contract/wire.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
+
+/** The API that they speak. */
+export const FAMILY_API: CompatibleApi = 'openai'
 
 /** How they refuse. */
 export function openaiError(refused: ProviderRefusal): ErrorShape {

@@ -1,15 +1,17 @@
 // Answers attempts by calling real providers. It is only made when a provider is set to be forwarded to.
-import type { Backend, BackendCall } from '../../contract/backend.ts'
+import type { Backend, BackendCall, PassingBackend } from '../../contract/backend.ts'
 import { ApiError } from '../../contract/error.ts'
 import type { Reply } from '../../contract/reply.ts'
-import { lackOf, type Upstream } from '../../providers/endpoints.ts'
+import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible } from './openai-compatible.ts'
+import { passOn } from './pass.ts'
 import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
 
 /** Answers from afar, and so never at once. */
 export interface ForwardBackend extends Backend {
   answer(call: BackendCall): Promise<Reply>
+  readonly passing: PassingBackend
 }
 
 /** A backend over the providers that are forwarded to; any other model is refused with 400. What is sent is counted in `spending`. */
@@ -20,8 +22,8 @@ export function forwardBackend(
 ): ForwardBackend {
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
   /** Where a call goes; throws `ApiError` when it cannot. */
-  const upstreamOf = (call: BackendCall): Upstream => {
-    const upstream = byName.get(call.model.slice(0, call.model.indexOf('/')))
+  const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
+    const upstream = byName.get(providerIn(call.model))
     if (!upstream) throw notForwarded(call.model, byName)
     const lack = lackOf(upstream)
     if (lack) throw new ApiError(400, 'provider_not_configured', lack)
@@ -30,7 +32,19 @@ export function forwardBackend(
     }
     return upstream
   }
+  const passing: PassingBackend = {
+    takes(model, api) {
+      const upstream = byName.get(providerIn(model))
+      return upstream !== undefined && apiOf(upstream) === api
+    },
+    async pass(call, request) {
+      if (call.signal.aborted) call.signal.throwIfAborted()
+      const upstream = upstreamOf(call)
+      return spending.forward(call, () => passOn(upstream, call, request, transport))
+    },
+  }
   return {
+    passing,
     // No async function: there is a promise already, and every one more that it goes through takes its time.
     answer(call) {
       try {
@@ -44,6 +58,8 @@ export function forwardBackend(
     },
   }
 }
+
+const providerIn = (model: string) => model.slice(0, model.indexOf('/'))
 
 function answered(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
   const { modelPackage } = upstream
@@ -59,7 +75,11 @@ const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>
     { param: 'model' },
   )
 
-function unsupported({ name }: Upstream, { operation }: BackendCall, providers: readonly Upstream[]): ApiError {
+function unsupported(
+  { name }: Upstream,
+  { operation }: Pick<BackendCall, 'operation'>,
+  providers: readonly Upstream[],
+): ApiError {
   const able = providers
     .filter((one) => !lackOf(one) && (one.operations?.includes(operation.name) ?? true))
     .map((one) => one.name)

@@ -12,6 +12,7 @@ const OURS: ReadonlySet<string> = new Set([
   'load_balancer',
   'timeout',
   'identity',
+  'contact',
   'thread',
   'variables',
   'template_engine',
@@ -71,7 +72,8 @@ interface PreparedUpstream {
 const upstreams = new WeakMap<Upstream, PreparedUpstream>()
 const prepared = (upstream: Upstream): PreparedUpstream =>
   upstreams.getOrInsertComputed(upstream, () => {
-    const form = keyHeaders(upstream)
+    const own = keyHeaderOf(upstream)
+    const form: Record<string, string> = own ? Object.fromEntries([own]) : {}
     const json = Object.freeze({ ...form, 'content-type': 'application/json' })
     return { headers: { form: Object.freeze(form), json }, addresses: new Map() }
   })
@@ -81,9 +83,10 @@ const takesUsageOption = ({ countsUnasked }: Upstream, { request }: BackendCall[
 const asksUsage = ({ stream_options: options }: Fields) =>
   (options as Fields | null | undefined)?.include_usage === true
 
-const keyHeaders = ({ key, keyHeader }: Upstream): Record<string, string> => {
-  if (key === undefined) return {}
-  return keyHeader ? { [keyHeader]: key } : { authorization: `Bearer ${key}` }
+/** Name and value of the header with the key; undefined where there is none. */
+export const keyHeaderOf = ({ key, keyHeader }: Upstream): [name: string, value: string] | undefined => {
+  if (key === undefined) return undefined
+  return keyHeader ? [keyHeader, key] : ['authorization', `Bearer ${key}`]
 }
 
 const ROUTER = '/v2/router'

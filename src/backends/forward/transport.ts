@@ -83,6 +83,10 @@ export async function errorReply(upstream: Upstream, response: Response, signal:
   return { ...BARE, status, headers, provider: upstream.name, body: { kind: 'bytes', contentType, bytes } }
 }
 
+/** The reply in place of one that sends the client somewhere else. */
+export const redirected = async (upstream: Upstream, response: Response): Promise<Reply> =>
+  unusable(upstream, await strayMessage(upstream, response))
+
 async function strayMessage({ name }: Upstream, { status, headers, body }: Response): Promise<string> {
   await body?.cancel()
   const target = headers.get('location')

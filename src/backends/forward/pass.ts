@@ -1,0 +1,109 @@
+// Passes the request of a client of a compatible API on to its provider as it came, and what that sends back: only the key is
+// exchanged, and the name of the provider before the model is left out.
+import type { BackendCall, RawRequest } from '../../contract/backend.ts'
+import type { BytesBody, Reply } from '../../contract/reply.ts'
+import { ConnectionFailure } from '../../contract/reply.ts'
+import { networkReason } from '../../lib/network-error.ts'
+import type { Upstream } from '../../providers/endpoints.ts'
+import { streamWithoutKey } from './key-filter.ts'
+import { keyHeaderOf } from './request.ts'
+import { BARE, redirected, type Transport, unconnected } from './transport.ts'
+
+/** Passes one request on. */
+export async function passOn(
+  upstream: Upstream,
+  { operation, signal }: Pick<BackendCall, 'operation' | 'signal'>,
+  request: RawRequest,
+  transport: Transport,
+): Promise<Reply> {
+  const { path, model } = request
+  const init = { method: 'POST', headers: sentHeaders(upstream, request), body: bodyFor(request), signal }
+  let response: Response
+  try {
+    response = await transport(addressOf(upstream, operation.name, { path, model: model.sent }), init)
+  } catch (error) {
+    throw unconnected(upstream, signal, error)
+  }
+  const { status } = response
+  // To follow it would send the key along; nor does the client's own request belong there.
+  if (status >= 300 && status <= 399) return redirected(upstream, response)
+  return {
+    ...BARE,
+    raw: true,
+    status,
+    headers: passedHeaders(response.headers),
+    body: bodyOf(upstream, response, signal),
+  }
+}
+
+// Of this connection, or of this server; a body that is not compressed is passed on when it comes.
+const NOT_SENT =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length|accept-encoding|authorization|x-api-key|api-key|cookie|origin|referer|sec-.*|x-understudy-.*)$/
+const NOT_PASSED =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|alt-svc|x-understudy-.*)$/
+
+function sentHeaders(upstream: Upstream, { headers }: RawRequest): Headers {
+  const sent = new Headers()
+  headers.forEach((value, name) => {
+    if (!NOT_SENT.test(name)) sent.set(name, value)
+  })
+  const [name, value] = keyHeaderOf(upstream) ?? []
+  if (name && value) sent.set(name, value)
+  return sent
+}
+
+function passedHeaders(headers: Headers): Record<string, string> {
+  const passed: Record<string, string> = {}
+  headers.forEach((value, name) => {
+    if (!NOT_PASSED.test(name)) passed[name] = value
+  })
+  return passed
+}
+
+function addressOf(
+  { baseUrl = '', address }: Upstream,
+  operation: string,
+  { path, model }: { path: string; model: string },
+): string {
+  const [pathname = '', search] = path.split(/\?(.*)/s)
+  const url = new URL(address ? address(baseUrl, { operation, path: pathname, model }) : baseUrl)
+  if (!address) url.pathname = url.pathname.replace(/\/$/, '') + pathname
+  for (const [name, value] of new URLSearchParams(search)) url.searchParams.append(name, value)
+  return url.href
+}
+
+function bodyOf({ key }: Upstream, { headers, body }: Response, signal: AbortSignal): BytesBody {
+  const contentType = headers.get('content-type') ?? ''
+  if (!body) return { kind: 'bytes', contentType, bytes: new Uint8Array() }
+  const broken = (error: unknown) =>
+    signal.aborted
+      ? signal.reason
+      : new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
+  return { kind: 'bytes', contentType, bytes: streamWithoutKey(body, key, broken) }
+}
+
+/** The body with the model as its provider names it, and nothing else changed. */
+function bodyFor({ body, headers, model }: RawRequest): Uint8Array<ArrayBuffer> {
+  const bytes = body as Uint8Array<ArrayBuffer>
+  if (model.named === model.sent) return bytes
+  const text = Buffer.from(bytes).toString('latin1')
+  const isForm = /^multipart\//i.test(headers.get('content-type') ?? '')
+  return Buffer.from(isForm ? formWith(text, model) : jsonWith(text, model), 'latin1')
+}
+
+const formWith = (text: string, { named, sent }: RawRequest['model']): string =>
+  text.replace(/(name="?model"?[^\r]*(?:\r\n[^\r]+)*\r\n\r\n)([^\r]*)/, (all, head: string, value: string) =>
+    value === named ? head + sent : all,
+  )
+
+/** JSON as bytes, one a character, with another value of its own `model`; others that are deeper in it stay. */
+function jsonWith(text: string, { named, sent }: RawRequest['model']): string {
+  for (const { 0: found, 1: head = '', 2: value = '', index } of text.matchAll(
+    /("model"\s*:\s*)("(?:[^"\\]|\\.)*")/g,
+  )) {
+    if (JSON.parse(value) !== named) continue
+    const changed = text.slice(0, index) + head + JSON.stringify(sent) + text.slice(index + found.length)
+    if ((JSON.parse(changed) as { model?: unknown }).model === sent) return changed
+  }
+  return text
+}

@@ -1,0 +1,42 @@
+// What a door is: a foreign API whose paths lead to the router's operations.
+import type { z } from 'zod'
+import type { PassingBackend } from '../contract/backend.ts'
+import type { Operation } from '../contract/operation.ts'
+import type { Route } from '../contract/route.ts'
+import type { Wire } from '../contract/wire.ts'
+import type { BodyLimits } from '../endpoints/body.ts'
+import type { Endpoint } from '../endpoints/index.ts'
+
+/** What the routes of doors need. */
+export interface DoorDeps {
+  /** Provider of the models that are named without one. */
+  defaultProvider: string
+  /** Passes requests on to providers, where that is done. */
+  passing?: PassingBackend | undefined
+  /** How much of a body is read. */
+  limits: BodyLimits
+}
+
+/** One door. */
+export interface Door {
+  name: string
+  /** What documents call it. */
+  tag: string
+  /** What all of its paths begin with. */
+  prefix: string
+  /** Whether it is meant by a request of a path of another door. */
+  claims?(request: Pick<Request, 'headers'>): boolean
+  /** The header in which its clients look for the id of a request, when that is not `x-request-id`. */
+  idHeader?: string
+  /** The operations by path. */
+  paths: Readonly<Record<string, Endpoint>>
+  wire(): Wire
+  /** An operation as documents show it, when its requests and answers are others here. */
+  shown?(operation: Operation): Operation
+  /** What the body of an error is like. */
+  errorBody(): z.ZodType
+  /** What it has beside the operations. */
+  routes(deps: DoorDeps): readonly Route[]
+  /** Paths of other doors that it shares. */
+  shares?: readonly string[]
+}
