@@ -35,10 +35,8 @@ describe('is found', () => {
     ['who does not wait as long as Retry-After says', program('plain', 'impatient'), BUSY, 'early-retry'],
     ['who calls 300 times without a pause', program('plain', 'storm'), DOWN, 'storm'],
     ['who gives up and ends well', program('plain', 'quitter'), DOWN, 'gave-up'],
-    ['who takes half a stream for the whole', program('plain', 'swallower'), CUT, 'swallowed'],
     ['who repeats what must not be repeated', program('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
     ['who tries again on every floor', program('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
-    ['who hangs up on every try', program('openai', 'timing out', '2'), STUCK, 'gave-up'],
     ['who leaves a call open that it asks again for', program('openai', 'leaving open', '4'), SLOW, 'not-cancelled'],
     ['who has the wrong address', program('plain', 'stranger'), WELL, 'wrong-address'],
   ]
@@ -49,11 +47,24 @@ describe('is found', () => {
     expect(runLines(run).join('\n')).toContain(`  error         ${kind}: `)
   })
 
+  const warnings: [string, string[], string, string][] = [
+    ['who takes half a stream for the whole and exits with 0', program('plain', 'swallower'), CUT, 'swallowed'],
+    ['who hangs up on every try, with pauses', program('openai', 'timing out', '2'), STUCK, 'gave-up'],
+  ]
+  test.each(warnings)('with a warning, %s', async (_, command, yaml, kind) => {
+    const { code, run, findings } = await play(command, yaml)
+    expect({ code, findings: findings.day }).toEqual({ code: 0, findings: [kind] })
+    const lines = runLines(run)
+    expect(lines[0]).toBe('Understudy: day: PASS, with 1 warning')
+    expect(lines.join('\n')).toContain(`  warning       ${kind}: `)
+    expect((await play(command, yaml, { strict: true })).run).toMatchObject({ verdict: 'fail', ok: false })
+  })
+
   test('with a warning, who hangs up on equal calls that may be different requests', async () => {
     const { code, run, findings } = await play(program('plain', 'hanging up'), STUCK)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
     expect(runLines(run).join('\n')).toMatch(
-      /warning +gave-up: at least one request never got an answer: 3 equal calls failed, and the client hung up each time, after \d+ ms at most/,
+      /warning +gave-up: at least one request never got a response: 3 equal calls failed, and the client hung up each time, after \d+ ms at most/,
     )
   })
 

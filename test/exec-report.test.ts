@@ -40,7 +40,7 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
     order: [],
     cancelled: [],
   },
-  paths: { retry: 1, fallback: 0, timeout: 0, cache: 0, 'stream recovery': 0, 'client retry': 0 },
+  paths: { retry: 1, fallback: 0, timeout: 0, cache: 0, 'stream recovery': 0, 'client retry': 0, 'client fallback': 0 },
   tasks: { states: {}, at_work: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
   waits: { told: 0, kept: 0, broken: [] },
   fixtures: { unused: [], unmatched: [] },

@@ -75,7 +75,7 @@ test('a report goes on under its beginning, with its colours', () => {
   const lines = [
     'Understudy: outage: FAIL',
     `  expected      at least 1 attempt: provider openai ${red('NOT MET: there were none at all')}`,
-    `    error         gave-up: a request never got an answer`,
+    `    error         gave-up: a request never got a response`,
   ]
   expect(fittedReport(lines, undefined)).toEqual(lines)
   expect(fittedReport(lines, 200)).toEqual(lines)
@@ -87,7 +87,7 @@ test('a report goes on under its beginning, with its colours', () => {
     '                provider openai NOT MET:',
     '                there were none at all',
     '    error         gave-up: a request',
-    '                  never got an answer',
+    '                  never got a response',
   ])
   expect(fitted[3]).toContain('\u001b[31m')
 })

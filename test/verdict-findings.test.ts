@@ -57,6 +57,12 @@ function clientOf(session: string) {
     chat: (content?: string, more: object = {}, headers: Record<string, string> = {}, signal?: AbortSignal) =>
       send('/v2/router/chat/completions', message(content, more), { headers, signal: signal ?? null }),
     post: send,
+    /** Comes back when a call is under way, with the verdict of then. */
+    async underWay(): Promise<Verification> {
+      let report = (await control('GET', 'verify')) as Verification
+      while (report.pending === 0) report = (await control('GET', 'verify')) as Verification
+      return report
+    },
     /** Lets time pass, on the session's clock. */
     wait: (ms: number) => control('POST', `sessions/${session}/clock`, { advance: ms }),
     sdk: (maxRetries: number, path = '/v2/router') =>
@@ -128,14 +134,14 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     scenario: refuse({ status: 503 }, 1),
     act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
     finds: ['gave-up error'],
-    says: /^a request never got an answer: tried once \(status 503\)$/,
+    says: /^a request never got a response: tried once \(status 503\)$/,
   },
   {
     name: 'six of one prompt at once, of which nobody can say how often each was tried',
     scenario: refuse({ status: 503 }),
     act: ({ chat }) => atOnce(6, chat),
     finds: ['gave-up error'],
-    says: /^at least (one request|\d requests) never got an answer: 6 equal calls failed \(last: status 503\)$/,
+    says: /^at least (one request|\d requests) never got a response: 6 equal calls failed \(last: status 503\)$/,
   },
   {
     name: 'four of one prompt one after the other, which a scenario lets give up, so that nobody counts them',
@@ -144,7 +150,7 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
       for (let turn = 0; turn < 4; turn++) await chat()
     },
     finds: ['gave-up error'],
-    says: /^some requests never got an answer: 4 equal calls failed \(status 429\)$/,
+    says: /^some requests never got a response: 4 equal calls failed \(status 429\)$/,
   },
   {
     name: 'three of one prompt at once, of an SDK that says how often it has tried',
@@ -153,8 +159,8 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
       const openai = sdk(1)
       return atOnce(3, () => quietly(openai.chat.completions.create(message() as never)))
     },
-    finds: ['gave-up error'],
-    says: /^3 requests never got an answer: tried 2 times each \(last: status 503\)$/,
+    finds: ['gave-up warning'],
+    says: /^3 requests never got a response: tried 2 times each \(last: status 503\)$/,
   },
   {
     name: 'one that says nothing of a cut stream and ends well',
@@ -162,14 +168,77 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     query: '?ended=well',
     act: ({ chat }) => chat('hello', { stream: true }),
     finds: ['swallowed error'],
-    says: /a stream broke off \(disconnected\) after a part of the answer/,
+    says: /^1 response was incomplete; no retry followed, and the client succeeded$/,
   },
   {
     name: 'one that says nothing of a cut stream, as far as anybody knows',
     scenario: cut(),
     act: ({ chat }) => chat('hello', { stream: true }),
     finds: ['swallowed warning'],
-    says: /right only if the client has told somebody/,
+    says: /^1 response was incomplete; no retry followed$/,
+  },
+  {
+    name: 'one that has ended, of which nobody knows whether it told its user of a cut stream',
+    scenario: cut(),
+    query: '?ended=unknown',
+    act: ({ chat }) => chat('hello', { stream: true }),
+    finds: ['swallowed warning'],
+    says: /^1 response was incomplete; no retry followed$/,
+  },
+  {
+    name: 'three users of one prompt, one after the other, who each receive half a story',
+    scenario: cut(),
+    query: '?ended=unknown',
+    async act({ chat }) {
+      for (let user = 0; user < 3; user++) await chat('hello', { stream: true })
+    },
+    finds: ['swallowed warning'],
+    says: /^3 responses were incomplete; 2 may be retries$/,
+  },
+  {
+    name: 'three users of one prompt on the compatible API, who each receive half a story',
+    scenario: cut(),
+    query: '?ended=unknown',
+    async act({ post, message }) {
+      for (let user = 0; user < 3; user++)
+        await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
+    },
+    finds: ['swallowed warning'],
+    says: /^3 responses were incomplete; 2 may be retries$/,
+  },
+  {
+    name: 'a cut stream after which the same is asked at once, without any sign of a retry',
+    scenario: cut(1),
+    act: async ({ chat }) => [await chat('hello', { stream: true }), await chat('hello', { stream: true })],
+    finds: ['swallowed warning'],
+    says: /^1 response was incomplete; 1 later call may be a retry$/,
+  },
+  {
+    name: 'a chat call that fails, which a responses call of the same model does not repeat',
+    scenario: refuse({ status: 503 }, 1),
+    act: async ({ post, message, wait }) => [
+      await post('/v1/chat/completions', { ...message(), model: 'gpt-4o' }),
+      await wait(1000),
+      await post('/v1/responses', { model: 'gpt-4o', input: 'hello' }),
+    ],
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  },
+  {
+    name: 'an SDK that has used up its two retries',
+    scenario: refuse({ status: 503 }),
+    act: ({ sdk, message }) => quietly(sdk(2).chat.completions.create(message() as never)),
+    finds: ['gave-up warning'],
+    says: /^a request never got a response: tried 3 times \(last: status 503\)$/,
+  },
+  {
+    name: 'one that repeats three times without back-off',
+    scenario: refuse({ status: 503 }, '1-3'),
+    async act({ chat }) {
+      for (let turn = 0; turn < 4; turn++) await chat('hello', {}, count(turn))
+    },
+    finds: ['no-backoff warning'],
+    says: /^a request that failed \(status 503\) was repeated 3 times without back-off, after \d+ ms at most$/,
   },
   {
     name: 'one that was stopped before anybody knows whether it would have asked again',
@@ -177,7 +246,7 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     query: '?ended=stopped',
     act: ({ chat }) => chat(),
     finds: ['gave-up warning'],
-    says: /^a request never got an answer: tried once \(status 503\)$/,
+    says: /^a request never got a response: tried once \(status 503\)$/,
   },
   {
     name: 'one that repeats a 401',
@@ -214,15 +283,11 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
   },
   {
     name: 'one that asks again while the first call goes on',
-    scenario: { name: 'day', rules: [{ name: 'slow', when: { calls: 1 }, fault: { type: 'delay', for: '1m' } }] },
-    async act({ chat, control, wait }) {
-      const session = `sessions/client-${number}/clock`
-      await control('POST', session, { freeze: true })
+    scenario: { name: 'day', rules: [{ name: 'slow', when: { calls: 1 }, fault: { type: 'delay', for: '1s' } }] },
+    async act({ chat, underWay }) {
       const first = chat('hello', {}, count(0))
-      while (((await control('POST', session, { advance: 0 })) as { waiting: number }).waiting === 0);
-      const second = chat('hello', {}, count(1))
-      await second
-      await wait(60_000)
+      await underWay()
+      await chat('hello', {}, count(1))
       await first
     },
     finds: ['not-cancelled error'],
@@ -302,9 +367,33 @@ const innocent: Row[] = [
     act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
   },
   {
-    name: 'a cut stream that is asked for again',
+    name: 'a cut stream that is asked for again after a pause',
     scenario: cut(1),
-    act: async ({ chat }) => [await chat('hello', { stream: true }), await chat('hello', { stream: true })],
+    act: async ({ chat, wait }) => [
+      await chat('hello', { stream: true }),
+      await wait(500),
+      await chat('hello', { stream: true }),
+    ],
+  },
+  {
+    name: 'a cut stream that is asked for again at once, with a retry mark',
+    scenario: cut(1),
+    act: async ({ chat }) => [
+      await chat('hello', { stream: true }, count(0)),
+      await chat('hello', { stream: true }, count(1)),
+    ],
+  },
+  {
+    name: 'a direct stream that is cut, and asked for again of the other provider by its own API',
+    scenario: cut(1),
+    act: async ({ post, message }) => [
+      await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true }),
+      await post('/v1/messages', {
+        model: 'claude-sonnet-4-5',
+        max_tokens: 99,
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
+      }),
+    ],
   },
   {
     name: 'a cut stream of which the client complains',
@@ -340,12 +429,10 @@ const innocent: Row[] = [
   {
     name: 'a call that its user stops',
     scenario: { name: 'day', rules: [{ name: 'slow', fault: { type: 'delay', for: '1m' } }] },
-    async act({ chat, control }) {
-      const session = `sessions/client-${number}/clock`
-      await control('POST', session, { freeze: true })
+    async act({ chat, underWay }) {
       const gone = new AbortController()
       const call = quietly(chat('hello', {}, {}, gone.signal))
-      while (((await control('POST', session, { advance: 0 })) as { waiting: number }).waiting === 0);
+      await underWay()
       gone.abort()
       await call
     },
@@ -390,19 +477,14 @@ describe('a verdict reports', () => {
     const client = clientOf('running')
     const rules = [
       { name: 'down', when: { calls: 1 }, fault: { type: 'http-error', status: 503 } },
-      { name: 'slow', when: { calls: 2 }, fault: { type: 'delay', for: '1m' } },
+      { name: 'slow', when: { calls: 2 }, fault: { type: 'delay', for: '1s' } },
     ]
     await client.control('PUT', 'scenario', { name: 'day', rules })
-    await client.control('POST', 'sessions/running/clock', { freeze: true })
     await client.chat('one')
     const second = client.chat('two')
-    while (
-      ((await client.control('POST', 'sessions/running/clock', { advance: 0 })) as { waiting: number }).waiting === 0
-    );
-    const during = (await client.control('GET', 'verify')) as Verification
+    const during = await client.underWay()
     expect(during).toMatchObject({ pending: 1, findings: [], ok: true })
     expect(during.notices).toContain('1 call is still under way: whether anybody gave up is not judged yet')
-    await client.wait(60_000)
     await second
     expect(inWords(((await client.control('GET', 'verify?wait=5s')) as Verification).findings)).toEqual([
       'gave-up error',

@@ -80,6 +80,7 @@ test('counts, order and ways are those of the calls', async () => {
     cache: 0,
     'stream recovery': 1,
     'client retry': 0,
+    'client fallback': 0,
   })
   const rule = (name: string) => report.rules.find((one) => one.name === name)
   expect(rule('nothing comes')).toMatchObject({ matched: 2, fired: 2, applied: 2, skipped: {}, idle: null })

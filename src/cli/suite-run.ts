@@ -22,7 +22,7 @@ export interface SuiteRun {
   strict: boolean
   /** `fail` as well when the command failed. */
   verdict: VerdictResult
-  /** Why the run proves nothing: the reasons that stand in every session. */
+  /** Why the run proves nothing: the reasons of its sessions, where each of them has one. */
   inconclusive: readonly string[]
   /** The verdict is `pass`. */
   ok: boolean

@@ -14,7 +14,8 @@ import type { Scenario } from '../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../scenarios/load.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { failsVerdict } from '../verdict/findings.ts'
-import { sharedReasons, verdictOf } from '../verdict/inconclusive.ts'
+import { runReasons, verdictOf } from '../verdict/inconclusive.ts'
+import type { ClientEnd } from '../verdict/kinds/define.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
 import { FLUSH_MS, listen, notice, report, serverUrl } from './listen.ts'
@@ -102,7 +103,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   try {
     const end = await runChild(command, { env, cwd, timeout, output })
     const took = realClock.now() - began
-    const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'well' : 'badly'
+    const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     await collected?.add(round.name, understudy.sessions.list(), judged.verdicts)
@@ -141,8 +142,8 @@ export interface JudgeContext {
   /** Whose label is the session that was meant for the command. */
   round: Pick<Round, 'label'>
   requests: ReadonlyMap<string, number>
-  /** A command that has failed has complained; one that was stopped can have done neither. */
-  ended: 'well' | 'badly' | 'stopped'
+  /** A command that has failed has complained; an exit code of 0 proves nothing. */
+  ended: NonNullable<ClientEnd>
 }
 
 /** Sessions that are waited for together: not more than may wait at once. */
@@ -193,7 +194,7 @@ function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, str
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
   const fails = broken.length > 0 || end.code !== 0 || findings.some((finding) => failsVerdict(finding, strict))
-  const inconclusive = sharedReasons(verdicts)
+  const inconclusive = runReasons(verdicts)
   const verdict = verdictOf(fails, inconclusive)
   return {
     name: round.name,

@@ -51,6 +51,7 @@ export const Paths = z.object({
     'Streams answered in full after one that broke off, by the gateway or by the client.',
   ),
   'client retry': count.describe('Calls that the client made again after a failure.'),
+  'client fallback': count.describe('Calls that the client made to another model or provider after a failure.'),
 })
 export type Paths = z.infer<typeof Paths>
 

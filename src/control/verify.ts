@@ -19,10 +19,10 @@ const VerifyQuery = z.strictObject({
       'How long to wait, in real time, for expectations that are not met yet, calls under way and tasks at work, such as `5s`.',
     ),
   ended: z
-    .enum(['well', 'badly', 'stopped'])
+    .enum(['well', 'badly', 'stopped', 'unknown'])
     .optional()
     .describe(
-      'How the client has ended, when that is known: who has complained has not swallowed anything, and who was stopped may have been about to ask again.',
+      'How the client has ended: `well` if it is known to have succeeded, as a test knows of its program; `badly` if it has failed or complained; `stopped` if it was stopped and may have been about to call again; `unknown` if it has ended and nothing shows how, as an exit code of 0 does.',
     ),
 })
 const VerifyBody = z.strictObject({

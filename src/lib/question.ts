@@ -18,5 +18,14 @@ function lastOfUser(messages: unknown): unknown {
   if (!Array.isArray(messages)) return messages
   const items: readonly unknown[] = messages
   const last = items.findLast((item) => isObject(item) && item.role === 'user')
-  return isObject(last) ? last.content : items
+  return isObject(last) ? plainText(last.content) : items
+}
+
+/** Content of text parts alone as one text: the APIs of providers differ about which of the two they take. */
+function plainText(content: unknown): unknown {
+  if (!Array.isArray(content) || content.length === 0) return content
+  const texts = content.map((part: unknown) =>
+    isObject(part) && typeof part.text === 'string' ? part.text : undefined,
+  )
+  return texts.includes(undefined) ? content : texts.join('\n')
 }

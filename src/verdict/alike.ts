@@ -1,9 +1,10 @@
 // Calls that say nothing of repetitions: which of them could be some.
 import { groupBy } from '../lib/group-by.ts'
-import { type ClientCall, keptWait, natureOf, pauseBetween, sameRequest } from './client-call.ts'
+import { type ClientCall, canReplace, keptWait, natureOf, pauseBetween, sameRequest } from './client-call.ts'
 import { runsOf, stepsOf } from './lanes.ts'
 import { costsOf, type Matcher, type PairingOptions, type PairTest } from './matcher.ts'
 import { rearranged } from './rearrange.ts'
+import { carelessIn, spare } from './spare.ts'
 
 /** Calls that say nothing of the kind: they are taken for repetitions where that clears the client of having given up. */
 export function pairAlike(
@@ -12,7 +13,7 @@ export function pairAlike(
   { costOf, mayGiveUp }: PairingOptions,
 ): Matcher {
   const silent = group.filter(({ mark }) => (mark.retry ?? 0) === 0)
-  const isRetryable: PairTest = (first) => natureOf(first) === 'retryable'
+  const isRetryable: PairTest = (first, again) => natureOf(first) === 'retryable' && canReplace(first, again)
   const as = { declared: false }
   /** For each request the calls that are equal to it, before those that ask the same in another way; or both alike. */
   const waiting = (tests: readonly PairTest[]): Matcher => {
@@ -34,6 +35,9 @@ export function pairAlike(
   }
   const inOrder = waiting([sameRequest, () => true])
   const honoured = cheaper(inOrder, () => rearranged(group, inOrder, costOf))
+  // A careful program may give up: a reading in which all that do are careful holds nothing against anybody.
+  const spared = mayGiveUp ? honoured : spare(group, honoured, costOf)
+  if (!mayGiveUp && carelessIn(group, spared, costOf).length === 0) return withRest(silent, spared)
   // Something is wrong in any case. Where fewer have given up when calls are taken as they came, that is what they were.
   const best = mayGiveUp ? honoured : cheaper(honoured, () => pairRows(silent, begun.copy()))
   best.match(silent, { ...as, test: (first, again) => isRetryable(first, again) && keptWait(first, again) })
@@ -41,9 +45,16 @@ export function pairAlike(
   const early: PairTest = (first, again) =>
     isRetryable(first, again) && isNext(first, again) && mayRepeat(first, again) && !keptWait(first, again)
   if (!mayGiveUp) best.match(silent, { ...as, test: early, verdict: 'early' })
+  return withRest(silent, mayGiveUp ? best : spare(group, best, costOf))
+}
+
+/** A reading with what is held against nobody: retries that were on time, and calls again after one that was left. */
+function withRest(silent: readonly ClientCall[], reading: Matcher): Matcher {
+  const onTime: PairTest = (first, again) =>
+    natureOf(first) === 'retryable' && canReplace(first, again) && keptWait(first, again)
   const left: PairTest = (first, again) => natureOf(first) === 'cancelled' && sameRequest(first, again)
-  best.match(silent, { ...as, test: left })
-  return best
+  for (const test of [onTime, left]) reading.match(silent, { declared: false, test })
+  return reading
 }
 
 /** Pairs each call with the one before it in a row of equal ones. */

@@ -8,6 +8,8 @@ export interface ClientCall {
   /** Id of its trace. */
   trace: string
   operation: string
+  /** The model that it asked first; null when that is not known. */
+  model: string | null
   /** Equal for equal requests. */
   request: string
   /** Equal for requests that ask the same, if of another model or with other settings. */
@@ -48,6 +50,7 @@ function clientCallOf({ trace, request, question, heard, client, seq }: TraceEvi
   return {
     trace: trace.id,
     operation: trace.operation,
+    model: trace.plan[0] ?? trace.model,
     request,
     question: question(),
     number: seq,
@@ -63,7 +66,9 @@ function clientCallOf({ trace, request, question, heard, client, seq }: TraceEvi
     code: trace.error?.code ?? null,
     wait: client?.dated ? null : trace.retry_after_ms,
     attempts: trace.attempts.length,
-    disturbed: trace.faults.length > 0,
+    // Between a direct call and its provider there is nobody who could make good what a fault has changed.
+    disturbed:
+      trace.faults.length > 0 || (trace.route === 'direct' && trace.attempts.some(({ faults }) => faults.length > 0)),
     advised: client?.advised ?? false,
     mark: { connection, retry, key },
   }
@@ -113,6 +118,14 @@ export const keptWait = (first: ClientCall, again: ClientCall): boolean =>
 /** Whether two calls ask for exactly the same. */
 export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>
   one.request === other.request && one.operation === other.operation
+
+/** Whether a call asks another model or provider the same: a fallback of the client's own. */
+export const isFallback = (first: ClientCall, again: ClientCall): boolean =>
+  first.model !== null && again.model !== null && first.model !== again.model
+
+/** Whether a call can stand in for one that asks the same: APIs do not stand in for each other but in a fallback. */
+export const canReplace = (first: ClientCall, again: ClientCall): boolean =>
+  first.operation === again.operation || isFallback(first, again)
 
 /** How long a client had waited when the call ended: on its own clock, where that is known. */
 export const lengthOfCall = ({ began, ended, arrived, left }: ClientCall): number =>

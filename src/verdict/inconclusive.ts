@@ -20,10 +20,10 @@ export function nothingInjected(
   return `no fault was injected${tooSoon ? PASSING : ''}`
 }
 
-/** The reasons that stand in every one of several sessions: what one of them has exercised, the run has exercised. */
-export function sharedReasons(reports: readonly Pick<Verification, 'inconclusive'>[]): string[] {
-  const [first, ...others] = reports.map(({ inconclusive }) => new Set(inconclusive))
-  return [...(first ?? [])].filter((reason) => others.every((other) => other.has(reason)))
+/** Why a run proves nothing: the reasons of its sessions where each of them has one; what one session has proved, the run has proved. */
+export function runReasons(reports: readonly Pick<Verification, 'inconclusive'>[]): string[] {
+  if (reports.some(({ inconclusive }) => inconclusive.length === 0)) return []
+  return [...new Set(reports.flatMap(({ inconclusive }) => inconclusive))]
 }
 
 /** The verdict, given whether something failed and why nothing may have been proved. */

@@ -1,7 +1,7 @@
 // Ways through a gateway and its client that only bad days show, and how often they were taken.
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 import type { Paths } from '../contract/verification.ts'
-import { brokeOff } from './client-call.ts'
+import { brokeOff, isFallback } from './client-call.ts'
 import type { AttemptEvidence } from './expectations.ts'
 import type { Pairing } from './pairing.ts'
 
@@ -23,6 +23,7 @@ export function pathsOf(traces: readonly TraceRecord[], tried: readonly AttemptE
     timeout: attempts(({ outcome }) => outcome === 'timed out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
     'stream recovery': recovered + pairs.filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
-    'client retry': pairs.filter(repeats).length,
+    'client retry': pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
+    'client fallback': pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
   }
 }

@@ -1,5 +1,5 @@
 // A better assignment than the first one found: repetitions change hands until fewer calls are left without.
-import { type ClientCall, isAfter, keptWait, natureOf } from './client-call.ts'
+import { type ClientCall, canReplace, isAfter, keptWait, natureOf } from './client-call.ts'
 import { keptKeys, repeats } from './declared.ts'
 import { type Matcher, matcherOf, type PairingOptions, type PairTest } from './matcher.ts'
 
@@ -18,6 +18,7 @@ export function rearranged(group: readonly ClientCall[], matcher: Matcher, costO
   const fits: PairTest = (first, again) =>
     !taken.has(again) &&
     isAfter(again, first) &&
+    canReplace(first, again) &&
     keptWait(first, again) &&
     (!declares(again) || repeats(first, again, before.get(again)))
   const give = (first: ClientCall, cost: number, tried: Set<ClientCall>): boolean => {

@@ -93,6 +93,15 @@ export const plants: Record<
     })
     return { accept: luck.one<FindingKind[]>([], ['gave-up']) }
   },
+  'no-backoff'(world, luck) {
+    const fate = luck.one<Fate>(unavailable, { outcome: 'refused', status: 429 }, { outcome: 'timed out', status: 504 })
+    const fates = [...many(luck.whole(3, 9), fate), OK]
+    // On connections of their own, equal calls without a mark may be of different clients.
+    const manner = mannerOf(luck)
+    const kept: Manner = declares(manner) ? manner : { ...manner, connections: 'pool' }
+    loop(world, luck, { manner: kept, fates, pause: () => luck.between(0, 180) })
+    return {}
+  },
   'gave-up'(world, luck) {
     const fate = luck.one<Fate>(
       unavailable,
@@ -158,6 +167,45 @@ export function slowCrowd(seed: number): Pick<Day, 'calls'> & { failed: number }
     world.after(index * luck.between(5, 8), () => client.call(asked, fate, () => {}))
   }
   return { calls: world.run(), failed }
+}
+
+/** A request that fails once and is never repeated, of a client that ends as if all were well. */
+export function neverRepeats(seed: number): Day {
+  const luck = luckOf(seed)
+  const world = createWorld(luck)
+  const fate = luck.one<Fate>(
+    unavailable,
+    { outcome: 'refused', status: 429, wait: 1000 },
+    { outcome: 'disconnected', status: 0 },
+  )
+  loop(world, luck, { manner: mannerOf(luck), fates: [fate], pause: () => 0 })
+  for (let number = luck.whole(0, 2); number > 0; number--) addBystander(world, luck, number)
+  return { calls: world.run(), accept: [], end: luck.one('unknown', undefined) }
+}
+
+/** Users of one program who ask the same, one after the other, and each receive half a story. */
+export function halfStories(seed: number): Day & { users: number } {
+  const luck = luckOf(seed)
+  const world = createWorld(luck)
+  const client = createClient(
+    world,
+    { marks: luck.one('always 0', 'none'), connections: luck.one('pool', 'fresh') },
+    luck,
+  )
+  const users = luck.whole(2, 6)
+  const fate: Fate = {
+    outcome: luck.one('disconnected', 'unreadable'),
+    status: 200,
+    stream: true,
+    lasts: luck.between(1, 3000),
+  }
+  const next = (user: number): void => {
+    if (user === users) return
+    const asked = { request: 'guilty', question: 'guilty', repeat: 0, key: client.newKey() }
+    client.call(asked, fate, () => world.after(luck.between(0, 100), () => next(user + 1)))
+  }
+  next(0)
+  return { calls: world.run(), accept: [], end: luck.one('unknown', undefined), users }
 }
 
 /** A day on which one client misbehaves, with up to two that do not. */

@@ -90,6 +90,7 @@ function addClient(
         question,
         // Another request is no repetition in the terms of an SDK.
         repeat: moved ? 0 : repeat,
+        model: `openai/model-${moved ? 2 : 1}`,
         key: moved ? client.newKey() : key,
       }
       const fate = failures[repeat] ?? last
@@ -143,7 +144,7 @@ export function innocentDay(seed: number): Day & { habits: string[] } {
     habits,
     calls: world.run(),
     accept: mayGiveUp ? ['gave-up'] : [],
-    end: reports ? 'badly' : luck.one('well', undefined),
+    end: reports ? 'badly' : luck.one('well', 'unknown', undefined),
   }
 }
 /** Adds a well-behaved client with requests of its own to a world in which another misbehaves. */

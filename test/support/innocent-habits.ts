@@ -22,7 +22,11 @@ interface Scene {
 const askIn = ({ client, question }: Scene, model = 1) => {
   const key = client.newKey()
   return (repeat: number, fate: Fate, done: (how: Fate) => void): InFlight =>
-    client.call({ request: `${question}, model ${model}`, question, repeat, key }, fate, done)
+    client.call(
+      { request: `${question}, model ${model}`, question, repeat, key, model: `openai/model-${model}` },
+      fate,
+      done,
+    )
 }
 const politely = (luck: Luck, repeat: number) => luck.between(300, 600) * 2 ** repeat
 const down: Fate = { outcome: 'refused', status: 503 }
@@ -183,7 +187,68 @@ const turns: Habit = (scene) => {
   askIn(scene)(0, ill, () => world.after(luck.between(0, 5), () => askIn(scene, 2)(0, OK, () => {})))
 }
 
-const HABITS = { hedges, races, timesOut, polls, queues, throttles, leavesEarly, stops, shutsDown, obeys, turns }
+const cut: Fate = { outcome: 'disconnected', status: 200, stream: true, begins: 2, lasts: 40 }
+
+/** Direct streams that are cut, each asked for again after a pause until one is whole. */
+const asksAgainForCutStreams: Habit = (scene) => {
+  const { world, luck } = scene
+  const ask = askIn(scene)
+  const cuts = luck.whole(1, 4)
+  const attempt = (repeat: number): InFlight =>
+    ask(repeat, repeat < cuts ? { ...cut, lasts: luck.between(5, 20_000) } : { ...OK, stream: true }, (how) => {
+      if (how.outcome !== 'answered') world.after(politely(luck, repeat), () => attempt(repeat + 1))
+    })
+  attempt(0)
+}
+
+/** An SDK that repeats twice, with its pauses, and then leaves the error to its program, which tells its user. */
+const exhaustsRetries: Habit = (scene) => {
+  const { world, luck } = scene
+  const ask = askIn(scene)
+  const fate = luck.one<Fate>(
+    down,
+    { outcome: 'disconnected', status: 0 },
+    { outcome: 'timed out', status: 504, lasts: luck.between(100, 5000) },
+    { outcome: 'refused', status: 429, wait: luck.one(500, 2000) },
+  )
+  const attempt = (repeat: number): InFlight =>
+    ask(repeat, fate, ({ wait }) => {
+      const pause = 500 * 2 ** repeat * luck.between(0.75, 1)
+      if (repeat < 2) world.after(Math.max(pause, (wait ?? 0) + luck.next() * 3), () => attempt(repeat + 1))
+    })
+  attempt(0)
+}
+
+/** A program that asks another provider, by another API as well, when the first one fails or breaks off. */
+const fallsBack: Habit = ({ world, luck, client, question }) => {
+  const first = luck.one<Fate>(
+    down,
+    cut,
+    { ...down, wait: 20_000 },
+    { outcome: 'unreadable', status: 200, stream: true },
+  )
+  const asked = { question, repeat: 0 }
+  const other = { request: `${question}, elsewhere`, key: client.newKey(), model: 'anthropic/claude' }
+  const operation = luck.one('chat.completions', 'responses')
+  client.call({ ...asked, request: question, key: client.newKey(), model: 'openai/gpt-4o', operation }, first, () =>
+    world.after(luck.between(0, 50), () => client.call({ ...asked, ...other }, { ...OK, stream: true }, () => {})),
+  )
+}
+
+/** Users who ask the same, one after the other, and are all answered. */
+const servesEqualUsers: Habit = (scene) => {
+  const { world, luck } = scene
+  let users = luck.whole(2, 12)
+  const next = (): void => {
+    if (users-- > 0) askIn(scene)(0, { ...OK, stream: luck.chance(0.5) }, () => world.after(luck.between(0, 30), next))
+  }
+  next()
+}
+
+const HABITS = {
+  ...{ hedges, races, timesOut, polls, queues, throttles, leavesEarly, stops, shutsDown, obeys, turns },
+  ...{ asksAgainForCutStreams, exhaustsRetries, fallsBack, servesEqualUsers },
+}
 
 /** Lets a client with one such habit do its work in a world; says what it was. */
 export function addHabit(world: World, luck: Luck, question: string): string {

@@ -1,6 +1,7 @@
 // Clients, a server and a network in memory, on a time of their own: what a judge of clients is held to.
 import type { FindingKind } from '../../src/contract/finding.ts'
 import type { ClientCall } from '../../src/verdict/client-call.ts'
+import type { ClientEnd } from '../../src/verdict/kinds/define.ts'
 
 /** Chance that a seed decides. */
 export function luckOf(seed: number) {
@@ -39,6 +40,8 @@ export const OK: Fate = { outcome: 'answered', status: 200 }
 
 /** What a client sends. */
 export interface Sent {
+  operation: string
+  model: string
   request: string
   question: string
   retry: number | null
@@ -56,6 +59,35 @@ export interface InFlight {
   cancel(): void
 }
 
+/** Pauses that a virtual clock does not follow, in ms. */
+const NOT_FOLLOWED_MS = 350
+
+/** When a call came and ended: on a session's clock that goes with the machine's. */
+function realTime(now: () => number) {
+  const alone = { arrived: null, left: null }
+  return { arrival: () => ({ began: now(), ended: now(), ...alone }), departure: () => ({ ended: now() }) }
+}
+
+/** The same on a virtual clock: latency passes in full, and pauses of the client only when they are long. */
+function virtualTime(now: () => number) {
+  let skipped = 0
+  let underWay = 0
+  let idleSince = 0
+  return {
+    arrival() {
+      const pause = now() - idleSince
+      if (underWay === 0 && pause < NOT_FOLLOWED_MS) skipped += pause
+      underWay++
+      return { began: now() - skipped, ended: now() - skipped, arrived: now(), left: now() }
+    },
+    departure() {
+      underWay--
+      idleSince = now()
+      return { ended: now() - skipped, left: now() }
+    },
+  }
+}
+
 /** A server that numbers calls as they come; time goes on when nothing else can. */
 export function createWorld(luck: Luck) {
   const events: Event[] = []
@@ -71,6 +103,7 @@ export function createWorld(luck: Luck) {
   // Most networks are fast; some are not.
   const slow = luck.one(0, 1, 1, 5, 25)
   const lag = () => luck.next() * slow
+  const clock = luck.chance(0.35) ? virtualTime(() => now) : realTime(() => now)
   return {
     calls,
     after,
@@ -81,18 +114,19 @@ export function createWorld(luck: Luck) {
       let over = false
       let gone = false
       let call: ClientCall | undefined
+      let came = 0
       const end = (how: Fate) => {
         if (!call || over) return
         over = true
         Object.assign(call, {
-          ended: now,
+          ...clock.departure(),
           until: calls.length,
           outcome: how.outcome,
           status: how.status,
           code: how.code ?? null,
           wait: how.wait ?? null,
           stream: fate.stream ?? false,
-          begun: fate.stream === true && now - call.began >= (fate.begins ?? 0),
+          begun: fate.stream === true && now - came >= (fate.begins ?? 0),
           attempts: how.attempts ?? 1,
         })
         if (!gone) after(lag(), () => gone || done(how))
@@ -101,16 +135,13 @@ export function createWorld(luck: Luck) {
         // Whoever leaves before the server hears of it was never there.
         if (gone) return
         const { retry, key, connection, ...asked } = sent
+        came = now
         call = {
           ...asked,
           trace: `t${calls.length + 1}`,
-          operation: 'chat.completions',
           number: calls.length + 1,
           until: Number.POSITIVE_INFINITY,
-          began: now,
-          ended: now,
-          arrived: null,
-          left: null,
+          ...clock.arrival(),
           stream: false,
           begun: false,
           outcome: 'cancelled',
@@ -155,6 +186,16 @@ export const mannerOf = (luck: Luck): Manner => ({
 })
 export const declares = ({ marks }: Manner): boolean => marks === 'count' || marks === 'key' || marks === 'both'
 
+/** What a client asks. */
+interface Asked {
+  request: string
+  question: string
+  repeat: number
+  key: string
+  operation?: string
+  model?: string
+}
+
 /** The calls of one client: what it knows of its own connections and repetitions. */
 export function createClient(world: World, manner: Manner, luck: Luck) {
   const idle: string[] = []
@@ -166,14 +207,13 @@ export function createClient(world: World, manner: Manner, luck: Luck) {
   }
   return {
     newKey: () => `${name}:${++keys}`,
-    call(
-      asked: { request: string; question: string; repeat: number; key: string },
-      fate: Fate,
-      done: (fate: Fate) => void,
-    ) {
+    call(asked: Asked, fate: Fate, done: (fate: Fate) => void) {
       const connection = connect()
       const { marks } = manner
+      const { operation = 'chat.completions', model = 'openai/gpt-4o' } = asked
       const sent: Sent = {
+        operation,
+        model,
         request: asked.request,
         question: asked.question,
         retry: marks === 'count' || marks === 'both' ? asked.repeat : marks === 'always 0' ? 0 : null,
@@ -193,6 +233,6 @@ export function createClient(world: World, manner: Manner, luck: Luck) {
 export interface Day {
   calls: readonly ClientCall[]
   accept: readonly FindingKind[]
-  end: 'well' | 'badly' | undefined
+  end: ClientEnd
   maxAttempts?: number
 }

@@ -77,8 +77,8 @@ export interface VerifyOptions {
   expect?: readonly Record<string, unknown>[]
   /** How long to wait, in real time, for what is not met yet, such as `5s`. */
   wait?: string
-  /** How the client has ended, when that is known. */
-  ended?: 'well' | 'badly' | 'stopped'
+  /** How the client has ended: `well` if the test has proved that it succeeded. */
+  ended?: 'well' | 'badly' | 'stopped' | 'unknown'
   /** Warnings fail, too. */
   strict?: boolean
   /** Does not throw when the verdict is inconclusive, as when the scenario injected no fault. */

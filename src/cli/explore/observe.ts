@@ -46,7 +46,7 @@ export const observer =
     try {
       const end = await runChild(command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
       const tookMs = realClock.now() - began
-      const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'well' : 'badly'
+      const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
       const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
       const renamed = await file.keep(understudy.sessions.list().map(({ traces }) => traces))
       return withIds(renamed, {

@@ -5,8 +5,11 @@ import type { ClientCall } from '../client-call.ts'
 import type { Pairing } from '../pairing.ts'
 import type { UnreadTask } from '../tasks.ts'
 
-/** How the client ended, as far as that is known: well, or with a complaint of its own. */
-export type ClientEnd = 'well' | 'badly' | 'stopped' | undefined
+/**
+ * How the client ended: with success that is known, with a complaint of its own, stopped from outside, or by itself without anything
+ * that shows whether it succeeded, as an exit code of 0 does; undefined while it may still go on.
+ */
+export type ClientEnd = 'well' | 'badly' | 'stopped' | 'unknown' | undefined
 
 /** What a client did. */
 export interface Behaviour {

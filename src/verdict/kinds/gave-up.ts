@@ -1,7 +1,9 @@
-// gave-up: a request that never got an answer, though it might have been asked again.
+// gave-up: a request that never got a response, though it might have been asked again.
 import { groupBy } from '../../lib/group-by.ts'
+import { isCareful } from '../careful.ts'
 import { brokeOff, type ClientCall, lengthOfCall, natureOf } from '../client-call.ts'
 import { hungUpOn } from '../hung-up.ts'
+import { incompleteIn } from '../incomplete.ts'
 import { MOST_TO_REARRANGE } from '../rearrange.ts'
 import { unreadIn } from '../unread-tasks.ts'
 import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
@@ -20,22 +22,30 @@ const failedIn = (behaviour: Behaviour): FindingDraft[] =>
     // Who was stopped may have been about to ask again. Equal streams that break may be requests of their own, of a client that
     // says what became of them.
     const perhaps = behaviour.end === 'stopped' || (behaviour.end !== 'well' && lasts.every(brokeOff))
+    const isMild = perhaps || chains.every((chain) => isSpared(chain, behaviour))
     const tries = Math.max(...chains.map(({ length }) => length))
     const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''})`
-    return draft(chains, behaviour, { severity: perhaps ? 'warning' : 'error', end })
+    return draft(chains, behaviour, { severity: isMild ? 'warning' : 'error', end })
   })
 
 /** What goes wrong in the same way is one finding. */
 const keyOf = (last: ClientCall | undefined): string => (last ? `${last.operation} ${endOf(last)}` : '')
+
+/** Whether a request was repeated as a careful program does. */
+function isSpared(chain: Chain, { pairing }: Behaviour): boolean {
+  const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  return isCareful(chain, (again) => declared.has(again))
+}
 
 const hungUpIn = (behaviour: Behaviour): FindingDraft[] =>
   groupBy(hungUpOn(behaviour.pairing), ({ chain: [first], declared }) => `${first?.operation} ${declared}`).map(
     (found) => {
       const chains = found.map(({ chain }) => chain)
       const longest = Math.round(Math.max(...chains.flat().map(lengthOfCall)))
+      // Equal calls that say nothing of each other may be many, each of which somebody has stopped.
+      const isSure = behaviour.end !== 'stopped' && found.every(({ declared }) => declared)
       return draft(chains, behaviour, {
-        // Equal calls that say nothing of each other may be many, each of which somebody has stopped.
-        severity: behaviour.end !== 'stopped' && found.every(({ declared }) => declared) ? 'error' : 'warning',
+        severity: isSure && !chains.every((chain) => isSpared(chain, behaviour)) ? 'error' : 'warning',
         end: `, and the client hung up each time, after ${longest} ms at most`,
       })
     },
@@ -58,11 +68,11 @@ function draft(
     ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
   const message = isSure
-    ? `${requests === 1 ? 'a request' : `${requests} requests`} never got an answer: tried ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
-    : `${equal.length > MOST_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never got an answer: ${failed} equal calls failed${end}`
+    ? `${requests === 1 ? 'a request' : `${requests} requests`} never got a response: tried ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
+    : `${equal.length > MOST_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never got a response: ${failed} equal calls failed${end}`
   // Where giving up is no fault, nobody looks for the pairing with the fewest of them.
   if (!isSure && mayGiveUp) {
-    const said = `some requests never got an answer: ${failed} equal calls failed${end}`
+    const said = `some requests never got a response: ${failed} equal calls failed${end}`
     return { severity, message: said, calls: chains.flat(), count: 1, figures: { failed } }
   }
   const figures: FindingDraft['figures'] = isSure ? { requests, tries: Math.max(...tries) } : { requests, failed }
@@ -79,14 +89,12 @@ function rangeOf(counts: readonly number[]): string {
   return least === most ? times(least) : `${least} to ${times(most)}`
 }
 
-const unanswered = ({ pairing, end }: Behaviour) =>
-  pairing.chains.filter((chain) => {
+const unanswered = ({ pairing, end }: Behaviour) => {
+  const incomplete = new Set(incompleteIn(pairing).flatMap(({ calls }) => calls))
+  return pairing.chains.filter((chain) => {
     const last = chain.at(-1)
-    if (last === undefined || natureOf(last) !== 'retryable' || isSwallowed(chain)) return false
+    if (last === undefined || natureOf(last) !== 'retryable' || incomplete.has(last)) return false
     // Who has a part of an answer and ends with a complaint has told somebody.
     return !((end === 'badly' || end === 'stopped') && brokeOff(last))
   })
-
-/** A stream that broke off and was never asked for again, which is another finding. */
-export const isSwallowed = ([first, ...more]: Chain): boolean =>
-  first !== undefined && more.length === 0 && brokeOff(first)
+}

@@ -4,6 +4,7 @@ import type { FindingDefinition } from './define.ts'
 import { earlyRetry } from './early-retry.ts'
 import { gaveUp } from './gave-up.ts'
 import { ignoredStatus } from './ignored-status.ts'
+import { noBackoff } from './no-backoff.ts'
 import { notCancelled } from './not-cancelled.ts'
 import { storm } from './storm.ts'
 import { swallowed } from './swallowed.ts'
@@ -13,6 +14,7 @@ import { wrongAddress } from './wrong-address.ts'
 export const findingKinds: readonly FindingDefinition[] = [
   wrongAddress,
   storm,
+  noBackoff,
   earlyRetry,
   ignoredStatus,
   gaveUp,

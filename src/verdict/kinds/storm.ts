@@ -13,14 +13,17 @@ const LARGEST_BURST = 60
 
 export const storm: FindingDefinition = {
   kind: 'storm',
-  find(behaviour) {
-    const seen = new Set<ClientCall>()
-    return [...declaredIn(behaviour), ...loopsIn(behaviour)].flatMap((calls) => {
-      if (calls.some((call) => seen.has(call))) return []
-      for (const call of calls) seen.add(call)
-      return [draft(calls)]
-    })
-  },
+  find: (behaviour) => stormsIn(behaviour).map(draft),
+}
+
+/** The calls of each storm; none is in two of them. */
+export function stormsIn(behaviour: Behaviour): ClientCall[][] {
+  const seen = new Set<ClientCall>()
+  return [...declaredIn(behaviour), ...loopsIn(behaviour)].filter((calls) => {
+    if (calls.some((call) => seen.has(call))) return false
+    for (const call of calls) seen.add(call)
+    return true
+  })
 }
 
 const fails = (call: ClientCall) => ['retryable', 'final'].includes(natureOf(call))

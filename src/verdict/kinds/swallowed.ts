@@ -1,26 +1,38 @@
-// swallowed: a stream broke off, or told an error, after a part of the answer, and nothing came after it.
+// swallowed: a response was incomplete (its stream broke off or ended in an error), and nothing shows that it was retried.
 import { groupBy } from '../../lib/group-by.ts'
-import { counted, endOf, type FindingDefinition } from './define.ts'
-import { isSwallowed } from './gave-up.ts'
+import { type IncompleteChain, incompleteIn } from '../incomplete.ts'
+import { counted, type FindingDefinition } from './define.ts'
 
 export const swallowed: FindingDefinition = {
   kind: 'swallowed',
   find({ pairing, end }) {
     // It has complained: to whom, and what it showed, is its own affair.
     if (end === 'badly' || end === 'stopped') return []
-    const broken = pairing.chains.filter(isSwallowed)
-    return groupBy(broken.flat(), (call) => `${call.operation} ${endOf(call)}`).map((calls) => {
-      const [first] = calls
-      const judgement =
-        end === 'well' ? 'and the client ended well' : 'which is right only if the client has told somebody'
+    const found = incompleteIn(pairing)
+    return groupBy(found, ({ calls: [first], isOpen }) => `${first?.operation} ${isOpen}`).map((chains) => {
+      const calls = chains.flatMap((chain) => chain.calls)
+      // A client may have told its user, which nobody can see from here; one that is known to have succeeded has not.
+      const succeeded = end === 'well' && chains.every(({ isOpen }) => isOpen)
       return {
-        // A client may have told its user, which nobody can see from here.
-        severity: end === 'well' ? ('error' as const) : ('warning' as const),
-        message: `${calls.length === 1 ? 'a stream' : counted(calls.length, 'stream')} broke off (${first ? endOf(first) : ''}) after a part of the answer; nothing came after it, ${judgement}`,
-        calls,
+        severity: succeeded ? ('error' as const) : ('warning' as const),
+        message: `${counted(calls.length, 'response')} ${calls.length === 1 ? 'was' : 'were'} incomplete; ${retriesText(chains)}${succeeded ? ', and the client succeeded' : ''}`,
+        calls: [...new Set(chains.flatMap((chain) => [...chain.calls, ...chain.perhaps]))],
         count: calls.length,
-        figures: { streams: calls.length },
+        figures: { incomplete: calls.length, perhaps: chains.flatMap(({ perhaps }) => perhaps).length },
       }
     })
   },
+}
+
+/** How many calls may be retries of incomplete responses. */
+function retriesText(chains: readonly IncompleteChain[]): string {
+  const perhaps = chains.flatMap((chain) => chain.perhaps)
+  if (perhaps.length === 0) return 'no retry followed'
+  const incomplete = new Set(chains.flatMap(({ calls }) => calls))
+  const noun = perhaps.every((call) => incomplete.has(call))
+    ? ''
+    : perhaps.length === 1
+      ? ' later call'
+      : ' later calls'
+  return `${perhaps.length}${noun} may be ${perhaps.length === 1 ? 'a retry' : 'retries'}`
 }
