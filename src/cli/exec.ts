@@ -13,6 +13,7 @@ import { exitCodeOf, runAsJson, type SuiteRun } from './suite-run.ts'
 interface Options extends Record<string, unknown> {
   seed?: string[]
   timeout?: string
+  hangLimit?: string
   db?: string
   junit?: string
   html?: string
@@ -34,6 +35,10 @@ export function execCommand(): Command {
     )
     .option('--seed <NUMBER>', 'seed of ids and chance; repeatable, the command runs once for each', repeated)
     .option('--timeout <TIME>', 'how long the command may take, such as 10m; it is then ended, with exit code 124')
+    .option(
+      '--hang-limit <TIME>',
+      'a client that still waits after so long a silence has no timeout: its call is reset, and the report says so (default: 30s)',
+    )
     .option('--strict', 'count warnings as errors')
     .option('--db <FILE>', 'keep the calls in this file, for understudy trace --db FILE')
     .option('--junit <FILE>', 'write the verdicts as JUnit XML')
@@ -54,7 +59,7 @@ export function execCommand(): Command {
 }
 
 async function exec(command: string[], options: Options): Promise<void> {
-  const { db, junit: file, html, json, timeout, coverage } = options
+  const { db, junit: file, html, json, timeout, hangLimit, coverage } = options
   const config = commandConfig(options)
   for (const [flag, path] of Object.entries({ '--junit': file, '--html': html, '--coverage': coverage }))
     if (path !== undefined) refuseUnwritable(flag, path)
@@ -62,6 +67,7 @@ async function exec(command: string[], options: Options): Promise<void> {
   const report = html === undefined ? undefined : runReport()
   const runs = await runSuite(command, {
     ...{ config, db, scenarios: config.scenario, seeds: (options.seed ?? []).map(seedOf) },
+    hangLimit: hangLimit === undefined ? undefined : durationOf('--hang-limit', hangLimit),
     timeout: timeout === undefined ? undefined : durationOf('--timeout', timeout),
     report,
   })

@@ -18,6 +18,7 @@ import { runReasons, verdictOf } from '../verdict/inconclusive.ts'
 import type { ClientEnd } from '../verdict/kinds/define.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
+import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
 import { FLUSH_MS, listen, notice, report, serverUrl } from './listen.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import type { RunReport } from './run-report.ts'
@@ -33,6 +34,8 @@ export interface SuiteOptions {
   seeds?: readonly number[] | undefined
   /** Milliseconds that the command may take, each time. */
   timeout?: number | undefined
+  /** Milliseconds of silence after which a call whose client still waits is reset. */
+  hangLimit?: number | undefined
   /** File that keeps the calls. */
   db?: string | undefined
   cwd?: string | undefined
@@ -89,7 +92,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     home: round.label,
     notice,
   })
-  const understudy = withClientTime(made)
+  const understudy = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
   const requests = new Map<string, number>()
   logAsAsked(config, understudy)
   const logged = config.verbose ? withRequestLog(understudy, standardLog(true)) : understudy

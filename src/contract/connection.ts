@@ -15,6 +15,8 @@ export interface ConnectionFinder {
   find(): Promise<Connection | undefined>
   /** What tells the connection apart from others of its time; asked while the call is under way. */
   peer?(): string | undefined
+  /** Told of what the client waits for in silence: the beginning of its response, or the next piece of it. Gives that on. */
+  waitsFor?<T>(next: Promise<T>): Promise<T>
   /** Told that the answer leaves as fast as it is read. */
   leaves?(): void
 }

@@ -12,6 +12,8 @@ export const FindingKind = z
     'no-backoff',
     'amplification',
     'not-cancelled',
+    'no-timeout',
+    'deadline-exceeded',
     'wrong-address',
     'not-tried',
   ])
@@ -25,6 +27,8 @@ export const FindingKind = z
       'no-backoff: a failing request repeated three times or more within 250 ms each.',
       'amplification: more attempts for one request than there should be.',
       'not-cancelled: repeated while the first try went on, which was never cancelled.',
+      'no-timeout: still waiting on a silent call after the hang limit of exec.',
+      'deadline-exceeded: a wait was skipped that is longer than the client would have waited.',
       'wrong-address: calls to a path that there is not.',
       'not-tried: only under `accept`: a run in which no fault was injected is not inconclusive.',
     ].join(' '),
@@ -55,6 +59,19 @@ export interface ClientMark {
   key: string | null
 }
 
+/** How long a client waits for the beginning of a response, in ms. */
+export interface ClientTimeout {
+  ms: number
+  /** The client did not declare it: it is the default of its SDK. */
+  assumed?: true
+}
+
+/** A call that we reset after `limit` ms of silence; the silence would have ended by itself `left` ms later, where that is known. */
+export interface HungCall {
+  limit: number
+  left?: number
+}
+
 /** A client's mark as it is kept beside a trace. */
 export interface ClientNote extends ClientMark {
   /** The number of the last call of the session that had come when the answer ended. */
@@ -67,4 +84,7 @@ export interface ClientNote extends ClientMark {
   advised?: true
   /** Whether the wait was told as a date of a clock that is not the client's. */
   dated?: true
+  /** How long it waits for a response, in ms: as its headers declare, or as its SDK does where it declares nothing. */
+  timeout?: ClientTimeout
+  hung?: HungCall
 }

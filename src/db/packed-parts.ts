@@ -77,12 +77,14 @@ export const packedClient = (client: ClientNote): unknown[] =>
     client.request,
     client.advised,
     client.dated,
+    client.timeout,
+    client.hung,
   ])
 
 /** The note as it was made, and as those of version 9 are stored. */
 export function unpackedClient(packed: Packed): ClientNote | null {
   if (!Array.isArray(packed)) return packed
-  const [connection = null, retry = null, key = null, until, headers, request, advised, dated] = packed
+  const [connection = null, retry = null, key = null, until, headers, request, advised, dated, timeout, hung] = packed
   return {
     connection,
     retry,
@@ -91,6 +93,8 @@ export function unpackedClient(packed: Packed): ClientNote | null {
     ...(request != null && { request }),
     ...(advised && { advised }),
     ...(dated && { dated }),
+    ...(timeout && { timeout }),
+    ...(hung && { hung }),
     ...(headers && { headers }),
   }
 }

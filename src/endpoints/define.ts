@@ -58,7 +58,8 @@ export async function serveOperation(
   const read = reading instanceof Promise ? await reading : reading
   const call = new ClientCall(operation, client, { bytes, read, large, deps })
   try {
-    return await deps.gateway.handle(call)
+    const answering = deps.gateway.handle(call)
+    return await (client.hold?.waitsFor?.(answering) ?? answering)
   } catch (error) {
     // What the gateway finds out later is still in standard words.
     const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)

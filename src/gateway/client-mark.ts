@@ -1,5 +1,6 @@
 // What a call says of the client behind it: its connection, which repetition it is, its idempotency key.
-import type { ClientNote } from '../contract/finding.ts'
+import type { ClientNote, ClientTimeout } from '../contract/finding.ts'
+import { HangReset } from '../lib/hang-reset.ts'
 import { fingerprint } from '../lib/ids.ts'
 import type { Call } from './call.ts'
 import { isDated } from './retry.ts'
@@ -10,10 +11,8 @@ const COUNTS = ['x-stainless-retry-count', 'x-retry-count', 'grpc-previous-rpc-a
 const AWS_ATTEMPT = /\battempt=(\d+)/
 
 /** The note of a call that has ended; `told` are the headers of its answer when that is a refusal. */
-export function clientNote(
-  { headers, hold, session, retained, text }: Call,
-  answerHeaders: Record<string, string>,
-): ClientNote {
+export function clientNote(call: Call, answerHeaders: Record<string, string>): ClientNote {
+  const { headers, hold, session, retained, text } = call
   const key = headers.get('idempotency-key')
   const note: ClientNote = {
     connection: hold?.peer?.() ?? null,
@@ -21,10 +20,37 @@ export function clientNote(
     key: key === null ? null : fingerprint(key),
     until: session.calls,
   }
+  const timeout = timeoutOf(headers)
+  if (timeout !== undefined) note.timeout = timeout
+  const reason: unknown = call.aborted ? call.signal.reason : undefined
+  if (reason instanceof HangReset) {
+    const { limit, left } = reason
+    note.hung = { limit, ...(left !== undefined && { left }) }
+  }
   if (!retained) note.request = fingerprint(text)
   if (answerHeaders['x-should-retry'] !== undefined) note.advised = true
   if (session.clock.kind === 'virtual' && isDated(answerHeaders)) note.dated = true
   return note
+}
+
+/** Headers that declare how long a client waits for a response, in seconds: by SDKs of OpenAI, Anthropic and Google. */
+const TIMEOUTS = ['x-stainless-timeout', 'x-stainless-read-timeout', 'x-server-timeout']
+/** gRPC has units: `10S`, `500m`. */
+const GRPC_TIMEOUT = /^(\d{1,8})([HMSmun])$/
+const GRPC_UNITS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000_001 }
+/** What the SDKs that send `x-stainless-*` wait for by default; openai-node declares a timeout only when a call sets its own. */
+const STAINLESS_DEFAULT_MS = 600_000
+
+/** How long a client waits for a response; undefined when it does not say. Those below one second are rounded to nothing. */
+function timeoutOf(headers: Headers): ClientTimeout | undefined {
+  for (const name of TIMEOUTS) {
+    const seconds = Number(headers.get(name) ?? Number.NaN)
+    if (seconds > 0) return { ms: seconds * 1_000 }
+    if (seconds === 0) return undefined
+  }
+  const [, number, unit = ''] = GRPC_TIMEOUT.exec(headers.get('grpc-timeout') ?? '') ?? []
+  if (number !== undefined) return { ms: Number(number) * (GRPC_UNITS[unit] ?? 0) }
+  return headers.has('x-stainless-lang') ? { ms: STAINLESS_DEFAULT_MS, assumed: true } : undefined
 }
 
 function retryOf(headers: Headers): number | null {

@@ -84,6 +84,7 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
     return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record, model: asked.model }), {
       connection,
       clientTimeout,
+      hold: callContext.call.hold,
     })
   } catch (error) {
     const failure = failureOf(error, signal)

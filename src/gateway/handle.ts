@@ -96,7 +96,7 @@ const client: Listener<Response> = {
     const atOnce = body.kind === 'events' && body.events instanceof ReplyEvents && !call.wire && body.events.atOnce()
     if (atOnce) return atOnce.then((blocks) => respondAtOnce(blocks, headers))
     if (body.kind === 'value') call.hold?.leaves?.()
-    return toResponse(call.wire?.put(reply, call) ?? reply, { clientTimeout })
+    return toResponse(call.wire?.put(reply, call) ?? reply, { clientTimeout, hold: call.hold })
   },
 }
 const NO_FAULTS: readonly ActiveFault[] = []

@@ -2,6 +2,7 @@
 import { ApiError, bugError } from '../contract/error.ts'
 import { ConnectionFailure, Unreadable } from '../contract/reply.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
+import { HangReset } from '../lib/hang-reset.ts'
 import { namesCall } from '../providers/request-id.ts'
 
 /** An attempt without an answer, in the terms in which it would be answered. */
@@ -40,6 +41,9 @@ export class Refusal extends Error {
 /** Nginx's status for a client that has gone; it reaches nobody but the trace. */
 export const CLIENT_GONE = 499
 
+/** Code of a call whose client waited too long in silence, so that we reset its connection. */
+export const HANG_LIMIT = 'hang_limit'
+
 /** Nobody listened to the end of an answer. */
 export const UNHEARD: Failure = {
   kind: 'cancelled',
@@ -73,6 +77,8 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
   })
   // Aborted by its own session, which says why.
   if (client.aborted && client.reason instanceof ApiError) return refusedBy(client.reason)
+  if (client.aborted && client.reason instanceof HangReset)
+    return { ...own('disconnected', CLIENT_GONE, HANG_LIMIT), message: client.reason.message }
   if (client.aborted)
     return { ...own('cancelled', CLIENT_GONE, 'client_gone'), message: 'the client closed the connection' }
   if (error instanceof Refusal) return error.failure

@@ -1,5 +1,5 @@
 // Puts a reply on the wire.
-import type { Connection } from '../contract/connection.ts'
+import type { Connection, ConnectionFinder } from '../contract/connection.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
@@ -24,6 +24,8 @@ export interface Client {
   connection?: Connection | undefined
   /** Longest that it may read nothing of a stream, in ms. */
   clientTimeout?: number
+  /** Is told when it waits for the next piece of a stream. */
+  hold?: ConnectionFinder | undefined
 }
 const CLIENT_TIMEOUT_MS = 120_000
 
@@ -121,7 +123,7 @@ type Piece = string | Uint8Array
  */
 function directStream<Item = Piece>(
   items: Iterable<Item> | PromptIterable<Item>,
-  { connection, clientTimeout = CLIENT_TIMEOUT_MS }: Client,
+  { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
   encode: (item: Item) => Piece = (item) => item as Piece,
 ): ReadableStream {
   return new ReadableStream({
@@ -133,7 +135,7 @@ function directStream<Item = Piece>(
       try {
         for (let step = source.next(); ; step = source.next()) {
           // What is there is sent in this turn: a promise would cost more than the event.
-          let next = step instanceof Promise ? await step : step
+          let next = step instanceof Promise ? await (hold?.waitsFor?.(step) ?? step) : step
           let piece: Piece | undefined
           while (!next.done && piece === undefined) {
             try {

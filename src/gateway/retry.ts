@@ -1,6 +1,6 @@
 // When a failed attempt is repeated, after how long, and when the next target gets its turn: pure functions.
 import { SPENDING_LIMIT } from '../contract/error.ts'
-import type { Failure } from './outcome.ts'
+import { type Failure, HANG_LIMIT } from './outcome.ts'
 import type { Settings } from './settings.ts'
 
 const FIRST_WAIT_MS = 1000
@@ -8,7 +8,7 @@ const JITTER = 0.25
 const LONGEST_ADVICE_MS = 60_000
 
 /** Whether no other attempt can change it: nobody waits any more, or the program itself has failed. */
-const isFinal = ({ kind }: Failure): boolean => kind === 'cancelled' || kind === 'bug'
+const isFinal = ({ kind, code }: Failure): boolean => kind === 'cancelled' || kind === 'bug' || code === HANG_LIMIT
 
 /** Whether the same target is tried again: a listed status, or a failure that has none of its own; no wait lifts our own limit. */
 export function retries(failure: Failure, retry: Settings['retry']): boolean {

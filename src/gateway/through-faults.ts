@@ -42,7 +42,7 @@ export async function respondThroughFaults(
     const reply = await (door ? throughDoor(faults, answer, { ...hearing, door }) : withFaults(faults, answer, hearing))
     const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
     const errorItem = (error: ApiError) => eventOfType(door ? door.wire.error(error, recording.id) : envelope(error))
-    return await toResponse(await withEnd(headed, { end, signal, errorItem }), { connection })
+    return await toResponse(await withEnd(headed, { end, signal, errorItem }), { connection, hold: call.hold })
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)

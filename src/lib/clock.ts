@@ -1,5 +1,7 @@
 // Time comes in as an argument everywhere, so that an outage of ten minutes can be played in milliseconds.
 
+import { noteLeft } from './hang-reset.ts'
+
 /** Where every timestamp and every wait of a session comes from. */
 export interface Clock {
   readonly kind: 'real' | 'virtual'
@@ -93,12 +95,23 @@ export const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
 
+async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
+  if (ms === Number.POSITIVE_INFINITY) return untilAborted(signal)
+  const began = performance.now()
+  try {
+    await sleep(ms, signal)
+  } catch (reason) {
+    noteLeft(reason, ms - (performance.now() - began))
+    throw reason
+  }
+}
+
 /** The machine's own clock. */
 export const realClock: RealClock = {
   kind: 'real',
   now: Date.now,
   sleep,
-  latency: (ms, signal) => (ms === Number.POSITIVE_INFINITY ? untilAborted(signal) : sleep(ms, signal)),
+  latency: realLatency,
   work: (work) => work,
 }
 

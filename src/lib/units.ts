@@ -14,3 +14,7 @@ export const parseDuration = (text: string | number): number | undefined => pars
 
 /** Bytes of `512KiB`, `32MiB`, `1GB`; a bare number is bytes; undefined when it is none of these. */
 export const parseSize = (text: string | number): number | undefined => parse(String(text), SIZE_UNITS, 'b')
+
+/** A duration for people: `300 ms`, `30 s`, `12.2 s`. */
+export const durationText = (ms: number): string =>
+  ms < 1_000 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(1))} s`

@@ -1,5 +1,5 @@
 // A call as the judge of clients sees it: when it came, what it was told, and what it said of itself.
-import type { ClientMark } from '../contract/finding.ts'
+import type { ClientMark, ClientTimeout, HungCall } from '../contract/finding.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 
@@ -38,6 +38,14 @@ export interface ClientCall {
   disturbed: boolean
   /** Whether the answer said itself whether it may be repeated. */
   advised: boolean
+  /** How long the client waits for a response; undefined when it does not say. */
+  timeout: ClientTimeout | undefined
+  /** Of a call that we reset because its client waited too long in silence. */
+  hung: HungCall | undefined
+  /** Milliseconds of the session's clock from its beginning to the beginning of its response. */
+  toResponse: number
+  /** Milliseconds of that in which the gateway waited by itself: before another attempt, or for one that timed out. */
+  gatewayWaits: number
   mark: ClientMark
 }
 
@@ -70,6 +78,13 @@ function clientCallOf({ trace, request, question, heard, client, seq }: TraceEvi
     disturbed:
       trace.faults.length > 0 || (trace.route === 'direct' && trace.attempts.some(({ faults }) => faults.length > 0)),
     advised: client?.advised ?? false,
+    timeout: client?.timeout,
+    hung: client?.hung,
+    toResponse: (trace.stream && trace.attempts.at(-1)?.first_content_ms) || trace.duration_ms,
+    gatewayWaits: trace.attempts.reduce(
+      (sum, { wait_ms, outcome, duration_ms }) => sum + wait_ms + (outcome === 'timed out' ? duration_ms : 0),
+      0,
+    ),
     mark: { connection, retry, key },
   }
 }
@@ -89,18 +104,23 @@ const OPEN = new Set([409, 423, 424, 501, 505])
 const STANDING_LIMITS = new Set(['insufficient_quota', 'spending_limit', 'session_limit'])
 
 /** What a client may make of the answer to a call. */
-export function natureOf({ outcome, status, code, advised }: ClientCall): Nature {
+export function natureOf({ outcome, status, code, advised, hung }: ClientCall): Nature {
   if (outcome === 'answered' || outcome === 'cancelled') return outcome
-  // What is our own fault says nothing of anybody else.
-  if (outcome === 'bug') return 'open'
+  // What is our own fault says nothing of anybody else; that we had to end a call is a finding of its own.
+  if (outcome === 'bug' || hung) return 'open'
   if (outcome !== 'refused' || status < 400) return 'retryable'
   if (advised || OPEN.has(status) || (code !== null && STANDING_LIMITS.has(code))) return 'open'
   return RETRYABLE.has(status) || status >= 500 ? 'retryable' : 'final'
 }
 
-/** Whether a stream began well and then broke off or told an error. */
-export const brokeOff = ({ stream, outcome, status }: Pick<ClientCall, 'stream' | 'outcome' | 'status'>): boolean =>
-  stream && status === 200 && outcome !== 'answered' && outcome !== 'cancelled'
+/** Whether a stream began well and then broke off or told an error; one that we had to end is a finding of its own. */
+export const brokeOff = ({
+  stream,
+  outcome,
+  status,
+  hung,
+}: Pick<ClientCall, 'stream' | 'outcome' | 'status' | 'hung'>): boolean =>
+  stream && status === 200 && outcome !== 'answered' && outcome !== 'cancelled' && !hung
 
 /** Whether a call came when the answer of the other had ended: only then can it be its repetition. */
 export const isAfter = (again: ClientCall, first: ClientCall): boolean => again.number > first.until

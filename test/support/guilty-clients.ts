@@ -64,7 +64,8 @@ function hangUp(world: World, luck: Luck): Partial<Day> {
 
 /** How each kind is planted; what it returns goes with the day. */
 export const plants: Record<
-  Exclude<FindingKind, 'wrong-address' | 'not-tried'>,
+  // What is found of waiting is shown over sockets.
+  Exclude<FindingKind, 'wrong-address' | 'not-tried' | 'no-timeout' | 'deadline-exceeded'>,
   (world: World, luck: Luck) => Partial<Day>
 > = {
   'early-retry'(world, luck) {

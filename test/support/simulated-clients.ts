@@ -151,6 +151,10 @@ export function createWorld(luck: Luck) {
           attempts: 1,
           disturbed: false,
           advised: false,
+          timeout: undefined,
+          hung: undefined,
+          toResponse: 0,
+          gatewayWaits: 0,
           mark: { retry, key, connection },
         }
         calls.push(call)

@@ -1,10 +1,12 @@
 // The registry of findings: one line each.
 import { amplification } from './amplification.ts'
+import { deadlineExceeded } from './deadline-exceeded.ts'
 import type { FindingDefinition } from './define.ts'
 import { earlyRetry } from './early-retry.ts'
 import { gaveUp } from './gave-up.ts'
 import { ignoredStatus } from './ignored-status.ts'
 import { noBackoff } from './no-backoff.ts'
+import { noTimeout } from './no-timeout.ts'
 import { notCancelled } from './not-cancelled.ts'
 import { storm } from './storm.ts'
 import { swallowed } from './swallowed.ts'
@@ -20,5 +22,7 @@ export const findingKinds: readonly FindingDefinition[] = [
   gaveUp,
   swallowed,
   notCancelled,
+  noTimeout,
+  deadlineExceeded,
   amplification,
 ]

@@ -1,0 +1,35 @@
+// deadline-exceeded: waits of the gateway were skipped that the client would not have waited for.
+import { groupBy } from '../../lib/group-by.ts'
+import { durationText } from '../../lib/units.ts'
+import { type ClientCall, lengthOfCall } from '../client-call.ts'
+import { counted, type FindingDefinition } from './define.ts'
+
+export const deadlineExceeded: FindingDefinition = {
+  kind: 'deadline-exceeded',
+  find({ calls }) {
+    const exceeded = calls.flatMap((call) => {
+      const deadline = exceededBy(call)
+      return deadline === undefined ? [] : [{ call, deadline }]
+    })
+    return groupBy(exceeded, ({ call, deadline }) => `${call.operation} ${deadline}`).map((found) => {
+      const deadline = found[0]?.deadline ?? 0
+      const longest = Math.max(...found.map(({ call }) => call.toResponse))
+      const what = found.length === 1 ? 'a call' : `${counted(found.length, 'call')}`
+      return {
+        severity: 'warning' as const,
+        message: `${what} would take ${found.length === 1 ? '' : 'up to '}${durationText(longest)} if the waits of the gateway were not skipped; this client gives up after ${durationText(deadline)}`,
+        calls: found.map(({ call }) => call),
+        count: found.length,
+        figures: { would_take_ms: longest, timeout_ms: deadline },
+      }
+    })
+  },
+}
+
+/** The declared timeout of a client that would have given a call up, had the gateway's waits not been skipped. */
+function exceededBy(call: ClientCall): number | undefined {
+  const { timeout, toResponse, gatewayWaits, outcome } = call
+  if (!timeout || timeout.assumed || gatewayWaits === 0 || outcome === 'cancelled' || call.hung) return undefined
+  // On a real clock nothing is skipped: who is still there has waited.
+  return toResponse > timeout.ms && lengthOfCall(call) < timeout.ms ? timeout.ms : undefined
+}

@@ -1,0 +1,46 @@
+// no-timeout: a client still waited on a silent call when the hang limit of exec was up.
+
+import { groupBy } from '../../lib/group-by.ts'
+import { durationText } from '../../lib/units.ts'
+import type { ClientCall } from '../client-call.ts'
+import { counted, type FindingDefinition } from './define.ts'
+
+/** A silent call, and the limit after which it was reset. */
+interface Hung {
+  call: ClientCall
+  limit: number
+}
+
+export const noTimeout: FindingDefinition = {
+  kind: 'no-timeout',
+  find({ calls }) {
+    const hung = calls.flatMap((call): Hung[] => (call.hung ? [{ call, limit: call.hung.limit }] : []))
+    return groupBy(hung, ({ call }) => `${call.operation} ${patienceOf(call)}`).map((found) => {
+      const limit = found[0]?.limit ?? 0
+      const ms = found[0]?.call.timeout?.ms ?? 0
+      return {
+        // An SDK with a limit of its own would have given up later: too late for most users, but not never.
+        severity: ms > limit ? ('warning' as const) : ('error' as const),
+        message: `${waited(found)} of silence ${ms > limit ? `because its timeout is ${durationText(ms)}${found[0]?.call.timeout?.assumed ? ', the default of its SDK' : ''}` : 'without a timeout'}, and ${found.length === 1 ? 'the call was' : 'the calls were'} reset${ending(found)}`,
+        calls: found.map(({ call }) => call),
+        count: found.length,
+        figures: { limit_ms: limit, ...(ms > 0 && { timeout_ms: ms }) },
+      }
+    })
+  },
+}
+
+/** What goes wrong in the same way is one finding. */
+const patienceOf = ({ timeout }: ClientCall): string => `${timeout?.ms ?? 0} ${timeout?.assumed ?? false}`
+
+const waited = (found: readonly Hung[]): string =>
+  `the client still waited after ${durationText(found[0]?.limit ?? 0)}${found.length === 1 ? '' : `, in ${counted(found.length, 'call')},`}`
+
+/** What becomes of silence that has an end. */
+function ending(found: readonly Hung[]): string {
+  const ends = found.flatMap(({ call: { hung } }) => (hung?.left === undefined ? [] : [hung.limit + hung.left]))
+  if (ends.length === 0) return ''
+  // Timers differ a little from run to run.
+  const longest = Math.round(Math.max(...ends) / 100) * 100
+  return `; it would have ended by itself after ${durationText(longest)}: if the client should wait for that, raise --hang-limit`
+}
