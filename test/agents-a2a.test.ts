@@ -100,7 +100,7 @@ for (const version of ['1.0', '0.3'] as const)
   })
 
 test('lists tasks of an agent by page, state, context and time', async () => {
-  const { client } = await met('1.0', ['One.', 'Two.', 'Three.'])
+  const { client } = await met('1.0', ['Answer to {{prompt.user}}.'])
   const made = [
     asTask(await client.sendMessage(says('1', { contextId: 'mine' }))),
     asTask(await client.sendMessage(says('2'))),
@@ -122,7 +122,7 @@ test('lists tasks of an agent by page, state, context and time', async () => {
   const second = await ask({ pageSize: 2, pageToken: first.nextPageToken })
   expect([...first.tasks, ...second.tasks]).toEqual(all.tasks)
   const mine = await ask({ contextId: 'mine', includeArtifacts: true })
-  expect(mine.tasks.map(({ artifacts: [answer] }) => textOf(answer)).sort()).toEqual(['One.', 'Three.'])
+  expect(mine.tasks.map(({ artifacts: [answer] }) => textOf(answer)).sort()).toEqual(['Answer to 1.', 'Answer to 3.'])
   expect((await ask({ status: TaskState.TASK_STATE_WORKING })).tasks).toEqual([])
   expect((await ask({ statusTimestampAfter: '2999-01-01T00:00:00Z' })).tasks).toEqual([])
   for (const wrong of [{ pageSize: 0 }, { pageSize: 101 }, { pageToken: 'none' }, { statusTimestampAfter: 'soon' }])

@@ -141,12 +141,11 @@ test('two functions of one name are told apart, and each is answered by its clie
 test('what one task remembers of somebody, another one finds', async () => {
   const session = agentSession(app)
   const about = { memory_store: 'customers' }
-  await session.begin([
-    [call('write_memory_store', { ...about, text: 'Likes tea.' })],
-    'Noted.',
-    [call('query_memory_store', { ...about, query: 'tea' })],
-    'Tea it is.',
-  ])
+  const query = [{ tool_calls: [call('query_memory_store', { ...about, query: 'tea' })] }, { content: 'Tea it is.' }]
+  await session.begin(
+    [[call('write_memory_store', { ...about, text: 'Likes tea.' })], 'Noted.'],
+    [{ match: { operation: 'chat.completions', user: 'What do I like?' }, replies: query }],
+  )
   const embedding_config = { model: 'openai/text-embedding-3-small' }
   await session.ok('POST', '/v2/memory-stores', { key: 'customers', description: 'Customers.', embedding_config })
   const tools = [{ type: 'write_memory_store' }, { type: 'query_memory_store' }]

@@ -70,7 +70,7 @@ describe('a named session', () => {
     const settings = {
       seed: 7,
       clock: 'virtual',
-      scenario: { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: '1h' } }] },
+      scenario: { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: '20ms' } }] },
       fixtures: [{ match: { operation: 'chat.completions' }, reply: { content: 'Mine.' } }],
     }
     await ask(first, '/_understudy/sessions/Made', settings, 'PUT')
@@ -79,7 +79,7 @@ describe('a named session', () => {
     const second = await start(args)
     expect(await textOf(await say(second, 'Made'))).toBe('Mine.')
     const info = await (await ask(second, '/_understudy/sessions/Made', settings, 'PUT')).json()
-    expect(info).toMatchObject({ seed: 7, scenario: 'slow', calls: 2, clock: { now: '2025-01-01T02:00:00.000Z' } })
+    expect(info).toMatchObject({ seed: 7, scenario: 'slow', calls: 2, clock: { now: '2025-01-01T00:00:00.040Z' } })
     expect((await ask(second, '/_understudy/sessions/Made', { seed: 8 }, 'PUT')).status).toBe(409)
   })
 

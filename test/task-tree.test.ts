@@ -18,9 +18,12 @@ describe('drawn', () => {
   afterAll(app.close)
 
   /** The trace of a task of an agent with such tools, and those that belong to it. */
-  async function drawing(turns: readonly ModelTurn[], { tools = [], rules, ...more }: Json & { tools?: Json[] } = {}) {
+  async function drawing(
+    turns: readonly ModelTurn[],
+    { tools = [], rules, fixtures, ...more }: Json & { tools?: Json[]; fixtures?: Json[] } = {},
+  ) {
     const session = agentSession(app)
-    await session.begin(turns)
+    await session.begin(turns, fixtures)
     if (rules) await session.ok('PUT', '/_understudy/scenario', { name: 'bad-day', rules })
     await session.agent({ key: 'writer' })
     await session.agent({ settings: { tools }, ...more })
@@ -108,8 +111,9 @@ describe('drawn', () => {
     tools: [{ type: 'retrieve_agents' }, { type: 'call_sub_agent' }],
   }
   const call = { name: 'call_sub_agent', arguments: { agent: 'writer', message: 'Write.' } }
+  const WRITER = { match: { operation: 'chat.completions', user: 'Write.' }, reply: { content: 'Written.' } }
   test('a sub-agent with its own iterations, and none when its trace is gone', async () => {
-    const drawn = await drawing([[call], 'Written.', 'Done.'], TEAM)
+    const drawn = await drawing([[call], 'Done.'], { ...TEAM, fixtures: [WRITER] })
     expect(plain(drawn)).toEqual([
       '  task ID of helper, turn 1: completed',
       '  ├ iteration 1',

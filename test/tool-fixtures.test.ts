@@ -38,7 +38,7 @@ const all = givenFixtures(
 function asking(onMiss: 'synthesize' | 'error' = 'synthesize') {
   const answers = toolAnswers(fixturesInForce({ files: fixedFixtures(all), shipped: [] }), onMiss)
   const used = new Map<string, number>()
-  const uses = (place: string) => {
+  const next = (place: string) => {
     const before = used.get(place) ?? 0
     used.set(place, before + 1)
     return before
@@ -55,7 +55,8 @@ function asking(onMiss: 'synthesize' | 'error' = 'synthesize') {
       arguments: given,
       clock,
       signal,
-      uses,
+      sequences: { next },
+      conversation: () => 'task',
     })
     const { fixture, ...said } = answer ?? { fixture: null }
     return { said, fixture, waited: clock.now() - begun }

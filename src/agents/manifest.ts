@@ -2,8 +2,9 @@
 import type { AgentBody, AgentTool } from '../contract/agent.ts'
 import type { Caller, Fields, Records } from '../contract/record.ts'
 import type { TaskRecord } from '../contract/task-record.ts'
+import type { TaskStep } from '../contract/trace.ts'
 import { tools } from '../resources/tools.ts'
-import type { AgentManifest, ToolDefinition, ToolEntry, ToolKind } from './tools/define.ts'
+import type { AgentManifest, ToolDefinition, ToolEntry, ToolKind, ToolResult } from './tools/define.ts'
 import { toolKindOf } from './tools/index.ts'
 import { LONGEST_NAME } from './tools/schema.ts'
 
@@ -36,6 +37,14 @@ export interface TurnManifest extends AgentManifest {
 /** A task with the agent that it works with. */
 export interface AgentTaskRecord extends TaskRecord {
   manifest: TurnManifest
+  /** What calls of tools have come to whose results wait for those before them, by the id of the call. */
+  early?: Record<string, EarlyOutcome> | undefined
+}
+
+/** What a call of a tool has come to, and what the journal says of it. */
+export interface EarlyOutcome {
+  result: ToolResult
+  step: TaskStep
 }
 
 const modelIdOf = (model: AgentBody['model']) => (typeof model === 'string' ? model : model.id)

@@ -2,6 +2,7 @@
 import { isActive, type TaskMessage, type TaskPart } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Fields, PageFilter } from '../contract/record.ts'
+import type { SequenceUse } from '../contract/sequence.ts'
 import {
   AGENT_COUNT,
   AGENT_MESSAGE,
@@ -114,15 +115,18 @@ export interface TaskChange {
   task?: Partial<AgentTaskRecord>
   messages?: readonly NewMessage[]
   steps?: readonly TaskStep[]
+  /** How far what it writes has used sequences of fixtures. */
+  used?: readonly SequenceUse[]
 }
 
 /** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. Gives the messages that were added. */
 export function writeChange(
   { session, workspace }: TaskPlace,
   before: AgentTaskRecord,
-  { task: changes = {}, messages = [], steps = [] }: TaskChange,
+  { task: changes = {}, messages = [], steps = [], used = [] }: TaskChange,
 ): { task: AgentTaskRecord; messages: MessageRecord[] } {
   const { records } = session
+  session.sequences.write(used)
   const now = session.clock.now()
   const counts = {
     messages: before.counts.messages + messages.length,

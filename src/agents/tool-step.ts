@@ -1,8 +1,9 @@
 // The step in which tools are run: all calls of one message at once, their results committed in the order of the calls.
 import { ApiError } from '../contract/error.ts'
+import type { CallSequences, SequenceUse } from '../contract/sequence.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
-import type { AgentFunction } from './manifest.ts'
+import type { AgentFunction, EarlyOutcome } from './manifest.ts'
 import { rawArguments, type ToolCallPart } from './messages.ts'
 import type { CallStanding } from './next-step.ts'
 import { findTask } from './store.ts'
@@ -29,29 +30,55 @@ const needsApproval = (required: 'all' | 'respect_tool' | 'none', { entry }: Age
 
 /** Runs some calls and commits each result as soon as those before it are committed. */
 export async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Promise<void> {
-  const running = calls.map((call) => runOne(turn, call))
+  let next = 0
+  const running = calls.map(async (call, index) => {
+    const outcome = turn.task.early?.[call.tool_call_id] ?? (await runOne(turn, call))
+    // One whose result is kept is not made again, whatever becomes of this process and of those before it.
+    if (index > next && !('pending' in outcome.result)) await keepEarly(turn, call, outcome)
+    return outcome
+  })
   // Nobody listens to those that come after a failure.
   for (const one of running) one.catch(() => {})
   for (const [index, one] of running.entries()) {
-    const { result, step } = await one
+    const { result, ...rest } = await one
     const call = calls[index]
     if (!call) continue
     if ('pending' in result) turn.waiting.add(call.tool_call_id)
-    else await turn.commit((task) => resultChange(task, call, { result, step }))
+    else await turn.commit((task) => resultChange(task, call, { result, ...rest }))
+    next = index + 1
   }
 }
 
-interface ToolOutcome {
-  result: ToolResult
-  step: TaskStep
+interface ToolOutcome extends EarlyOutcome {
+  used: readonly SequenceUse[]
+}
+
+const keepEarly = (
+  turn: Turn,
+  { tool_call_id }: ToolCallPart,
+  { used, result, step }: Partial<ToolOutcome> & EarlyOutcome,
+) => turn.commit(({ early }) => ({ task: { early: { ...early, [tool_call_id]: { result, step } } }, used }))
+
+/** What was kept, less one of it. */
+const without = (early: Turn['task']['early'], id: string): Turn['task']['early'] => {
+  const { [id]: _, ...others } = early ?? {}
+  return others
 }
 
 const resultChange = (
-  { totals }: Turn['task'],
+  { totals, early }: Turn['task'],
   { tool_call_id }: ToolCallPart,
-  { result, step }: { result: Exclude<ToolResult, { pending: unknown }>; step: TaskStep },
+  {
+    result,
+    step,
+    used,
+  }: { result: Exclude<ToolResult, { pending: unknown }>; step: TaskStep; used?: readonly SequenceUse[] },
 ) => ({
-  task: { totals: { ...totals, tool_calls: totals.tool_calls + 1 } },
+  used,
+  task: {
+    totals: { ...totals, tool_calls: totals.tool_calls + 1 },
+    ...(early?.[tool_call_id] && { early: without(early, tool_call_id) }),
+  },
   messages: [
     {
       role: 'tool' as const,
@@ -78,9 +105,9 @@ async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
     tool: entry ? toolNames({ name, entry }) : [name],
     make: (signal) => outcomeOf(turn, part, { signal, started }),
     change:
-      ({ result, step }) =>
+      ({ result, ...rest }) =>
       (now) =>
-        'pending' in result ? {} : resultChange(now, part, { result, step }),
+        'pending' in result ? {} : resultChange(now, part, { result, ...rest }),
   })
 }
 
@@ -91,7 +118,8 @@ async function outcomeOf(
 ): Promise<ToolOutcome> {
   const { tool_name: name, tool_call_id } = part
   const faults: string[] = []
-  const result = await resultOf(turn, part, { signal, faults })
+  const sequences = turn.session.sequences.begin(`tool:${tool_call_id}`)
+  const result = await resultOf(turn, part, { signal, faults, sequences })
   const failed = 'error' in result
   const child = findTask(turn.place, turn.task._id)?.children[tool_call_id]
   const subTask = child === undefined ? undefined : findTask(turn.place, child)
@@ -107,14 +135,14 @@ async function outcomeOf(
     trace: subTask?.turn.trace ?? null,
     cost: subTask?.totals.cost ?? null,
   })
-  return { result, step }
+  return { result, step, used: sequences.used }
 }
 
 /** What a call comes to; what is wrong with it is told to the model, who may do better. */
 async function resultOf(
   turn: Turn,
   part: ToolCallPart,
-  { signal, faults }: { signal: AbortSignal; faults: string[] },
+  { signal, faults, sequences }: { signal: AbortSignal; faults: string[]; sequences: CallSequences },
 ): Promise<ToolResult> {
   const { offered, task, session, deps } = turn
   const tool = offered.get(part.tool_name)
@@ -130,6 +158,7 @@ async function resultOf(
   const context: ToolContext = {
     session,
     caller: task.caller,
+    sequences,
     task: { id: task._id, contextId: task.context_id },
     agent: task.manifest,
     memory: task.says.memory,

@@ -63,7 +63,7 @@ function endOf(turn: Turn, { state, reason, error = null, open = [] }: TurnOutco
   const pending = open.filter((call) => standingOf(turn, call) === 'approval').map(({ tool_call_id }) => tool_call_id)
   const totals = { ...task.totals, billed: task.totals.cost }
   return {
-    task: { state, finish_reason: reason, error, pending, totals },
+    task: { state, finish_reason: reason, error, pending, totals, ...(task.early && { early: undefined }) },
     messages: unanswered.map((call) => closing(call, why)),
     steps: [...waits, ...closed],
   }

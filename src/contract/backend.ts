@@ -2,6 +2,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { AnswerContext, Operation, Prompt } from './operation.ts'
 import type { Reply } from './reply.ts'
+import type { CallSequences } from './sequence.ts'
 import type { CompatibleApi } from './wire.ts'
 
 /** One attempt as a backend sees it. */
@@ -21,8 +22,10 @@ export interface BackendCall {
   clock: Clock
   /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */
   readonly signal: AbortSignal
-  /** How many times the sequence of the fixture at a place has been used before; counts this use. */
-  uses(location: string): number
+  /** How far the sequences of fixtures were used, which this call goes on with. */
+  readonly sequences: Pick<CallSequences, 'next'>
+  /** What tells the conversation that the call belongs to from the others of its session. */
+  conversation(): string
 }
 
 /** A request of a compatible API as its client sent it. */

@@ -149,6 +149,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   model(request: Request): string
   streams(request: Request): boolean
   prompt(request: Request): Prompt
+  /** How the conversation of a call begins, which tells it from others; `prompt` when left out. */
+  opening?(request: Request): Pick<Prompt, 'system' | 'user'>
   /** Tokens of the input, held against the model's context window. */
   promptTokens(request: Request): number
   attachments?(request: Request): readonly Attachment[]

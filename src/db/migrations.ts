@@ -103,5 +103,10 @@ export const migrations: readonly string[] = [
   '',
   // What a session was made with, in the file that it has of its own; how often each sequence of replies was used.
   `CREATE TABLE session_settings (id INTEGER PRIMARY KEY CHECK (id = 1), settings TEXT NOT NULL);
-  CREATE TABLE sequences (counter TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;`,
+  CREATE TABLE sequences (
+    counter TEXT PRIMARY KEY,
+    uses INTEGER NOT NULL,
+    before INTEGER NOT NULL,
+    call TEXT
+  ) WITHOUT ROWID;`,
 ]

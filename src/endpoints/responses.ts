@@ -20,6 +20,7 @@ import {
   fillResponsesTexts,
   responsesAnswerRequest,
   responsesAttachments,
+  responsesOpening,
   responsesPrompt,
   responsesPromptTokens,
 } from './responses/reading.ts'
@@ -88,6 +89,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   model: (request) => request.model,
   streams: (request) => request.stream === true,
   prompt: responsesPrompt,
+  opening: responsesOpening,
   promptTokens: responsesPromptTokens,
   attachments: responsesAttachments,
   fillTexts: fillResponsesTexts,

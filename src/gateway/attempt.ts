@@ -3,10 +3,12 @@ import type { BackendCall } from '../contract/backend.ts'
 import type { ActiveFault, ActiveScenario, NextReply } from '../contract/fault.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
+import type { CallSequences } from '../contract/sequence.ts'
 import { type Clock, withoutLatency } from '../lib/clock.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent, StreamEvents } from '../lib/sse.ts'
 import type { Steps } from '../lib/steps.ts'
+import { conversationOf } from './conversation.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import { type ReplyContent, read } from './read.ts'
 import { inTime, readAhead } from './read-ahead.ts'
@@ -60,12 +62,11 @@ export class AttemptCall implements BackendCall {
   readonly headers: Headers
   readonly answerContext: AnswerContext
   readonly clock: Clock
-  readonly uses: BackendCall['uses']
   /** The limit on its time, when there is one. */
   readonly deadline: Deadline | undefined
   /** Whether the stream has its first content. */
   begun = false
-  readonly #call: CallContext['call']
+  readonly #context: CallContext
 
   constructor(callContext: CallContext, model: string) {
     const { operation, session, stream, prompt, answerContext, facts, settings } = callContext
@@ -79,21 +80,31 @@ export class AttemptCall implements BackendCall {
     this.answerContext = answerContext
     // The client of an agent's task waits on no connection for its model calls.
     this.clock = facts.agent ? withoutLatency(session.clock) : session.clock
-    this.uses = session.uses
-    this.#call = callContext.call
+    this.#context = callContext
     this.deadline = settings.callTimeout === undefined ? undefined : this.#limit(settings.callTimeout)
   }
 
   /** Made when it is asked for. */
   get signal(): AbortSignal {
-    return this.deadline?.signal ?? this.#call.signal
+    return this.deadline?.signal ?? this.#context.call.signal
+  }
+
+  /** Few calls have a fixture with more than one reply. */
+  get sequences(): CallSequences {
+    const { session, call, recording } = this.#context
+    recording.sequences ??= session.sequences.begin(call.inner?.key)
+    return recording.sequences
+  }
+
+  conversation(): string {
+    return conversationOf(this.#context)
   }
 
   #limit(ms: number): Deadline {
     const { model, stream } = this
     const silence = () => (this.begun ? 'was silent: nothing came' : 'sent no content')
     const reason = () => new TimedOut(ms, `${model} ${stream ? silence() : 'did not answer'}`)
-    return startDeadline(this.clock, ms, { outer: this.#call.signal, reason })
+    return startDeadline(this.clock, ms, { outer: this.#context.call.signal, reason })
   }
 }
 

@@ -154,9 +154,11 @@ function commit(
   const recorded = call.retained
     ? stores.traces.record(seq, record, { ...beside, request: call.text, rendered, answer: text })
     : stores.traces.record(seq, withoutContent(record), { ...beside, ...NOTHING_KEPT })
-  if (keep.length === 0) return recorded
+  const { sequences } = recording
+  if (keep.length === 0 && !sequences) return recorded
   const put = isLarge(call.text) || isLarge(text) ? putLarge(stores.keyValues) : stores.keyValues.put
-  return Promise.all([recorded, ...keep.map(put)]).then(() => {})
+  const used = sequences ? [stores.sequences.put(sequences.used)] : []
+  return Promise.all([recorded, ...used, ...keep.map(put)]).then(() => {})
 }
 
 /** To put what is large into JSON takes too long for one turn. */

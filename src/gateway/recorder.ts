@@ -2,6 +2,7 @@
 import { INSTANCE, REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
 import type { ActiveScenario } from '../contract/fault.ts'
 import type { EndedStep, Observers } from '../contract/observation.ts'
+import type { CallSequences } from '../contract/sequence.ts'
 import type { AttemptRecord, GuardrailRecord, RetrievalRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
@@ -60,6 +61,7 @@ class CallRecording implements TraceRecorder {
   isRead = true
   request?: TraceRecorder['request']
   settings?: Settings
+  sequences?: CallSequences
   point?: string | undefined
   failure?: Failure
   answer?: AnswerRecord
@@ -72,7 +74,7 @@ class CallRecording implements TraceRecorder {
     this.started = session.clock.now()
     this.id = traceIdOf(session, { started: this.started, seq: this.seq, key: call.inner?.key })
     // A session has others after it was reset.
-    this.stores = { traces: session.traces, keyValues: session.keyValues }
+    this.stores = { traces: session.traces, keyValues: session.keyValues, sequences: session.sequences }
   }
 
   elapsed(): number {

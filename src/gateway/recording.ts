@@ -3,6 +3,7 @@ import type { ActiveScenario } from '../contract/fault.ts'
 import type { KeyValueEntry } from '../contract/key-value.ts'
 import type { EndedStep, Observers } from '../contract/observation.ts'
 import type { EventsBody, Reply } from '../contract/reply.ts'
+import type { CallSequences } from '../contract/sequence.ts'
 import type { GuardrailRecord, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import type { ReadyEvents } from '../lib/written-events.ts'
@@ -103,7 +104,7 @@ export interface TraceRecorder {
   /** The same by the clock of the machine. */
   readonly arrived: number
   /** Where it is stored: what the call began with, whatever becomes of the session. */
-  readonly stores: Pick<Session, 'traces' | 'keyValues'>
+  readonly stores: Pick<Session, 'traces' | 'keyValues' | 'sequences'>
   readonly observers: Observers
   readonly steps: TraceSteps
   /** When those beside the attempts ended, for who observes. */
@@ -117,6 +118,8 @@ export interface TraceRecorder {
   passes: boolean
   /** Whether its body fits our schema; one that is passed on need not. */
   isRead: boolean
+  /** How far it has used sequences of fixtures; absent when it has used none. */
+  sequences?: CallSequences
   /** JSON of the request as it is sent on, `null` unless that is another. */
   rendered: string
   /** Which of the client's calls it is; absent until it is read, and of calls from inside. */

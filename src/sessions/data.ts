@@ -33,8 +33,6 @@ export interface SessionData extends Stores {
   snapshot(): Snapshot
   /** Data with the content of a snapshot, or with nothing, in the place of this; rejects when it cannot be loaded. */
   replaced(snapshot: Snapshot | null): Promise<SessionData>
-  /** How often the sequence of the fixture at each place was used. */
-  readonly uses: Map<string, number>
   /** How many calls have begun. */
   calls: number
   /** Whether an earlier process has left it. */
@@ -101,6 +99,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     keyValues: onUse(() => use().stores.keyValues),
     records: onUse(() => use().stores.records),
     contents: onUse(() => use().stores.contents),
+    sequences: onUse(() => use().stores.sequences),
     transact: (run) => use().writer.transact(run),
     keyedKinds: () => (awake ? keyedKinds(awake.database) : (asleep?.keyedKinds ?? [])),
     snapshot: () => dump(use().database),
@@ -111,7 +110,6 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       return memoryData(empty, options, opened(database, options, { dropped: nothingDropped() }))
     },
     restored: false,
-    uses: new Map(),
     calls: awake?.stores.traces.lastSeq() ?? 0,
     get awake() {
       return awake !== undefined
@@ -174,6 +172,7 @@ export function fileData({ database, restored, release }: FileDatabase, options:
       keyValues: onUse(() => own.keyValues),
       records: onUse(() => own.records),
       contents: onUse(() => own.contents),
+      sequences: onUse(() => own.sequences),
     }
     return {
       ...stores,
@@ -202,7 +201,6 @@ export function fileData({ database, restored, release }: FileDatabase, options:
         return begin()
       },
       restored,
-      uses: new Map(),
       calls: stores.traces.lastSeq(),
       counts: own.counts,
       sleep() {},

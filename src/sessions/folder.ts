@@ -190,7 +190,6 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
   // Opened at once: what cannot be opened is no session, which would be counted and listed.
   let awake: SessionData | undefined = begun ?? openData(source, options)
   let asleep: { counts: DataCounts; keyedKinds: readonly string[]; calls: number } | undefined
-  const uses: SessionData['uses'] = new Map()
   const use = (): SessionData => {
     if (!awake) {
       awake = openData(source, options)
@@ -205,12 +204,12 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     keyValues: onUse(() => use().keyValues),
     records: onUse(() => use().records),
     contents: onUse(() => use().contents),
+    sequences: onUse(() => use().sequences),
     transact: (run) => use().transact(run),
     keyedKinds: () => asleep?.keyedKinds ?? use().keyedKinds(),
     snapshot: () => use().snapshot(),
     replaced: async (snapshot) => restingData(source, options, await use().replaced(snapshot)),
     restored: source.restored,
-    uses,
     get calls() {
       return asleep?.calls ?? use().calls
     },

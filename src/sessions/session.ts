@@ -3,6 +3,7 @@
 import type { Instance } from '../contract/instance.ts'
 import type { KeyValueStore } from '../contract/key-value.ts'
 import type { Contents, Records } from '../contract/record.ts'
+import type { Sequences } from '../contract/sequence.ts'
 import type { Snapshot } from '../db/snapshot.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import type { RealClock, TimeSettings, VirtualClock } from '../lib/clock.ts'
@@ -29,6 +30,8 @@ export interface Session {
   readonly records: Records
   /** Files, and the chunks of knowledge bases. */
   readonly contents: Contents
+  /** How far the sequences of fixtures were used. */
+  readonly sequences: Sequences
   /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
   /** Kinds of records of which any has a key, as what waits for its turn has; wakes nothing. */
@@ -45,8 +48,6 @@ export interface Session {
   readonly calls: number
   /** The number of the next call: 1, 2, ... */
   nextCall(): number
-  /** How many times the sequence of the fixture at a place has been used before; counts this use. */
-  uses(location: string): number
   /** Begins a call or other work, which ends with this generation or when its client goes. */
   begin(client: Requester): Activity
   /** The same for every generation. */

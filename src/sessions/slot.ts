@@ -192,11 +192,6 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
       return data.calls
     },
     nextCall: () => ++data.calls,
-    uses(location) {
-      const before = data.uses.get(location) ?? 0
-      data.uses.set(location, before + 1)
-      return before
-    },
     begin: (client) => new RunningActivity(client, among),
     slot,
     end(reason) {
@@ -206,11 +201,12 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
   }
 }
 
-const storesOf = ({ traces, keyValues, records, contents, keyedKinds, snapshot, counts }: SessionData) => ({
+const storesOf = ({ traces, keyValues, records, contents, sequences, keyedKinds, snapshot, counts }: SessionData) => ({
   traces,
   keyValues,
   records,
   contents,
+  sequences,
   keyedKinds,
   snapshot,
   counts,

@@ -1,5 +1,6 @@
 // The stores over the database of a session, each made at its first use.
 import type { Contents, Records } from '../contract/record.ts'
+import type { Sequences } from '../contract/sequence.ts'
 import type { SizedKeyValueStore } from '../db/key-value-store.ts'
 import type { Database } from '../db/open.ts'
 import type { DroppedRows, StoreSize } from '../db/row-budget.ts'
@@ -10,6 +11,7 @@ import { lazy } from '../lib/lazy.ts'
 // Most calls touch none of these.
 const keyValueStore = lazy<typeof import('../db/key-value-store.ts')>(() => require('../db/key-value-store.ts'))
 const recordStore = lazy<typeof import('../db/record-store.ts')>(() => require('../db/record-store.ts'))
+const sequences = lazy<typeof import('../db/sequence-store.ts')>(() => require('../db/sequence-store.ts'))
 const contentStore = lazy<typeof import('../db/content-store.ts')>(() => require('../db/content-store.ts'))
 
 /** The stores over one database. */
@@ -20,6 +22,8 @@ export interface Stores {
   readonly records: Records
   /** Files, and the chunks of knowledge bases. */
   readonly contents: Contents
+  /** How far the sequences of fixtures were used. */
+  readonly sequences: Sequences
 }
 
 /** How much of a session is kept; everything when left out. */
@@ -95,6 +99,9 @@ export const storesOver = (
     },
     get contents() {
       return (made.contents ??= contentStore().contentStore(database))
+    },
+    get sequences() {
+      return (made.sequences ??= sequences().sequenceStore(database, writer))
     },
     lastNumber: () => (made.records ? made.records.lastNumber() : number),
     counts: () => ({

@@ -87,6 +87,7 @@ export function toolsIn(app: TestApp) {
       caller: callerOf(undefined, { tokens: {} }),
       task: { id: task, contextId: 'c' },
       agent,
+      sequences: session.sequences.begin(),
       memory,
       iteration: 1,
       signal: otherwise.signal ?? new AbortController().signal,

@@ -74,7 +74,8 @@ export function attempt(
     },
     clock: virtualClock(),
     signal,
-    uses: () => 0,
+    sequences: { next: () => 0 },
+    conversation: () => '',
   }
 }
 

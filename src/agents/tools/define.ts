@@ -1,6 +1,7 @@
 // A kind of tool that agents have. One file a kind; the loop runs it without asking which it is.
 import type { AgentBody } from '../../contract/agent.ts'
 import type { Caller, Fields } from '../../contract/record.ts'
+import type { CallSequences } from '../../contract/sequence.ts'
 import type { KnowledgeDirectory } from '../../gateway/types.ts'
 import type { Session } from '../../sessions/sessions.ts'
 
@@ -70,6 +71,8 @@ export interface ToolContext {
   caller: Caller
   task: { id: string; contextId: string }
   agent: AgentManifest
+  /** How far the call uses sequences of fixtures. */
+  sequences: CallSequences
   /** Whose memory is meant, when the task says so. */
   memory: { entity_id: string } | undefined
   /** 1, 2, ... of the turn. */

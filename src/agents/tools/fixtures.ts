@@ -5,7 +5,7 @@ import { toolNames } from './record.ts'
 
 /** The fixtures behind the tools of agents. */
 export const toolFixturesOf = (answers: ToolAnswers): ToolFixtures => ({
-  answer: (call, { session, agent, iteration, signal }) =>
+  answer: (call, { session, sequences, task, agent, iteration, signal }) =>
     answers.answer({
       session: session.name,
       names: toolNames(call),
@@ -14,6 +14,7 @@ export const toolFixturesOf = (answers: ToolAnswers): ToolFixtures => ({
       arguments: call.arguments,
       clock: session.clock,
       signal,
-      uses: session.uses,
+      sequences,
+      conversation: () => `task ${task.id}`,
     }),
 })

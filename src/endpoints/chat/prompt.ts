@@ -51,6 +51,13 @@ export function chatPrompt(request: ChatRequest): Prompt {
   }
 }
 
+/** How a conversation begins: its instructions, and what the user says first. */
+export function chatOpening({ messages }: ChatRequest): Pick<Prompt, 'system' | 'user'> {
+  const first = messages.findIndex(({ role }) => role === 'user')
+  const instructions = messages.slice(0, Math.max(0, first)).map(({ content }) => chatContentText(content))
+  return { system: instructions.join('\n'), user: chatContentText((messages[first] ?? messages[0])?.content) }
+}
+
 const nameOf = ({ name }: { name: string }) => name
 
 /** Names of the tools whose results have come since the last user message. */

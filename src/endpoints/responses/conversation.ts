@@ -4,7 +4,7 @@ import { checkSchemaField } from '../../answers/schema-sample.ts'
 import { ApiError } from '../../contract/error.ts'
 import type { KeyValueEntry } from '../../contract/key-value.ts'
 import type { AnswerContext } from '../../contract/operation.ts'
-import type { InputItem, ResponsesRequest } from '../../contract/responses.ts'
+import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/responses.ts'
 import type { OutputItem } from '../../contract/responses-answer.ts'
 import { checkEffort } from '../../providers/catalogue.ts'
 import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
@@ -16,6 +16,8 @@ export interface Summary {
   system: readonly string[]
   /** Text of the last user message. */
   user: string
+  /** Text of the first one, once there is one. */
+  first?: string
   /** Number of user messages. */
   turn: number
   tokens: number
@@ -42,6 +44,7 @@ function continued(earlier: Summary, items: readonly InputItem[]): Summary {
   return {
     system: [...system, ...instructions.map(({ content }) => itemText(content))],
     user: last ? itemText(last.content) : user,
+    ...firstOf(earlier.first, users[0]),
     turn: turn + users.length,
     get tokens() {
       return earlier.tokens + itemsTokens(items)
@@ -49,6 +52,9 @@ function continued(earlier: Summary, items: readonly InputItem[]): Summary {
     calls: callsIn(items),
   }
 }
+
+const firstOf = (known: string | undefined, user: InputMessage | undefined): Pick<Summary, 'first'> =>
+  known === undefined && !user ? {} : { first: known ?? itemText(user?.content ?? '') }
 
 const callsIn = (items: readonly InputItem[]) =>
   items.flatMap((item) =>

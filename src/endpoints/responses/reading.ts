@@ -25,6 +25,12 @@ export function responsesPrompt(request: ResponsesRequest): Prompt {
   }
 }
 
+/** How the conversation begins: what the user says first. Instructions may be others in each call. */
+export function responsesOpening(request: ResponsesRequest): Pick<Prompt, 'system' | 'user'> {
+  const { system, user, first = user } = summaryOf(request)
+  return { system: system[0] ?? '', user: first }
+}
+
 /** What the answer must be. */
 function demanded(request: ResponsesRequest): Prompt['answer'] {
   const choice = choiceOf(request)

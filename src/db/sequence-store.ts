@@ -1,0 +1,67 @@
+// How far the sequences of fixtures were used, in the database: a process that was killed goes on where its answers were.
+import type { CallSequences, Sequences, SequenceUse } from '../contract/sequence.ts'
+import { once } from '../lib/once.ts'
+import type { Database } from './open.ts'
+import type { Writes } from './writer.ts'
+
+/** Sequences that are known without asking the database; the least recently used goes first. */
+const MOST_KNOWN = 10_000
+
+/** The sequences in a database. */
+export function sequenceStore(database: Database, writer: Writes): Sequences {
+  const known = new Map<string, SequenceUse>()
+  const reading = once(() => database.prepare('SELECT uses, before, call FROM sequences WHERE counter = ?'))
+  const writing = once(() =>
+    // Calls end in any order: what was used is never taken back.
+    database.prepare(`INSERT INTO sequences (counter, uses, before, call) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET uses = excluded.uses, before = excluded.before, call = excluded.call
+      WHERE excluded.uses > uses`),
+  )
+  const find = (counter: string): SequenceUse => {
+    const stored = known.get(counter) ?? (reading().get(counter) as Omit<SequenceUse, 'counter'> | undefined)
+    return { uses: 0, before: 0, call: null, ...stored, counter }
+  }
+  const keep = (use: SequenceUse) => {
+    known.delete(use.counter)
+    known.set(use.counter, use)
+    const [oldest] = known.keys()
+    if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest)
+  }
+  const write = (used: readonly SequenceUse[]) => {
+    for (const { counter, uses, before, call } of used) writing().run(counter, uses, before, call)
+  }
+  return {
+    begin: (call) => new CallUses(find, keep, call ?? null),
+    put: (used) => writer.write(() => write(used)),
+    write,
+  }
+}
+
+/** What one call uses. */
+class CallUses implements CallSequences {
+  readonly #used = new Map<string, SequenceUse>()
+  readonly #find: (counter: string) => SequenceUse
+  readonly #keep: (use: SequenceUse) => void
+  readonly #call: string | null
+
+  constructor(find: (counter: string) => SequenceUse, keep: (use: SequenceUse) => void, call: string | null) {
+    this.#find = find
+    this.#keep = keep
+    this.#call = call
+  }
+
+  get used(): readonly SequenceUse[] {
+    return [...this.#used.values()]
+  }
+
+  next(counter: string): number {
+    const found = this.#find(counter)
+    const begun = this.#used.get(counter)
+    const isAgain = !begun && this.#call !== null && found.call === this.#call
+    const taken = isAgain ? found.before : found.uses
+    const use = { counter, uses: taken + 1, before: begun?.before ?? taken, call: this.#call }
+    this.#used.set(counter, use)
+    this.#keep(use)
+    return taken
+  }
+}
