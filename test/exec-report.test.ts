@@ -172,7 +172,9 @@ test('time says what was jumped and what the client waited', () => {
     { session: 'a', clock: 'virtual', jumped_ms: 600_000, waited_ms: 1_500 },
     { session: 'b', clock: 'virtual', jumped_ms: 60_000, waited_ms: 500 },
   ]
-  expect(runLines(runOf({ clocks }))).toContain('  time          11 min jumped, 2000 ms waited by the client')
+  const lines = runLines(runOf({ clocks }))
+  expect(lines).toContain('  time          virtual time skipped: 11 min (the client did not wait for it)')
+  expect(lines).toContain('  time          waited by the client between its calls: 2000 ms')
 })
 
 const codes: [string, Partial<SuiteRun>[], number][] = [

@@ -78,7 +78,7 @@ describe('exec', () => {
       '',
     ])
     // Twice five seconds that nobody waited for.
-    expect(stdout).toMatch(/ {2}time +10\.0 s jumped, [\d.]+ m?s waited by the client\n/)
+    expect(stdout).toMatch(/ {2}time +virtual time skipped: 10\.0 s \(the client did not wait for it\)\n/)
   })
 
   test('adds up over runs which configured ways were taken', async () => {

@@ -225,7 +225,10 @@ function cancelledLines(reports: readonly Verification[]): string[] {
 function timeLines(clocks: SuiteRun['clocks']): string[] {
   const sum = (of: (clock: SuiteRun['clocks'][number]) => number) => clocks.reduce((total, one) => total + of(one), 0)
   const [jumped, waited] = [sum((one) => one.jumped_ms), sum((one) => one.waited_ms)]
-  return jumped + waited === 0 ? [] : [`${lengthOf(jumped)} jumped, ${lengthOf(waited)} waited by the client`]
+  return [
+    ...(jumped > 0 ? [`virtual time skipped: ${lengthOf(jumped)} (the client did not wait for it)`] : []),
+    ...(waited > 0 ? [`waited by the client between its calls: ${lengthOf(waited)}`] : []),
+  ]
 }
 
 /** What nobody can judge. */

@@ -18,6 +18,7 @@ import { runReasons, verdictOf } from '../verdict/inconclusive.ts'
 import type { ClientEnd } from '../verdict/kinds/define.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
+import { clockUrl, withClockUrl } from './clock-url.ts'
 import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
 import { FLUSH_MS, listen, notice, report, serverUrl } from './listen.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
@@ -92,17 +93,18 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     home: round.label,
     notice,
   })
-  const understudy = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
+  const [token] = config.token
+  const timed = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
+  const understudy = withClockUrl(timed, { home: round.label, token })
   const requests = new Map<string, number>()
   logAsAsked(config, understudy)
   const logged = config.verbose ? withRequestLog(understudy, standardLog(true)) : understudy
   const servers = await listen(config, countingRequests(logged, requests))
   const url = serverUrl(config, servers[0]?.port)
-  const [token] = config.token
   // Its scenario begins now, so that time may pass before the first call.
   understudy.runs.current(understudy.sessions.get(round.label))
   const began = realClock.now()
-  const env = clientEnvironment(url, round.label, token)
+  const env = { ...clientEnvironment(url, round.label, token), UNDERSTUDY_CLOCK_URL: clockUrl(url) }
   try {
     const end = await runChild(command, { env, cwd, timeout, output })
     const took = realClock.now() - began

@@ -30,16 +30,16 @@ export interface Played {
 export async function play(
   command: readonly string[],
   scenario?: string,
-  more: Partial<SuiteOptions> & { strict?: boolean; latency?: 'real' | 'skip' } = {},
+  more: Partial<SuiteOptions> & { strict?: boolean; latency?: 'real' | 'skip'; token?: string[] } = {},
 ): Promise<Played> {
   // Most programs here show what they do between calls: real latency would only take time.
-  const { strict = false, latency = 'skip', ...rest } = more
+  const { strict = false, latency = 'skip', token = [], ...rest } = more
   const folder = emptyFolder()
   try {
     const file = join(folder.path, 'scenario.yaml')
     if (scenario?.includes('\n')) writeFileSync(file, scenario)
     const named = scenario === undefined ? [] : [scenario.includes('\n') ? file : scenario]
-    const config = { ...readConfig({}, {}), port: 0, db: ':memory:', strict, skip_latency: latency === 'skip' }
+    const config = { ...readConfig({}, {}), port: 0, db: ':memory:', strict, skip_latency: latency === 'skip', token }
     const runs = await runSuite(command, { config, scenarios: named, output: 'ignore', ...rest })
     const [run] = runs
     if (!run) throw new Error('nothing was run')
