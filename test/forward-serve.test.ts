@@ -48,7 +48,7 @@ test('both model packages answer, with the keys of the environment', async () =>
   expect(await contentOf('anthropic/claude-sonnet-4-5')).toBe('From Claude.')
   expect(await contentOf('google/gemini-2.5-flash')).toBe('From Gemini.')
   expect(provider.seen.map(({ headers }) => headers['x-api-key'] ?? headers['x-goog-api-key'])).toEqual([KEY, KEY])
-  expect(await contentOf('openai/gpt-4o')).toStartWith('Hello')
+  expect(await contentOf('openai/gpt-4o')).toContain('No fixture matched')
   expect(provider.seen).toHaveLength(2)
   await server.stop()
 })
