@@ -60,3 +60,18 @@ test('the lines for people say that real calls are made, and to whom', async () 
   expect(printed).not.toContain(KEY)
   await stop()
 })
+
+const forwarding: [string, string[], string][] = [
+  ['all providers', ['--backend', 'forward'], 'mistral, ollama, openai, openrouter'],
+  ['some providers', [], 'calls to anthropic, google'],
+]
+test.each(forwarding)('a virtual clock in front of %s is a real one, as one line says', async (_, args, whose) => {
+  const place = { cwd, env: { ...env, OPENAI_API_KEY: KEY } }
+  const server = await startServer(['--db', ':memory:', '--clock', 'virtual', ...args], place)
+  const answer = await fetch(`${server.url}/_understudy/sessions`, { headers: { authorization: 'Bearer any' } })
+  expect(await answer.json()).toMatchObject({ data: [{ clock: { kind: 'real' } }] })
+  await server.stop()
+  const lines = (await server.stderr).trim().split('\n')
+  expect(lines).toEqual([expect.stringContaining('sessions have a real clock: a virtual clock does not wait for real')])
+  expect(lines[0]).toContain(whose)
+})
