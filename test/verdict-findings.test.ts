@@ -105,7 +105,11 @@ async function judged({ scenario, act, query = '' }: Row): Promise<Verification>
 }
 const inWords = (findings: readonly Finding[]) => findings.map(({ kind, severity }) => `${kind} ${severity}`)
 
-const guilty: (Row & { finds: string[]; says: RegExp })[] = [
+interface Guilty extends Row {
+  finds: string[]
+  says: RegExp
+}
+const guilty: Guilty[] = [
   {
     name: 'one that takes no notice of Retry-After',
     scenario: refuse(LIMIT, '1-2'),
@@ -231,6 +235,15 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     finds: ['gave-up warning'],
     says: /^a request never got a response: tried 3 times \(last: status 503\)$/,
   },
+  ...[{ retry: { count: 2, on_codes: [503] } }, { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }].map(
+    (options): Guilty => ({
+      name: `one whose gateway has used up its ${Object.keys(options)}`,
+      scenario: refuse({ status: 503 }),
+      act: ({ chat }) => chat('hello', options),
+      finds: ['gave-up warning'],
+      says: /^a request never got a response: tried once \(status 503\)$/,
+    }),
+  ),
   {
     name: 'one that repeats three times without back-off',
     scenario: refuse({ status: 503 }, '1-3'),
