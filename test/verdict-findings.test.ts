@@ -6,6 +6,7 @@ import { readConfig } from '../src/config.ts'
 import type { Finding } from '../src/contract/finding.ts'
 import type { Verification } from '../src/contract/verification.ts'
 import { createUnderstudy } from '../src/deps.ts'
+import { openConnection } from './support/raw-http.ts'
 
 // Some clients really wait, a second at most.
 setDefaultTimeout(60_000)
@@ -62,6 +63,13 @@ function clientOf(session: string) {
       let report = (await control('GET', 'verify')) as Verification
       while (report.pending === 0) report = (await control('GET', 'verify')) as Verification
       return report
+    },
+    /** Calls so often, one call after the other, and takes the connections in turn. */
+    async overPool(connections: number, calls: number): Promise<void> {
+      const pool = Array.from({ length: connections }, () => openConnection(base))
+      for (let call = 0; call < calls; call++)
+        await pool[call % connections]?.post('/v1/chat/completions', { ...message(), model: 'gpt-4o' }, headers)
+      for (const connection of pool) connection.close()
     },
     /** Lets time pass, on the session's clock. */
     wait: (ms: number) => control('POST', `sessions/${session}/clock`, { advance: ms }),
@@ -132,6 +140,13 @@ const guilty: Guilty[] = [
     },
     finds: ['storm error', 'gave-up error'],
     says: /the same request 60 times in \d+ ms \([\d.]+ a second\), with pauses of \d+ ms that do not grow/,
+  },
+  {
+    name: 'one that repeats a 401 without a pause, over the connections of a pool',
+    scenario: refuse({ status: 401 }),
+    act: ({ overPool }) => overPool(4, 30),
+    finds: ['storm warning'],
+    says: /^the same request 30 times in .*; on several connections, so it may be several clients$/,
   },
   {
     name: 'one that gives up at once',
