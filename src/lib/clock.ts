@@ -1,12 +1,15 @@
 // Time comes in as an argument everywhere, so that an outage of ten minutes can be played in milliseconds.
 
 import { noteLeft } from './hang-reset.ts'
+import { monotonicMs } from './monotonic.ts'
 
 /** Where every timestamp and every wait of a session comes from. */
 export interface Clock {
   readonly kind: 'real' | 'virtual'
   /** Whole milliseconds since the Unix epoch. */
   now(): number
+  /** Whole milliseconds that have passed since some instant: what goes on is measured by it, since nothing passes when a clock is set. */
+  passed(): number
   /** Resolves after `ms` milliseconds of this clock; rejects with the signal's reason when that is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /**
@@ -27,6 +30,9 @@ export interface TimeSettings {
   clock: Clock['kind']
   latency: LatencyMode
 }
+
+/** Milliseconds since an instant that was stored; 0 when it is still to come, as after the clock was set back. */
+export const sinceInstant = (clock: Pick<Clock, 'now'>, instant: number): number => Math.max(0, clock.now() - instant)
 
 /** A clock that goes by itself. */
 export interface RealClock extends Clock {
@@ -110,6 +116,7 @@ async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
 export const realClock: RealClock = {
   kind: 'real',
   now: Date.now,
+  passed: () => Math.floor(monotonicMs()),
   sleep,
   latency: realLatency,
   work: (work) => work,
@@ -120,6 +127,6 @@ export const skippedLatency = ({ sleep }: Pick<Clock, 'sleep'>, ms: number, sign
   ms === Number.POSITIVE_INFINITY ? untilAborted(signal) : sleep(ms, signal)
 
 /** The clock for work that no client's connection waits for, such as the steps of an agent: it may jump over their latency. */
-export function withoutLatency({ kind, now, sleep, work }: Clock): Clock {
-  return { kind, now, sleep, work, latency: (ms, signal) => skippedLatency({ sleep }, ms, signal) }
+export function withoutLatency({ kind, now, passed, sleep, work }: Clock): Clock {
+  return { kind, now, passed, sleep, work, latency: (ms, signal) => skippedLatency({ sleep }, ms, signal) }
 }

@@ -86,12 +86,15 @@ function whenIdle(idle: () => void, isAwaited: () => boolean) {
 /** Where a virtual clock stands, and how far it may go by itself. */
 function createHand(start: number) {
   let now = start
+  // The instant at which it began, had it always shown the time that it shows now.
+  let origin = start
   // Waits that are due later are left alone: the instant up to which a frozen clock may go.
   let horizon = NEVER
   // The instant up to which it was told to go, past latencies that have not ended too.
   let told = start
   return {
     now: () => now,
+    passed: () => now - origin,
     /** How far it may go by itself while a latency ends at `bound`. */
     horizon: (bound: number) => Math.min(horizon, Math.max(bound, told)),
     frozen: () => horizon < NEVER,
@@ -116,6 +119,7 @@ function createHand(start: number) {
     set(to: number) {
       if (horizon < NEVER) horizon += to - now
       told += to - now
+      origin += to - now
       now = to
     },
   }
@@ -194,6 +198,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   return {
     kind: 'virtual',
     now: () => Math.min(LAST_INSTANT, Math.floor(hand.now())),
+    passed: () => Math.floor(hand.passed()),
     sleep,
     latency,
     work,
