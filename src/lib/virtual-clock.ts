@@ -1,5 +1,5 @@
 // A clock whose time passes in no time: it jumps from wait to wait when nothing else can run. Latency alone takes real time.
-import { LAST_INSTANT, skippedLatency, type VirtualClock } from './clock.ts'
+import { createSilences, LAST_INSTANT, skippedLatency, type VirtualClock } from './clock.ts'
 import { createLatencies } from './latencies.ts'
 
 /** The instant at which every virtual clock starts: 2025-01-01T00:00:00Z. */
@@ -177,6 +177,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   const hand = createHand(start)
   const steps = createSteps(hand)
   const { waits, latencies, watch, work, jumped } = steps
+  const silences = createSilences()
   let followed = 0
   let skipsLatency = false
   let over: { reason: unknown } | undefined
@@ -189,7 +190,9 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   }
   const latency = (ms: number, signal?: AbortSignal) => {
     if (over) return Promise.reject(over.reason)
-    return skipsLatency ? skippedLatency({ sleep }, ms, signal) : latencies.begin(Math.max(0, ms), signal)
+    return skipsLatency
+      ? skippedLatency({ sleep, until: silences.until }, ms, signal)
+      : latencies.begin(Math.max(0, ms), signal)
   }
   const advance = (ms: number) => {
     hand.allow(ms)
@@ -207,6 +210,9 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     },
     get waiting() {
       return steps.size()
+    },
+    get endless() {
+      return latencies.endless() + silences.endless
     },
     get skipsLatency() {
       return skipsLatency
