@@ -9,7 +9,7 @@ import { EXECUTABLE } from './support/server.ts'
 const root = join(import.meta.dir, '..')
 
 test('vitest', async () => {
-  const project = await makeProject('vitest', ['vitest', 'vite', 'openai'])
+  const project = await makeProject('vitest', ['vitest', 'vite', 'openai', '@anthropic-ai/sdk'])
   const { code, said } = await project.run([
     'node',
     'node_modules/vitest/vitest.mjs',

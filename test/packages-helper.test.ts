@@ -151,7 +151,7 @@ describe('a session', () => {
       print((await understudy.traces()).map(({ status }) => status))
       print((await understudy.verify({ expect: [{ waits_kept: true }] })).ok)
       await understudy.seed({ contacts: [{ external_id: 'ada', display_name: 'Ada' }] })
-      print([understudy.v1, understudy.url, understudy.apiKey].map((text) => text.replace(/:\\d+\\//, ':0/')))
+      print([understudy.baseURL, understudy.routerURL, understudy.url, understudy.apiKey].map((text) => text.replace(/:\\d+\\//, ':0/')))
       await understudy.verify({ expect: [{ attempts: '9+' }] }).catch(({ message }) => print(message))
       await understudy.scenario({ name: 'later', rules: [{ name: 'far', when: { calls: 99 }, fault: { type: 'http-error', status: 503 } }] })
       await ask(understudy, 'Hi')
@@ -161,9 +161,10 @@ describe('a session', () => {
       await understudy.traces().then(print, ({ message }) => print(message))`)
     const session = 'all-of-it-'
     expect(said).not.toContain('    at ')
-    expect(values.slice(0, 5)).toEqual(['rate_limit_error', true, 'Mine.', [429, 200], true])
+    expect(values.slice(0, 5)).toEqual(['requests', true, 'Mine.', [429, 200], true])
     expect(values[5].map((text: string) => text.replace(/-[0-9a-f]{8}/, '-'))).toEqual([
       `http://127.0.0.1:0/s/${session}/v1`,
+      `http://127.0.0.1:0/s/${session}/v2/router`,
       `http://127.0.0.1:0/s/${session}`,
       `session:${session}`,
     ])

@@ -16,7 +16,7 @@ const FAULTS: [string, Record<string, unknown>][] = [
   ['tells an error', { type: 'stream-error', after_chunks: 3 }],
 ]
 test.each(FAULTS)('a stream that %s is no whole story', async (_, fault, { understudy }) => {
-  await understudy.scenario({ name: 'broken', rules: [{ name: 'breaks off', at: 'gateway', fault }] })
+  await understudy.scenario({ name: 'broken', rules: [{ name: 'breaks off', fault }] })
   const { baseURL, apiKey } = understudy
   const story = await tellStory(new OpenAI({ baseURL, apiKey }))
   expect(story.text).not.toBe('')

@@ -10,7 +10,7 @@ export interface Story {
 /** Asks for a story; `onPiece` hears each piece as it comes. */
 export async function tellStory(client: OpenAI, onPiece: (piece: string) => void = () => {}): Promise<Story> {
   const stream = await client.chat.completions.create({
-    model: 'openai/gpt-4o',
+    model: 'gpt-4o',
     stream: true,
     messages: [{ role: 'user', content: 'Tell me a long story' }],
   })

@@ -27,7 +27,7 @@ export async function startApp({ baseURL, apiKey }: Gateway): Promise<{ url: str
     const answer = await fetch(`${baseURL}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: question }] }),
+      body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: question }] }),
     })
     return answer.ok ? (await answer.json()).choices[0].message.content : undefined
   }

@@ -15,4 +15,4 @@ def understudy():
         except urllib.error.HTTPError as error:  # a fixture or scenario with a mistake: the server says where
             raise AssertionError(json.load(error)["message"]) from None
     control("POST", "sessions", {"name": session, "clock": "virtual"})
-    yield types.SimpleNamespace(base_url=f"{URL}/s/{session}/v2/router", api_key=f"session:{session}", control=control)
+    yield types.SimpleNamespace(base_url=f"{URL}/s/{session}/v1", api_key=f"session:{session}", control=control)

@@ -3,7 +3,7 @@ import json, urllib.error, urllib.request
 
 
 def greeting(name, base_url, api_key):
-    body = {"model": "openai/gpt-4o", "messages": [{"role": "user", "content": f"Greet {name}."}]}
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": f"Greet {name}."}]}
     headers = {"authorization": f"Bearer {api_key}", "content-type": "application/json"}
     request = urllib.request.Request(f"{base_url}/chat/completions", json.dumps(body).encode(), headers)
     try:

@@ -87,8 +87,8 @@ function readyLines(
     '  Paste this:',
     '',
     "  import OpenAI from 'openai'",
-    `  const client = new OpenAI({ baseURL: '${url}/v2/router', apiKey: '${token}' })`,
-    "  console.log((await client.chat.completions.create({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] })).choices[0].message.content)",
+    `  const client = new OpenAI({ baseURL: '${url}/v1', apiKey: '${token}' })`,
+    "  console.log((await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] })).choices[0].message.content)",
     '',
   ].join('\n')
 }

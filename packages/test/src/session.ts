@@ -13,8 +13,8 @@ export function understudyOf(server: UnderstudyServer, session: string): Underst
     ask(server, { method, path: `/_understudy/${path}`, session, body })
   return {
     url,
-    baseURL: `${url}/v2/router`,
-    v1: `${url}/v1`,
+    baseURL: `${url}/v1`,
+    routerURL: `${url}/v2/router`,
     apiKey: server.token === undefined ? `session:${session}` : `${server.token}#${session}`,
     session,
     clock: clockOf(server, session),

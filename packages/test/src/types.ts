@@ -105,11 +105,11 @@ export interface SessionClock {
 
 /** The fixture `understudy` of a test: a session of its own. */
 export interface Understudy {
-  /** The router, as the OpenAI SDK takes it: `new OpenAI({ baseURL, apiKey })`. */
+  /** The OpenAI-compatible API, as the OpenAI SDK takes it: `new OpenAI({ baseURL, apiKey })`. */
   readonly baseURL: string
-  /** OpenAI's own API, for programs that name models without a provider. */
-  readonly v1: string
-  /** The beginning of all paths of the session, as Anthropic's SDK takes it. */
+  /** The router of the gateway, for programs that call one. */
+  readonly routerURL: string
+  /** The base of all paths of the session, as Anthropic's SDK takes it: `new Anthropic({ baseURL: url, apiKey })`. */
   readonly url: string
   /** Any program that calls with it is in the session. */
   readonly apiKey: string
