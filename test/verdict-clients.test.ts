@@ -2,14 +2,25 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Finding, FindingKind } from '../src/contract/finding.ts'
 import { judgeClient } from '../src/verdict/findings.ts'
-import { guiltyDay, halfStories, neverRepeats, plants, slowCrowd } from './support/guilty-clients.ts'
+import {
+  backTooEarly,
+  guiltyDay,
+  halfAnswer,
+  halfStories,
+  lostItems,
+  lostPart,
+  neverRepeats,
+  plants,
+  slowCrowd,
+} from './support/guilty-clients.ts'
 import { innocentDay } from './support/innocent-clients.ts'
 import type { Day } from './support/simulated-clients.ts'
 
 // A few seconds of pure work, on a machine that may be busy.
 setDefaultTimeout(120_000)
-const INNOCENT = 10_000
-const GUILTY = 1_000
+/** The days of compliant clients; a tenth of them is what each violation has. */
+const INNOCENT = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 2_000)
+const GUILTY = Math.ceil(INNOCENT / 10)
 
 const judge = ({ calls, accept, end, maxAttempts }: Day): Finding[] =>
   judgeClient(calls, { accept, end, maxAttempts }).findings.filter(({ accepted }) => !accepted)
@@ -67,6 +78,28 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const found = judge(neverRepeats(seed)).filter(({ kind }) => kind === 'gave-up')
       return found.length === 1 && found[0]?.severity === 'error' ? [] : [{ seed, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test('items that a batch loses are found, each of them, although all items end with the same words', () => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const { lost, ...day } = lostItems(seed)
+      const found = judge(day).filter(({ kind }) => kind === 'gave-up')
+      const isRight = found.length > 0 && found.every(({ severity }) => severity === 'error')
+      return isRight && found.reduce((sum, { count }) => sum + count, 0) === lost ? [] : [{ seed, lost, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test.each([
+    ['a part of a batch that is lost', lostPart, 'gave-up', 'error'],
+    ['half an answer that is taken for a whole one', halfAnswer, 'swallowed', 'warning'],
+    ['an API key that is used again before its wait is over', backTooEarly, 'early-retry', 'error'],
+  ] as const)('%s', (_, day, kind, severity) => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const found = judge(day(seed)).filter((one) => one.kind === kind || !isUnproved(one))
+      return found.length === 1 && found[0]?.kind === kind && found[0].severity === severity ? [] : [{ seed, found }]
     })
     expect(wrong.slice(0, 3)).toEqual([])
   })

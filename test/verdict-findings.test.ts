@@ -6,7 +6,6 @@ import { readConfig } from '../src/config.ts'
 import type { Finding } from '../src/contract/finding.ts'
 import type { Verification } from '../src/contract/verification.ts'
 import { createUnderstudy } from '../src/deps.ts'
-import { openConnection } from './support/raw-http.ts'
 
 // Some clients really wait, a second at most.
 setDefaultTimeout(60_000)
@@ -58,19 +57,41 @@ function clientOf(session: string) {
     chat: (content?: string, more: object = {}, headers: Record<string, string> = {}, signal?: AbortSignal) =>
       send('/v2/router/chat/completions', message(content, more), { headers, signal: signal ?? null }),
     post: send,
+    /** A header that makes a call with an API key in this session. */
+    key: (name: string) => ({ authorization: `Bearer ${name}#session:${session}` }),
+    /** The words of a stream, as far as they come. */
+    async words(content: string): Promise<string> {
+      const response = await fetch(`${base}/v1/chat/completions`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ ...message(content), model: 'gpt-4o', stream: true }),
+      })
+      let text = ''
+      try {
+        for await (const piece of response.body ?? []) text += new TextDecoder().decode(piece)
+      } catch {
+        // It breaks off.
+      }
+      return [...text.matchAll(/"content":"((?:[^"\\\\]|\\\\.)*)"/g)]
+        .map(([, part]) => JSON.parse(`"${part}"`))
+        .join('')
+    },
     /** Comes back when a call is under way, with the verdict of then. */
     async underWay(): Promise<Verification> {
       let report = (await control('GET', 'verify')) as Verification
       while (report.pending === 0) report = (await control('GET', 'verify')) as Verification
       return report
     },
-    /** Calls so often, one call after the other, and takes the connections in turn. */
-    async overPool(connections: number, calls: number): Promise<void> {
-      const pool = Array.from({ length: connections }, () => openConnection(base))
-      for (let call = 0; call < calls; call++)
-        await pool[call % connections]?.post('/v1/chat/completions', { ...message(), model: 'gpt-4o' }, headers)
-      for (const connection of pool) connection.close()
-    },
+    /** One item of a batch, which ends like all others. */
+    chatOf: (document: string) => ({
+      model: 'gpt-4o',
+      messages: [
+        { role: 'user', content: `Read this: ${document}` },
+        { role: 'assistant', content: 'I have read it.' },
+        { role: 'user', content: 'Summarize it.' },
+      ],
+    }),
+    embed: (input: string[]) => send('/v1/embeddings', { model: 'text-embedding-3-small', input }),
     /** Lets time pass, on the session's clock. */
     wait: (ms: number) => control('POST', `sessions/${session}/clock`, { advance: ms }),
     sdk: (maxRetries: number, path = '/v2/router') =>
@@ -113,11 +134,7 @@ async function judged({ scenario, act, query = '' }: Row): Promise<Verification>
 }
 const inWords = (findings: readonly Finding[]) => findings.map(({ kind, severity }) => `${kind} ${severity}`)
 
-interface Guilty extends Row {
-  finds: string[]
-  says: RegExp
-}
-const guilty: Guilty[] = [
+const guilty: (Row & { finds: string[]; says: RegExp })[] = [
   {
     name: 'one that takes no notice of Retry-After',
     scenario: refuse(LIMIT, '1-2'),
@@ -140,13 +157,6 @@ const guilty: Guilty[] = [
     },
     finds: ['storm error', 'gave-up error'],
     says: /the same request 60 times in \d+ ms \([\d.]+ a second\), with pauses of \d+ ms that do not grow/,
-  },
-  {
-    name: 'one that repeats a 401 without a pause, over the connections of a pool',
-    scenario: refuse({ status: 401 }),
-    act: ({ overPool }) => overPool(4, 30),
-    finds: ['storm warning'],
-    says: /^the same request 30 times in .*; on several connections, so it may be several clients$/,
   },
   {
     name: 'one that gives up at once',
@@ -250,15 +260,6 @@ const guilty: Guilty[] = [
     finds: ['gave-up warning'],
     says: /^a request never got a response: tried 3 times \(last: status 503\)$/,
   },
-  ...[{ retry: { count: 2, on_codes: [503] } }, { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }].map(
-    (options): Guilty => ({
-      name: `one whose gateway has used up its ${Object.keys(options)}`,
-      scenario: refuse({ status: 503 }),
-      act: ({ chat }) => chat('hello', options),
-      finds: ['gave-up warning'],
-      says: /^a request never got a response: tried once \(status 503\)$/,
-    }),
-  ),
   {
     name: 'one that repeats three times without back-off',
     scenario: refuse({ status: 503 }, '1-3'),
@@ -322,6 +323,52 @@ const guilty: Guilty[] = [
     says: /repeated once while the try before was still under way, which was never cancelled and ran \d+ ms longer/,
   },
   {
+    name: 'one that loses an item of a batch whose last words are those of all items',
+    scenario: refuse({ status: 503 }, 2),
+    async act({ post, chatOf }) {
+      for (const document of ['Oats', 'Rye', 'Wheat']) await post('/v1/chat/completions', chatOf(document))
+    },
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  },
+  {
+    name: 'one that splits a batch of texts and loses a half of it',
+    scenario: refuse({ status: 500 }, 1),
+    act: async ({ embed }) => [await embed(['a', 'b', 'c', 'd']), await embed(['a', 'b'])],
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 500\)$/,
+  },
+  {
+    name: 'one that takes half a story for a whole one and asks something else',
+    scenario: cut(1),
+    async act({ words, post, message }) {
+      const half = await words('Tell me a story')
+      await post('/v1/chat/completions', goneOn(message('Tell me a story'), half, 'Thanks. What is the time?'))
+    },
+    finds: ['swallowed warning'],
+    says: /^1 response was incomplete; no retry followed$/,
+  },
+  {
+    name: 'one that turns to another API key and comes back to the first too early',
+    scenario: refuse({ status: 429, retry_after: '20s' }, '1-2'),
+    async act({ chat, key }) {
+      for (const [turn, name] of ['sk-one', 'sk-two', 'sk-one'].entries())
+        await chat('hello', {}, { ...count(turn), ...key(name) })
+    },
+    finds: ['early-retry error'],
+    says: /though the answer had said to wait 20000 ms$/,
+  },
+  {
+    name: 'one whose prompt differs in an id from that of a failed call, and which may be another request',
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }) {
+      for (const id of ['6f1c2a34-0000-4000-8000-5a6b7c8d9e0f', '7a2d3b45-1111-4111-8111-6b7c8d9e0f1a'])
+        await chat(`Describe order ${id}`)
+    },
+    finds: ['gave-up warning'],
+    says: /^a request may never have got a response \(status 503\): the call that followed differs in times or ids/,
+  },
+  {
     name: 'one with a wrong base URL',
     scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
     act: ({ sdk, message }) => quietly(sdk(2, '/openai/v1').chat.completions.create(message() as never)),
@@ -341,6 +388,24 @@ describe('found is', () => {
     if (first?.kind !== 'wrong-address') expect(first?.traces.length).toBeGreaterThan(0)
     expect(first?.at).toBeString()
   })
+})
+
+/** A conversation that goes on after the words of a model. */
+const goneOn = (request: { messages: object[] }, content: string, ...more: string[]) => ({
+  model: 'gpt-4o',
+  messages: [
+    ...request.messages,
+    { role: 'assistant', content },
+    ...more.map((words) => ({ role: 'user', content: words })),
+  ],
+})
+/** A fault that hits the first call only after a time. */
+const lateFailure = (fault: object) => ({
+  name: 'day',
+  rules: [
+    { name: 'slow', when: { calls: 1 }, fault: { type: 'delay', for: '400ms' } },
+    { name: 'bad', when: { calls: 1 }, fault },
+  ],
 })
 
 const atOnce = (calls: number, act: () => Promise<unknown>) => Promise.all(Array.from({ length: calls }, act))
@@ -420,6 +485,104 @@ const innocent: Row[] = [
         model: 'claude-sonnet-4-5',
         max_tokens: 99,
         messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
+      }),
+    ],
+  },
+  ...[{ type: 'http-error', status: 503 }, { type: 'reset' }].map((fault) => ({
+    name: `a hedge whose first copy fails late (${fault.type})`,
+    scenario: lateFailure(fault),
+    query: '?ended=well',
+    async act({ chat, underWay }: Client) {
+      const first = quietly(chat())
+      await underWay()
+      await chat()
+      await first
+    },
+  })),
+  {
+    name: 'a race of two models, one of which fails at once',
+    scenario: refuse({ status: 503 }, 1),
+    act: ({ chat }) => Promise.all([chat(), chat('hello', { model: 'anthropic/claude-sonnet-4' })]),
+  },
+  ...[['Please continue.'], []].map((more) => ({
+    name: `a cut stream whose words the client has the model continue${more.length > 0 ? ', as it asks it to' : ''}`,
+    scenario: cut(1),
+    query: '?ended=well',
+    async act({ words, post, message }: Client) {
+      const half = await words('Tell me a story')
+      expect(half).not.toBe('')
+      await post('/v1/chat/completions', goneOn(message('Tell me a story'), half, ...more))
+    },
+  })),
+  {
+    name: 'a new API key after a limit, at once',
+    scenario: refuse({ status: 429, retry_after: '20s' }, 1),
+    act: async ({ chat, key }) => [
+      await chat('hello', {}, { ...count(0), ...key('sk-one') }),
+      await chat('hello', {}, { ...count(1), ...key('sk-two') }),
+    ],
+  },
+  {
+    name: 'four API keys, each with a limit of its own, and no mark of a retry',
+    scenario: refuse({ status: 429 }, '1-3'),
+    async act({ chat, key }) {
+      for (const name of ['sk-one', 'sk-two', 'sk-three', 'sk-four']) await chat('hello', {}, key(name))
+    },
+  },
+  {
+    name: 'a token that is renewed after a 401',
+    scenario: refuse({ status: 401 }, 1),
+    act: async ({ chat, key }) => [
+      await chat('hello', {}, { ...count(0), ...key('token-old') }),
+      await chat('hello', {}, { ...count(1), ...key('token-new') }),
+    ],
+  },
+  {
+    name: 'a batch of texts that is split in halves, and one of those once more',
+    scenario: refuse({ status: 500 }, '1-2'),
+    act: async ({ embed }) => [
+      await embed(['a', 'b', 'c', 'd']),
+      await embed(['a', 'b']),
+      await embed(['a']),
+      await embed(['b']),
+      await embed(['c', 'd']),
+    ],
+  },
+  {
+    name: 'texts that are put into other batches after a failure',
+    scenario: refuse({ status: 503 }, 1),
+    act: async ({ embed }) => [await embed(['a', 'b']), await embed(['a', 'x']), await embed(['y', 'b'])],
+  },
+  {
+    name: 'a prompt that is built anew with the time of day',
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }) {
+      for (const turn of [0, 1]) {
+        await chat(`It is ${new Date().toISOString()} (call ${crypto.randomUUID()}). Say hello.`)
+        // Otherwise the times may be equal.
+        if (turn === 0) await Bun.sleep(2)
+      }
+    },
+  },
+  {
+    name: 'a conversation that is asked again without its oldest turns',
+    scenario: refuse({ status: 503 }, 1),
+    async act({ post, chatOf }) {
+      const { messages, ...request } = chatOf('Rye')
+      await post('/v1/chat/completions', { ...request, messages })
+      await post('/v1/chat/completions', { ...request, messages: messages.slice(-1) })
+    },
+  },
+  {
+    name: 'a request that the provider does not keep, asked again of the other one',
+    scenario: refuse({ status: 503 }, 1),
+    act: async ({ post }) => [
+      await post('/v1/responses', { model: 'gpt-4o', instructions: 'Be brief.', input: 'hello', store: false }),
+      await post('/v1/messages', {
+        model: 'claude-sonnet-4-5',
+        max_tokens: 99,
+        system: 'Be brief.',
+        messages: [{ role: 'user', content: 'hello' }],
       }),
     ],
   },

@@ -79,7 +79,14 @@ describe('it looks at the session of its name, whatever becomes of that', () => 
         await send('/_understudy/reset', {}),
       ],
     ],
-    ['given a scenario', () => send('/_understudy/sessions', { name: 'mine', scenario: 'outage' })],
+    [
+      'given a scenario',
+      () =>
+        send('/_understudy/sessions', {
+          name: 'mine',
+          scenario: { name: 'slow', clock: 'real', rules: [{ name: 'late', fault: { type: 'delay', for: '1ms' } }] },
+        }),
+    ],
     [
       'deleted',
       async () => [
@@ -90,12 +97,13 @@ describe('it looks at the session of its name, whatever becomes of that', () => 
       ],
     ],
   ]
-  test.each(changes)('%s', async (_, change) => {
+  test.each(changes)('%s', async (name, change) => {
     const report = reportOf(post('30s', [{ calls: 2 }], own))
     while (!app.understudy.observers.active) await new Promise(setImmediate)
     await change()
     for (const content of ['one', 'two']) await send(CHAT, { model: 'openai/gpt-4o', ...user(content) })
-    expect(await report).toMatchObject({ session: 'mine', calls: 2, ok: true })
+    const scenario = name === 'given a scenario' ? 'slow' : null
+    expect(await report).toMatchObject({ session: 'mine', calls: 2, ok: true, scenario })
   })
 })
 

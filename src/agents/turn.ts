@@ -4,7 +4,6 @@ import type { TaskStep } from '../contract/trace.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { CallOrigin } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
-import { sinceInstant } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { TaskEvents } from './events.ts'
 import { type AgentFunction, type AgentTaskRecord, offeredTools } from './manifest.ts'
@@ -101,7 +100,7 @@ export function turnOf(
 function writerOf(turn: Omit<Turn, 'refresh' | 'commit' | 'finish'>) {
   const { session, place, task } = turn
   const { clock } = session
-  const begun = clock.passed()
+  const begun = clock.now()
   const spent = task.turn.spent_ms
   // Set when something that was read was not committed after all.
   let isStale = false
@@ -125,7 +124,7 @@ function writerOf(turn: Omit<Turn, 'refresh' | 'commit' | 'finish'>) {
         const current = refresh()
         const made = change(current)
         if (!made) return undefined
-        const use = { ...current.turn, ...made.task?.turn, spent_ms: spent + clock.passed() - begun }
+        const use = { ...current.turn, ...made.task?.turn, spent_ms: spent + clock.now() - begun }
         const stored = writeChange(place, current, { ...made, task: { ...made.task, turn: use } })
         countTeamCalls(stored.task, stored.task.totals.iterations - current.totals.iterations, place)
         turn.task = stored.task
@@ -154,7 +153,7 @@ export function journalStep(
     iteration: task.turn.iterations,
     tool_call_id: null,
     started_at: new Date(started).toISOString(),
-    duration_ms: sinceInstant(session.clock, started),
+    duration_ms: session.clock.now() - started,
     error: null,
     trace: null,
     task: null,

@@ -57,6 +57,8 @@ export interface ClientMark {
   retry: number | null
   /** A fingerprint of its idempotency key. */
   key: string | null
+  /** A fingerprint of the API key that it was made with, never the key itself; null when it had none, or that was not kept. */
+  caller: string | null
 }
 
 /** How long a client waits for the beginning of a response, in ms. */
@@ -78,8 +80,9 @@ export interface ClientNote extends ClientMark {
   until: number
   /** The headers of the call, as far as they may be shown; absent when they were not kept. */
   headers?: Record<string, string>
-  /** A fingerprint of a request that is not kept itself. */
+  /** A fingerprint of a request that is not kept itself, and of what it asks. */
   request?: string
+  question?: string
   /** Whether the answer said itself, against the habits of its status, that it may be repeated or must not be. */
   advised?: true
   /** Whether the wait was told as a date of a clock that is not the client's. */

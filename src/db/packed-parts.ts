@@ -79,18 +79,23 @@ export const packedClient = (client: ClientNote): unknown[] =>
     client.dated,
     client.timeout,
     client.hung,
+    client.caller,
+    client.question,
   ])
 
 /** The note as it was made, and as those of version 9 are stored. */
 export function unpackedClient(packed: Packed): ClientNote | null {
-  if (!Array.isArray(packed)) return packed
-  const [connection = null, retry = null, key = null, until, headers, request, advised, dated, timeout, hung] = packed
+  if (!Array.isArray(packed)) return packed && { caller: null, ...packed }
+  const [connection = null, retry = null, key = null, until, headers, request, ...rest] = packed
+  const [advised, dated, timeout, hung, caller = null, question] = rest
   return {
     connection,
     retry,
     key,
+    caller,
     until,
     ...(request != null && { request }),
+    ...(question != null && { question }),
     ...(advised && { advised }),
     ...(dated && { dated }),
     ...(timeout && { timeout }),

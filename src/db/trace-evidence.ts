@@ -2,7 +2,9 @@
 import type { ClientNote } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
-import { questionOf } from '../lib/question.ts'
+import { opaqueQuestion, type Question, readQuestion, wordsOfAnswer } from '../lib/question.ts'
+import type { LongTexts } from './long-texts.ts'
+import type { Database } from './open.ts'
 import { RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
 import type { CallTimes } from './trace-writes.ts'
 
@@ -13,8 +15,10 @@ export interface TraceEvidence {
   trace: TraceRecord
   /** Equal for equal requests of an operation. */
   request: string
-  /** Equal for requests that ask the same, of another model or with other settings too. */
-  question(): string
+  /** What it asks. */
+  question(): Question
+  /** The words of its answer, as far as they were sent or were about to be, without spaces. */
+  words(): string
   /** Null for a call that was not made here. */
   heard: CallTimes | null
   /** Null as well for one that was made before such notes were kept. */
@@ -30,8 +34,19 @@ export interface EvidenceRow extends RecordRow {
   apart: number | null
 }
 
-/** What a row says. */
-export function evidenceOf(row: EvidenceRow): TraceEvidence {
+/** Reads rows of that, whose long texts may be elsewhere. */
+export const evidenceReader =
+  ({ connection, long }: { connection: Database; long: LongTexts }) =>
+  (row: EvidenceRow): TraceEvidence => {
+    const answer = () => connection.prepare('SELECT seq, answer, apart FROM traces WHERE seq = ?').get(row.seq)
+    return evidenceOf(long.read(row), () => {
+      const found = answer() as { seq: number; answer: string; apart: number | null } | undefined
+      return found && JSON.parse(long.read(found).answer)
+    })
+  }
+
+/** What a row says; `answer` reads what was answered. */
+function evidenceOf(row: EvidenceRow, answer: () => unknown): TraceEvidence {
   const { seq, request } = row
   const { trace, notes } = unpackedRow(row)
   const { arrived, left, client } = notes
@@ -39,7 +54,9 @@ export function evidenceOf(row: EvidenceRow): TraceEvidence {
     seq,
     trace,
     request: client?.request ?? fingerprint(request),
-    question: () => client?.request ?? questionOf(request),
+    question: () =>
+      client?.request === undefined ? readQuestion(request) : opaqueQuestion(client.question ?? client.request),
+    words: () => wordsOfAnswer(answer()),
     heard: arrived === null || left === null ? null : { arrived, left },
     client,
   }

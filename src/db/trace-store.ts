@@ -4,7 +4,7 @@ import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import type { DroppedRows, StoreSize } from './row-budget.ts'
-import { EVIDENCE, type EvidenceRow, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
+import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
 import { conditionsOf, type TraceFilter } from './trace-filter.ts'
 import { traceIds } from './trace-ids.ts'
 import { RECORD_COLUMNS, type RecordRow, ROW_COLUMNS, SESSION, unpackedRow } from './trace-row.ts'
@@ -71,6 +71,7 @@ export function traceStore(
 /** Everything that only looks: at the view, which has only what is shown. */
 function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
   const seqOf = ids.seqOf
+  const evidenceOf = evidenceReader({ connection, long })
   const rowOf = (id: string) =>
     connection.prepare(`SELECT ${ROW_COLUMNS} FROM traces WHERE seq = ?`).get(seqOf(id) ?? -1) as
       | (EvidenceRow & TraceTexts)
@@ -106,11 +107,11 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {
       const rows = connection.prepare(`${EVIDENCE} WHERE seq > ? ORDER BY seq`).all(seq) as EvidenceRow[]
-      for (const row of rows) yield evidenceOf(long.read(row))
+      for (const row of rows) yield evidenceOf(row)
     },
     bySeq(seq) {
       const row = connection.prepare(`${EVIDENCE} WHERE seq = ?`).get(seq) as EvidenceRow | undefined
-      return row && evidenceOf(long.read(row))
+      return row && evidenceOf(row)
     },
     count: () => number('SELECT count(*) FROM traces'),
     lastSeq: () => number('SELECT max(seq) FROM trace_rows'),

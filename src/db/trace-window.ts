@@ -2,7 +2,7 @@
 import type { TraceRecord } from '../contract/trace.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import { EVIDENCE, type EvidenceRow, evidenceOf, type TraceEvidence } from './trace-evidence.ts'
+import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
 import type { TraceIds } from './trace-ids.ts'
 import { ANSWER, RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
 
@@ -61,7 +61,7 @@ export function windowsOf({ connection, long, ids }: TraceReads): TraceWindows {
       const seq = ids.seqOf(id)
       if (seq === undefined) return []
       const rows = connection.prepare(`${EVIDENCE} WHERE seq BETWEEN ? AND ? ORDER BY seq`).all(seq - most, seq + most)
-      return (rows as EvidenceRow[]).map((row) => evidenceOf(long.read(row)))
+      return (rows as EvidenceRow[]).map(evidenceReader({ connection, long }))
     },
   }
 }

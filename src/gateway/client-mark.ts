@@ -1,7 +1,9 @@
 // What a call says of the client behind it: its connection, which repetition it is, its idempotency key.
 import type { ClientNote, ClientTimeout } from '../contract/finding.ts'
 import { HangReset } from '../lib/hang-reset.ts'
-import { fingerprint } from '../lib/ids.ts'
+import { fingerprint, unguessable } from '../lib/ids.ts'
+import { questionOf } from '../lib/question.ts'
+import { rememberingAll } from '../lib/remember.ts'
 import type { Call } from './call.ts'
 import { isDated } from './retry.ts'
 
@@ -18,6 +20,7 @@ export function clientNote(call: Call, answerHeaders: Record<string, string>): C
     connection: hold?.peer?.() ?? null,
     retry: retryOf(headers),
     key: key === null ? null : fingerprint(key),
+    caller: callerOf(headers, session.secret),
     until: session.calls,
   }
   const timeout = timeoutOf(headers)
@@ -27,11 +30,32 @@ export function clientNote(call: Call, answerHeaders: Record<string, string>): C
     const { limit, left } = reason
     note.hung = { limit, ...(left !== undefined && { left }) }
   }
-  if (!retained) note.request = fingerprint(text)
+  if (!retained) {
+    note.request = fingerprint(text)
+    note.question = questionOf(text)
+  }
   if (answerHeaders['x-should-retry'] !== undefined) note.advised = true
   if (session.clock.kind === 'virtual' && isDated(answerHeaders)) note.dated = true
   return note
 }
+
+/** Where clients of providers put their API key. */
+const KEYS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']
+
+/** A fingerprint of the API key of a call, without the session that it names; null when there is none. */
+function callerOf(headers: Headers, secret: string): string | null {
+  for (const name of KEYS) {
+    const value = headers.get(name)
+    if (value !== null) return keyPrint(secret, value)
+  }
+  return null
+}
+
+/** Digits of a fingerprint of a key: enough to tell those of one program apart. */
+const KEY_DIGITS = 12
+const keyPrint = rememberingAll((secret: string, value: string): string =>
+  unguessable(secret, value.replace(/^Bearer\s+/i, '').replace(/#.*$/s, '')).slice(0, KEY_DIGITS),
+)
 
 /** Headers that declare how long a client waits for a response, in seconds: by SDKs of OpenAI, Anthropic and Google. */
 const TIMEOUTS = ['x-stainless-timeout', 'x-stainless-read-timeout', 'x-server-timeout']

@@ -3,7 +3,6 @@ import type { ActiveFault, ActiveScenario } from '../contract/fault.ts'
 import type { AnswerContext } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
-import { sinceInstant } from '../lib/clock.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
@@ -255,7 +254,7 @@ function faultsHeard(
   { facts, operation, request, stream, session }: CallContext,
   playing: ActiveScenario,
 ): readonly ActiveFault[] {
-  const point = { at: 'gateway' as const, position: 0, attempt: 1, passed: session.clock.passed() }
+  const point = { at: 'gateway' as const, position: 0, attempt: 1, now: session.clock.now() }
   return playing.faults({ ...facts, ...point, operation, request, stream, model: operation.model(request) })
 }
 
@@ -263,7 +262,7 @@ function faultsHeard(
 function cached(callContext: CallContext, key: string): AttemptAnswer | undefined {
   const { operation, request, answerContext, stream, recording, session } = callContext
   const stored = findStored(callContext, key)
-  recording.cache(key, stored && sinceInstant(session.clock, stored.at))
+  recording.cache(key, stored && session.clock.now() - stored.at)
   if (!stored) return undefined
   const { model, usage } = stored
   const replayed = operation.replay?.(request, stored.answer, answerContext)

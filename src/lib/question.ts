@@ -1,31 +1,106 @@
 // What a request asks, whoever is asked and with whatever settings: requests that ask the same may stand in for each other.
 import { fingerprint } from './ids.ts'
+import { type QuestionParts, questionParts } from './question-parts.ts'
+import { asText, objectsIn } from './values.ts'
+import { type VolatilePart, withoutVolatile } from './volatile.ts'
 
-/** A fingerprint of the question in a request: the last words of its user, its input or its prompt; else of all of it. */
-export function questionOf(text: string): string {
-  try {
-    const body: unknown = JSON.parse(text)
-    const asked = isObject(body) ? (lastOfUser(body.messages) ?? lastOfUser(body.input) ?? body.prompt) : undefined
-    return fingerprint(asked === undefined ? text : JSON.stringify(asked))
-  } catch {
-    return fingerprint(text)
+/** What a request asks. Texts are kept as fingerprints. */
+export interface Question {
+  /** Equal for requests that ask the same in whatever API: the whole conversation, tools, files, form of the answer. */
+  id: string
+  /** Equal as well for those that differ in times, dates and random ids. */
+  template: string
+  /** Those times, dates and ids. */
+  volatile: readonly VolatilePart[]
+  /** The turns of the conversation, oldest first, without times and ids. */
+  turns: readonly string[]
+  /** All turns together. */
+  dialogue: string
+  /** Of a request that has a model go on with words of its own. */
+  continues: Continuation | undefined
+  /** Entries of a batch, such as texts to embed, each with what is asked of it. */
+  entries: readonly string[]
+}
+
+/** A request to go on with words of a model. */
+export interface Continuation {
+  /** The dialogue before those words. */
+  dialogue: string
+  /** The words, without spaces. */
+  words: string
+}
+
+/** The question in the text of a request. */
+export function readQuestion(text: string): Question {
+  const parts = partsOf(text)
+  if (!parts) return opaqueQuestion(fingerprint(text))
+  const { system, turns, entries, rest } = parts
+  const volatile: VolatilePart[] = []
+  const masked = (part: string): string => {
+    const found = withoutVolatile(part)
+    volatile.push(...found.parts)
+    return found.text
+  }
+  const maskedSystem = masked(system)
+  const prints = turns.map(({ side, parts: pieces, text: said }) =>
+    fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(said)])),
+  )
+  const whole = turns.map(({ side, parts: pieces, text: said }) => [side, ...pieces, said])
+  const batch = turns.length > 0 ? [] : entries
+  return {
+    id: fingerprint(JSON.stringify([system, whole, batch, rest])),
+    template: fingerprint(JSON.stringify([maskedSystem, prints, batch.map(masked), masked(rest)])),
+    volatile,
+    turns: prints,
+    dialogue: dialogueOf(prints),
+    continues: continuationIn(parts, prints),
+    entries: entries.map((entry) => fingerprint(`${rest} ${entry}`)),
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+/** A question of which nothing is known but that it is this one. */
+export const opaqueQuestion = (id: string): Question => ({
+  ...{ id, template: id, volatile: [], turns: [], dialogue: id, continues: undefined, entries: [] },
+})
 
-function lastOfUser(messages: unknown): unknown {
-  if (!Array.isArray(messages)) return messages
-  const items: readonly unknown[] = messages
-  const last = items.findLast((item) => isObject(item) && item.role === 'user')
-  return isObject(last) ? plainText(last.content) : items
+/** A fingerprint of the question in the text of a request. */
+export const questionOf = (text: string): string => readQuestion(text).id
+
+function partsOf(text: string): QuestionParts | undefined {
+  try {
+    return questionParts(JSON.parse(text))
+  } catch {
+    return undefined
+  }
 }
 
-/** Content of text parts alone as one text: the APIs of providers differ about which of the two they take. */
-function plainText(content: unknown): unknown {
-  if (!Array.isArray(content) || content.length === 0) return content
-  const texts = content.map((part: unknown) =>
-    isObject(part) && typeof part.text === 'string' ? part.text : undefined,
-  )
-  return texts.includes(undefined) ? content : texts.join('\n')
+const dialogueOf = (turns: readonly string[]) => fingerprint(turns.join())
+
+/** What people and programs say to a model that was cut off; a new question is not among it. */
+const GO_ON =
+  /\b(?:continu\w*|contin[uú]a\w*|go(?:ing)? on|carry on|keep going|proceed|resume|finish|complete|left off|pick up|rest of|weiter\w*|fortfahren|fahre? fort|prosegui\w*|suite)\b|继续|繼續|続け|계속/i
+
+function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Continuation | undefined {
+  const last = turns.at(-1)
+  const asked = last?.side === 'user' && last.parts.length === 0 && GO_ON.test(last.text) ? 1 : 0
+  const at = turns.length - 1 - asked
+  const said = turns[at]
+  if (said?.side !== 'model' || at < 1) return undefined
+  const words = withoutSpaces(said.text)
+  return words === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words }
 }
+
+/** A text without spaces: SDKs trim texts, and join them in different ways. */
+export const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
+
+/** The words in an answer of a model as a trace has it, of whatever API, without spaces. */
+export function wordsOfAnswer(answer: unknown): string {
+  const [whole = {}] = objectsIn([answer])
+  const { choices, output, content } = whole
+  const messages = objectsIn(choices).flatMap(({ message, text }) => [...objectsIn([message]), { content: text }])
+  const items = [...messages, ...objectsIn(output), { content }]
+  return withoutSpaces(items.flatMap((item) => textsIn(item.content)).join(''))
+}
+
+const textsIn = (content: unknown): string[] =>
+  typeof content === 'string' ? [content] : objectsIn(content).flatMap(({ text }) => asText(text) ?? [])

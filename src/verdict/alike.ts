@@ -1,6 +1,6 @@
 // Calls that say nothing of repetitions: which of them could be some.
 import { groupBy } from '../lib/group-by.ts'
-import { type ClientCall, canReplace, keptWait, natureOf, pauseBetween, sameRequest } from './client-call.ts'
+import { type ClientCall, canReplace, keptWait, natureOf, pauseBetween, rebuilt, sameRequest } from './client-call.ts'
 import { runsOf, stepsOf } from './lanes.ts'
 import { costsOf, type Matcher, type PairingOptions, type PairTest } from './matcher.ts'
 import { rearranged } from './rearrange.ts'
@@ -15,7 +15,7 @@ export function pairAlike(
   const silent = group.filter(({ mark }) => (mark.retry ?? 0) === 0)
   const isRetryable: PairTest = (first, again) => natureOf(first) === 'retryable' && canReplace(first, again)
   const as = { declared: false }
-  /** For each request the calls that are equal to it, before those that ask the same in another way; or both alike. */
+  /** For each request the calls that are equal to it, before those that ask the same in another way. */
   const waiting = (tests: readonly PairTest[]): Matcher => {
     const matcher = begun.copy()
     for (const cost of costsOf(group, costOf)) {
@@ -33,20 +33,32 @@ export function pairAlike(
     const second = other()
     return costIn(second) < costIn(one) ? second : one
   }
-  const inOrder = waiting([sameRequest, () => true])
+  const inOrder = waiting([sameRequest, sameQuestion, surelySame, () => true])
   const honoured = cheaper(inOrder, () => rearranged(group, inOrder, costOf))
   // A careful program may give up: a reading in which all that do are careful holds nothing against anybody.
-  const spared = mayGiveUp ? honoured : spare(group, honoured, costOf)
-  if (!mayGiveUp && carelessIn(group, spared, costOf).length === 0) return withRest(silent, spared)
+  if (!mayGiveUp) {
+    const spared = spare(group, honoured, costOf)
+    if (carelessIn(group, spared, costOf).length === 0) return withRest(silent, spared)
+    // Calls that were left are among what a careful program has tried.
+    const rested = spare(group, withRest(silent, spared.copy()), costOf)
+    if (carelessIn(group, rested, costOf).length === 0) return rested
+  }
   // Something is wrong in any case. Where fewer have given up when calls are taken as they came, that is what they were.
   const best = mayGiveUp ? honoured : cheaper(honoured, () => pairRows(silent, begun.copy()))
   best.match(silent, { ...as, test: (first, again) => isRetryable(first, again) && keptWait(first, again) })
   const isNext = nextIn(silent)
   const early: PairTest = (first, again) =>
-    isRetryable(first, again) && isNext(first, again) && mayRepeat(first, again) && !keptWait(first, again)
+    costOf(first) > 0 &&
+    isRetryable(first, again) &&
+    isNext(first, again) &&
+    mayRepeat(first, again) &&
+    !keptWait(first, again)
   if (!mayGiveUp) best.match(silent, { ...as, test: early, verdict: 'early' })
   return withRest(silent, mayGiveUp ? best : spare(group, best, costOf))
 }
+
+const sameQuestion: PairTest = (first, again) => first.question.id === again.question.id
+const surelySame: PairTest = (first, again) => rebuilt(first, again) === 'certain'
 
 /** A reading with what is held against nobody: retries that were on time, and calls again after one that was left. */
 function withRest(silent: readonly ClientCall[], reading: Matcher): Matcher {

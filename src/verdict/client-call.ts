@@ -2,6 +2,8 @@
 import type { ClientMark, ClientTimeout, HungCall } from '../contract/finding.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
+import type { Question } from '../lib/question.ts'
+import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
 export interface ClientCall {
@@ -12,8 +14,10 @@ export interface ClientCall {
   model: string | null
   /** Equal for equal requests. */
   request: string
-  /** Equal for requests that ask the same, if of another model or with other settings. */
-  question: string
+  /** What it asks, of whatever model and with whatever settings. */
+  question: Question
+  /** The words of its answer, as far as they were sent or were about to be, without spaces. */
+  words(): string
   /** Its number in the session: calls are numbered as they come. */
   number: number
   /** The number of the last call that had come when its answer ended. */
@@ -52,15 +56,16 @@ export interface ClientCall {
 /** The calls of a session as the judge sees them, those that clients made. */
 export const clientCalls = (calls: readonly TraceEvidence[]): ClientCall[] => calls.map(clientCallOf)
 
-function clientCallOf({ trace, request, question, heard, client, seq }: TraceEvidence): ClientCall {
+function clientCallOf({ trace, request, question, words, heard, client, seq }: TraceEvidence): ClientCall {
   const began = Date.parse(trace.started_at)
-  const { connection = null, retry = null, key = null } = client ?? {}
+  const { connection = null, retry = null, key = null, caller = null } = client ?? {}
   return {
     trace: trace.id,
     operation: trace.operation,
     model: trace.plan[0] ?? trace.model,
     request,
     question: question(),
+    words,
     number: seq,
     until: client?.until ?? seq,
     began,
@@ -85,7 +90,7 @@ function clientCallOf({ trace, request, question, heard, client, seq }: TraceEvi
       (sum, { wait_ms, outcome, duration_ms }) => sum + wait_ms + (outcome === 'timed out' ? duration_ms : 0),
       0,
     ),
-    mark: { connection, retry, key },
+    mark: { connection, retry, key, caller },
   }
 }
 
@@ -131,9 +136,27 @@ export function pauseBetween(first: ClientCall, again: ClientCall): number {
   return first.left === null || again.arrived === null ? passed : Math.max(passed, again.arrived - first.left)
 }
 
-/** Whether a wait is over when another call comes; a call that asks for none is always over, and none binds who asks another model. */
+/** Whether a wait is over when another call comes; a call that asks for none is always over. */
 export const keptWait = (first: ClientCall, again: ClientCall): boolean =>
-  first.wait === null || !sameRequest(first, again) || pauseBetween(first, again) >= first.wait - ROUNDING_MS
+  first.wait === null || !isBound(first, again) || pauseBetween(first, again) >= first.wait - ROUNDING_MS
+
+/** Whether a limit that the first call has met is one for the other: it binds neither who asks another model nor another API key. */
+export const isBound = (first: ClientCall, again: ClientCall): boolean =>
+  !hasOtherKey(first, again) &&
+  (sameRequest(first, again) ||
+    (first.operation === again.operation && first.model === again.model && rebuilt(first, again) === 'certain'))
+
+/** Whether two calls were made with two API keys. */
+export function hasOtherKey({ mark: { caller: one } }: ClientCall, { mark: { caller: other } }: ClientCall): boolean {
+  return one !== null && other !== null && one !== other
+}
+
+/** What a provider says of an API key, and not of a request. */
+const OF_A_KEY = new Set([401, 402, 403, 404, 429])
+
+/** Whether a call is made with another API key after one that says something of its own. */
+export const hasNewKey = (first: ClientCall, again: ClientCall): boolean =>
+  first.outcome === 'refused' && OF_A_KEY.has(first.status) && hasOtherKey(first, again)
 
 /** Whether two calls ask for exactly the same. */
 export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>
@@ -143,9 +166,37 @@ export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>
 export const isFallback = (first: ClientCall, again: ClientCall): boolean =>
   first.model !== null && again.model !== null && first.model !== again.model
 
+/** Operations that are conversations with a model. */
+export const CONVERSATIONS: ReadonlySet<string> = new Set(['chat.completions', 'responses'])
+
 /** Whether a call can stand in for one that asks the same: APIs do not stand in for each other but in a fallback. */
 export const canReplace = (first: ClientCall, again: ClientCall): boolean =>
-  first.operation === again.operation || isFallback(first, again)
+  (first.operation === again.operation ||
+    (isFallback(first, again) && CONVERSATIONS.has(first.operation) && CONVERSATIONS.has(again.operation))) &&
+  rebuilt(first, again) !== 'different'
+
+/** Whether two calls ask the same, given that the second came later: it may have been built anew, with the time of day. */
+export function rebuilt(first: ClientCall, again: ClientCall): Rebuilt {
+  const [one, other] = [first.question, again.question]
+  if (one.id === other.id) return 'certain'
+  if (one.template !== other.template) return 'different'
+  const instants = ({ began, arrived }: ClientCall) => (arrived === null ? [began] : [began, arrived])
+  const [before, after] = [instants(first), instants(again)]
+  return before.length === after.length
+    ? rebuiltText(one.volatile, other.volatile, { before, after })
+    : rebuiltText(one.volatile, other.volatile, { before: [first.began], after: [again.began] })
+}
+
+/** How long after the end of one call another one ended, in ms: on the clock on which that is longer. */
+export const endedAfter = (one: ClientCall, other: ClientCall): number =>
+  Math.max(one.ended - other.ended, one.left === null || other.left === null ? 0 : one.left - other.left)
+
+/** How long after one call another one came, in ms, whichever came first: on the clock on which that is longer. */
+export const cameApart = (one: ClientCall, other: ClientCall): number =>
+  Math.max(
+    Math.abs(one.began - other.began),
+    one.arrived === null || other.arrived === null ? 0 : Math.abs(one.arrived - other.arrived),
+  )
 
 /** How long a client had waited when the call ended: on its own clock, where that is known. */
 export const lengthOfCall = ({ began, ended, arrived, left }: ClientCall): number =>

@@ -1,5 +1,5 @@
 // Calls that say themselves that they repeat another: by a count, or by the same idempotency key.
-import { type ClientCall, goesOn, keptWait, natureOf, sameRequest } from './client-call.ts'
+import { type ClientCall, canReplace, goesOn, hasNewKey, keptWait, natureOf, sameRequest } from './client-call.ts'
 import { costsOf, type Matcher, type PairingOptions, type PairTest } from './matcher.ts'
 
 /** An answer that ends so soon after its repetition came may have been about to be cancelled. */
@@ -29,7 +29,7 @@ export function pairDeclared(group: readonly ClientCall[], { match }: Matcher, {
   match(declared, { ...as, during: true, test: when(cancelling) })
   match(declared, { ...as, test: when(like('answered'), ({ disturbed }) => disturbed) })
   match(declared, { ...as, test: when(like('retryable')), verdict: 'early' })
-  match(declared, { ...as, test: when(like('final')), verdict: 'ignored' })
+  match(declared, { ...as, test: when(like('final'), (first, again) => !hasNewKey(first, again)), verdict: 'ignored' })
   // Of two copies that race each other on purpose, one is cancelled in the end.
   match(declared, { ...as, during: true, test: when((_, again) => natureOf(again) === 'cancelled') })
   match(declared, { ...as, during: true, test: when(), verdict: 'uncancelled' })
@@ -52,8 +52,8 @@ export function keptKeys(group: readonly ClientCall[]): Map<ClientCall, ClientCa
 
 /** Whether a call says that it repeats the other. */
 export function repeats(first: ClientCall, again: ClientCall, before: ClientCall | undefined): boolean {
+  if (before) return first === before && canReplace(first, again)
   if (!sameRequest(first, again)) return false
-  if (before) return first === before
   const { retry, key } = again.mark
   return (retry ?? 0) > 0 && first.mark.retry === (retry ?? 0) - 1 && key === null && first.mark.key === null
 }

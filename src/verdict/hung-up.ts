@@ -16,7 +16,7 @@ export function hungUpOn({ pairs, chains }: Pairing): { chain: readonly ClientCa
   // A race has one winner, and another model may have said what this one did not.
   const answered = Map.groupBy(
     chains.flat().filter(({ outcome }) => outcome === 'answered'),
-    ({ question }) => question,
+    ({ question }) => question.id,
   )
   return chains.flatMap((chain) => {
     const [first, ...more] = chain
@@ -25,7 +25,7 @@ export function hungUpOn({ pairs, chains }: Pairing): { chain: readonly ClientCa
     const declared = more.every((call) => declaring.has(call))
     if (left.length < (declared ? DECLARED_CALLS : ALIKE_CALLS) || left.some(({ begun }) => begun)) return []
     if (!stepsOf(left).every(([one, next]) => isTimed(one, next, declared))) return []
-    const helped = answered.get(first.question)?.some(({ until }) => until >= first.number)
+    const helped = answered.get(first.question.id)?.some(({ until }) => until >= first.number)
     return helped ? [] : [{ chain, declared }]
   })
 }

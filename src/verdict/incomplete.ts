@@ -17,19 +17,20 @@ export interface IncompleteChain {
 }
 
 /** Whether a call shows that it repeats an incomplete response: it declares it, follows a pause, or asks another model. */
-const isEvident = ({ first, again, declared }: Pair): boolean => {
-  const pause = pauseBetween(first, again)
-  return declared || isFallback(first, again) || (pause >= BACKOFF_MS.shortest && pause <= BACKOFF_MS.longest)
-}
+const isEvident = ({ first, again, declared }: Pair): boolean =>
+  declared || isFallback(first, again) || isBackoff(pauseBetween(first, again))
+
+/** Whether a pause, in ms, fits the back-off of a retry. */
+export const isBackoff = (pause: number): boolean => pause >= BACKOFF_MS.shortest && pause <= BACKOFF_MS.longest
 
 /** Incomplete responses without evidence of a retry, by chain. */
-export function incompleteIn({ chains, pairs }: Pairing): IncompleteChain[] {
+export function incompleteIn({ chains, pairs, settled: { surely } }: Pairing): IncompleteChain[] {
   const evident = new Set(pairs.filter(isEvident).map(({ again }) => again))
   return chains.flatMap((chain) => {
     const unproved = stepsOf(chain).filter(([first, again]) => brokeOff(first) && !evident.has(again))
     const last = chain.at(-1)
     // Where the last one follows an evident retry, the request as a whole was given up.
-    const isOpen = last !== undefined && brokeOff(last) && !(chain.length > 1 && evident.has(last))
+    const isOpen = last !== undefined && brokeOff(last) && !surely.has(last) && !(chain.length > 1 && evident.has(last))
     const calls = [...unproved.map(([first]) => first), ...(isOpen ? [last] : [])]
     return calls.length === 0 ? [] : [{ calls, perhaps: unproved.map(([, again]) => again), isOpen }]
   })

@@ -1,9 +1,10 @@
 // Which call is the repetition of which: the assignment that accuses the client least.
 import { groupBy } from '../lib/group-by.ts'
 import { pairAlike } from './alike.ts'
-import type { ClientCall } from './client-call.ts'
+import { type ClientCall, natureOf } from './client-call.ts'
 import { pairDeclared } from './declared.ts'
 import { type JudgedPair, matcherOf, type Pair, type PairingOptions } from './matcher.ts'
+import { askedOtherwise, type SettledCalls, settledByOthers } from './settled.ts'
 
 /** An assignment of repetitions. No call repeats two others, and none is repeated twice. */
 export interface Pairing {
@@ -17,24 +18,35 @@ export interface Pairing {
   uncancelled: readonly Pair[]
   /** Each request with its repetitions, in order. */
   chains: readonly (readonly ClientCall[])[]
+  /** Failed calls that nothing repeats, and that the client has seen to all the same. */
+  settled: SettledCalls
 }
 
 /** Pairs calls, given in the order in which they came. */
 export function pairCalls(calls: readonly ClientCall[], options: PairingOptions): Pairing {
   const found: JudgedPair[] = []
-  for (const group of groupBy(calls, ({ question }) => question)) {
+  const { surely, ...others } = settledByOthers(calls)
+  const costOf = (call: ClientCall) => (surely.has(call) ? 0 : options.costOf(call))
+  for (const group of groupBy(calls, ({ question }) => question.template)) {
     const matcher = matcherOf(group)
-    pairDeclared(group, matcher, options)
-    found.push(...pairAlike(group, matcher, options).pairs)
+    pairDeclared(group, matcher, { ...options, costOf })
+    found.push(...pairAlike(group, matcher, { ...options, costOf }).pairs)
   }
   found.sort((one, other) => one.again.number - other.again.number)
   const judged = (wanted: JudgedPair['verdict']) => found.filter(({ verdict }) => verdict === wanted)
+  const chains = chainsOf(calls, found)
+  const lasts = chains.flatMap((chain) => chain.slice(-1))
+  const lacking = lasts.filter((call) => natureOf(call) === 'retryable' && !surely.has(call))
+  const declared = new Set(found.flatMap((pair) => (pair.declared ? [pair.again] : [])))
+  const roots = chains.flatMap((chain) => chain.slice(0, 1))
+  const otherwise = askedOtherwise({ roots, silent: calls.filter((call) => !declared.has(call)), lacking })
   return {
     pairs: found,
     early: judged('early'),
     ignored: judged('ignored'),
     uncancelled: judged('uncancelled'),
-    chains: chainsOf(calls, found),
+    chains,
+    settled: { ...others, surely: surely.union(otherwise) },
   }
 }
 

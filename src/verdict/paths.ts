@@ -11,7 +11,11 @@ const repeats = ({ first, again }: Pairing['pairs'][number]): boolean =>
   failed(first) && !(first.outcome === 'cancelled' && again.mark.retry === 0)
 
 /** How often each way was taken. */
-export function pathsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidence[], { pairs }: Pairing): Paths {
+export function pathsOf(
+  traces: readonly TraceRecord[],
+  tried: readonly AttemptEvidence[],
+  { pairs, settled }: Pairing,
+): Paths {
   const attempts = (wanted: (attempt: AttemptRecord) => boolean) =>
     tried.filter(({ attempt }) => wanted(attempt)).length
   const recovered = traces.filter(
@@ -22,7 +26,9 @@ export function pathsOf(traces: readonly TraceRecord[], tried: readonly AttemptE
     fallback: attempts(({ why }) => why === 'fallback'),
     timeout: attempts(({ outcome }) => outcome === 'timed out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
-    'stream recovery': recovered + pairs.filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
+    'stream recovery':
+      recovered +
+      [...pairs, ...settled.continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
     'client retry': pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
     'client fallback': pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
   }

@@ -4,7 +4,7 @@ import type { ExpectationReport, StrayPath, Verification } from '../contract/ver
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
-import { clientCalls, pauseBetween, sameRequest } from './client-call.ts'
+import { clientCalls, isBound, pauseBetween } from './client-call.ts'
 import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
 import { nothingInjected, verdictOf } from './inconclusive.ts'
@@ -151,7 +151,7 @@ function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Ver
   }))
   return {
     told: traces.filter(({ retry_after_ms }) => retry_after_ms !== null).length,
-    kept: pairs.filter(({ first, again }) => first.wait !== null && sameRequest(first, again)).length - broken.length,
+    kept: pairs.filter(({ first, again }) => first.wait !== null && isBound(first, again)).length - broken.length,
     broken,
   }
 }

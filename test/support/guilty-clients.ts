@@ -29,7 +29,7 @@ function loop(world: World, luck: Luck, { manner, fates, pause }: Loop): void {
   const attempt = (repeat: number): void => {
     const fate = fates[repeat]
     if (!fate) return
-    client.call({ request: 'guilty', question: 'guilty', repeat, key }, fate, (how) =>
+    client.call({ question: 'guilty', repeat, key }, fate, (how) =>
       world.after(pause(repeat + 1, how), () => attempt(repeat + 1)),
     )
   }
@@ -51,7 +51,7 @@ function hangUp(world: World, luck: Luck): Partial<Day> {
   const patience = luck.between(300, 5000)
   const attempt = (repeat: number): void => {
     if (repeat === tries) return
-    const asked = { request: 'guilty', question: 'guilty', repeat, key }
+    const asked = { question: 'guilty', repeat, key }
     const call = client.call(asked, { ...OK, lasts: 60_000 }, () => {})
     world.after(patience * luck.between(1, 1.03), () => {
       call.cancel()
@@ -147,7 +147,7 @@ export const plants: Record<
     const repeats = luck.whole(1, 3)
     const attempt = (repeat: number): void => {
       const fate = repeat < repeats ? { ...OK, lasts: lasts + patience * repeats } : OK
-      client.call({ request: 'guilty', question: 'guilty', repeat, key }, fate, () => {})
+      client.call({ question: 'guilty', repeat, key }, fate, () => {})
       if (repeat < repeats) world.after(patience, () => attempt(repeat + 1))
     }
     world.after(luck.between(0, 2000), () => attempt(0))
@@ -163,7 +163,7 @@ export function slowCrowd(seed: number): Pick<Day, 'calls'> & { failed: number }
   const failed = luck.whole(1, 3)
   for (let index = 0; index < luck.whole(6, 30); index++) {
     const fate: Fate = index < failed ? { outcome: 'refused', status: 429, wait: 2000 } : OK
-    const asked = { request: 'guilty', question: 'guilty', repeat: 0, key: client.newKey() }
+    const asked = { question: 'guilty', repeat: 0, key: client.newKey() }
     // Further apart than what comes at once, taken together, and never one after the other.
     world.after(index * luck.between(5, 8), () => client.call(asked, fate, () => {}))
   }
@@ -202,11 +202,107 @@ export function halfStories(seed: number): Day & { users: number } {
   }
   const next = (user: number): void => {
     if (user === users) return
-    const asked = { request: 'guilty', question: 'guilty', repeat: 0, key: client.newKey() }
+    const asked = { question: 'guilty', repeat: 0, key: client.newKey() }
     client.call(asked, fate, () => world.after(luck.between(0, 100), () => next(user + 1)))
   }
   next(0)
   return { calls: world.run(), accept: [], end: luck.one('unknown', undefined), users }
+}
+
+/** The requests of a batch: all end with the same words, and differ in what comes before. */
+const batchOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    messages: [
+      { role: 'system', content: 'You summarize documents.' },
+      { role: 'user', content: `Document number ${index} of the batch` },
+      { role: 'assistant', content: 'I have read it.' },
+      { role: 'user', content: 'Summarize it.' },
+    ],
+  }))
+
+/** A batch, at once, in a queue or one after the other, some of whose items fail and are never asked again. */
+export function lostItems(seed: number): Day & { lost: number } {
+  const luck = luckOf(seed)
+  const world = createWorld(luck)
+  const client = createClient(world, mannerOf(luck), luck)
+  const items = batchOf(luck.whole(2, 12))
+  const lost = luck.whole(1, Math.min(3, items.length - 1))
+  const first = luck.whole(0, items.length - lost)
+  const isLost = (index: number) => index >= first && index < first + lost
+  const slots = luck.one(1, 3, items.length)
+  let next = 0
+  const work = (): void => {
+    const index = next++
+    const question = items[index]
+    if (!question) return
+    const fate = isLost(index) ? luck.one<Fate>(unavailable, { outcome: 'disconnected', status: 0 }) : OK
+    const asked = { question, repeat: 0, key: client.newKey() }
+    client.call(asked, { ...fate, lasts: luck.between(0, 400) }, () => world.after(luck.between(0, 1500), work))
+  }
+  for (let slot = 0; slot < slots; slot++) work()
+  for (let number = luck.whole(0, 2); number > 0; number--) addBystander(world, luck, number)
+  return { calls: world.run(), accept: [], end: luck.one('unknown', 'well', undefined), lost }
+}
+
+/** A batch of texts that fails and is asked again in parts, one of which is never sent, or fails and is left. */
+export function lostPart(seed: number): Day {
+  const luck = luckOf(seed)
+  const world = createWorld(luck)
+  const client = createClient(world, mannerOf(luck), luck)
+  const ask = (input: readonly string[], fate: Fate, done: () => void = () => {}) =>
+    client.call(
+      { question: { input }, operation: 'embeddings', model: 'openai/embed', repeat: 0, key: client.newKey() },
+      fate,
+      done,
+    )
+  const texts = Array.from({ length: luck.whole(2, 10) }, (_, index) => `text number ${index}`)
+  const size = luck.whole(1, texts.length - 1)
+  const parts = Array.from({ length: Math.ceil(texts.length / size) }, (_, at) =>
+    texts.slice(at * size, (at + 1) * size),
+  )
+  const missing = luck.whole(0, parts.length - 1)
+  const isSent = luck.chance(0.5)
+  ask(texts, luck.one<Fate>(unavailable, { outcome: 'refused', status: 500 }), () => {
+    for (const [index, part] of parts.entries()) {
+      if (index === missing && !isSent) continue
+      world.after(luck.between(0, 1000), () => ask(part, index === missing ? unavailable : OK))
+    }
+  })
+  for (let number = luck.whole(0, 2); number > 0; number--) addBystander(world, luck, number)
+  return { calls: world.run(), accept: [], end: luck.one('unknown', 'well', undefined) }
+}
+
+/** A stream that breaks off, whose words are taken for the whole answer in the conversation that goes on. */
+export function halfAnswer(seed: number): Day {
+  const luck = luckOf(seed)
+  const world = createWorld(luck)
+  const client = createClient(world, mannerOf(luck), luck)
+  const opening = [{ role: 'user', content: 'Tell me a story' }]
+  const ask = (messages: object[], fate: Fate, done: () => void) =>
+    client.call({ question: { messages }, repeat: 0, key: client.newKey() }, fate, done)
+  const cut: Fate = { outcome: 'disconnected', status: 200, stream: true, begins: 1, words: 'Onceuponatime' }
+  ask(opening, cut, () => {
+    const more = { role: 'user', content: luck.one('Thanks. What is the time?', 'Now in French.', 'Who is the hero?') }
+    const next = [...opening, { role: 'assistant', content: 'Once upon a' }, more]
+    world.after(luck.between(200, 3000), () => ask(next, OK, () => {}))
+  })
+  return { calls: world.run(), accept: [], end: luck.one('unknown', undefined) }
+}
+
+/** A client that says what it repeats, turns to other API keys, and comes back to the first one before its wait is over. */
+export function backTooEarly(seed: number): Day {
+  const luck = luckOf(seed)
+  const world = createWorld(luck)
+  const client = createClient(world, declaring(luck), luck)
+  const keys = luck.whole(2, 4)
+  const key = client.newKey()
+  const attempt = (turn: number): void => {
+    const fate: Fate = turn < keys ? { outcome: 'refused', status: 429, wait: 30_000 } : OK
+    const asked = { question: 'guilty', repeat: turn, key, caller: `key ${turn % keys}` }
+    client.call(asked, fate, () => turn < keys && world.after(luck.between(0, 2000), () => attempt(turn + 1)))
+  }
+  attempt(0)
+  return { calls: world.run(), accept: [], end: undefined }
 }
 
 /** A day on which one client misbehaves, with up to two that do not. */

@@ -86,7 +86,6 @@ function addClient(
     const attempt = (repeat: number) => {
       const moved = changesModel && repeat > 0
       const asked = {
-        request: `${question}, model ${moved ? 2 : 1}`,
         question,
         // Another request is no repetition in the terms of an SDK.
         repeat: moved ? 0 : repeat,

@@ -1,4 +1,5 @@
 // Habits of well-behaved clients that look like misbehaviour from afar: races, timeouts, polls, limits, streams left early.
+import { RECOVERIES } from './innocent-recoveries.ts'
 import {
   createClient,
   type Fate,
@@ -11,7 +12,7 @@ import {
 } from './simulated-clients.ts'
 
 /** What a habit is given. */
-interface Scene {
+export interface Scene {
   world: World
   luck: Luck
   client: ReturnType<typeof createClient>
@@ -22,16 +23,12 @@ interface Scene {
 const askIn = ({ client, question }: Scene, model = 1) => {
   const key = client.newKey()
   return (repeat: number, fate: Fate, done: (how: Fate) => void): InFlight =>
-    client.call(
-      { request: `${question}, model ${model}`, question, repeat, key, model: `openai/model-${model}` },
-      fate,
-      done,
-    )
+    client.call({ question, repeat, key, model: `openai/model-${model}` }, fate, done)
 }
 const politely = (luck: Luck, repeat: number) => luck.between(300, 600) * 2 ** repeat
 const down: Fate = { outcome: 'refused', status: 503 }
 
-type Habit = (scene: Scene) => void
+export type Habit = (scene: Scene) => void
 
 /** A second copy while the first is slow; whichever is answered first ends the other. */
 const hedges: Habit = (scene) => {
@@ -228,9 +225,9 @@ const fallsBack: Habit = ({ world, luck, client, question }) => {
     { outcome: 'unreadable', status: 200, stream: true },
   )
   const asked = { question, repeat: 0 }
-  const other = { request: `${question}, elsewhere`, key: client.newKey(), model: 'anthropic/claude' }
+  const other = { key: client.newKey(), model: 'anthropic/claude' }
   const operation = luck.one('chat.completions', 'responses')
-  client.call({ ...asked, request: question, key: client.newKey(), model: 'openai/gpt-4o', operation }, first, () =>
+  client.call({ ...asked, key: client.newKey(), model: 'openai/gpt-4o', operation }, first, () =>
     world.after(luck.between(0, 50), () => client.call({ ...asked, ...other }, { ...OK, stream: true }, () => {})),
   )
 }
@@ -248,6 +245,7 @@ const servesEqualUsers: Habit = (scene) => {
 const HABITS = {
   ...{ hedges, races, timesOut, polls, queues, throttles, leavesEarly, stops, shutsDown, obeys, turns },
   ...{ asksAgainForCutStreams, exhaustsRetries, fallsBack, servesEqualUsers },
+  ...RECOVERIES,
 }
 
 /** Lets a client with one such habit do its work in a world; says what it was. */

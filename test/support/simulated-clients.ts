@@ -1,5 +1,6 @@
 // Clients, a server and a network in memory, on a time of their own: what a judge of clients is held to.
 import type { FindingKind } from '../../src/contract/finding.ts'
+import { type Question, readQuestion } from '../../src/lib/question.ts'
 import type { ClientCall } from '../../src/verdict/client-call.ts'
 import type { ClientEnd } from '../../src/verdict/kinds/define.ts'
 
@@ -35,17 +36,30 @@ export interface Fate {
   lasts?: number
   /** When the first part of a stream comes. */
   begins?: number
+  /** What is said in it, without spaces. */
+  words?: string
 }
 export const OK: Fate = { outcome: 'answered', status: 200 }
+
+/** Questions that were read before: clients repeat them. */
+const questions = new Map<string, Question>()
+function questionIn(text: string): Question {
+  const found = questions.get(text) ?? readQuestion(text)
+  if (questions.size > 1000) questions.clear()
+  questions.set(text, found)
+  return found
+}
 
 /** What a client sends. */
 export interface Sent {
   operation: string
   model: string
+  /** The body, without the model. */
+  body: object
   request: string
-  question: string
   retry: number | null
   key: string | null
+  caller: string | null
   connection: string | null
 }
 
@@ -134,10 +148,12 @@ export function createWorld(luck: Luck) {
       after(lag(), () => {
         // Whoever leaves before the server hears of it was never there.
         if (gone) return
-        const { retry, key, connection, ...asked } = sent
+        const { retry, key, connection, caller, body, ...asked } = sent
         came = now
-        call = {
+        const arriving: ClientCall = {
           ...asked,
+          question: questionIn(JSON.stringify(body)),
+          words: () => fate.words ?? '',
           trace: `t${calls.length + 1}`,
           number: calls.length + 1,
           until: Number.POSITIVE_INFINITY,
@@ -155,9 +171,10 @@ export function createWorld(luck: Luck) {
           hung: undefined,
           toResponse: 0,
           gatewayWaits: 0,
-          mark: { retry, key, connection },
+          mark: { retry, key, connection, caller },
         }
-        calls.push(call)
+        call = arriving
+        calls.push(arriving)
         after(fate.lasts ?? luck.next() * 3, () => end(fate))
       })
       return {
@@ -192,12 +209,16 @@ export const declares = ({ marks }: Manner): boolean => marks === 'count' || mar
 
 /** What a client asks. */
 interface Asked {
-  request: string
-  question: string
+  /** The only words of a user, or the whole body. */
+  question: string | object
+  /** What else is in the request, such as settings. */
+  more?: string
   repeat: number
   key: string
   operation?: string
   model?: string
+  /** The API key. */
+  caller?: string
 }
 
 /** The calls of one client: what it knows of its own connections and repetitions. */
@@ -214,12 +235,14 @@ export function createClient(world: World, manner: Manner, luck: Luck) {
     call(asked: Asked, fate: Fate, done: (fate: Fate) => void) {
       const connection = connect()
       const { marks } = manner
-      const { operation = 'chat.completions', model = 'openai/gpt-4o' } = asked
+      const { operation = 'chat.completions', model = 'openai/gpt-4o', question, more = '' } = asked
+      const body = typeof question === 'string' ? { messages: [{ role: 'user', content: question }] } : question
       const sent: Sent = {
         operation,
         model,
-        request: asked.request,
-        question: asked.question,
+        body,
+        request: `${JSON.stringify(body)} of ${model} ${more}`,
+        caller: asked.caller ?? null,
         retry: marks === 'count' || marks === 'both' ? asked.repeat : marks === 'always 0' ? 0 : null,
         key: marks === 'key' || marks === 'both' ? asked.key : null,
         connection,

@@ -60,15 +60,7 @@ function passedHeaders(headers: Headers): Record<string, string> {
   return passed
 }
 
-/** The address of a request; those without a query are few, and remembered. */
-function addressOf(upstream: Upstream, operation: string, request: { path: string; model: string }): string {
-  if (upstream.address || request.path.includes('?')) return addressWith(upstream, operation, request)
-  const known = addresses.getOrInsertComputed(upstream, () => new Map())
-  return known.getOrInsertComputed(request.path, () => addressWith(upstream, operation, request))
-}
-const addresses = new WeakMap<Upstream, Map<string, string>>()
-
-function addressWith(
+function addressOf(
   { baseUrl = '', address }: Upstream,
   operation: string,
   { path, model }: { path: string; model: string },

@@ -1,6 +1,6 @@
 // early-retry: the client called again before the wait was over that it had been told.
 import { groupBy } from '../../lib/group-by.ts'
-import { type ClientCall, keptWait, natureOf, pauseBetween } from '../client-call.ts'
+import { type ClientCall, isBound, keptWait, natureOf, pauseBetween } from '../client-call.ts'
 import { runsOf, stepsOf, stretchesOf } from '../lanes.ts'
 import { type Behaviour, counted, type FindingDefinition, type FindingDraft } from './define.ts'
 
@@ -9,7 +9,7 @@ const STEPS_IN_A_ROW = 4
 
 export const earlyRetry: FindingDefinition = {
   kind: 'early-retry',
-  find: (behaviour) => [...pairedEarly(behaviour), ...rowsOf(behaviour)],
+  find: (behaviour) => [...pairedEarly(behaviour), ...backTooEarly(behaviour), ...rowsOf(behaviour)],
 }
 
 const pairedEarly = ({ pairing }: Behaviour): FindingDraft[] =>
@@ -19,6 +19,21 @@ const pairedEarly = ({ pairing }: Behaviour): FindingDraft[] =>
       'error',
     ),
   )
+
+/** Clients that turn to another API key or model, and say that they come back to the first one before its wait is over. */
+function backTooEarly({ pairing }: Behaviour): FindingDraft[] {
+  // Equal calls that say nothing may be of several clients, each of which meets the limit for itself.
+  const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  const steps = pairing.chains.flatMap((chain) =>
+    chain.flatMap((again, index): Step[] => {
+      const last = chain[index - 1]
+      if (!last || isBound(last, again)) return []
+      const first = chain.slice(0, index - 1).findLast((one) => natureOf(one) === 'retryable' && isBound(one, again))
+      return first && declared.has(again) && !keptWait(first, again) ? [[first, again]] : []
+    }),
+  )
+  return groupBy(steps, ([first]) => first.operation).map((same) => draft(same, 'error'))
+}
 
 /** Loops that take no notice of any wait, where giving up is no fault and single calls may have nothing to do with each other. */
 function rowsOf({ calls, pairing }: Behaviour): FindingDraft[] {

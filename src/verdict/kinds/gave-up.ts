@@ -1,35 +1,72 @@
 // gave-up: a request that never got a response, though it might have been asked again.
 import { groupBy } from '../../lib/group-by.ts'
 import { isCareful } from '../careful.ts'
-import { brokeOff, type ClientCall, lengthOfCall, natureOf } from '../client-call.ts'
+import { brokeOff, type ClientCall, isFallback, lengthOfCall, natureOf, pauseBetween, rebuilt } from '../client-call.ts'
 import { hungUpOn } from '../hung-up.ts'
-import { incompleteIn } from '../incomplete.ts'
+import { incompleteIn, isBackoff } from '../incomplete.ts'
 import { MOST_TO_REARRANGE } from '../rearrange.ts'
 import { unreadIn } from '../unread-tasks.ts'
 import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 export const gaveUp: FindingDefinition = {
   kind: 'gave-up',
-  find: (behaviour) => [...failedIn(behaviour), ...hungUpIn(behaviour), ...unreadIn(behaviour)],
+  find: (behaviour) => [
+    ...failedIn(behaviour),
+    ...doubtfulIn(behaviour),
+    ...hungUpIn(behaviour),
+    ...unreadIn(behaviour),
+  ],
 }
 
 type Chain = readonly ClientCall[]
 
 const failedIn = (behaviour: Behaviour): FindingDraft[] =>
-  groupBy(unanswered(behaviour), (chain) => keyOf(chain.at(-1))).map((chains) => {
-    const lasts = chains.flatMap((chain) => chain.slice(-1))
-    const [last] = lasts
-    // Who was stopped may have been about to ask again. Equal streams that break may be requests of their own, of a client that
-    // says what became of them.
-    const perhaps = behaviour.end === 'stopped' || (behaviour.end !== 'well' && lasts.every(brokeOff))
-    const isMild = perhaps || chains.every((chain) => isSpared(chain, behaviour))
-    const tries = Math.max(...chains.map(({ length }) => length))
-    const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''})`
-    return draft(chains, behaviour, { severity: isMild ? 'warning' : 'error', end })
-  })
+  groupBy(unanswered(behaviour), (chain) => `${mayBeSettled(chain, behaviour)} ${keyOf(chain.at(-1))}`).map(
+    (chains) => {
+      const lasts = chains.flatMap((chain) => chain.slice(-1))
+      const [last] = lasts
+      // Who was stopped may have been about to ask again. Equal streams that break may be requests of their own, of a client that
+      // says what became of them.
+      const perhaps = behaviour.end === 'stopped' || (behaviour.end !== 'well' && lasts.every(brokeOff))
+      const isMild = perhaps || chains.every((chain) => mayBeSettled(chain, behaviour) || isSpared(chain, behaviour))
+      const tries = Math.max(...chains.map(({ length }) => length))
+      const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''})`
+      return draft(chains, behaviour, { severity: isMild ? 'warning' : 'error', end })
+    },
+  )
 
 /** What goes wrong in the same way is one finding. */
 const keyOf = (last: ClientCall | undefined): string => (last ? `${last.operation} ${endOf(last)}` : '')
+
+/** Whether another call under way may have been a copy of the one that failed last. */
+const mayBeSettled = (chain: Chain, { pairing }: Behaviour): boolean =>
+  chain.slice(-1).some((last) => pairing.settled.perhaps.has(last))
+
+/** Failures that were followed by a call which asks the same but for times or ids: it may be another request. */
+function doubtfulIn({ pairing }: Behaviour): FindingDraft[] {
+  const doubtful = pairing.pairs.filter(
+    ({ first, again, declared }) =>
+      !declared &&
+      natureOf(first) === 'retryable' &&
+      !brokeOff(first) &&
+      !isFallback(first, again) &&
+      isDoubtful(first, again),
+  )
+  return groupBy(doubtful, ({ first }) => keyOf(first)).map((pairs) => {
+    const [pair] = pairs
+    const many = pairs.length > 1
+    return {
+      severity: 'warning' as const,
+      message: `${many ? `${pairs.length} requests` : 'a request'} may never have got a response (${pair ? endOf(pair.first) : ''}): the ${many ? 'calls that followed differ' : 'call that followed differs'} in times or ids, and nothing shows that ${many ? 'they are retries' : 'it is a retry'}`,
+      calls: pairs.flatMap(({ first, again }) => [first, again]),
+      count: pairs.length,
+      figures: { requests: pairs.length },
+    }
+  })
+}
+
+const isDoubtful = (first: ClientCall, again: ClientCall): boolean =>
+  rebuilt(first, again) !== 'certain' && !isBackoff(pauseBetween(first, again))
 
 /** Whether a request was repeated as a careful program does. */
 function isSpared(chain: Chain, { pairing }: Behaviour): boolean {
@@ -58,8 +95,8 @@ function draft(
   { severity, end }: { severity: FindingDraft['severity']; end: string },
 ): FindingDraft {
   const mayGiveUp = accepted.has('gave-up')
-  const questions = new Set(chains.map(([first]) => first?.question))
-  const equal = pairing.chains.filter(([first]) => questions.has(first?.question)).flat()
+  const questions = new Set(chains.map(([first]) => first?.question.id))
+  const equal = pairing.chains.filter(([first]) => questions.has(first?.question.id)).flat()
   const failed = equal.filter(({ outcome }) => outcome !== 'answered').length
   const tries = chains.map(({ length }) => length)
   const requests = chains.length
@@ -94,6 +131,7 @@ const unanswered = ({ pairing, end }: Behaviour) => {
   return pairing.chains.filter((chain) => {
     const last = chain.at(-1)
     if (last === undefined || natureOf(last) !== 'retryable' || incomplete.has(last)) return false
+    if (pairing.settled.surely.has(last)) return false
     // Who has a part of an answer and ends with a complaint has told somebody.
     return !((end === 'badly' || end === 'stopped') && brokeOff(last))
   })

@@ -1,6 +1,6 @@
 // ignored-status: a request was repeated after an answer that says it will never work, such as 400 or 401.
 import { groupBy } from '../../lib/group-by.ts'
-import { type ClientCall, natureOf } from '../client-call.ts'
+import { type ClientCall, hasNewKey, natureOf } from '../client-call.ts'
 import { pausesOf, runsOf, stretchesOf } from '../lanes.ts'
 import { type Behaviour, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
@@ -30,11 +30,14 @@ export const ignoredStatus: FindingDefinition = {
 function loopsIn({ calls, pairing }: Behaviour): FindingDraft[] {
   const known = new Set(pairing.ignored.flatMap(({ first, again }) => [first, again]))
   return runsOf(calls)
-    .flatMap((run) => stretchesOf(run, (first, again) => natureOf(first) === 'final' && first.status === again.status))
+    .flatMap((run) => stretchesOf(run, ignores))
     .filter((stretch) => stretch.length >= LOOP_CALLS && stretch.every((call) => !known.has(call)))
     .filter((stretch) => isTimed(pausesOf(stretch)))
     .map((stretch) => draft(stretch.slice(0, -1), stretch.slice(1), 'warning'))
 }
+
+const ignores = (first: ClientCall, again: ClientCall): boolean =>
+  natureOf(first) === 'final' && first.status === again.status && !hasNewKey(first, again)
 
 /** Whether pauses are those of a timer: all alike, or each a multiple of the one before. */
 function isTimed(pauses: readonly number[]): boolean {

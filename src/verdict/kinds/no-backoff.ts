@@ -1,5 +1,5 @@
 // no-backoff: a failing request was repeated at once, again and again, though nothing asked for that.
-import { type ClientCall, natureOf, pauseBetween } from '../client-call.ts'
+import { type ClientCall, hasNewKey, natureOf, pauseBetween } from '../client-call.ts'
 import { pausesOf, stretchesOf } from '../lanes.ts'
 import { type Behaviour, endOf, type FindingDefinition } from './define.ts'
 import { stormsIn } from './storm.ts'
@@ -27,12 +27,15 @@ export const noBackoff: FindingDefinition = {
 
 /** A retryable failure without `Retry-After`, repeated within a moment. */
 const hurries = (first: ClientCall, again: ClientCall): boolean =>
-  natureOf(first) === 'retryable' && first.wait === null && pauseBetween(first, again) < SHORT_MS
+  natureOf(first) === 'retryable' &&
+  first.wait === null &&
+  pauseBetween(first, again) < SHORT_MS &&
+  !hasNewKey(first, again)
 
 function hurriedIn(behaviour: Behaviour): ClientCall[][] {
   const { pairing } = behaviour
   // A storm has said it.
-  const stormed = new Set(stormsIn(behaviour).flatMap(({ calls }) => calls))
+  const stormed = new Set(stormsIn(behaviour).flat())
   return pairing.chains
     .flatMap((chain) => stretchesOf(chain, hurries))
     .filter((stretch) => stretch.length > LEAST_REPEATS && isOneClient(stretch, pairing))

@@ -1,0 +1,220 @@
+// What a request asks in one form, whatever the API: its instructions, the turns of its conversation, its tools, the form of its answer.
+import { canonicalJson } from './canonical.ts'
+import { fingerprint } from './ids.ts'
+import { asList, asObject, asText, type JsonObject, objectsIn } from './values.ts'
+
+/** What one side says before the other one speaks. */
+export interface RequestTurn {
+  side: 'user' | 'model'
+  /** Results of tools, files, calls of tools: in the order in which they come. */
+  parts: string[]
+  /** All its texts together. */
+  text: string
+}
+
+/** A request without its model, its settings and its encoding. */
+export interface QuestionParts {
+  system: string
+  turns: readonly RequestTurn[]
+  /** Entries of a batch, such as texts to embed. */
+  entries: readonly string[]
+  /** Whatever else makes it another request: tools, the form of the answer, what the server keeps of the conversation. */
+  rest: string
+}
+
+/** One message, item or block, in pieces. */
+interface Pieces {
+  texts: string[]
+  parts: string[]
+}
+
+/** The parts of a request body; undefined of what is not a JSON object. */
+export function questionParts(body: unknown): QuestionParts | undefined {
+  const fields = asObject(body)
+  if (!fields) return undefined
+  const { messages, input } = fields
+  const said =
+    [messages, input].find((items) => isConversation(items)) ?? (typeof input === 'string' ? [input] : undefined)
+  if (!said) return batchParts(fields)
+  const system: string[] = [...textsOf(fields.system), ...textsOf(fields.instructions)]
+  const turns: RequestTurn[] = []
+  for (const one of asList(said)) {
+    const item = asObject(one) ?? { role: 'user', content: one }
+    if (SYSTEM_ROLES.includes(String(item.role))) system.push(...textsOf(item.content))
+    else addTurn(turns, sideOf(item), piecesOf(item))
+  }
+  const entries = typeof input === 'string' ? [entryOf(input)] : []
+  return { system: joined(system), turns, entries, rest: canonicalJson(restOf(fields)) }
+}
+
+/** The parts of what is no conversation: texts to embed, to moderate or to rank, pictures, sound. */
+function batchParts({ input, prompt, documents, ...others }: JsonObject): QuestionParts {
+  const batch = [input, prompt, documents].find(Array.isArray)
+  const entries = batch === undefined ? [] : isTokens(batch) ? [batch] : batch
+  const rest =
+    batch === undefined ? { input, prompt, ...others } : { ...others, ...(batch === documents && { input, prompt }) }
+  return { system: '', turns: [], entries: entries.map(entryOf), rest: canonicalJson(contentOf(rest)) }
+}
+
+const isTokens = (batch: readonly unknown[]) => typeof batch[0] === 'number'
+
+const SYSTEM_ROLES = ['system', 'developer']
+const MODEL_ITEMS = /^(?:reasoning|[a-z_]+_call)$/
+
+const sideOf = ({ role, type }: JsonObject): RequestTurn['side'] =>
+  role === 'assistant' || role === 'model' || (role === undefined && MODEL_ITEMS.test(String(type))) ? 'model' : 'user'
+
+const ITEMS = /^(?:message|reasoning|item_reference|[a-z_]+_call(?:_output)?)$/
+const isConversation = (items: unknown): boolean =>
+  objectsIn(items).some(({ role, type }) => role !== undefined || ITEMS.test(String(type)))
+
+function addTurn(turns: RequestTurn[], side: RequestTurn['side'], { texts, parts }: Pieces): void {
+  if (texts.length === 0 && parts.length === 0) return
+  const last = turns.at(-1)
+  const turn = last?.side === side ? last : { side, parts: [], text: '' }
+  if (turn !== last) turns.push(turn)
+  turn.parts.push(...parts)
+  turn.text = joined([turn.text, ...texts])
+}
+
+const joined = (texts: readonly string[]) =>
+  texts
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .join('\n')
+
+const textsOf = (content: unknown): string[] =>
+  typeof content === 'string' ? [content] : objectsIn(content).flatMap(({ text }) => asText(text) ?? [])
+
+/** The pieces of a message of a chat, an item of a response, or a message of Anthropic's API. */
+function piecesOf(item: JsonObject): Pieces {
+  const pieces: Pieces = { texts: [], parts: [] }
+  const { role, type, content, tool_calls, output } = item
+  if (role === 'tool' || role === 'function') pieces.parts.push(resultOf(content))
+  else if (output !== undefined && /_output$/.test(String(type))) pieces.parts.push(resultOf(output))
+  else if (/_call$/.test(String(type))) pieces.parts.push(callOf(item))
+  else if (typeof content === 'string') pieces.texts.push(content)
+  else for (const block of objectsIn(content)) addBlock(pieces, block)
+  for (const call of objectsIn(tool_calls)) pieces.parts.push(callOf(asObject(call.function) ?? call))
+  return pieces
+}
+
+/** What a model has thought is not what it is asked, and no two APIs write it alike. */
+const THOUGHTS = /thinking|reasoning/
+
+function addBlock({ texts, parts }: Pieces, block: JsonObject): void {
+  const { type, text, refusal } = block
+  const said = asText(text) ?? asText(refusal)
+  if (THOUGHTS.test(String(type))) return
+  if (said !== undefined) texts.push(said)
+  else if (type === 'tool_use') parts.push(callOf({ name: block.name, arguments: block.input }))
+  else if (type === 'tool_result') parts.push(resultOf(block.content))
+  else parts.push(fileOf(block))
+}
+
+function callOf({ name, arguments: given, input }: JsonObject): string {
+  const value = given ?? input ?? {}
+  return `call ${asText(name)} ${typeof value === 'string' ? canonicalText(value) : canonicalJson(value)}`
+}
+
+function canonicalText(text: string): string {
+  try {
+    return canonicalJson(JSON.parse(text))
+  } catch {
+    return text
+  }
+}
+
+function resultOf(content: unknown): string {
+  if (typeof content === 'string') return `result ${content.trim()}`
+  const blocks = objectsIn(content)
+  if (blocks.length === 0) return `result ${content === undefined ? '' : canonicalJson(content)}`
+  return `result ${blocks.map(({ text, ...block }) => asText(text)?.trim() ?? fileOf(block)).join('\n')}`
+}
+
+/** A file by its content or its address: what it is called and how it is to be looked at is encoding. */
+function fileOf(block: JsonObject): string {
+  const found = payloadIn(block)
+  if (found === undefined) return `part ${canonicalJson(block)}`
+  const digits = fingerprint(found.replace(/^data:[^,]*,/, ''))
+  return `file ${digits.slice(0, 8)}.${digits.slice(8)}`
+}
+
+const PAYLOADS = ['data', 'file_data', 'b64_json', 'url', 'image_url', 'file_url', 'file_id', 'base64', 'bytes']
+function payloadIn(block: JsonObject): string | undefined {
+  for (const key of PAYLOADS) {
+    const value = asText(block[key])
+    if (value !== undefined) return value
+  }
+  for (const value of Object.values(block)) {
+    const inner = asObject(value)
+    const found = inner && payloadIn(inner)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const entryOf = (entry: unknown): string => (typeof entry === 'string' ? entry.trim() : canonicalJson(entry))
+
+/** What goes with a conversation. */
+function restOf(fields: JsonObject): JsonObject {
+  const { previous_response_id: previous, conversation, inputs, variables, prompt } = fields
+  const tools = objectsIn(fields.tools ?? fields.functions)
+  const answer = formOf(fields)
+  const rest = { previous, conversation, inputs, variables, prompt }
+  const own = tools.filter((tool) => !(answer?.tool && nameOf(tool) === answer.tool))
+  return {
+    ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value != null)),
+    ...(own.length > 0 && { tools: own.map(toolOf).sort() }),
+    ...(answer && { answer: answer.schema }),
+  }
+}
+
+const nameOf = (tool: JsonObject): string =>
+  asText(asObject(tool.function)?.name) ?? asText(tool.name) ?? String(tool.type).replace(/_(?:preview.*|\d{8})$/, '')
+
+function toolOf(tool: JsonObject): string {
+  const { description, parameters, input_schema } = asObject(tool.function) ?? tool
+  return canonicalJson([nameOf(tool), asText(description)?.trim() ?? '', shapeOf(parameters ?? input_schema)])
+}
+
+/** What SDKs call the tool by which a model answers in JSON where its API knows no other way. */
+const ANSWER_TOOL = 'json'
+
+/** The form that the answer must have: by a field of its own, or by a tool that must be called. */
+function formOf(fields: JsonObject): { schema: unknown; tool?: string } | undefined {
+  const format = asObject(fields.response_format) ?? asObject(asObject(fields.text)?.format)
+  const output = asObject(fields.output_format) ?? asObject(asObject(fields.output_config)?.format)
+  const schema = asObject(format?.json_schema)?.schema ?? format?.schema ?? output?.schema
+  if (schema !== undefined) return { schema: shapeOf(schema) }
+  if (format?.type === 'json_object') return { schema: null }
+  const tool = objectsIn(fields.tools).find((one) => nameOf(one) === ANSWER_TOOL)
+  return tool && { schema: shapeOf(tool.input_schema ?? asObject(tool.function)?.parameters), tool: ANSWER_TOOL }
+}
+
+/** What a schema allows, without what SDKs add for one provider or another. */
+function shapeOf(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(shapeOf)
+  const fields = asObject(schema)
+  if (!fields) return schema ?? null
+  const kept = SHAPE.filter((key) => fields[key] !== undefined).map((key) => {
+    const value = fields[key]
+    const inner =
+      key === 'properties' ? Object.entries(asObject(value) ?? {}).map(([name, one]) => [name, shapeOf(one)]) : []
+    return [key, key === 'properties' ? Object.fromEntries(inner) : key === 'enum' ? value : shapeOf(value)]
+  })
+  return Object.fromEntries(kept)
+}
+const SHAPE = ['type', 'properties', 'items', 'enum', 'anyOf', 'oneOf', 'allOf', '$defs', '$ref', 'const']
+
+/** Fields that change how a request is answered and not what it asks. */
+const SETTINGS = new Set([
+  ...['model', 'models', 'stream', 'stream_options', 'temperature', 'top_p', 'top_k', 'seed', 'n', 'stop', 'user'],
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'frequency_penalty', 'presence_penalty', 'logprobs'],
+  ...['logit_bias', 'echo', 'best_of', 'metadata', 'store', 'service_tier', 'timeout', 'retry', 'fallbacks', 'cache'],
+  ...['load_balancer', 'identity', 'thread', 'name', 'svc', 'encoding_format', 'dimensions', 'response_format'],
+  ...['quality', 'size', 'speed', 'top_n', 'user_id', 'background', 'output_format', 'truncate', 'input_type'],
+])
+
+const contentOf = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => !SETTINGS.has(key)))
