@@ -14,7 +14,7 @@ const COLUMNS: readonly (readonly string[])[] = [
   ['stream, 1', 'stream, 16'],
   ['p99 whole, 16'],
   ['forward whole, 16', 'forward whole, 64', 'forward stream, 16'],
-  ['forward, added p50', 'forward, first event later by'],
+  ['forward, added p50', 'forward, first event later by', 'forward, first event of a direct call later by'],
   ['cold start to the first answer'],
   ['memory, idle', 'memory, 20,000 calls'],
   ['session: memory', 'session: first call in a new one'],

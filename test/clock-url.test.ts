@@ -48,6 +48,13 @@ test('the documented line moves on from an outage of ten minutes', async () => {
   expect((await script(text, OUTAGE, ['secret'])).run.code).toBe(0)
 })
 
+// What Node's fetch, curl and Python's urllib say of a body when nobody tells them.
+const types = ['text/plain;charset=UTF-8', 'application/x-www-form-urlencoded', 'application/json']
+test.each(types)('a body of type %s moves it', async (type) => {
+  const text = `expect(await move('', { advance: '10m' }, { 'content-type': '${type}' }), [200, '']); expect(await call(), 200)`
+  expect((await script(text)).run.code).toBe(0)
+})
+
 test('?session moves another session', async () => {
   const text = `
     const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }

@@ -71,6 +71,19 @@ describe('after SIGTERM', () => {
   })
 })
 
+test.each(['hang', 'stall-stream'])('%s without an end is not waited for', async (type) => {
+  for (const latency of ['real', 'skip']) {
+    const server = await start('--drain-timeout', '10m')
+    const scenario = { name: 'silent', rules: [{ name: 'silence', fault: { type } }] }
+    const settings = { scenario, clock: 'virtual', latency }
+    await fetch(`${server.url}/_understudy/sessions/busy`, { method: 'PUT', headers, body: JSON.stringify(settings) })
+    const answer = say(server, 'busy').then(restOf, () => 'cut')
+    await busy(server)
+    expect(await server.stop('SIGINT')).toBe(0)
+    expect(await answer).toBe('cut')
+  }
+})
+
 /** What a server sends, until it ends it: whole or cut. */
 const restOf = (response: Response) =>
   response.text().then(

@@ -84,7 +84,7 @@ test('the command of a cell breaks the program again as it was broken', async ()
     stdout: 'pipe',
     stderr: 'ignore',
   })
-  expect(await new Response(child.stdout).text()).toContain('cut-stream applied 1')
+  expect(await new Response(child.stdout).text()).toContain('matched 1, injected 1')
 })
 
 test.each([

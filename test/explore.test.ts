@@ -165,10 +165,10 @@ describe('an exploration', () => {
     const broke = cells.find((cell) => cell.class === 'server-error-forever' && cell.verdict === 'broke')
     const again = await understudy('exec', '--scenario', broke?.scenario ?? '', ...program())
     expect(again.code).toBe(1)
-    expect(again.stdout).toContain('http-error applied 2')
+    expect(again.stdout).toContain('matched 2, injected 2')
     const swallowed = cells.find((cell) => cell.class === 'cut-stream')
     expect((await understudy('exec', '--scenario', swallowed?.scenario ?? '', ...program())).stdout).toContain(
-      'cut-stream applied 1',
+      'matched 1, injected 1',
     )
   })
 

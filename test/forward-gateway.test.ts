@@ -43,7 +43,7 @@ test('a provider of any name is answered by its server, all others by fixtures',
     usage: completion.usage,
   })
   const answered = await app.post(CHAT, { ...HELLO, model: 'openai/gpt-4o' })
-  expect(answered.headers.get('x-understudy-fixture')).toContain('greeting')
+  expect(answered.headers.get('x-understudy-fixture')).toBe('synthesized')
   expect(local.seen).toHaveLength(1)
   expect(errorOf((await app.post(CHAT, { ...HELLO, model: 'nobody/m' })).text, 404).message).toContain('local')
 })

@@ -48,7 +48,7 @@ test('both model packages answer, with the keys of the environment', async () =>
   expect(await contentOf('anthropic/claude-sonnet-4-5')).toBe('From Claude.')
   expect(await contentOf('google/gemini-2.5-flash')).toBe('From Gemini.')
   expect(provider.seen.map(({ headers }) => headers['x-api-key'] ?? headers['x-goog-api-key'])).toEqual([KEY, KEY])
-  expect(await contentOf('openai/gpt-4o')).toStartWith('Hello')
+  expect(await contentOf('openai/gpt-4o')).toContain('No fixture matched')
   expect(provider.seen).toHaveLength(2)
   await server.stop()
 })
@@ -59,4 +59,19 @@ test('the lines for people say that real calls are made, and to whom', async () 
   expect(printed).toContain('mode      forward: calls go to anthropic, google (the rest is answered from fixtures)\n')
   expect(printed).not.toContain(KEY)
   await stop()
+})
+
+const forwarding: [string, string[], string][] = [
+  ['all providers', ['--backend', 'forward'], 'mistral, ollama, openai, openrouter'],
+  ['some providers', [], 'calls to anthropic, google'],
+]
+test.each(forwarding)('a virtual clock in front of %s is a real one, as one line says', async (_, args, whose) => {
+  const place = { cwd, env: { ...env, OPENAI_API_KEY: KEY } }
+  const server = await startServer(['--db', ':memory:', '--clock', 'virtual', ...args], place)
+  const answer = await fetch(`${server.url}/_understudy/sessions`, { headers: { authorization: 'Bearer any' } })
+  expect(await answer.json()).toMatchObject({ data: [{ clock: { kind: 'real' } }] })
+  await server.stop()
+  const lines = (await server.stderr).trim().split('\n')
+  expect(lines).toEqual([expect.stringContaining('sessions have a real clock: a virtual clock does not wait for real')])
+  expect(lines[0]).toContain(whose)
 })

@@ -5,16 +5,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createTestApp, testApps } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
+import { type CallableOperation, playExamples } from './support/example-calls.ts'
 import { folderWith } from './support/fixtures.ts'
 import { emptyFolder, run } from './support/server.ts'
 import { formOf } from './support/translations.ts'
 
 type Json = Record<string, unknown>
 const { appWith, close } = testApps()
-const app = appWith()
+const app = appWith({ seed_file: ['none'] })
 afterAll(close)
 
 interface Described {
+  operationId: string
   requestBody?: { content: Record<string, { schema: Json; examples?: Record<string, { value: Json }> }> }
 }
 interface Document {
@@ -37,18 +39,55 @@ const EXAMPLES: Record<string, Json> = {
   },
   'post /_understudy/seed': { name: 'seed', yaml: 'contacts: []', documents: { 'a.md': 'YQ==' } },
 }
+/** A path of each operation that names records which there are: an unknown one is 404, whatever the body. */
+async function pathsOfRecords({ paths }: Document): Promise<Map<string, string>> {
+  const operations = new Map<string, CallableOperation>()
+  for (const [path, methods] of Object.entries(paths))
+    for (const [method, { operationId, requestBody }] of Object.entries(methods)) {
+      const [[type, content] = []] = Object.entries(requestBody?.content ?? {})
+      const [example] = Object.values(content?.examples ?? {})
+      const body = example && { value: example.value, form: type === 'multipart/form-data' }
+      operations.set(operationId, { method, path, body })
+    }
+  const found = new Map<string, string>()
+  const removes = (id: string) => /^(delete|clear|cancel|reset)/.test(id)
+  const ids: Record<string, string> = {}
+  for await (const { id, path } of playExamples(app, operations, removes)) {
+    found.set(id, path)
+    const parts = path.split('/')
+    operations
+      .get(id)
+      ?.path.split('/')
+      .forEach((part, index) => {
+        if (part.startsWith('{')) ids[part] = parts[index] ?? ''
+      })
+  }
+  for (const [id, { path }] of operations)
+    if (!found.has(id))
+      found.set(
+        id,
+        path.replace(/\{\w+\}/g, (name) => ids[name] ?? 'default'),
+      )
+  return found
+}
+
 beforeAll(async () => {
   const document = (await app.fetch('/swagger/json')).json() as unknown as Document
+  const paths = await pathsOfRecords(document)
   for (const [path, methods] of Object.entries(document.paths)) {
     // What is wrong in a call of A2A is said in JSON-RPC, which agents-a2a-refusals.test.ts holds it to.
     if (path.startsWith('/a2a/')) continue
-    for (const [method, { requestBody }] of Object.entries(methods)) {
+    for (const [method, { operationId, requestBody }] of Object.entries(methods)) {
       const described = requestBody?.content['application/json']
       if (!described) continue
       const examples = Object.values(described.examples ?? {}).map(({ value }) => value)
       const body = examples[0] ?? EXAMPLES[`${method} ${path}`]
       if (!body) throw new Error(`${method} ${path} has no example: give it one in this file`)
-      bodies.push({ method: method.toUpperCase(), path: path.replace(/\{\w+\}/g, 'default'), body })
+      bodies.push({
+        method: method.toUpperCase(),
+        path: paths.get(operationId) ?? path,
+        body,
+      })
     }
   }
 })

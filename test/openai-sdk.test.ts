@@ -46,7 +46,7 @@ describe('whole', () => {
     expect(data).toMatchObject({ object: 'chat.completion', model })
     expect(data.choices).toHaveLength(1)
     expect(data.choices[0]).toMatchObject({ index: 0, finish_reason: 'stop', message: { role: 'assistant' } })
-    expect(data.choices[0]?.message.content).toContain(model)
+    expect(data.choices[0]?.message.content).toContain('"Hello!"')
     // 3 tokens to open, 3 + 1 of the role + 2 of the text.
     expect(data.usage?.prompt_tokens).toBe(9)
     expect(data.usage?.total_tokens).toBe(9 + (data.usage?.completion_tokens ?? 0))

@@ -40,19 +40,6 @@ const rows: [string, Typed, string[]][] = [
   ['no traces at all', flag('--keep-traces', '0'), ['--keep-traces "0"', 'a whole number from 1']],
   ['no sessions at all', flag('--max-sessions', '0'), ['--max-sessions "0"', 'a whole number from 1']],
   ['sessions that end at once', flag('--session-ttl', '10ms'), ['--session-ttl "10ms"', 'from 1s']],
-  [
-    'a virtual clock in front of real providers',
-    flag('--clock', 'virtual', '--backend', 'forward'),
-    ['virtual clock', 'openai', 'backend to fixture'],
-  ],
-  [
-    'a virtual clock in front of one real provider',
-    {
-      args: ['--clock', 'virtual'],
-      yaml: 'providers: { mine: { base_url: "http://127.0.0.1:1", backend: forward } }\n',
-    },
-    ['virtual clock', 'calls to mine are forwarded', 'leave the virtual clock out'],
-  ],
   ['a clock', flag('--clock', 'sundial'), ['--clock "sundial"', 'real or virtual']],
   ['a namespace', flag('--namespace', 'My Space'), ['--namespace "My Space"', 'lower-case letters']],
   ['a token with a space', flag('--token', 'a b'), ['--token "a b"', 'without spaces and #']],

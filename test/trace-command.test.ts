@@ -29,7 +29,7 @@ async function api(path: string): Promise<unknown> {
 const trace = (args: string[], env: Record<string, string> = {}) => run(['trace', ...args], { cwd, env })
 
 beforeAll(async () => {
-  server = await startServer(['--db', 'traces.db', '--token', 'secret'], { cwd })
+  server = await startServer(['--db', 'traces.db', '--token', 'secret', '--shipped-fixtures'], { cwd })
   SERVER = ['--url', server.url, '--token', 'secret']
   ids.push(
     await call({}),

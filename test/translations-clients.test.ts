@@ -13,7 +13,7 @@ let server: Server
 let client: OpenAI
 beforeAll(async () => {
   writeFileSync(audio, await speak('mp3', 'It is a long interview. '.repeat(5)))
-  server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+  server = await startServer(['--db', ':memory:', '--shipped-fixtures'], { cwd: folder.path })
   client = new OpenAI({ baseURL: `${server.url}/v2/router`, apiKey: 'any', maxRetries: 0 })
 })
 afterAll(async () => {

@@ -6,6 +6,7 @@ import { readConfig } from '../src/config.ts'
 import type { Finding } from '../src/contract/finding.ts'
 import type { Verification } from '../src/contract/verification.ts'
 import { createUnderstudy } from '../src/deps.ts'
+import { openConnection } from './support/raw-http.ts'
 
 // Some clients really wait, a second at most.
 setDefaultTimeout(60_000)
@@ -82,6 +83,13 @@ function clientOf(session: string) {
       while (report.pending === 0) report = (await control('GET', 'verify')) as Verification
       return report
     },
+    /** Calls so often, one call after the other, and takes the connections in turn. */
+    async overPool(connections: number, calls: number): Promise<void> {
+      const pool = Array.from({ length: connections }, () => openConnection(base))
+      for (let call = 0; call < calls; call++)
+        await pool[call % connections]?.post('/v1/chat/completions', { ...message(), model: 'gpt-4o' }, headers)
+      for (const connection of pool) connection.close()
+    },
     /** One item of a batch, which ends like all others. */
     chatOf: (document: string) => ({
       model: 'gpt-4o',
@@ -134,7 +142,11 @@ async function judged({ scenario, act, query = '' }: Row): Promise<Verification>
 }
 const inWords = (findings: readonly Finding[]) => findings.map(({ kind, severity }) => `${kind} ${severity}`)
 
-const guilty: (Row & { finds: string[]; says: RegExp })[] = [
+interface Guilty extends Row {
+  finds: string[]
+  says: RegExp
+}
+const guilty: Guilty[] = [
   {
     name: 'one that takes no notice of Retry-After',
     scenario: refuse(LIMIT, '1-2'),
@@ -157,6 +169,13 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     },
     finds: ['storm error', 'gave-up error'],
     says: /the same request 60 times in \d+ ms \([\d.]+ a second\), with pauses of \d+ ms that do not grow/,
+  },
+  {
+    name: 'one that repeats a 401 without a pause, over the connections of a pool',
+    scenario: refuse({ status: 401 }),
+    act: ({ overPool }) => overPool(4, 30),
+    finds: ['storm warning'],
+    says: /^the same request 30 times in .*; on several connections, so it may be several clients$/,
   },
   {
     name: 'one that gives up at once',
@@ -260,6 +279,15 @@ const guilty: (Row & { finds: string[]; says: RegExp })[] = [
     finds: ['gave-up warning'],
     says: /^a request never got a response: tried 3 times \(last: status 503\)$/,
   },
+  ...[{ retry: { count: 2, on_codes: [503] } }, { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }].map(
+    (options): Guilty => ({
+      name: `one whose gateway has used up its ${Object.keys(options)}`,
+      scenario: refuse({ status: 503 }),
+      act: ({ chat }) => chat('hello', options),
+      finds: ['gave-up warning'],
+      says: /^a request never got a response: tried once \(status 503\)$/,
+    }),
+  ),
   {
     name: 'one that repeats three times without back-off',
     scenario: refuse({ status: 503 }, '1-3'),

@@ -34,5 +34,5 @@ export const taskFacts = (
   agent: agentFacts({ task }, iteration),
   point: task.turn.point,
   key: `${task._id}:${task.turn.number}:${key}`,
-  now: session.clock.now(),
+  passed: session.clock.passed(),
 })

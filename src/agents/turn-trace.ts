@@ -4,7 +4,7 @@ import type { TaskStep, TaskTrace, TraceRecord } from '../contract/trace.ts'
 import { traceIdOf } from '../gateway/recorder.ts'
 import { emptySteps } from '../gateway/recording.ts'
 import { sessionPart } from '../gateway/trace-record.ts'
-import { realClock } from '../lib/clock.ts'
+import { realClock, sinceInstant } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { shownTask } from './show.ts'
@@ -56,7 +56,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     status: 200,
     outcome: 'answered',
     started_at: new Date(turn.started).toISOString(),
-    duration_ms: Math.max(0, session.clock.now() - turn.started),
+    duration_ms: sinceInstant(session.clock, turn.started),
     fixture: null,
     synthesized: false,
     ...emptySteps(),

@@ -4,6 +4,7 @@ import type { TaskStep } from '../contract/trace.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { CallOrigin } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
+import { sinceInstant } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { TaskEvents } from './events.ts'
 import { type AgentFunction, type AgentTaskRecord, offeredTools } from './manifest.ts'
@@ -100,7 +101,7 @@ export function turnOf(
 function writerOf(turn: Omit<Turn, 'refresh' | 'commit' | 'finish'>) {
   const { session, place, task } = turn
   const { clock } = session
-  const begun = clock.now()
+  const begun = clock.passed()
   const spent = task.turn.spent_ms
   // Set when something that was read was not committed after all.
   let isStale = false
@@ -124,7 +125,7 @@ function writerOf(turn: Omit<Turn, 'refresh' | 'commit' | 'finish'>) {
         const current = refresh()
         const made = change(current)
         if (!made) return undefined
-        const use = { ...current.turn, ...made.task?.turn, spent_ms: spent + clock.now() - begun }
+        const use = { ...current.turn, ...made.task?.turn, spent_ms: spent + clock.passed() - begun }
         const stored = writeChange(place, current, { ...made, task: { ...made.task, turn: use } })
         countTeamCalls(stored.task, stored.task.totals.iterations - current.totals.iterations, place)
         turn.task = stored.task
@@ -153,7 +154,7 @@ export function journalStep(
     iteration: task.turn.iterations,
     tool_call_id: null,
     started_at: new Date(started).toISOString(),
-    duration_ms: session.clock.now() - started,
+    duration_ms: sinceInstant(session.clock, started),
     error: null,
     trace: null,
     task: null,

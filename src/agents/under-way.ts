@@ -4,7 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import { valueReply } from '../contract/reply.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { withFaults } from '../gateway/attempt.ts'
-import { withoutLatency } from '../lib/clock.ts'
+import { sinceInstant, withoutLatency } from '../lib/clock.ts'
 import { startDeadline, unlessAborted } from '../lib/deadline.ts'
 import { changeTask } from './change.ts'
 import { charge } from './charge.ts'
@@ -111,7 +111,7 @@ const lateChange =
     const why = noResult('canceled')
     const late = (step: TaskStep): TaskStep => ({
       ...step,
-      duration_ms: turn.session.clock.now() - Date.parse(step.started_at),
+      duration_ms: sinceInstant(turn.session.clock, Date.parse(step.started_at)),
       late: true,
       faults: [...(step.faults ?? []), ...rules],
     })

@@ -24,6 +24,8 @@ export function withClockUrl(
         const { method, body, signal } = request
         const headers = new Headers(request.headers)
         headers.set('authorization', `Bearer ${token}`)
+        // Most clients call a text something else when nobody tells them.
+        headers.set('content-type', 'application/json')
         return app.fetch(new Request(url, { method, headers, body, signal }), hold)
       },
     },

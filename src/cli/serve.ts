@@ -93,9 +93,13 @@ function readyLines(
   ].join('\n')
 }
 
-/** Resolves when nothing is under way any more; calls of sessions that are there are answered until then. */
-async function atRest({ sessions }: Understudy, deadline: number): Promise<void> {
-  while (sessions.active() > 0 && realClock.now() < deadline) await realClock.sleep(LOOK_MS)
+/**
+ * Resolves when nothing is under way any more that could come to an end; calls of sessions that are there are answered until then.
+ * Gives until when what is left is waited for.
+ */
+async function atRest({ sessions }: Understudy, deadline: number): Promise<number> {
+  while (sessions.active() > sessions.endless() && realClock.now() < deadline) await realClock.sleep(LOOK_MS)
+  return sessions.active() > 0 ? realClock.now() : deadline
 }
 
 function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, config: Config): void {
@@ -109,9 +113,8 @@ function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, 
       return
     }
     stopping = now
-    const deadline = now + config.drain_timeout
     sessions.drain()
-    await atRest(understudy, deadline)
+    const deadline = await atRest(understudy, now + config.drain_timeout)
     // Else whoever watches, as an open page does, would be waited for like a call.
     observers.end()
     const ended = Promise.all(servers.map((server) => server.stop()))

@@ -130,7 +130,8 @@ export interface FaultFacts {
   point?: string | undefined
   /** Tells calls apart independently of the order in which they come: a function of the body and how often it came before. */
   key: string
-  now: number
+  /** Milliseconds of the session's clock that have passed. */
+  passed: number
 }
 
 /** A scenario being played in a session. */

@@ -97,6 +97,7 @@ class ClientCall implements Call {
   assumed: Call['assumed']
   readonly #activity: Activity
   readonly #reading: BodyReading
+  #raw: { fields: RawFields | undefined } | undefined
 
   constructor(operation: Operation, { request, session, caller, hold, wire }: ClientRequest, reading: BodyReading) {
     const { read } = reading
@@ -117,8 +118,13 @@ class ClientCall implements Call {
     return this.#reading.bytes
   }
 
-  /** Of a compatible API alone; worked out when it is asked for. */
+  /** Of a compatible API alone; worked out when it is first asked for. */
   get raw(): RawFields | undefined {
+    this.#raw ??= { fields: this.#rawFields() }
+    return this.#raw.fields
+  }
+
+  #rawFields(): RawFields | undefined {
     const { read, deps } = this.#reading
     const fields = this.wire && 'value' in read ? asObject(fromNamespace(read.value, deps.namespace)) : undefined
     const model = asText(fields?.model)

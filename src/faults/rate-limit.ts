@@ -31,21 +31,26 @@ export const rateLimit = defineFault({
   },
   example: { requests: 1 },
   async apply({ requests, tokens, per, retry_after_form: form, ...given }, next, context) {
-    const now = context.clock.now()
+    const { clock } = context
+    const now = clock.now()
     const limits = { requests, tokens }
     const window = windowOf(context, per)
     const asked = { requests: 1, tokens: tokensOf(context) }
     const over = UNITS.find((unit) => window.used[unit] + asked[unit] > (limits[unit] ?? Number.POSITIVE_INFINITY))
     if (!over) for (const unit of UNITS) window.used[unit] += asked[unit]
     const provider = speaker(context, given.shape)
-    const countdown = quotaHeaders(providerNamed(provider).quota, quotasOf(limits, window), now)
+    const wait = window.resets - clock.passed()
+    const countdown = quotaHeaders(
+      providerNamed(provider).quota,
+      quotasOf(limits, { ...window, resets: now + wait }),
+      now,
+    )
     if (!over) {
       context.skip('the quota was not used up')
       const reply = await next()
       return changed(reply, { headers: { ...reply.headers, ...countdown } })
     }
     context.acted()
-    const wait = window.resets - now
     const retry =
       form === undefined && !providerNamed(provider).sendsRetryAfter ? {} : retryHeaders(wait, form ?? 'seconds', now)
     return refusal(
@@ -57,12 +62,12 @@ export const rateLimit = defineFault({
 })
 
 interface Window {
-  /** Milliseconds since the epoch. */
+  /** What has passed of the clock then, in ms. */
   resets: number
   used: Record<(typeof UNITS)[number], number>
 }
 
-/** What is left in a window. */
+/** What is left in a window, which resets at an instant of the clock. */
 const quotasOf = (limits: Record<(typeof UNITS)[number], number | undefined>, { used, resets }: Window): Quotas =>
   Object.fromEntries(
     UNITS.flatMap((unit) => {
@@ -75,8 +80,8 @@ const quotasOf = (limits: Record<(typeof UNITS)[number], number | undefined>, { 
 function windowOf({ memory, model, clock }: FaultContext, length: number): Window {
   const key = `window of ${model}`
   const current = memory.get(key) as Window | undefined
-  if (current && clock.now() < current.resets) return current
-  const window: Window = { resets: clock.now() + length, used: { requests: 0, tokens: 0 } }
+  if (current && clock.passed() < current.resets) return current
+  const window: Window = { resets: clock.passed() + length, used: { requests: 0, tokens: 0 } }
   memory.set(key, window)
   return window
 }

@@ -14,12 +14,12 @@ export const slowStream = defineFault({
   example: { tokens_per_second: 5, jitter: 0.5 },
   apply: ({ tokens_per_second: pace, jitter }, next, { clock, signal, ...context }) =>
     changeStream(next, { clock, signal, ...context }, async function* (blocks) {
-      let due = clock.now()
+      let due = clock.passed()
       let number = 0
       for await (const { text, tokens } of blocks) {
         if (tokens > 0) {
           const luck = context.luck(`chunk ${number++}`)
-          const now = clock.now()
+          const now = clock.passed()
           due = Math.max(now, due + (tokens / pace) * 1000 * (1 - jitter + 2 * jitter * luck))
           if (due > now) {
             context.acted()

@@ -120,7 +120,7 @@ function askThroughFaults(
 ): Promise<Reply> {
   const { operation, request, model, stream, clock } = asked
   const { target, number } = tried
-  const place = { at: 'provider', position: target.position, attempt: number, now: clock.now() } as const
+  const place = { at: 'provider', position: target.position, attempt: number, passed: clock.passed() } as const
   const faults = playing.faults({ ...facts, operation, request, model, stream, ...place })
   const answer = async () => backend.answer(asked)
   const about = { operation, request, model, stream, clock, signal: asked.signal }

@@ -47,8 +47,8 @@ export function answerDirectly(direct: DirectCall): Promise<Response> | undefine
 /** The faults of the scenario; those between gateway and client come last, and so are outermost. */
 function faultsOn({ playing, facts, operation, request, stream, session }: CallContext, target: Target) {
   const about = { ...facts, operation, request, stream, model: target.model, position: 0, attempt: 1 }
-  const now = session.clock.now()
-  const faultsAt = (at: 'gateway' | 'provider') => playing?.faults({ ...about, at, now }) ?? []
+  const passed = session.clock.passed()
+  const faultsAt = (at: 'gateway' | 'provider') => playing?.faults({ ...about, at, passed }) ?? []
   return [...faultsAt('gateway'), ...faultsAt('provider')]
 }
 

@@ -3,6 +3,7 @@ import type { ActiveFault, ActiveScenario } from '../contract/fault.ts'
 import type { AnswerContext } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
+import { sinceInstant } from '../lib/clock.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
@@ -254,7 +255,7 @@ function faultsHeard(
   { facts, operation, request, stream, session }: CallContext,
   playing: ActiveScenario,
 ): readonly ActiveFault[] {
-  const point = { at: 'gateway' as const, position: 0, attempt: 1, now: session.clock.now() }
+  const point = { at: 'gateway' as const, position: 0, attempt: 1, passed: session.clock.passed() }
   return playing.faults({ ...facts, ...point, operation, request, stream, model: operation.model(request) })
 }
 
@@ -262,7 +263,7 @@ function faultsHeard(
 function cached(callContext: CallContext, key: string): AttemptAnswer | undefined {
   const { operation, request, answerContext, stream, recording, session } = callContext
   const stored = findStored(callContext, key)
-  recording.cache(key, stored && session.clock.now() - stored.at)
+  recording.cache(key, stored && sinceInstant(session.clock, stored.at))
   if (!stored) return undefined
   const { model, usage } = stored
   const replayed = operation.replay?.(request, stored.answer, answerContext)

@@ -62,6 +62,7 @@ class CallRecording implements TraceRecorder {
   request?: TraceRecorder['request']
   settings?: Settings
   sequences?: CallSequences
+  readonly #begun: number
   point?: string | undefined
   failure?: Failure
   answer?: AnswerRecord
@@ -72,14 +73,14 @@ class CallRecording implements TraceRecorder {
     this.observers = observers
     this.seq = session.nextCall()
     this.started = session.clock.now()
+    this.#begun = session.clock.passed()
     this.id = traceIdOf(session, { started: this.started, seq: this.seq, key: call.inner?.key })
     // A session has others after it was reset.
     this.stores = { traces: session.traces, keyValues: session.keyValues, sequences: session.sequences }
   }
 
   elapsed(): number {
-    // Somebody may have set the clock back meanwhile.
-    return Math.max(0, this.call.session.clock.now() - this.started)
+    return this.call.session.clock.passed() - this.#begun
   }
 
   plan(targets: readonly Target[]): void {

@@ -71,7 +71,7 @@ const readyStream = ({ blocks, last }: ReadyStream) =>
   } as unknown as UnderlyingDefaultSource)
 
 async function putBytes(
-  { status, headers: given }: Reply,
+  { status, headers: given, raw }: Reply,
   { bytes, contentType, announced }: BytesBody,
   client: Client,
 ): Promise<Response> {
@@ -79,7 +79,8 @@ async function putBytes(
   const headers = soundHeaders({ ...given, 'content-type': contentType })
   const whole = bytes instanceof Uint8Array
   if (whole && announced === undefined) return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
-  const pieces = await begun(whole ? [bytes] : bytes)
+  // A provider's own head leaves as soon as its first piece is there, and by itself where none comes.
+  const pieces = raw && !whole ? bytes : await begun(whole ? [bytes] : bytes)
   if (announced === undefined) return new Response(directStream(pieces, client), { status, headers })
   if (!connection) return new Response(directStream(broken(pieces), client), { status, headers })
   // The server would correct a length that is not kept, so this answer is written by hand.

@@ -2,6 +2,7 @@
 import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { streamOf } from '../lib/byte-stream.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { type Failure, failureOf } from './outcome.ts'
@@ -84,10 +85,17 @@ class PieceQueue {
   #waiting: Uint8Array[] = []
   #over: { error: unknown } | undefined
   #wake: (() => void) | undefined
+  #woken = false
 
+  /** It is read in another turn: the client has it first. */
   add(piece: Uint8Array): void {
     this.#waiting.push(piece)
-    this.#wake?.()
+    if (!this.#wake || this.#woken) return
+    this.#woken = true
+    void nextTurn().then(() => {
+      this.#woken = false
+      this.#wake?.()
+    })
   }
 
   end(error: unknown): void {

@@ -1,12 +1,15 @@
 // Time comes in as an argument everywhere, so that an outage of ten minutes can be played in milliseconds.
 
 import { noteLeft } from './hang-reset.ts'
+import { monotonicMs } from './monotonic.ts'
 
 /** Where every timestamp and every wait of a session comes from. */
 export interface Clock {
   readonly kind: 'real' | 'virtual'
   /** Whole milliseconds since the Unix epoch. */
   now(): number
+  /** Whole milliseconds that have passed since some instant: what goes on is measured by it, since nothing passes when a clock is set. */
+  passed(): number
   /** Resolves after `ms` milliseconds of this clock; rejects with the signal's reason when that is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /**
@@ -28,13 +31,22 @@ export interface TimeSettings {
   latency: LatencyMode
 }
 
+/** Milliseconds since an instant that was stored; 0 when it is still to come, as after the clock was set back. */
+export const sinceInstant = (clock: Pick<Clock, 'now'>, instant: number): number => Math.max(0, clock.now() - instant)
+
+/** What is known of the silences on a clock. */
+interface Silent {
+  /** How many latencies have no end of their own: only the end of their calls ends them. */
+  readonly endless: number
+}
+
 /** A clock that goes by itself. */
-export interface RealClock extends Clock {
+export interface RealClock extends Clock, Silent {
   readonly kind: 'real'
 }
 
 /** A clock that a test can hold and move. */
-export interface VirtualClock extends Clock {
+export interface VirtualClock extends Clock, Silent {
   readonly kind: 'virtual'
   /** Whether it stands still until it is moved. */
   readonly frozen: boolean
@@ -95,8 +107,27 @@ export const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
 
+/** Silences without an end of their own. */
+export function createSilences(): Silent & { until(signal: AbortSignal | undefined): Promise<never> } {
+  let endless = 0
+  return {
+    get endless() {
+      return endless
+    },
+    async until(signal) {
+      endless++
+      try {
+        return await untilAborted(signal)
+      } finally {
+        endless--
+      }
+    },
+  }
+}
+
+const realSilences = createSilences()
 async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
-  if (ms === Number.POSITIVE_INFINITY) return untilAborted(signal)
+  if (ms === Number.POSITIVE_INFINITY) return realSilences.until(signal)
   const began = performance.now()
   try {
     await sleep(ms, signal)
@@ -110,16 +141,23 @@ async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
 export const realClock: RealClock = {
   kind: 'real',
   now: Date.now,
+  passed: () => Math.floor(monotonicMs()),
   sleep,
   latency: realLatency,
+  get endless() {
+    return realSilences.endless
+  },
   work: (work) => work,
 }
 
 /** Latency that a virtual clock may jump over. Endless silence is no wait that it could jump to the end of. */
-export const skippedLatency = ({ sleep }: Pick<Clock, 'sleep'>, ms: number, signal?: AbortSignal): Promise<void> =>
-  ms === Number.POSITIVE_INFINITY ? untilAborted(signal) : sleep(ms, signal)
+export const skippedLatency = (
+  { sleep, until = untilAborted }: Pick<Clock, 'sleep'> & { until?: typeof untilAborted },
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> => (ms === Number.POSITIVE_INFINITY ? until(signal) : sleep(ms, signal))
 
 /** The clock for work that no client's connection waits for, such as the steps of an agent: it may jump over their latency. */
-export function withoutLatency({ kind, now, sleep, work }: Clock): Clock {
-  return { kind, now, sleep, work, latency: (ms, signal) => skippedLatency({ sleep }, ms, signal) }
+export function withoutLatency({ kind, now, passed, sleep, work }: Clock): Clock {
+  return { kind, now, passed, sleep, work, latency: (ms, signal) => skippedLatency({ sleep }, ms, signal) }
 }

@@ -36,7 +36,7 @@ export function startDeadline(
 ): Deadline {
   const controller = new AbortController()
   const stopped = new AbortController()
-  let since = clock.now()
+  let since = clock.passed()
   let paused = false
   let wake: (() => void) | undefined
   const stop = () => {
@@ -50,7 +50,7 @@ export function startDeadline(
   }
   // One wait at a time: a restart only moves the instant, so that a stream of many events costs nothing more.
   const watch = async () => {
-    for (let left = ms; left > 0; left = since + ms - clock.now()) {
+    for (let left = ms; left > 0; left = since + ms - clock.passed()) {
       await clock.sleep(left, stopped.signal)
       if (paused) await new Promise<void>((resolve) => (wake = resolve))
       if (stopped.signal.aborted) return
@@ -64,7 +64,7 @@ export function startDeadline(
   return {
     signal: controller.signal,
     restart() {
-      since = clock.now()
+      since = clock.passed()
       paused = false
       wake?.()
     },

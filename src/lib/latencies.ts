@@ -112,6 +112,8 @@ export function createLatencies(events: LatencyEvents) {
       return real < first.endsAt + SLACK_MS && all.some(isNear) ? undefined : first
     },
     size: () => running.size,
+    /** How many have no end of their own. */
+    endless: () => [...running].filter(({ due }) => due === Number.POSITIVE_INFINITY).length,
     /** Whether the real time of any is over. */
     anyOver: () => running.values().some(({ over }) => over),
     /** The instant up to which the clock may go by itself meanwhile. */

@@ -1,5 +1,5 @@
 // A clock whose time passes in no time: it jumps from wait to wait when nothing else can run. Latency alone takes real time.
-import { LAST_INSTANT, skippedLatency, type VirtualClock } from './clock.ts'
+import { createSilences, LAST_INSTANT, skippedLatency, type VirtualClock } from './clock.ts'
 import { createLatencies } from './latencies.ts'
 
 /** The instant at which every virtual clock starts: 2025-01-01T00:00:00Z. */
@@ -86,12 +86,15 @@ function whenIdle(idle: () => void, isAwaited: () => boolean) {
 /** Where a virtual clock stands, and how far it may go by itself. */
 function createHand(start: number) {
   let now = start
+  // The instant at which it began, had it always shown the time that it shows now.
+  let origin = start
   // Waits that are due later are left alone: the instant up to which a frozen clock may go.
   let horizon = NEVER
   // The instant up to which it was told to go, past latencies that have not ended too.
   let told = start
   return {
     now: () => now,
+    passed: () => now - origin,
     /** How far it may go by itself while a latency ends at `bound`. */
     horizon: (bound: number) => Math.min(horizon, Math.max(bound, told)),
     frozen: () => horizon < NEVER,
@@ -116,6 +119,7 @@ function createHand(start: number) {
     set(to: number) {
       if (horizon < NEVER) horizon += to - now
       told += to - now
+      origin += to - now
       now = to
     },
   }
@@ -173,6 +177,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   const hand = createHand(start)
   const steps = createSteps(hand)
   const { waits, latencies, watch, work, jumped } = steps
+  const silences = createSilences()
   let followed = 0
   let skipsLatency = false
   let over: { reason: unknown } | undefined
@@ -185,7 +190,9 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   }
   const latency = (ms: number, signal?: AbortSignal) => {
     if (over) return Promise.reject(over.reason)
-    return skipsLatency ? skippedLatency({ sleep }, ms, signal) : latencies.begin(Math.max(0, ms), signal)
+    return skipsLatency
+      ? skippedLatency({ sleep, until: silences.until }, ms, signal)
+      : latencies.begin(Math.max(0, ms), signal)
   }
   const advance = (ms: number) => {
     hand.allow(ms)
@@ -194,6 +201,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   return {
     kind: 'virtual',
     now: () => Math.min(LAST_INSTANT, Math.floor(hand.now())),
+    passed: () => Math.floor(hand.passed()),
     sleep,
     latency,
     work,
@@ -202,6 +210,9 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     },
     get waiting() {
       return steps.size()
+    },
+    get endless() {
+      return latencies.endless() + silences.endless
     },
     get skipsLatency() {
       return skipsLatency

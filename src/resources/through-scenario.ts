@@ -71,7 +71,7 @@ async function played(route: Route, input: RouteInput, { session, signal, run }:
     inner: false,
     text: '',
     key: run.keyOf(`${request.method} ${url} ${JSON.stringify(input.body)}`),
-    now: clock.now(),
+    passed: clock.passed(),
   }
   const applied: string[] = []
   const reply = await withFaults(run.faults(facts), () => answered(route, input, { url, run }), {

@@ -52,12 +52,14 @@ export interface ScenarioStart {
   session: string
   /** The instant of the session's clock, in ms since the epoch. */
   now: number
+  /** Milliseconds of the session's clock that have passed. */
+  passed: number
   /** How many calls of the session have begun. */
   calls: number
 }
 
 /** Begins to play a scenario. */
-export function play(scenario: Scenario, { seed, session, now, calls }: ScenarioStart): ScenarioRun {
+export function play(scenario: Scenario, { seed, session, now, passed, calls }: ScenarioStart): ScenarioRun {
   const rules = scenario.rules.filter(
     ({ match }) => match.session === undefined || globRegex(match.session).test(session),
   )
@@ -74,7 +76,7 @@ export function play(scenario: Scenario, { seed, session, now, calls }: Scenario
 
   const fires = (rule: Rule, facts: FaultFacts, counter: Counters): boolean => {
     if (!matches(rule, facts, first)) return false
-    const elapsed = facts.now - now
+    const elapsed = facts.passed - passed
     counter.matched++
     counter.latest = elapsed
     if (!isDue(rule, { matched: counter.matched, elapsed, state, luck: luckOf(rule, facts) })) return false

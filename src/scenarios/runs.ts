@@ -53,8 +53,8 @@ interface GenerationRuns {
   named: Map<string, SourcedRun>
 }
 
-const beginIn = (session: Session, scenario: Scenario): ScenarioRun =>
-  engine().play(scenario, { seed: session.seed, session: session.name, now: session.clock.now(), calls: session.calls })
+const beginIn = ({ name, seed, clock, calls }: Session, scenario: Scenario): ScenarioRun =>
+  engine().play(scenario, { seed, session: name, now: clock.now(), passed: clock.passed(), calls })
 
 /**
  * Scenarios in play; `given` are those that the program was started with, the first of which every session begins with.

@@ -56,6 +56,8 @@ export interface Sessions {
   readonly draining: boolean
   /** How many calls and other work are under way. */
   active(): number
+  /** How many silences, of those that are under way, nothing ends but a signal. */
+  endless(): number
   watch(listener: SessionListener): void
   /** How many were dropped since the start because nobody used them. */
   dropped(): number
@@ -191,6 +193,11 @@ export function createSessions(options: SessionsOptions): Sessions {
       return registry.draining
     },
     active: () => [...sessions.values()].reduce((sum, { slot }) => sum + slot.active, 0),
+    endless: () =>
+      [...new Set([...sessions.values()].map(({ slot }) => slot.current.clock))].reduce(
+        (sum, clock) => sum + clock.endless,
+        0,
+      ),
     watch: registry.watch,
     dropped: idle.dropped,
     sweep: idle.sweep,

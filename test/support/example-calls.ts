@@ -168,18 +168,22 @@ const EMULATOR: readonly ExampleCall[] = [
 /** The answer to a call, and what it was. */
 export interface ExampleAnswer {
   id: string
+  /** The path that was called, with the ids of its records. */
+  path: string
   status: number
   type: string
   text: string
 }
 
-/** Plays the calls against an application; an operation may come more than once. */
+/** Makes the calls against an application, except those of `skipped` operations; an operation may come more than once. */
 export async function* playExamples(
   app: TestApp,
   operations: ReadonlyMap<string, CallableOperation>,
+  skipped: (id: string) => boolean = () => false,
 ): AsyncGenerator<ExampleAnswer> {
   const kept: Json = {}
-  for (const { id, body: bodyOf, query = '', headers = {}, keep = {}, until } of [...EMULATOR, ...RECORDS, ...AGENTS]) {
+  const calls = [...EMULATOR, ...RECORDS, ...AGENTS].filter(({ id }) => !skipped(id))
+  for (const { id, body: bodyOf, query = '', headers = {}, keep = {}, until } of calls) {
     const operation = operations.get(id)
     if (!operation) throw new Error(`the document has no operation ${id}`)
     const { method, body } = operation
@@ -201,6 +205,7 @@ export async function* playExamples(
     if (answer.status < 300) for (const [name, pick] of Object.entries(keep)) kept[name] = pick(answer.json())
     yield {
       id,
+      path,
       status: answer.status,
       type: (answer.headers.get('content-type') ?? '').split(';')[0] ?? '',
       text: answer.text,

@@ -13,25 +13,53 @@ export interface RawResponse {
   broken: boolean
 }
 
-/** Posts JSON on a connection of its own, and reads until that ends. */
-export function postRaw(url: string, body: object, headers: Record<string, string> = {}): Promise<RawResponse> {
-  const { hostname, port, pathname, search } = new URL(url)
+/** The bytes of a request that posts JSON. */
+function requestText(path: string, body: object, headers: Record<string, string>): string {
   const text = JSON.stringify(body)
   const lines = Object.entries({
     host: 'localhost',
     authorization: 'Bearer any',
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(text)),
-    connection: 'close',
     ...headers,
   }).map(([name, value]) => `${name}: ${value}`)
+  return `POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${text}`
+}
+
+/** A connection that is kept: each post resolves when its response, which has a length, is there. */
+export function openConnection(url: string) {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  return {
+    post(path: string, body: object, headers: Record<string, string>): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      let bytes = Buffer.alloc(0)
+      const read = (piece: Buffer) => {
+        bytes = Buffer.concat([bytes, piece])
+        const headEnd = bytes.indexOf('\r\n\r\n')
+        const length = Number(/content-length: (\d+)/i.exec(bytes.toString('latin1'))?.[1])
+        if (headEnd < 0 || bytes.length < headEnd + 4 + length) return
+        socket.off('data', read)
+        resolve()
+      }
+      socket.on('data', read)
+      socket.write(requestText(path, body, headers))
+      return promise
+    },
+    close: () => socket.destroy(),
+  }
+}
+
+/** Posts JSON on a connection of its own, and reads until that ends. */
+export function postRaw(url: string, body: object, headers: Record<string, string> = {}): Promise<RawResponse> {
+  const { hostname, port, pathname, search } = new URL(url)
   const { promise, resolve } = Promise.withResolvers<RawResponse>()
   const pieces: Buffer[] = []
   const socket = connect(Number(port), hostname)
   socket.on('data', (piece: Buffer) => void pieces.push(piece))
   socket.on('end', () => resolve(parsed(Buffer.concat(pieces), 'FIN')))
   socket.on('error', () => resolve(parsed(Buffer.concat(pieces), 'RST')))
-  socket.write(`POST ${pathname}${search} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${text}`)
+  socket.write(requestText(`${pathname}${search}`, body, { connection: 'close', ...headers }))
   return promise
 }
 

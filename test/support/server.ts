@@ -64,21 +64,27 @@ interface Place {
 /** Starts the executable; resolves with what it printed once that holds `end`. */
 export async function startUntil(args: readonly string[], end: string, { cwd, env = {} }: Place) {
   const child = Bun.spawn([EXECUTABLE, ...args], { cwd, env: environment(env), stdout: 'pipe', stderr: 'pipe' })
+  const stderr = new Response(child.stderr).text()
   const printed = await readTo(child.stdout, end)
-  if (printed === '') throw new Error(`the server did not start: ${await new Response(child.stderr).text()}`)
+  if (printed === '') throw new Error(`the server did not start: ${await stderr}`)
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
     await child.exited
     return child.exitCode
   }
-  return { printed, pid: child.pid, stop }
+  return { printed, stderr, pid: child.pid, stop }
+}
+
+/** A server, and everything that it has printed on stderr when it has ended. */
+export interface OwnServer extends Server {
+  stderr: Promise<string>
 }
 
 /** Starts `understudy serve --json` on a free port, unless `args` name one; resolves when it is ready. */
-export async function startServer(args: readonly string[], place: Place): Promise<Server> {
-  const { printed, pid, stop } = await startUntil(['serve', '--port', '0', '--json', ...args], '\n', place)
+export async function startServer(args: readonly string[], place: Place): Promise<OwnServer> {
+  const { printed, ...rest } = await startUntil(['serve', '--port', '0', '--json', ...args], '\n', place)
   const ready = JSON.parse(printed) as Record<string, unknown>
-  return { url: String(ready.url), pid, ready, stop }
+  return { url: String(ready.url), ready, ...rest }
 }
 
 /** The text of a stream up to and with the first `end`; empty when the stream ends before. Goes on reading afterwards. */

@@ -60,7 +60,15 @@ function passedHeaders(headers: Headers): Record<string, string> {
   return passed
 }
 
-function addressOf(
+/** The address of a request; those without a query are few, and remembered. */
+function addressOf(upstream: Upstream, operation: string, request: { path: string; model: string }): string {
+  if (upstream.address || request.path.includes('?')) return addressWith(upstream, operation, request)
+  const known = addresses.getOrInsertComputed(upstream, () => new Map())
+  return known.getOrInsertComputed(request.path, () => addressWith(upstream, operation, request))
+}
+const addresses = new WeakMap<Upstream, Map<string, string>>()
+
+function addressWith(
   { baseUrl = '', address }: Upstream,
   operation: string,
   { path, model }: { path: string; model: string },

@@ -6,6 +6,7 @@ import type { KeyValueEntry } from '../../contract/key-value.ts'
 import type { AnswerContext } from '../../contract/operation.ts'
 import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/responses.ts'
 import type { OutputItem } from '../../contract/responses-answer.ts'
+import { fingerprint } from '../../lib/ids.ts'
 import { checkEffort } from '../../providers/catalogue.ts'
 import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
 import { normalizeResponse } from './normalize.ts'
@@ -16,7 +17,7 @@ export interface Summary {
   system: readonly string[]
   /** Text of the last user message. */
   user: string
-  /** Text of the first one, once there is one. */
+  /** Fingerprint of the first one, once there is one: the text itself would be stored with each response of the conversation. */
   first?: string
   /** Number of user messages. */
   turn: number
@@ -54,7 +55,7 @@ function continued(earlier: Summary, items: readonly InputItem[]): Summary {
 }
 
 const firstOf = (known: string | undefined, user: InputMessage | undefined): Pick<Summary, 'first'> =>
-  known === undefined && !user ? {} : { first: known ?? itemText(user?.content ?? '') }
+  known === undefined && !user ? {} : { first: known ?? fingerprint(itemText(user?.content ?? '')) }
 
 const callsIn = (items: readonly InputItem[]) =>
   items.flatMap((item) =>

@@ -35,7 +35,7 @@ const hurries = (first: ClientCall, again: ClientCall): boolean =>
 function hurriedIn(behaviour: Behaviour): ClientCall[][] {
   const { pairing } = behaviour
   // A storm has said it.
-  const stormed = new Set(stormsIn(behaviour).flat())
+  const stormed = new Set(stormsIn(behaviour).flatMap(({ calls }) => calls))
   return pairing.chains
     .flatMap((chain) => stretchesOf(chain, hurries))
     .filter((stretch) => stretch.length > LEAST_REPEATS && isOneClient(stretch, pairing))

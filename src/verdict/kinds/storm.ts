@@ -1,7 +1,8 @@
 // storm: the same request again and again while it fails, without pauses that grow.
-import { type ClientCall, keptWait, natureOf, pauseBetween } from '../client-call.ts'
+import { groupBy } from '../../lib/group-by.ts'
+import { type ClientCall, isAfter, keptWait, natureOf, pauseBetween } from '../client-call.ts'
 import { medianOf, pausesOf, runsOf, stretchesOf } from '../lanes.ts'
-import { type Behaviour, endOf, type FindingDefinition, type FindingDraft } from './define.ts'
+import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
 
 /** Pauses under this are short. */
 const SHORT_MS = 500
@@ -16,10 +17,23 @@ export const storm: FindingDefinition = {
   find: (behaviour) => stormsIn(behaviour).map(draft),
 }
 
-/** The calls of each storm; none is in two of them. */
-export function stormsIn(behaviour: Behaviour): ClientCall[][] {
+/** A storm, and whether it is of one client for certain. */
+interface Storm {
+  calls: ClientCall[]
+  isSure: boolean
+}
+
+/** All storms; no call is in two of them. */
+export function stormsIn(behaviour: Behaviour): Storm[] {
   const seen = new Set<ClientCall>()
-  return [...declaredIn(behaviour), ...loopsIn(behaviour)].filter((calls) => {
+  const sure = [...declaredIn(behaviour), ...loopsIn(runsOf(behaviour.calls))]
+  // A pool spreads the loop of one program over connections, as many clients in turn would use them.
+  const perhaps = loopsIn(sequencesOf(behaviour))
+  const all = [
+    sure.map((calls) => ({ calls, isSure: true })),
+    perhaps.map((calls) => ({ calls, isSure: false })),
+  ].flat()
+  return all.filter(({ calls }) => {
     if (calls.some((call) => seen.has(call))) return false
     for (const call of calls) seen.add(call)
     return true
@@ -38,8 +52,12 @@ function declaredIn({ pairing }: Behaviour): ClientCall[][] {
     .filter((stretch) => stretch.length >= DECLARED_CALLS && isSteady(stretch))
 }
 
-const loopsIn = ({ calls }: Behaviour): ClientCall[][] =>
-  runsOf(calls).flatMap((run) => {
+/** Equal calls one after the other, on whatever connections. */
+const sequencesOf = ({ calls }: Behaviour): ClientCall[][] =>
+  groupBy(calls, requestKey).flatMap((equal) => stretchesOf(equal, (first, again) => isAfter(again, first)))
+
+const loopsIn = (runs: readonly ClientCall[][]): ClientCall[][] =>
+  runs.flatMap((run) => {
     const stretches = stretchesOf(run, hurries)
     return stretches.filter((stretch, index) => {
       if (stretch.length < ALIKE_CALLS || !isSteady(stretch)) return false
@@ -58,7 +76,7 @@ function isSteady(calls: readonly ClientCall[]): boolean {
   return !grow && long <= 2 * medianOf(pauses) + 50
 }
 
-function draft(calls: readonly ClientCall[]): FindingDraft {
+function draft({ calls, isSure }: Storm): FindingDraft {
   const [first] = calls
   const last = calls.at(-1)
   const pauses = pausesOf(calls)
@@ -67,8 +85,8 @@ function draft(calls: readonly ClientCall[]): FindingDraft {
   const pause = Math.round(medianOf(pauses))
   const end = first ? endOf(first) : ''
   return {
-    severity: 'error',
-    message: `the same request ${calls.length} times in ${took} ms (${rate} a second), with pauses of ${pause} ms that do not grow, though it failed (${end})`,
+    severity: isSure ? 'error' : 'warning',
+    message: `the same request ${calls.length} times in ${took} ms (${rate} a second), with pauses of ${pause} ms that do not grow, though it failed (${end})${isSure ? '' : '; on several connections, so it may be several clients'}`,
     calls,
     count: calls.length,
     figures: { calls: calls.length, took_ms: took, per_second: rate, pause_ms: pause },
