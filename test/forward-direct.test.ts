@@ -210,6 +210,34 @@ describe('the response', () => {
   const body = '{"model":"gpt-4o","messages":[{"role":"user","content":"x"}]}'
   const streamed = '{"model":"gpt-4o","messages":[{"role":"user","content":"x"}],"stream":true}'
 
+  test.each([
+    ['whole', CHAT],
+    ['of a streamed request', CHAT],
+    ["of Anthropic's API", MESSAGES],
+  ])('has exactly the headers of the provider, and x-understudy-* ones: %s', async (form, path) => {
+    const long = 'x'.repeat(3_000)
+    const text = '{"error":{"message":"no"}}'
+    answer = (response) => {
+      response.sendDate = false
+      response.writeHead(418, [
+        ...['content-type', 'application/json', 'set-cookie', 'a=1; Path=/', 'set-cookie', 'b=2'],
+        ...['x-long', long, 'vary', 'Origin', 'content-length', String(text.length)],
+      ])
+      response.end(text)
+    }
+    const model = path === MESSAGES ? 'claude-sonnet-4' : 'gpt-4o'
+    const got = await ask(path, JSON.stringify({ model, messages: [], stream: form !== 'whole' }))
+    expect([got.status, got.text]).toEqual([418, text])
+    expect([...got.headers].filter(([name]) => !name.startsWith('x-understudy-') && name !== 'date')).toEqual([
+      ['content-length', String(text.length)],
+      ['content-type', 'application/json'],
+      ['vary', 'Origin'],
+      ['x-long', long],
+      ['set-cookie', 'a=1; Path=/'],
+      ['set-cookie', 'b=2'],
+    ])
+  })
+
   test('has the status, the headers and the body that the provider sent', async () => {
     const headers = {
       'x-request-id': 'req_1',

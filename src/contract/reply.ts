@@ -15,6 +15,8 @@ export interface Reply {
   verbatim?: boolean
   /** Whether it is what a provider sent to the client, with all of its headers: nothing in it is changed. */
   raw?: true
+  /** Its cookies: the one header that may come more than once, and cannot be joined. */
+  cookies?: readonly string[]
   /** The stop sequence that ended the text, when that is known. */
   stoppedBy?: string | undefined
   fixture: string | null

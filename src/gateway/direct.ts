@@ -1,5 +1,6 @@
 // A call of a compatible API that asks for nothing of a gateway: it goes straight to its provider, and what that sends reaches
 // the client as it is, faults included. What a correct client makes of it is read along and written into the trace.
+import { REQUEST_ID } from '../contract/answer-headers.ts'
 import { ApiError } from '../contract/error.ts'
 import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, jsonReply, type Reply } from '../contract/reply.ts'
@@ -80,7 +81,7 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   const connection = faults.length > 0 ? await callContext.call.hold?.find() : undefined
   try {
     const reply = await faultyReply(direct, attempt)
-    const headers = { ...headersOf(callContext.recording), ...reply.headers }
+    const headers = { ...ownHeaders(callContext.recording, reply), ...reply.headers }
     return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record, model: asked.model }), {
       connection,
       clientTimeout,
@@ -98,6 +99,12 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
     await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure, read: true })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
+}
+
+/** The headers of the call; a provider that gives no request id of its own is given none. */
+function ownHeaders(recording: CallContext['recording'], { raw }: Reply): Record<string, string> {
+  const { [REQUEST_ID]: id = '', ...own } = headersOf(recording)
+  return raw ? own : { [REQUEST_ID]: id, ...own }
 }
 
 /** What the provider sends, through the faults of the scenario. */

@@ -3,7 +3,7 @@ import type { Connection, ConnectionFinder } from '../contract/connection.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
-import { soundHeaders } from '../lib/header-text.ts'
+import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { lazy } from '../lib/lazy.ts'
 import { type Reproach, within } from '../lib/patience.ts'
 import { responseWith } from '../lib/response-headers.ts'
@@ -70,13 +70,12 @@ const readyStream = ({ blocks, last }: ReadyStream) =>
     },
   } as unknown as UnderlyingDefaultSource)
 
-async function putBytes(
-  { status, headers: given, raw }: Reply,
-  { bytes, contentType, announced }: BytesBody,
-  client: Client,
-): Promise<Response> {
+async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBody, client: Client): Promise<Response> {
+  const { status, raw } = reply
   const { connection } = client
-  const headers = soundHeaders({ ...given, 'content-type': contentType })
+  const headers = raw
+    ? passedHeaders(reply, contentType)
+    : soundHeaders({ ...reply.headers, 'content-type': contentType })
   const whole = bytes instanceof Uint8Array
   if (whole && announced === undefined) return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
   // A provider's own head leaves as soon as its first piece is there, and by itself where none comes.
@@ -84,7 +83,7 @@ async function putBytes(
   if (announced === undefined) return new Response(directStream(pieces, client), { status, headers })
   if (!connection) return new Response(directStream(broken(pieces), client), { status, headers })
   // The server would correct a length that is not kept, so this answer is written by hand.
-  const fields = Object.entries({ ...headers, 'content-length': announced, connection: 'close' })
+  const fields = [...new Headers(headers), ['content-length', announced], ['connection', 'close']]
   const head = [
     `HTTP/1.1 ${status} ${http().STATUS_CODES[status] ?? ''}`,
     ...fields.map(([name, value]) => `${name}: ${value}`),
@@ -93,6 +92,16 @@ async function putBytes(
   for await (const piece of pieces) await connection.write(piece)
   connection.close()
   return NEVER_SENT()
+}
+
+/** A provider's own headers, whatever they hold, beside ours, which any client can read. */
+function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: string): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(given))
+    headers.set(name, name.startsWith('x-understudy-') ? headerText(value) : value)
+  if (contentType !== '') headers.set('content-type', contentType)
+  for (const cookie of cookies) headers.append('set-cookie', cookie)
+  return headers
 }
 
 /** The same pieces once the first has come: the server cannot take back a head that it has begun. */

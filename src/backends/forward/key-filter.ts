@@ -1,22 +1,14 @@
 // What a provider sends without the key that it was sent, should it repeat that; nothing is held back that cannot be part of it.
-import { streamOf } from '../../lib/byte-stream.ts'
 
 const MASK = Buffer.from('[key]')
 
-/** The bytes as they come, with the key masked; `broken` makes what the stream fails with. */
-export function streamWithoutKey(
+/** The pieces as they come, with the key masked; `broken` makes what they fail with. */
+export async function* piecesWithoutKey(
   body: ReadableStream<Uint8Array>,
-  key: string | undefined,
-  broken: (error: unknown) => unknown,
-): ReadableStream<Uint8Array> {
-  return streamOf(masked(body, key ? Buffer.from(key) : undefined, broken))
-}
-
-async function* masked(
-  body: ReadableStream<Uint8Array>,
-  key: Buffer | undefined,
+  secret: string | undefined,
   broken: (error: unknown) => unknown,
 ): AsyncGenerator<Uint8Array> {
+  const key = secret ? Buffer.from(secret) : undefined
   const reader = body.getReader()
   let held: Buffer = Buffer.alloc(0)
   try {

@@ -3,9 +3,10 @@
 import type { BackendCall, RawRequest } from '../../contract/backend.ts'
 import type { BytesBody, Reply } from '../../contract/reply.ts'
 import { ConnectionFailure } from '../../contract/reply.ts'
+import { streamOf } from '../../lib/byte-stream.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { streamWithoutKey } from './key-filter.ts'
+import { piecesWithoutKey } from './key-filter.ts'
 import { keyHeaderOf } from './request.ts'
 import { BARE, redirected, type Transport, unconnected } from './transport.ts'
 
@@ -32,7 +33,8 @@ export async function passOn(
     raw: true,
     status,
     headers: passedHeaders(response.headers),
-    body: bodyOf(upstream, response, signal),
+    cookies: response.headers.getSetCookie(),
+    body: await bodyOf(upstream, response, signal),
   }
 }
 
@@ -40,7 +42,7 @@ export async function passOn(
 const NOT_SENT =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length|accept-encoding|authorization|x-api-key|api-key|cookie|origin|referer|sec-.*|x-understudy-.*)$/
 const NOT_PASSED =
-  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|alt-svc|x-understudy-.*)$/
+  /^(?:set-cookie|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|alt-svc|x-understudy-.*)$/
 
 function sentHeaders(upstream: Upstream, { headers }: RawRequest): Headers {
   const sent = new Headers()
@@ -80,14 +82,36 @@ function addressWith(
   return url.href
 }
 
-function bodyOf({ key }: Upstream, { headers, body }: Response, signal: AbortSignal): BytesBody {
+/** A body that is there in one piece is whole, and so keeps its length; any other is passed on piece by piece. */
+async function bodyOf({ key }: Upstream, { headers, body }: Response, signal: AbortSignal): Promise<BytesBody> {
   const contentType = headers.get('content-type') ?? ''
   if (!body) return { kind: 'bytes', contentType, bytes: new Uint8Array() }
   const broken = (error: unknown) =>
     signal.aborted
       ? signal.reason
       : new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
-  return { kind: 'bytes', contentType, bytes: streamWithoutKey(body, key, broken) }
+  const pieces = piecesWithoutKey(body, key, broken)
+  const length = headers.get('content-length')
+  if (length === null) return { kind: 'bytes', contentType, bytes: streamOf(pieces) }
+  const first = pieces.next()
+  const whole = await first.then(
+    ({ value }) => (value?.byteLength === Number(length) ? value : undefined),
+    () => undefined,
+  )
+  return { kind: 'bytes', contentType, bytes: whole ?? streamOf(begunWith(first, pieces)) }
+}
+
+async function* begunWith(
+  first: Promise<IteratorResult<Uint8Array>>,
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    const { done, value } = await first
+    if (!done) yield value
+    yield* rest
+  } finally {
+    await rest.return(undefined)
+  }
 }
 
 /** The body with the model as its provider names it, and nothing else changed. */
