@@ -35,6 +35,7 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
     ok: true,
     complete: true,
     calls: 2,
+    workspace_calls: 0,
     attempts: 3,
     counts: [],
     order: [],

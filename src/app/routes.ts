@@ -22,6 +22,7 @@ import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { createTaskReaders } from '../observers/task-readers.ts'
+import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
 import { createEventQueue, type EventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
@@ -29,6 +30,7 @@ import type { Session } from '../sessions/sessions.ts'
 import { createStrayLog, type StrayLog } from './stray.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
+import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 
 /** The routes as an application of their own. */
 export interface Routes extends App {
@@ -57,6 +59,7 @@ const doorPaths = doors.flatMap(({ paths }) => Object.keys(paths))
 export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
   const readers = createTaskReaders()
+  const workspaceCalls = createWorkspaceCalls()
   let service: TaskService | undefined
   const tasks = once(() => (service = forClients(agents().createTaskService(deps), readers)))
   const queue = startWork(deps, tasks)
@@ -65,7 +68,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
     service?.sweep(session)
   }
   const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
-  const routes = allRoutes(deps, { sessionOf, strays, readers, queue, wake, tasks })
+  const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, queue, wake, tasks })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
@@ -80,7 +83,13 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
       return render(refusal, request)
     }
   })
-  for (const route of routes) mountRoute(elysia, route, deps)
+  const noted = workspaceNotes({
+    calls: workspaceCalls,
+    sessions: deps.sessions,
+    nameOf: (request) => sessionName(request, tokenOf(request)),
+    sessionOf: (request) => sessionOf(request, true),
+  })
+  for (const route of routes) mountRoute(elysia, route, { ...deps, noted })
   mountDocs(elysia, {
     documented: { operations: allOperations, routes, ...documentedDoors, version: deps.about.version },
     rename: (text) => toNamespace(text, deps.namespace),
@@ -104,12 +113,13 @@ function allRoutes(
     sessionOf,
     strays,
     readers,
+    workspaceCalls,
     queue,
     wake,
     tasks,
   }: { strays: StrayLog; queue: EventQueue; wake(session: Session): void; tasks(): TaskService } & Pick<
     ControlDeps,
-    'sessionOf' | 'readers'
+    'sessionOf' | 'readers' | 'workspaceCalls'
   >,
 ): Route[] {
   const { access, ask, gateway, sessions, strict } = deps
@@ -124,6 +134,7 @@ function allRoutes(
     runs,
     strays,
     readers,
+    workspaceCalls,
     operations: () => endpoints.map(({ name }) => name),
     operation: operationNamed,
     events: queue.counts,
@@ -181,24 +192,32 @@ const agents = lazy<typeof import('../agents/tasks.ts')>(() => require('../agent
 const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 
-function mountRoute(elysia: Elysia, route: Route, limits: BodyLimits): void {
-  const serve = async ({ request, params }: { request: Request; params?: Record<string, string | null> }) => {
+interface RouteServing extends BodyLimits {
+  noted: NoteCall
+}
+
+function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteServing): void {
+  const answer = async (request: Request, params: Record<string, string | null> | undefined, sent: SentParts) => {
     const named = readable(params)
     const schema = route.readsBody ? undefined : route.body
     let [query, body]: unknown[] = [{}]
     try {
       if (route.query) query = parseRequest(route.query, queryOf(request), { whole: 'the query' })
-      if (schema) body = parseRequest(schema, await bodyOf(request, route, limits))
+      const read = schema && (await bodyOf(request, route, limits))
+      sent.body = { value: read }
+      if (schema) body = parseRequest(schema, read)
     } catch (refusal) {
       if (refusal instanceof ApiError && INVALID.has(refusal.status)) await route.find?.({ request, params: named })
       throw refusal
     }
-    const answer = await route.handle({ request, params: named, query, body })
-    if (answer instanceof Response) return answer
+    const answered = await route.handle({ request, params: named, query, body })
+    if (answered instanceof Response) return answered
     return route.status === 204
       ? new Response(null, { status: 204 })
-      : Response.json(answer, { status: route.status ?? 200 })
+      : Response.json(answered, { status: route.status ?? 200 })
   }
+  const serve = ({ request, params }: { request: Request; params?: Record<string, string | null> }) =>
+    noted(route, request, (sent) => answer(request, params, sent))
   elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
 }
 

@@ -128,15 +128,21 @@ function togetherLines(reports: readonly Verification[]): string[] {
   const taken = paths.filter(([, times]) => times > 0)
   const never = paths.filter(([, times]) => times === 0)
   const calls = sum((one) => one.calls)
+  const workspace = sum((one) => one.workspace_calls)
   return [
     line(
       'calls',
-      calls === 0
-        ? bad('none')
-        : `${calls}, ${count(
-            sum((one) => one.attempts),
-            'attempt',
-          )}`,
+      [
+        calls > 0 || workspace === 0
+          ? callsText(
+              calls,
+              sum((one) => one.attempts),
+            )
+          : [],
+        workspace > 0 ? count(workspace, 'workspace call') : [],
+      ]
+        .flat()
+        .join(', '),
     ),
     ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
     line('exercised', taken.map(([path, times]) => `${path} (${times})`).join(', ') || 'none'),
@@ -151,6 +157,10 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ).map((text) => line('unknown', text)),
   ]
 }
+
+/** How many calls and attempts there were. */
+const callsText = (calls: number, attempts: number): string =>
+  calls === 0 ? bad('none') : `${calls}, ${count(attempts, 'attempt')}`
 
 /** What became of the tasks of agents, in words; nothing when there were none. */
 export function taskLines(counts: readonly TaskCounts[]): string[] {

@@ -61,6 +61,28 @@ export interface ClientMark {
   caller: string | null
 }
 
+/** A call of the workspace, as far as a judge needs it. Times are in ms since the epoch, `began` and `ended` on the session's clock. */
+export interface WorkspaceCallNote {
+  operation: string
+  method: string
+  /** A fingerprint of all that was sent. */
+  request: string
+  /** Calls of the workspace are numbered as they come, and `until` is that of the last one that had come when this ended. */
+  number: number
+  until: number
+  began: number
+  ended: number
+  arrived: number
+  left: number
+  outcome: 'answered' | 'refused' | 'cancelled'
+  status: number
+  /** How long the response told the client to wait; null when it said nothing that this client could act on. */
+  wait: number | null
+  /** Whether the response said itself whether the call may be repeated. */
+  advised?: true
+  client: ClientMark
+}
+
 /** How long a client waits for the beginning of a response, in ms. */
 export interface ClientTimeout {
   ms: number

@@ -99,6 +99,7 @@ export const Verification = z.object({
       'All calls of the session are known: no trace is gone, and it did not begin by a call at one of several instances (`--instance`), as it does when the one that had it has died.',
     ),
   calls: count,
+  workspace_calls: count.describe('Calls of the workspace API, which leave no traces.'),
   attempts: count,
   counts: z
     .array(

@@ -9,6 +9,7 @@ import type { Operation } from '../contract/operation.ts'
 import type { StrayPath } from '../contract/verification.ts'
 import type { Telemetry } from '../observers/otlp/telemetry.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
+import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
@@ -63,6 +64,8 @@ export interface ControlDeps {
   strays: StrayCalls
   /** What clients have seen of the tasks of agents that they have begun. */
   readers: TaskReaders
+  /** Calls of the workspace. */
+  workspaceCalls: WorkspaceCalls
   /** How many events are waiting, and how many have failed since the start. */
   events(): { waiting: number; failed: number }
 }

@@ -36,7 +36,7 @@ type Asked = Query & { more: readonly Expectation[] }
 
 /** Looks at a session, its calls given. */
 const lookWith =
-  ({ about, runs, fixtures, strict, strays, readers }: ControlDeps) =>
+  ({ about, runs, fixtures, strict, strays, readers, workspaceCalls }: ControlDeps) =>
   (session: Session, calls: CallList, { ended, more }: Asked): Verification => {
     const run = runs.current(session)
     return verify({
@@ -44,6 +44,7 @@ const lookWith =
       run,
       runs: runs.played(session),
       calls: asTheyAre(calls.since(run?.calls ?? 0), session),
+      workspace: workspaceCalls.of(session),
       unread: unreadTasks(session, readers),
       begun: session.calls,
       dropped: session.traces.dropped(run?.calls ?? 0),

@@ -1,5 +1,5 @@
 // What a call says of the client behind it: its connection, which repetition it is, its idempotency key.
-import type { ClientNote, ClientTimeout } from '../contract/finding.ts'
+import type { ClientMark, ClientNote, ClientTimeout } from '../contract/finding.ts'
 import { HangReset } from '../lib/hang-reset.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
 import { questionOf } from '../lib/question.ts'
@@ -15,14 +15,8 @@ const AWS_ATTEMPT = /\battempt=(\d+)/
 /** The note of a call that has ended; `told` are the headers of its answer when that is a refusal. */
 export function clientNote(call: Call, answerHeaders: Record<string, string>): ClientNote {
   const { headers, hold, session, retained, text } = call
-  const key = headers.get('idempotency-key')
-  const note: ClientNote = {
-    connection: hold?.peer?.() ?? null,
-    retry: retryOf(headers),
-    key: key === null ? null : fingerprint(key),
-    caller: callerOf(headers, session.secret),
-    until: session.calls,
-  }
+  const mark = clientMark(headers, session.secret)
+  const note: ClientNote = { ...mark, connection: hold?.peer?.() ?? null, until: session.calls }
   const timeout = timeoutOf(headers)
   if (timeout !== undefined) note.timeout = timeout
   const reason: unknown = call.aborted ? call.signal.reason : undefined
@@ -56,6 +50,17 @@ const KEY_DIGITS = 12
 const keyPrint = rememberingAll((secret: string, value: string): string =>
   unguessable(secret, value.replace(/^Bearer\s+/i, '').replace(/#.*$/s, '')).slice(0, KEY_DIGITS),
 )
+
+/** What headers say of the client behind a call; `secret` keeps the fingerprint of its API key from being guessed. */
+export function clientMark(headers: Headers, secret: string): ClientMark {
+  const key = headers.get('idempotency-key')
+  return {
+    connection: null,
+    retry: retryOf(headers),
+    key: key === null ? null : fingerprint(key),
+    caller: callerOf(headers, secret),
+  }
+}
 
 /** Headers that declare how long a client waits for a response, in seconds: by SDKs of OpenAI, Anthropic and Google. */
 const TIMEOUTS = ['x-stainless-timeout', 'x-stainless-read-timeout', 'x-server-timeout']

@@ -19,7 +19,7 @@ export interface WorkspaceDeps {
 }
 
 /** The paths of the API, and those of agents over A2A. */
-const EMULATED = /^\/(v2|a2a)\//
+export const EMULATED = /^\/(v2|a2a)\//
 
 /** Makes the routes of the workspace answer through the faults of scenarios; leaves those of the emulator as they are. */
 export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {

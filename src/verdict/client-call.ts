@@ -7,8 +7,8 @@ import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
 export interface ClientCall {
-  /** Id of its trace. */
-  trace: string
+  /** Id of its trace; null of a call of the workspace, which has none. */
+  trace: string | null
   operation: string
   /** The model that it asked first; null when that is not known. */
   model: string | null
@@ -40,7 +40,7 @@ export interface ClientCall {
   attempts: number
   /** Whether a fault changed what the client got of a good answer. */
   disturbed: boolean
-  /** Whether the answer said itself whether it may be repeated. */
+  /** Whether the answer said itself whether it may be repeated, or nobody can say so. */
   advised: boolean
   /** How long the client waits for a response; undefined when it does not say. */
   timeout: ClientTimeout | undefined

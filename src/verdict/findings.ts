@@ -44,7 +44,7 @@ export function judgeClient(
         message: draft.message,
         operation: first?.operation ?? null,
         count: draft.count,
-        traces: [...new Set(shown.map(({ trace }) => trace))].slice(0, MOST_TRACES),
+        traces: [...new Set(shown.flatMap(({ trace }) => trace ?? []))].slice(0, MOST_TRACES),
         at: first ? new Date(first.began).toISOString() : (at ?? null),
         figures: draft.figures,
       }

@@ -1,12 +1,21 @@
 // Why a verdict may say little: what a judge must not keep to itself.
+import type { WorkspaceCallNote } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
 import { type ClientEnd, times } from './kinds/define.ts'
+
+/** The workspace calls of a session: how many there were, how many are under way, and those that a judge looks at. */
+export interface WorkspaceEvidence {
+  count: number
+  underWay: number
+  calls: readonly WorkspaceCallNote[]
+}
 
 /** What weakens a verdict, in words. */
 export function noticesOf(
   {
     session,
     calls,
+    workspace,
     rules,
     pending,
     dropped,
@@ -15,6 +24,7 @@ export function noticesOf(
     tasks,
   }: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'strays' | 'tasks'> & {
     adrift: string | undefined
+    workspace: Pick<WorkspaceEvidence, 'count' | 'underWay'>
   },
   end: ClientEnd,
 ): string[] {
@@ -22,7 +32,9 @@ export function noticesOf(
   const unknown = strays.filter(({ likely, method }) => likely === null && (method === 'GET' || method === 'HEAD'))
   return [
     ...(adrift === undefined ? [] : [adriftNotice(session, adrift)]),
-    ...(calls === 0 ? ['no calls were received: does the program use the address of this server?'] : []),
+    ...(calls === 0 && workspace.count === 0
+      ? ['no calls were received: does the program use the address of this server?']
+      : []),
     ...rules.flatMap(({ name, fault, idle, fired, applied }) => {
       if (fault === null) return []
       if (idle !== null) return [`rule "${name}" was not triggered: ${idle}`]
@@ -31,6 +43,11 @@ export function noticesOf(
     ...(pending > 0
       ? [
           `${pending} ${pending === 1 ? 'call is' : 'calls are'} still under way: whether anybody gave up is not judged yet`,
+        ]
+      : []),
+    ...(workspace.underWay > 0
+      ? [
+          `${workspace.underWay} ${workspace.underWay === 1 ? 'call of the workspace is' : 'calls of the workspace are'} still under way: whether anybody gave up on ${workspace.underWay === 1 ? 'it' : 'them'} is not judged yet`,
         ]
       : []),
     ...(working > 0

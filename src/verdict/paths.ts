@@ -14,8 +14,10 @@ const repeats = ({ first, again }: Pairing['pairs'][number]): boolean =>
 export function pathsOf(
   traces: readonly TraceRecord[],
   tried: readonly AttemptEvidence[],
-  { pairs, settled }: Pairing,
+  pairings: readonly Pairing[],
 ): Paths {
+  const pairs = pairings.flatMap((pairing) => pairing.pairs)
+  const continued = pairings.flatMap(({ settled }) => settled.continued)
   const attempts = (wanted: (attempt: AttemptRecord) => boolean) =>
     tried.filter(({ attempt }) => wanted(attempt)).length
   const recovered = traces.filter(
@@ -27,8 +29,7 @@ export function pathsOf(
     timeout: attempts(({ outcome }) => outcome === 'timed out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
     'stream recovery':
-      recovered +
-      [...pairs, ...settled.continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
+      recovered + [...pairs, ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
     'client retry': pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
     'client fallback': pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
   }

@@ -1,4 +1,5 @@
 // Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
+import type { FindingKind } from '../contract/finding.ts'
 import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
 import type { ExpectationReport, StrayPath, Verification } from '../contract/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
@@ -10,10 +11,11 @@ import { failsVerdict, judgeClient } from './findings.ts'
 import { nothingInjected, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { unmetNeeds } from './needs.ts'
-import { noticesOf } from './notices.ts'
+import { noticesOf, type WorkspaceEvidence } from './notices.ts'
 import type { Pairing } from './pairing.ts'
 import { pathsOf } from './paths.ts'
 import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
+import { workspaceClientCalls } from './workspace-calls.ts'
 
 /** What is looked at. */
 export interface SessionEvidence {
@@ -24,6 +26,8 @@ export interface SessionEvidence {
   run: ScenarioRun | undefined
   /** The calls, in the order in which they began. */
   calls: readonly TraceEvidence[]
+  /** Calls of the workspace. */
+  workspace: WorkspaceEvidence
   /** Turns of tasks whose end the client has not read. */
   unread: readonly UnreadTask[]
   /** The number of the last call that has begun. */
@@ -47,7 +51,7 @@ const MOST_STEPS = 1000
 
 /** The report on a session. */
 export function verify(evidence: SessionEvidence): Verification {
-  const { session, run, runs, begun, dropped, adrift, strays, unread, fixtures, end } = evidence
+  const { session, run, runs, begun, dropped, adrift, strays, unread, fixtures, end, workspace } = evidence
   const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
   const all = made.map(({ trace }) => trace)
   // Calls from inside reach providers like others, but no client made them.
@@ -58,12 +62,15 @@ export function verify(evidence: SessionEvidence): Verification {
   const before = run && dropped === 0 ? run.calls : (evidence.calls[0]?.seq ?? begun + 1) - 1
   const pending = Math.max(0, begun - before - evidence.calls.length)
   const judged = judgeClient(clientCalls(calls), { accept, maxAttempts, strays, unread, end })
-  // Whoever still waits for an answer may be about to ask again.
-  const findings = judged.findings.filter(({ kind }) => pending === 0 || (kind !== 'gave-up' && kind !== 'swallowed'))
+  const work = judgeClient(workspaceClientCalls(workspace.calls), { accept, maxAttempts, end })
+  const findings = [
+    ...judged.findings.filter(({ kind }) => isSettled(kind, pending)),
+    ...work.findings.filter(({ kind }) => isSettled(kind, workspace.underWay)),
+  ]
   const waits = waitsIn(judged.pairing, traces)
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
-  const happened = { traces, tried, tasks: agentTasks, brokenWaits: waits.broken.length }
+  const happened = { traces, tried, tasks: agentTasks, brokenWaits: waits.broken.length + work.pairing.early.length }
   const expected = [run?.expect ?? [], evidence.expect].map((some) => some.map((one) => judge(one, happened)))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
   return {
@@ -72,9 +79,10 @@ export function verify(evidence: SessionEvidence): Verification {
     ...resultOf(evidence, { traces, rules, pending, expected, findings }),
     complete: adrift === undefined && dropped === 0,
     calls: traces.length,
+    workspace_calls: workspace.count,
     attempts: tried.length,
     counts: countsOf(traces, tried),
-    paths: pathsOf(traces, tried, judged.pairing),
+    paths: pathsOf(traces, tried, [judged.pairing, work.pairing]),
     tasks,
     order: tried.slice(0, MOST_STEPS).map(({ trace, attempt: { target, why, outcome, status, faults } }) => ({
       trace: trace.id,
@@ -91,11 +99,18 @@ export function verify(evidence: SessionEvidence): Verification {
     expectations: expected.flat(),
     findings,
     strays: [...strays],
-    notices: noticesOf({ session, calls: traces.length, rules, pending, dropped, adrift, strays, tasks }, end),
+    notices: noticesOf(
+      { session, calls: traces.length, workspace, rules, pending, dropped, adrift, strays, tasks },
+      end,
+    ),
     pending,
     dropped,
   }
 }
+
+/** Whoever still waits for a response may be about to ask again. */
+const isSettled = (kind: FindingKind, underWay: number): boolean =>
+  underWay === 0 || (kind !== 'gave-up' && kind !== 'swallowed')
 
 interface JudgedParts extends Pick<Verification, 'rules' | 'pending' | 'findings'> {
   traces: readonly TraceRecord[]
@@ -144,10 +159,10 @@ function countsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidenc
 
 function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Verification['waits'] {
   const broken = early.map(({ first, again }) => ({
-    trace: first.trace,
+    trace: first.trace ?? '',
     retry_after_ms: first.wait ?? 0,
     called_again_after_ms: pauseBetween(first, again),
-    by: again.trace,
+    by: again.trace ?? '',
   }))
   return {
     told: traces.filter(({ retry_after_ms }) => retry_after_ms !== null).length,

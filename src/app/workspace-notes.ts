@@ -1,0 +1,83 @@
+// Notes the calls of the workspace API, and how they ended, for a judge.
+import { ApiError } from '../contract/error.ts'
+import type { Route } from '../contract/route.ts'
+import { clientMark } from '../gateway/client-mark.ts'
+import { CLIENT_GONE } from '../gateway/outcome.ts'
+import { isDated, retryAfter } from '../gateway/retry.ts'
+import { realClock } from '../lib/clock.ts'
+import { fingerprint } from '../lib/ids.ts'
+import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
+import { EMULATED } from '../resources/through-scenario.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+
+/** What calls are noted with. */
+export interface NoteDeps {
+  calls: WorkspaceCalls
+  sessions: Pick<Sessions, 'known'>
+  nameOf(request: Request): string
+  /** The session that a request was answered in. */
+  sessionOf(request: Request): Session
+}
+
+/** What a call sent beside its headers; undefined of a body that could not be read. */
+export interface SentParts {
+  body: { value: unknown } | undefined
+}
+
+/** Notes what becomes of a call; gives or throws what `answer` does. */
+export type NoteCall = (
+  route: Route,
+  request: Request,
+  answer: (sent: SentParts) => Promise<Response>,
+) => Promise<Response>
+
+/** Notes the calls of the workspace, and none of the control API. */
+export const workspaceNotes =
+  ({ calls, sessions, nameOf, sessionOf }: NoteDeps): NoteCall =>
+  async (route, request, answer) => {
+    const sent: SentParts = { body: undefined }
+    if (!EMULATED.test(route.path)) return answer(sent)
+    const name = nameOf(request)
+    const call = calls.begin(name)
+    const began = sessions.known(name)?.clock.now()
+    const arrived = realClock.now()
+    const end = (status: number, headers: Headers) => {
+      const session = sessionOf(request)
+      const ended = session.clock.now()
+      const { pathname, search } = new URL(request.url)
+      const { method } = request
+      call.end(session, {
+        outcome: status < 400 ? 'answered' : status === CLIENT_GONE ? 'cancelled' : 'refused',
+        place: `${method} ${pathname}`,
+        note: () => ({
+          ...{ operation: route.operationId, method, status },
+          request: fingerprint(`${method} ${pathname}${search} ${bodyText(sent.body?.value)}`),
+          ...{ began: began ?? ended, ended, arrived, left: realClock.now() },
+          ...waitOf(headers, session),
+          // Of what could not be read nobody knows whether it was sent again.
+          ...((!sent.body || headers.has('x-should-retry')) && { advised: true as const }),
+          client: clientMark(request.headers, session.secret),
+        }),
+      })
+    }
+    try {
+      const response = await answer(sent)
+      end(response.status, response.headers)
+      return response
+    } catch (error) {
+      if (error instanceof ApiError) end(error.status, new Headers(error.headers))
+      else end(500, new Headers())
+      throw error
+    }
+  }
+
+function waitOf(headers: Headers, { clock }: Session): { wait: number | null } {
+  const told = Object.fromEntries(headers)
+  const isKnown = clock.kind === 'real' || !isDated(told)
+  return { wait: isKnown ? (retryAfter(told, clock.now()) ?? null) : null }
+}
+
+/** A body as text: files by name and size. */
+const bodyText = (body: unknown): string =>
+  JSON.stringify(body, (_, value: unknown) => (value instanceof File ? [value.name, value.size, value.type] : value)) ??
+  ''
