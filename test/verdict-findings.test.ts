@@ -175,7 +175,7 @@ const guilty: Guilty[] = [
     scenario: refuse({ status: 401 }),
     act: ({ overPool }) => overPool(4, 30),
     finds: ['storm warning'],
-    says: /^the same request 30 times in .*; on several connections, so it may be several clients$/,
+    says: /^the same request 30 times in .*; it may be several clients$/,
   },
   {
     name: 'one that gives up at once',

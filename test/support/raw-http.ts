@@ -7,8 +7,8 @@ export interface RawResponse {
   headers: Headers
   /** The body with its chunks joined, as far as it came. */
   body: string
-  /** How the connection ended: in order, or by a reset. */
-  end: 'FIN' | 'RST'
+  /** How the connection ended: in order, by a reset, or by ourselves because nothing came any more. */
+  end: 'FIN' | 'RST' | 'silence'
   /** Whether the body was cut before its end, or its framing was wrong. */
   broken: boolean
 }
@@ -50,8 +50,16 @@ export function openConnection(url: string) {
   }
 }
 
-/** Posts JSON on a connection of its own, and reads until that ends. */
-export function postRaw(url: string, body: object, headers: Record<string, string> = {}): Promise<RawResponse> {
+/**
+ * Posts JSON on a connection of its own, and reads until that ends.
+ * @param silence milliseconds without a byte after which it is ended from here; never unless given
+ */
+export function postRaw(
+  url: string,
+  body: object,
+  headers: Record<string, string> = {},
+  silence?: number,
+): Promise<RawResponse> {
   const { hostname, port, pathname, search } = new URL(url)
   const { promise, resolve } = Promise.withResolvers<RawResponse>()
   const pieces: Buffer[] = []
@@ -59,6 +67,11 @@ export function postRaw(url: string, body: object, headers: Record<string, strin
   socket.on('data', (piece: Buffer) => void pieces.push(piece))
   socket.on('end', () => resolve(parsed(Buffer.concat(pieces), 'FIN')))
   socket.on('error', () => resolve(parsed(Buffer.concat(pieces), 'RST')))
+  if (silence !== undefined)
+    socket.setTimeout(silence, () => {
+      resolve(parsed(Buffer.concat(pieces), 'silence'))
+      socket.destroy()
+    })
   socket.write(requestText(`${pathname}${search}`, body, { connection: 'close', ...headers }))
   return promise
 }

@@ -11,6 +11,9 @@ const DECLARED_CALLS = 11
 const ALIKE_CALLS = 20
 /** A burst that is followed by another is many clients with a pause between; beyond this it is too many of them. */
 const LARGEST_BURST = 60
+/** How much longer than twice the median long pauses may be: for certain, and on a busy machine. */
+const STEADY_MS = 50
+const UNEVEN_MS = 250
 
 export const storm: FindingDefinition = {
   kind: 'storm',
@@ -26,9 +29,9 @@ interface Storm {
 /** All storms; no call is in two of them. */
 export function stormsIn(behaviour: Behaviour): Storm[] {
   const seen = new Set<ClientCall>()
-  const sure = [...declaredIn(behaviour), ...loopsIn(runsOf(behaviour.calls))]
-  // A pool spreads the loop of one program over connections, as many clients in turn would use them.
-  const perhaps = loopsIn(sequencesOf(behaviour))
+  const sure = [...declaredIn(behaviour), ...loopsIn(runsOf(behaviour.calls), STEADY_MS)]
+  // A pool spreads the loop of one program over connections, as many clients in turn would use them; a busy machine makes pauses uneven.
+  const perhaps = loopsIn(sequencesOf(behaviour), UNEVEN_MS)
   const all = [
     sure.map((calls) => ({ calls, isSure: true })),
     perhaps.map((calls) => ({ calls, isSure: false })),
@@ -49,31 +52,31 @@ function declaredIn({ pairing }: Behaviour): ClientCall[][] {
   const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
   return pairing.chains
     .flatMap((chain) => stretchesOf(chain, (first, again) => declared.has(again) && hurries(first, again)))
-    .filter((stretch) => stretch.length >= DECLARED_CALLS && isSteady(stretch))
+    .filter((stretch) => stretch.length >= DECLARED_CALLS && isSteady(stretch, STEADY_MS))
 }
 
 /** Equal calls one after the other, on whatever connections. */
 const sequencesOf = ({ calls }: Behaviour): ClientCall[][] =>
   groupBy(calls, requestKey).flatMap((equal) => stretchesOf(equal, (first, again) => isAfter(again, first)))
 
-const loopsIn = (runs: readonly ClientCall[][]): ClientCall[][] =>
+const loopsIn = (runs: readonly ClientCall[][], slack: number): ClientCall[][] =>
   runs.flatMap((run) => {
     const stretches = stretchesOf(run, hurries)
     return stretches.filter((stretch, index) => {
-      if (stretch.length < ALIKE_CALLS || !isSteady(stretch)) return false
+      if (stretch.length < ALIKE_CALLS || !isSteady(stretch, slack)) return false
       const next = stretches[index + 1]?.length ?? 0
       return stretch.length > LARGEST_BURST || next < stretch.length / 2
     })
   })
 
 /** Whether pauses neither grow from the beginning to the end, nor again and again, as those of one request after the other do. */
-function isSteady(calls: readonly ClientCall[]): boolean {
+function isSteady(calls: readonly ClientCall[], slack: number): boolean {
   const pauses = pausesOf(calls)
   const third = Math.ceil(pauses.length / 3)
   const sorted = pauses.toSorted((one, other) => one - other)
   const long = sorted[Math.floor(sorted.length * 0.9)] ?? 0
   const grow = medianOf(pauses.slice(-third)) > 2 * medianOf(pauses.slice(0, third)) + 20
-  return !grow && long <= 2 * medianOf(pauses) + 50
+  return !grow && long <= 2 * medianOf(pauses) + slack
 }
 
 function draft({ calls, isSure }: Storm): FindingDraft {
@@ -86,7 +89,7 @@ function draft({ calls, isSure }: Storm): FindingDraft {
   const end = first ? endOf(first) : ''
   return {
     severity: isSure ? 'error' : 'warning',
-    message: `the same request ${calls.length} times in ${took} ms (${rate} a second), with pauses of ${pause} ms that do not grow, though it failed (${end})${isSure ? '' : '; on several connections, so it may be several clients'}`,
+    message: `the same request ${calls.length} times in ${took} ms (${rate} a second), with pauses of ${pause} ms that do not grow, though it failed (${end})${isSure ? '' : '; it may be several clients'}`,
     calls,
     count: calls.length,
     figures: { calls: calls.length, took_ms: took, per_second: rate, pause_ms: pause },

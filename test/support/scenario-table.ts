@@ -1,0 +1,405 @@
+// What apps experience under each shipped scenario: run over real sockets, with verdicts as exec has them, and as a page of the docs.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { withClientTime } from '../../src/cli/client-time.ts'
+import { withHangLimit } from '../../src/cli/hang-limit.ts'
+import { listen } from '../../src/cli/listen.ts'
+import { readConfig } from '../../src/config.ts'
+import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { Verification } from '../../src/contract/verification.ts'
+import { createUnderstudy, type Understudy } from '../../src/deps.ts'
+import { APP_KINDS, type AppKind, ask, CAREFUL_LIMIT_MS, type Connection, type Manner, type Seen } from './apps.ts'
+import { postRaw, type RawResponse } from './raw-http.ts'
+
+/** The shipped scenarios, by name. */
+export const SCENARIOS: readonly string[] = readdirSync(join(import.meta.dir, '..', '..', 'scenarios'))
+  .map((file) => file.replace(/\.yaml$/, ''))
+  .sort()
+
+/** How long a client may wait in silence, in ms: longer than careful apps do. */
+export const HANG_LIMIT_MS = 4_000
+/** How long a socket is looked at that nothing comes from, in ms. */
+const SILENCE_MS = 600
+/** More at once would keep each other waiting. */
+const AT_ONCE = 60
+
+/** How many questions apps ask where one cannot meet the scenario. */
+const QUESTIONS: Record<string, number> = { 'brown-out': 6, 'token-quota': 4 }
+/** What a test lets pass on the session's clock after the first question. */
+const PASSING: Record<string, string> = { 'brown-out': '31 s' }
+/** What the page says of scenarios in which chance decides about each call: what any app may meet, in both forms. */
+const BY_CHANCE: Record<string, [socket: string, careful: string, careless: string]> = {
+  'brown-out': [
+    '200, whole; 503 or 529 later, by chance',
+    'responses, and 503 or 529 by chance; shows every response. **PASS**',
+    'responses, and 503 or 529 by chance; shows nothing for those. **FAIL**, error `gave-up`',
+  ],
+  'slow-first-token': [
+    'silence, and 200 later',
+    'timeouts, and responses; shows the response, or tells its user of the failure. **PASS**, if it fails with the warning `gave-up`',
+    'a late response. **PASS**; or silence up to the hang limit, with `no-timeout` as under `black-hole`',
+  ],
+}
+/** Scenarios that take long come first, so that they end with the others. */
+const LONG = [
+  'fallback-down',
+  'black-hole',
+  'stream-stalled',
+  'slow-first-token',
+  'timeout-then-fallback',
+  'stream-cut',
+]
+/** Scenarios in which it is right to give up: there, a careless app repeats the call at once and again. */
+const HAMMERED = ['bad-key', 'context-length']
+
+/** How a client may say that it has ended. */
+export const ENDS = ['unknown', 'well', 'badly', 'stopped'] as const
+
+/** One app under one scenario. */
+export interface Cell {
+  scenario: string
+  kind: AppKind
+  stream: boolean
+  manner: Manner
+  /** What the user saw, for each question. */
+  seen: Seen[]
+  /** The calls, in the order in which they came. */
+  traces: TraceRecord[]
+  /** The verdicts, for each way in which the app may be known to have ended; `exec` says `unknown` of exit code 0. */
+  verdicts: Record<(typeof ENDS)[number], Verification>
+}
+
+/** The first call of each app under a scenario, as it comes on a socket. */
+export interface SocketCell {
+  scenario: string
+  kind: AppKind
+  stream: boolean
+  response: RawResponse
+}
+
+/** All of it. */
+export interface ScenarioTable {
+  cells: Cell[]
+  sockets: SocketCell[]
+}
+
+const seconds = (ms: number) => `${ms / 1000} s`
+
+const PROMPT = 'What is the weather?'
+const CALLS: Record<'chat' | 'responses' | 'messages', { path: string; body: object }> = {
+  chat: { path: '/v1/chat/completions', body: { model: 'gpt-4o', messages: [{ role: 'user', content: PROMPT }] } },
+  responses: { path: '/v1/responses', body: { model: 'gpt-4o', input: PROMPT } },
+  messages: {
+    path: '/v1/messages',
+    body: { model: 'claude-sonnet-4', max_tokens: 200, messages: [{ role: 'user', content: PROMPT }] },
+  },
+}
+/** The API that an app calls. */
+const APIS: Record<AppKind, keyof typeof CALLS> = {
+  'openai chat': 'chat',
+  'openai responses': 'responses',
+  '@anthropic-ai/sdk': 'messages',
+  'AI SDK (openai)': 'responses',
+  'AI SDK (anthropic)': 'messages',
+}
+
+/** A connection for each call: apps of one process would else share theirs, which no two programs do. */
+const fetchAlone: typeof fetch = Object.assign(
+  (input: string | URL | Request, init?: RequestInit) => fetch(input, { ...init, keepalive: false }),
+  { preconnect: fetch.preconnect },
+)
+
+/** Where the apps of a session call. */
+const at = (base: string, session: string): Connection => ({
+  openai: `${base}/v1`,
+  anthropic: base,
+  key: `session:${session}`,
+  fetch: fetchAlone,
+})
+
+/** Runs every app under every scenario, each in a session of its own of one server. */
+export async function playTable(): Promise<ScenarioTable> {
+  // The AI SDK would print each field that a model does not know.
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
+  const config = { ...readConfig({ host: '127.0.0.1' }, {}), port: 0, db: ':memory:' }
+  const understudy = createUnderstudy(config, (error) => {
+    throw error
+  })
+  const servers = await listen(config, withHangLimit(withClientTime(understudy), HANG_LIMIT_MS))
+  const base = `http://127.0.0.1:${servers[0]?.port}`
+  try {
+    const played = { base, understudy, limit: createLimit(AT_ONCE) }
+    const columns = APP_KINDS.flatMap((kind) => [false, true].map((stream) => ({ kind, stream })))
+    // The first call of each package takes long, which is no fault of a scenario.
+    for (const column of columns) await ask({ ...column, prompt: PROMPT, connection: at(base, 'warm') }, 'careless')
+    const hammered: Cell[] = []
+    // One after the other: what is judged is how fast they repeat a call.
+    for (const scenario of HAMMERED)
+      for (const column of columns) hammered.push(await cellOf(played, { scenario, ...column, manner: 'hammering' }))
+    const isLong = (scenario: string) => (LONG.includes(scenario) ? 0 : 1)
+    const scenarios = SCENARIOS.toSorted((one, other) => isLong(one) - isLong(other))
+    const cells = scenarios.flatMap((scenario) =>
+      columns.flatMap((column) =>
+        (['careful', 'careless'] as const)
+          .filter((manner) => manner === 'careful' || !HAMMERED.includes(scenario))
+          .map((manner) => cellOf(played, { scenario, ...column, manner })),
+      ),
+    )
+    const sockets = SCENARIOS.flatMap((scenario) => columns.map((column) => socketOf(played, { scenario, ...column })))
+    return { sockets: await Promise.all(sockets), cells: [...hammered, ...(await Promise.all(cells))] }
+  } finally {
+    await Promise.all(servers.map((server) => server.stop(true)))
+    understudy.sessions.close()
+  }
+}
+
+/** Lets so many run at once. */
+function createLimit(atOnce: number) {
+  let free = atOnce
+  const waiting: (() => void)[] = []
+  return async <T>(run: () => Promise<T>): Promise<T> => {
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await run()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free++
+    }
+  }
+}
+
+interface Played {
+  base: string
+  understudy: Pick<Understudy, 'app'>
+  limit: ReturnType<typeof createLimit>
+}
+
+/** A session in which a scenario is active; its name says what for. */
+async function sessionOf({ understudy }: Played, scenario: string, ...about: (string | boolean)[]) {
+  const name = [scenario, ...about].join('.').replace(/[^\w.-]+/g, '-')
+  const headers = { authorization: `Bearer session:${name}`, 'content-type': 'application/json' }
+  const control = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const sent = body && { body: JSON.stringify(body) }
+    const url = `http://localhost/_understudy/${path}`
+    const response = await understudy.app.fetch(new Request(url, { method, headers, ...sent }))
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  await control('PUT', 'scenario', { name: scenario })
+  // Putting hundreds of idle sessions to sleep would hold up those that are at work.
+  const end = () => control('DELETE', `sessions/${name}`)
+  return { name, control, end }
+}
+
+const socketOf = (played: Played, { scenario, kind, stream }: Omit<SocketCell, 'response'>): Promise<SocketCell> =>
+  played.limit(async () => {
+    const { name, end } = await sessionOf(played, scenario, kind, stream, 'socket')
+    const { path, body } = CALLS[APIS[kind]]
+    const headers = { authorization: `Bearer session:${name}` }
+    const response = await postRaw(`${played.base}${path}`, { ...body, stream }, headers, SILENCE_MS)
+    await end()
+    return { scenario, kind, stream, response }
+  })
+
+const cellOf = (played: Played, cell: Omit<Cell, 'seen' | 'traces' | 'verdicts'>): Promise<Cell> =>
+  played.limit(async () => {
+    const { scenario, kind, stream, manner } = cell
+    const { name, control, end } = await sessionOf(played, scenario, kind, stream, manner)
+    const connection = {
+      openai: `${played.base}/v1`,
+      anthropic: played.base,
+      key: `session:${name}`,
+      fetch: fetchAlone,
+    }
+    const seen: Seen[] = []
+    for (let number = 1; number <= (QUESTIONS[scenario] ?? 1); number++) {
+      const advance = number === 2 ? PASSING[scenario] : undefined
+      if (advance) await control('POST', `sessions/${name}/clock`, { advance: advance.replace(' ', '') })
+      const prompt = number === 1 ? PROMPT : `${PROMPT} And in ${number} days?`
+      seen.push(await ask({ kind, stream, prompt, connection }, manner))
+    }
+    const verdicts: Partial<Cell['verdicts']> = {}
+    for (const ended of ENDS) verdicts[ended] = (await control('GET', `verify?wait=1s&ended=${ended}`)) as Verification
+    const { data } = (await control('GET', 'traces?limit=200')) as { data: TraceRecord[] }
+    await end()
+    return { ...cell, seen, traces: data.toReversed(), verdicts: verdicts as Cell['verdicts'] }
+  })
+
+/** What comes on the socket, in words. */
+export function socketText({ response, kind, stream }: Pick<SocketCell, 'response' | 'kind' | 'stream'>): string {
+  const { status, headers, body, end, broken } = response
+  const wait = headers.get('retry-after')
+  if (status === 0) return end === 'silence' ? 'silence' : 'a reset'
+  if (status !== 200) return `${status}${wait === null ? '' : `, \`Retry-After: ${wait}\``}`
+  if (end === 'silence') return '200, a part, then silence'
+  if (broken) return '200, a part, then a reset'
+  if (body === '') return '200, an empty body'
+  if (/"(?:finish_reason|reason|stop_reason)":"(?:content_filter|refusal)"/.test(body)) return '200, filtered'
+  if (!stream) return '200, whole'
+  const data = [...body.matchAll(/^data: (.*)$/gm)].map(([, text = '']) => text)
+  if (data.some((text) => text !== '[DONE]' && !isJson(text))) return '200, with a malformed chunk'
+  if (/^event: error$|^data: \{"error"/m.test(body)) return '200, a part, then an error event'
+  const last = { chat: '[DONE]', responses: '"type":"response.completed"', messages: '"type":"message_stop"' }
+  return data.some((text) => text.includes(last[APIS[kind]])) ? '200, whole' : '200, without the last event'
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What one call came to, for the app. */
+function stepText({ outcome, status, stream, id }: TraceRecord, { findings }: Verification): string {
+  if (findings.some(({ kind, traces }) => kind === 'no-timeout' && traces.includes(id)))
+    return 'silence up to the hang limit'
+  if (outcome === 'refused') return status >= 400 ? String(status) : 'an error event'
+  if (outcome === 'disconnected') return stream && status === 200 ? 'an incomplete stream' : 'a reset'
+  const texts: Partial<Record<TraceRecord['outcome'], string>> = {
+    answered: 'response',
+    cancelled: 'timeout',
+    unreadable: 'an unreadable response',
+  }
+  return texts[outcome] ?? outcome
+}
+
+const providerOf = ({ model }: TraceRecord) => model?.split('/')[0]
+
+/** The calls of an app in words, and where it asked another provider. */
+function stepsOf({ traces, verdicts: { unknown } }: Cell): string[] {
+  const [first] = traces
+  return traces.map((trace) => {
+    const isOther = first !== undefined && providerOf(first) !== providerOf(trace)
+    return `${stepText(trace, unknown)}${isOther ? ' (other provider)' : ''}`
+  })
+}
+
+const SEEN: Record<Seen['end'], string> = {
+  response: 'shows the response',
+  'told of the filter': 'tells its user of the filter',
+  'told of the failure': 'tells its user of the failure',
+  'a part of a response': 'shows a part as if it were whole',
+  nothing: 'shows nothing',
+}
+
+/** What the user of an app saw, in words. */
+function seenTexts({ manner, seen, traces }: Cell): string[] {
+  const last = traces.at(-1)
+  // How much of a broken stream a client still reads depends on how busy it is.
+  const isBroken = manner === 'careless' && last?.stream === true && last.status === 200 && last.outcome !== 'answered'
+  return isBroken ? ['shows what has come'] : distinct(seen.map(({ end }) => SEEN[end]))
+}
+
+/** A verdict with its findings, in words. */
+function verdictText({ verdict, inconclusive, findings }: Verification): string {
+  const found = findings.map(({ kind, severity }) => `${severity} \`${kind}\``)
+  const reason = inconclusive[0] === undefined ? '' : `: ${inconclusive[0]}`
+  return [`**${verdict.toUpperCase()}**${reason}`, ...distinct(found)].join(', ')
+}
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
+
+/** What an app experienced and did, in words. */
+export const cellText = (cell: Cell): string => textWith(cell, verdictText(cell.verdicts.unknown))
+const textWith = (cell: Cell, verdict: string): string =>
+  `${distinct(stepsOf(cell)).join(' → ')}; ${seenTexts(cell).join(', or ')}. ${verdict}`
+
+/** The same for the page. What is found by the pauses between calls depends on how busy the machine is, so one app speaks for all. */
+function textOnPage(cell: Cell, own: readonly Cell[]): string {
+  if (cell.manner === 'careless') return cellText(cell)
+  const steps = (one: Cell) => distinct(stepsOf(one)).join()
+  const like = own.filter((one) => one.manner === 'careful' && steps(one) === steps(cell))
+  const texts = like.map(({ verdicts }) => verdictText(verdicts.unknown)).sort()
+  return textWith(cell, texts.find((text) => text.includes('`')) ?? verdictText(cell.verdicts.unknown))
+}
+
+/** A row of the page before equal ones are joined: one app, one form of call. */
+interface Row {
+  column: string
+  texts: [socket: string, careful: string, careless: string]
+}
+
+const columnOf = ({ kind, stream }: { kind: AppKind; stream: boolean }) => `${stream ? 'streamed' : 'whole'} ${kind}`
+
+/** The rows of a scenario. */
+function rowsOf(scenario: string, { cells, sockets }: ScenarioTable): Row[] {
+  const own = cells.filter((cell) => cell.scenario === scenario)
+  return sockets
+    .filter((socket) => socket.scenario === scenario)
+    .map((socket) => {
+      const column = columnOf(socket)
+      const like = own.filter((cell) => columnOf(cell) === column)
+      const textOf = (isCareful: boolean) =>
+        like
+          .filter(({ manner }) => (manner === 'careful') === isCareful)
+          .map((cell) => textOnPage(cell, own))
+          .join('')
+      return { column, texts: [socketText(socket), textOf(true), textOf(false)] }
+    })
+}
+
+/** The forms and apps of some columns, in words. */
+function columnsText(columns: readonly string[]): [calls: string, apps: string][] {
+  const appsWith = (form: string) => APP_KINDS.filter((kind) => columns.includes(`${form} ${kind}`))
+  const text = (kinds: readonly AppKind[]) => (kinds.length === APP_KINDS.length ? 'all' : kinds.join(', '))
+  const [whole, streamed] = [text(appsWith('whole')), text(appsWith('streamed'))]
+  if (whole === streamed) return [['both', whole]]
+  return [['whole', whole] as [string, string], ['streamed', streamed] as [string, string]].filter(
+    ([, apps]) => apps !== '',
+  )
+}
+
+/** The lines of a scenario in the table. */
+function linesOf(scenario: string, table: ScenarioTable): string[] {
+  const line = (calls: string, apps: string, texts: readonly string[]) =>
+    `| \`${scenario}\` | ${[calls, apps, ...texts].join(' | ')} |`
+  const byChance = BY_CHANCE[scenario]
+  if (byChance) return [line('both', 'all', byChance)]
+  const groups = Map.groupBy(rowsOf(scenario, table), ({ texts }) => texts.join('|'))
+  return [...groups.values()].flatMap((group) =>
+    columnsText(group.map(({ column }) => column)).map(([calls, apps]) => line(calls, apps, group[0]?.texts ?? [])),
+  )
+}
+
+/** The page of the docs. */
+export const pageText = (table: ScenarioTable): string => `${HEAD}
+${SCENARIOS.flatMap((scenario) => linesOf(scenario, table)).join('\n')}
+
+${FOOT}`
+
+const HEAD = `# What apps experience under the shipped scenarios
+
+This table is the result of a test run: unchanged apps call \`/v1\` and \`/v1/messages\` over real sockets, one session for each row, and are
+judged as \`understudy exec\` judges them. Use it to see what a scenario does to an app like yours, and what the verdict on yours should be.
+
+- **The apps** use \`openai\` (chat completions and responses), \`@anthropic-ai/sdk\`, or \`ai\` with \`@ai-sdk/openai\` and
+  \`@ai-sdk/anthropic\`. They ask for a whole response or for a stream.
+- **A careful app** has a timeout of ${seconds(CAREFUL_LIMIT_MS)}, also for silence inside a stream. It leaves retries to its package and repeats with pauses what the
+  package does not repeat: incomplete responses, broken bodies and its own timeouts. Then it asks the other provider. What cannot be helped it tells
+  its user, and ends with exit code 0.
+- **A careless app** has no timeout, asks once, shows whatever has come, and ends with exit code 0. Under ${HAMMERED.map((name) => `\`${name}\``).join(' and ')}, where asking once is
+  right, it repeats the call 25 times at once.
+- Apps ask one question; under \`brown-out\` they ask ${QUESTIONS['brown-out']}, and after the first one ${PASSING['brown-out']} pass on the session's clock; under \`token-quota\` they ask ${QUESTIONS['token-quota']}. The hang limit is ${seconds(HANG_LIMIT_MS)}
+  (\`--hang-limit\`). Repeated steps are listed once.
+
+| scenario | calls | apps | the first call at the socket | a careful app | a careless app |
+|---|---|---|---|---|---|`
+
+const FOOT = `## Limits
+
+- **Exit code 0 proves nothing**, so half a response that is shown is a warning. \`--strict\` makes it a failure, and so does \`?ended=well\`, by
+  which a test states that its program succeeded. See [Verdicts](verdicts.md).
+- **Nobody can see what an app shows.** A response that the content filter has stopped is complete, so no app is accused under \`content-filter\`.
+  Under \`stream-missing-done\`, text with a finish reason is complete; on the responses API, where only the missing event has the status, it is not.
+- **A slow first token is a fault of nobody** while it comes within the hang limit.
+- The scenarios for agents need a task of an agent ([Agents](agents.md)), which none of these apps has.
+
+To make this page anew, after a change of a scenario, run \`bun test/programs/scenario-table.ts\` in the source tree. A test compares the page with a
+run.
+`
