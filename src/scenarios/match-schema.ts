@@ -48,10 +48,11 @@ export const RuleMatch = z.strictObject({
     .describe(
       'Name of the session; `*` stands for any characters. Other sessions play without the rule, and when no rule is about a session, nothing is expected of it.',
     ),
-  point: z
-    .string()
+  point: textMatchSchema
     .optional()
-    .describe("Which of the client's calls, as the header `x-understudy-point` says; `*` stands for any characters."),
+    .describe(
+      "Which of the client's calls, as the header `x-understudy-point` says; in a string `*` stands for any characters.",
+    ),
   identity: z.string().optional().describe('Id of the identity; `*` stands for any characters.'),
   thread: z.string().optional().describe('Id of the thread; `*` stands for any characters.'),
   body: bodyMatchSchema.optional().describe('Values by path in the body, such as `metadata.tier`.'),

@@ -1,7 +1,7 @@
 // Whether a rule of a scenario means an attempt or a call.
 import type { FaultFacts, FaultPoint } from '../contract/fault.ts'
 import { faultKinds } from '../faults/index.ts'
-import { globRegex, inRange, matchText, valueAtPath } from '../lib/match.ts'
+import { globRegex, inRange, matchText, type TextMatch, valueAtPath } from '../lib/match.ts'
 import type { Rule } from './schema.ts'
 
 /** Where a rule acts. */
@@ -25,7 +25,7 @@ export function matches(rule: Rule, facts: FaultFacts, firstModel: string | unde
   if (attempt !== undefined && !inRange(facts.attempt, attempt)) return false
   if (stream !== undefined && stream !== facts.stream) return false
   if (inner !== undefined && inner !== facts.inner) return false
-  if (point !== undefined && !globRegex(point).test(facts.point ?? '')) return false
+  if (point !== undefined && !matchesPoint(point, facts.point ?? '')) return false
   if (identity !== undefined && !globRegex(identity).test(facts.identity ?? '')) return false
   if (thread !== undefined && !globRegex(thread).test(facts.thread ?? '')) return false
   if (text !== undefined && !matchText(text, facts.text)) return false
@@ -39,6 +39,9 @@ export function matches(rule: Rule, facts: FaultFacts, firstModel: string | unde
     Object.entries(body ?? {}).every(([path, wanted]) => Bun.deepEquals(valueAtPath(facts.request, path), wanted))
   )
 }
+
+const matchesPoint = (wanted: TextMatch, point: string): boolean =>
+  typeof wanted === 'string' ? globRegex(wanted).test(point) : matchText(wanted, point) !== undefined
 
 /** Whether the agent behind a call, and the tool that it calls, are what a rule means. */
 function matchesAgent(
