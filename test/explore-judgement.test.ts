@@ -168,11 +168,84 @@ const ROWS: Row[] = [
     why: /^the command failed with 1; ignored-status: .*made again 2 times/,
   },
   {
-    name: 'what is too long made shorter each time',
+    name: 'what is too long made shorter each time, and never short enough',
     code: `${retry('text = text.slice(0, -4)').replace('throw error', 'break')}`,
     class: 'context-length',
+    verdict: 'swallowed',
+    why: /called again, but the request was never answered/,
+  },
+  {
+    name: 'a conversation that is too long made shorter',
+    code: `
+const messages = [user('Hello'), { role: 'assistant', content: 'Hi!' }, user('Tell me more')]
+await ask({ messages }).catch(() => ask({ messages: messages.slice(-1) }))
+`,
+    class: 'context-length',
     verdict: 'held',
-    why: /called again/,
+    why: /called again and was answered/,
+  },
+  {
+    name: 'the room for the answer made smaller until the command fails',
+    code: `for (const max_tokens of [400, 200, 100]) try { await ask({ max_tokens, messages: [user('Hi')] }); break } catch (error) { if (max_tokens === 100) throw error }`,
+    class: 'context-length',
+    verdict: 'broke',
+    why: /^the command failed with 1$/,
+  },
+  {
+    name: 'an item dropped, and a spare one taken in its place',
+    code: `
+let done = 0
+for (const item of ['one', 'two', 'three', 'spare']) {
+  if (done === 3) break
+  await ask({ messages: [user(item)] }).then(() => done++, () => {})
+}
+`,
+    class: 'server-error-once',
+    verdict: 'swallowed',
+    why: /called again, but the request was never answered/,
+  },
+  {
+    name: 'the same asked three times, and once more when one of them fails',
+    code: `for (let done = 0, tries = 0; done < 3 && tries < 9; tries++) await ask({ messages: [user('Ready?')] }).then(() => done++, () => {})`,
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'the same asked three times, and one of them dropped',
+    code: `for (let tries = 0; tries < 3; tries++) await ask({ messages: [user('Ready?')] }).catch(() => {})`,
+    class: 'server-error-once',
+    verdict: 'swallowed',
+    why: /nothing was called again/,
+  },
+  {
+    name: 'the time told in each request, and one that failed built anew',
+    code: `
+const now = () => ({ messages: [user('It is ' + performance.now() + ': go on')] })
+await ask(now()).catch(() => ask(now()))
+`,
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'too early after a 429 in the midst of other calls',
+    code: `
+for (const item of ['one', 'two', 'three']) {
+  const body = { messages: [user(item)] }
+  await ask(body).catch(() => ask(body))
+}
+`,
+    class: 'rate-limit-once',
+    verdict: 'misbehaved',
+    why: /^early-retry: called again after \d+ ms/,
+  },
+  {
+    name: 'a fallback of which nobody has said whose it is',
+    code: fallback('our-own-model'),
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again and was answered/,
   },
 ]
 

@@ -14,7 +14,7 @@ import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-f
 import { addCoverage, readCoverage } from './coverage-file.ts'
 import { writeExploration } from './explore/html.ts'
 import { exploreLines } from './explore/matrix.ts'
-import { observer, routePlayer } from './explore/observe.ts'
+import { commandProgram, observer, routePlayer } from './explore/observe.ts'
 import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
 import { exploreProgress } from './explore/progress.ts'
 import { repeater, shellLine } from './explore/repeat.ts'
@@ -98,20 +98,21 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const before = ways === undefined ? {} : readCoverage(ways)
   const known = knownCells(options.baseline)
   const state = keptState(out, { command, seed: config.seed }, resume)
-  const file = openRunFile(`${out}/${RUNS}`, { add: resume })
+  const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
   const progress = exploreProgress()
   const player = config.forwarding.upstreams.length > 0 ? undefined : routePlayer(config)
   const began = realClock.now()
   const found = await explore({
     ...{ classes, depth, jobs, prune, limitMs, before: state.before },
-    run: observer({ command, config, file }),
+    run: observer({ program: commandProgram(command, config), config, file }),
     play: player?.play,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
-      state.add(one.result)
+      state.add(one.tried)
       progress.show(one)
     },
   }).finally(() => {
+    state.save()
     progress.end()
     player?.close()
     file.close()

@@ -7,6 +7,11 @@ const WORTHWHILE_CALLS = 1_000
 /** Nobody calls when there was no call for so long, in ms. */
 const PAUSE_MS = 1_000
 
+/** Collects the garbage of a run that has ended, if it had many calls. */
+export function collectAfter(calls: number): void {
+  if (calls >= WORTHWHILE_CALLS) Bun.gc(true)
+}
+
 /** The program, which collects its garbage in the first pause after many calls: the runtime by itself waits for more of it. */
 export function withIdleCollection(
   { app, ...rest }: Understudy,

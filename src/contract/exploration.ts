@@ -24,9 +24,9 @@ export const CLASS_NAMES = [
 export type ClassName = (typeof CLASS_NAMES)[number]
 
 /**
- * What becomes of a cell. `held`: the client coped. `broke`: the command failed. `hung`: it took far longer than without the
- * fault. `crashed`: a signal ended it. `swallowed`: the error reached the client, nothing was called again, and all tests
- * passed. `misbehaved`: it coped, but not as it should, such as by calling again too early. `not-applied`: the fault did not
+ * What becomes of a cell. `held`: the client coped: what was broken was answered in the end. `broke`: the command failed. `hung`: it took far longer than without the
+ * fault. `crashed`: a signal ended it. `swallowed`: the error reached the client, the request was never
+ * answered, and all tests passed. `misbehaved`: it coped, but not as it should, such as by calling again too early. `not-applied`: the fault did not
  * act. `accepted`: one of the bad ones, which the file of known cells names.
  */
 export const VERDICTS = [
@@ -98,6 +98,14 @@ export interface CellResult {
 /** The name of a cell, for files and people. */
 export const cellName = ({ point, class: name }: Pick<CellResult, 'point' | 'class'>): string => `${point}-${name}`
 
+/** A cell that can happen and was not tried. */
+export interface LeftCell {
+  point: string
+  class: string
+  /** `time`: the time was up, or somebody asked for the end. `alike`: its call is one of very many alike, of which some were broken. */
+  why: 'time' | 'alike'
+}
+
 /** So many of so many. */
 export interface Share {
   of: number
@@ -159,8 +167,12 @@ export interface ExplorationData {
   /** Names of all classes, in the order in which they are tried. */
   classes: readonly ClassName[]
   cells: ReportedCell[]
-  /** Cells that can happen and were not tried. */
-  left: { point: string; class: string }[]
+  /** Cells that were not tried because the time was up. */
+  left: LeftCell[]
+  /** How many cells were not tried because their calls are among very many alike: those calls are not in `points`. */
+  alike: number
+  /** Calls of a run without faults whose traces were dropped. */
+  dropped: number
   /** Entries of the known cells that meet no bad cell any more. */
   mended: { point: string; class: string }[]
   coverage: CoverageNumbers

@@ -8,19 +8,31 @@ import { createWriter } from './writer.ts'
 
 /** A file to keep a run in. */
 export interface RunFile {
-  /** Keeps the calls of these sessions, in the order in which they came, behind those that are kept already. Gives the new ids of those whose own is taken: two runs may make the same call in the same millisecond. */
-  keep(sessions: readonly TraceStore[]): Promise<ReadonlyMap<string, string>>
+  /**
+   * Keeps the calls of these sessions, in the order in which they came, behind those that are kept already. Gives the new ids of
+   * those whose own is taken: two runs may make the same call in the same millisecond.
+   * @param isKept which calls are kept, by id; all when left out
+   */
+  keep(sessions: readonly TraceStore[], isKept?: (id: string) => boolean): Promise<ReadonlyMap<string, string>>
   close(): void
 }
 
 /** What says that a file holds a kept run and nothing else. */
 const MARK = 'run'
 
+/** How a file is opened for a run. */
+export interface RunFileOptions {
+  /** Keeps the calls that are there. */
+  add?: boolean
+  /** Most bytes of calls: beyond them the oldest go. Any when left out. */
+  bytes?: number
+}
+
 /**
  * Opens a file for a run, whose calls take the place of those of an earlier one unless they are to be added to them.
  * @throws DatabaseError when it holds anything else.
  */
-export function openRunFile(file: string, { add = false } = {}): RunFile {
+export function openRunFile(file: string, { add = false, bytes }: RunFileOptions = {}): RunFile {
   const { database, release } = openFile(file)
   const number = (sql: string) => Number(database.prepare(sql).pluck().get())
   const isRun = number(`SELECT count(*) FROM kept WHERE kind = '${MARK}'`) > 0
@@ -35,12 +47,12 @@ export function openRunFile(file: string, { add = false } = {}): RunFile {
   if (!add) database.exec('DELETE FROM trace_rows; DELETE FROM trace_ids')
   database.exec(`INSERT OR REPLACE INTO kept (kind, id, value) VALUES ('${MARK}', 'exec', '{}')`)
   const writer = createWriter(database)
-  const target = traceStore(database, writer)
+  const target = traceStore(database, writer, { bytes })
   // One after the other: the numbers and ids that are taken are known when all before are written.
   let written: Promise<unknown> = Promise.resolve()
   return {
-    keep(sessions) {
-      const kept = written.then(() => keepCalls(target, sessions))
+    keep(sessions, isKept = () => true) {
+      const kept = written.then(() => keepCalls(target, sessions, isKept))
       written = kept.catch(() => {})
       return kept
     },
@@ -51,9 +63,14 @@ export function openRunFile(file: string, { add = false } = {}): RunFile {
   }
 }
 
-async function keepCalls(target: TraceStore, sessions: readonly TraceStore[]): Promise<ReadonlyMap<string, string>> {
+async function keepCalls(
+  target: TraceStore,
+  sessions: readonly TraceStore[],
+  isKept: (id: string) => boolean,
+): Promise<ReadonlyMap<string, string>> {
   const calls = sessions
     .flatMap((traces) => [...traces.since(0)].map(({ trace, heard }) => ({ traces, trace, heard })))
+    .filter(({ trace }) => isKept(trace.parent ?? trace.id))
     .sort((one, other) => (one.heard?.arrived ?? 0) - (other.heard?.arrived ?? 0))
   const last = target.lastSeq()
   const taken = calls.filter(({ trace }) => target.has(trace.id))

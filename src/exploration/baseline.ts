@@ -2,12 +2,24 @@
 import type { FindingKind } from '../contract/finding.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
+/** How often something was called. */
+export interface CallCount {
+  /** The most of any run. */
+  made: number
+  /** Answered as if there were no fault: the least of any run. */
+  answered: number
+  /** Whether it came in every run. */
+  stable: boolean
+}
+
 /** The runs without faults. */
 export interface Baseline {
   /** Milliseconds that the slower one took. */
   tookMs: number
   /** How many calls of each kind there are. */
-  kinds: ReadonlyMap<string, number>
+  kinds: ReadonlyMap<string, CallCount>
+  /** How many calls there are with each request, by `requestName`. */
+  requests: ReadonlyMap<string, CallCount>
   /** How often each tool was done with the same arguments, by session. */
   tools: ReadonlyMap<string, number>
   /** What it tells models: nothing of that is the answer to a fault. */
@@ -17,6 +29,8 @@ export interface Baseline {
   refused: ReadonlySet<string>
   /** What was found although nothing was broken. */
   findings: ReadonlySet<FindingKind>
+  /** Calls of a run whose traces were dropped, of which nothing else is known. */
+  dropped: number
 }
 
 /** The baseline of the quiet runs. */
@@ -24,12 +38,14 @@ export function baselineOf(runs: readonly ObservedRun[]): Baseline {
   const calls = runs.flatMap((run) => run.calls)
   return {
     tookMs: Math.max(...runs.map(({ tookMs }) => tookMs)),
-    kinds: mostOf(runs.map((run) => kindCounts(run.calls))),
+    kinds: mergedCounts(runs.map((run) => countCalls(run.calls, kindName))),
+    requests: mergedCounts(runs.map((run) => countCalls(run.calls, requestName))),
     tools: mostOf(runs.map((run) => toolCounts(run.calls))),
     texts: new Set(calls.flatMap(({ request }) => request.items.flatMap(({ text }) => text ?? []))),
     models: new Set(calls.flatMap(({ trace }) => trace.plan)),
     refused: new Set(calls.flatMap(({ trace }) => (trace.outcome === 'refused' ? [refusalName(trace)] : []))),
     findings: new Set(runs.flatMap(({ findings }) => findings.map(({ finding }) => finding.kind))),
+    dropped: Math.min(...runs.map(({ dropped }) => dropped)),
   }
 }
 
@@ -37,9 +53,48 @@ export function baselineOf(runs: readonly ObservedRun[]): Baseline {
 export const refusalName = ({ session, operation, model, status }: ObservedCall['trace']): string =>
   `${session} ${operation} ${model} ${status}`
 
-/** How many calls of each kind there are. */
-export const kindCounts = (calls: readonly ObservedCall[]): Map<string, number> =>
-  new Map([...Map.groupBy(calls, ({ point }) => point.kind)].map(([kind, same]) => [kind, same.length]))
+/** What calls of a kind share. */
+export const kindName = ({ point }: ObservedCall): string => point.kind
+/** What calls with the same request share. */
+export const requestName = ({ point, client }: ObservedCall): string =>
+  `${point.session} ${client.operation} ${client.request}`
+
+/** Whether a call was answered, and nothing was broken in it. */
+export const isAnswered = ({ trace: { outcome, faults, attempts, task } }: ObservedCall): boolean =>
+  outcome === 'answered' &&
+  faults.length === 0 &&
+  attempts.every((attempt) => attempt.faults.length === 0) &&
+  (task?.steps.every((step) => (step.faults ?? []).length === 0) ?? true)
+
+/** How often calls with the same name came in one run. */
+export function countCalls(
+  calls: readonly ObservedCall[],
+  nameOf: (call: ObservedCall) => string,
+): Map<string, Pick<CallCount, 'made' | 'answered'>> {
+  const counts = new Map<string, { made: number; answered: number }>()
+  for (const call of calls) {
+    const name = nameOf(call)
+    const count = counts.get(name) ?? { made: 0, answered: 0 }
+    count.made++
+    if (isAnswered(call)) count.answered++
+    counts.set(name, count)
+  }
+  return counts
+}
+
+function mergedCounts(runs: readonly ReturnType<typeof countCalls>[]): Map<string, CallCount> {
+  const merged = new Map<string, CallCount>()
+  for (const name of runs.flatMap((counts) => [...counts.keys()])) {
+    if (merged.has(name)) continue
+    const each = runs.map((counts) => counts.get(name))
+    merged.set(name, {
+      made: Math.max(...each.map((count) => count?.made ?? 0)),
+      answered: Math.min(...each.map((count) => count?.answered ?? 0)),
+      stable: each.every((count) => count !== undefined),
+    })
+  }
+  return merged
+}
 
 /** A tool says that it could not do what it was asked for, or was asked in the wrong way. */
 export const complains = (text: string): boolean =>

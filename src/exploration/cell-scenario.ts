@@ -2,7 +2,7 @@
 import { type ClassName, cellName, type Point, type WrittenScenario } from '../contract/exploration.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import { outcomeClass } from './classes.ts'
-import { kindPattern } from './points.ts'
+import { kindMatch } from './points.ts'
 import type { Cell } from './types.ts'
 
 /** The ids of a cell: those of a pair joined. */
@@ -22,27 +22,20 @@ function ruleOf(point: Point, name: ClassName, times?: number): WrittenScenario[
   if (meets === 'one' || times === 1) return { ...rule, match: { point: point.id } }
   const last = times === undefined ? '+' : `-${point.nth + times - 1}`
   const from = point.nth === 1 && times === undefined ? {} : { when: { calls: `${point.nth}${last}` } }
-  return { ...rule, match: { point: kindPattern(point) }, ...from }
+  return { ...rule, match: { point: kindMatch(point) }, ...from }
 }
 
-/** The scenario of some cells that are broken in one run; `times` as for one rule. */
-export function scenarioOf(cells: readonly Cell[], times?: number): WrittenScenario {
-  const [first] = cells
-  const id = first ? cellId(first) : { point: '', class: '' }
-  const rules = cells.flatMap(({ point, class: name, after }) => [
-    ...(after ? [ruleOf(after.point, after.class)] : []),
-    ruleOf(point, name, times),
-  ])
+/** The scenario of a cell; `times` as for one rule. */
+export function scenarioOf(cell: Cell, times?: number): WrittenScenario {
+  const { point, class: name, after } = cell
+  const id = cellId(cell)
   return {
     name: `${id.point}-${id.class}`.replace(/[^\w.-]+/g, '-'),
-    description: cells.map(wordsOf).join('; '),
+    description: `${after ? `${after.class} at ${after.point.id}, then ` : ''}${name} at ${point.id}`,
     clock: 'real',
-    rules,
+    rules: [...(after ? [ruleOf(after.point, after.class)] : []), ruleOf(point, name, times)],
   }
 }
-
-const wordsOf = ({ point, class: name, after }: Cell): string =>
-  `${after ? `${after.class} at ${after.point.id}, then ` : ''}${name} at ${point.id}`
 
 /** The scenario as it is played. */
 export const playable = (written: WrittenScenario): ScenarioFile => ScenarioFile.parse(written)

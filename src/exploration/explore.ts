@@ -1,10 +1,10 @@
 // The exploration itself: quiet runs, then one for each cell that is to be tried, and what came of them all.
-import type { CellResult, Point, RouteTable } from '../contract/exploration.ts'
+import type { CellResult, LeftCell, Point, RouteTable } from '../contract/exploration.ts'
 import { baselineOf } from './baseline.ts'
 import { quietPoints } from './points.ts'
 import { type PlayRoute, routeTable } from './routes.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
-import { type RunCommand, tryTogether } from './trial.ts'
+import { type RunCommand, tryCell } from './trial.ts'
 import type { ObservedRun } from './types.ts'
 import { mergeWays, type WayCounts } from './ways.ts'
 
@@ -27,8 +27,10 @@ export interface Exploration {
   red: ObservedRun | null
   points: Point[]
   cells: CellResult[]
-  /** Cells that can happen and were not tried, because the time was up or somebody asked for the end. */
-  left: { point: string; class: string }[]
+  /** Cells that can happen and were not tried. */
+  left: LeftCell[]
+  /** Calls of a quiet run whose traces were dropped: they are no points here, though they may break as well. */
+  dropped: number
   /** How often the command was run under a fault, and how many runs pruning has saved. */
   runs: number
   saved: number
@@ -48,53 +50,38 @@ const LEAST_PATIENCE_MS = 10_000
 
 /** Runs the command quietly twice, then once for each cell. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
-  const quiet: ObservedRun[] = []
-  const nothing = {
-    points: [],
-    cells: [],
-    left: [],
-    runs: 0,
-    saved: 0,
-    limitMs: 0,
-    ways: {},
-    routes: [],
-    stopped: false,
-  }
-  for (let round = 0; round < 2; round++) {
-    const run = await options.run({ scenario: null, limitMs: null })
-    if (run.code !== 0 || run.stopped) return { ...nothing, red: run, quietMs: run.tookMs }
-    quiet.push(run)
-  }
-  const [one, other] = quiet as [ObservedRun, ObservedRun]
-  const baseline = baselineOf(quiet)
+  const begun = await beginQuietly(options)
+  if ('red' in begun) return begun
+  const { points, baseline, tables } = begun
   const quietMs = baseline.tookMs
   const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + LEAST_PATIENCE_MS)
-  const space = createSpace(quietPoints(one, other), options)
+  const space = createSpace(points, options)
   let runs = 0
-  let ways = mergeWays(quiet.map((run) => run.ways))
-  const counted: RunCommand = async (asked) => {
+  let { ways } = begun
+  const run: RunCommand = async (asked) => {
     runs++
-    const run = await options.run(asked)
-    ways = mergeWays([ways, run.ways])
-    return run
+    const observed = await options.run(asked)
+    ways = mergeWays([ways, observed.ways])
+    return observed
   }
-  const context = { run: counted, baseline, limitMs }
+  const context = { run, baseline, limitMs, quiet: points }
   let stopped = false
   const work = async () => {
-    for (let cells = space.next(); cells.length > 0; cells = space.next()) {
-      if (stopped || !options.hasTime()) return space.giveBack(cells)
-      const trials = await tryTogether(cells, context)
-      stopped ||= trials.length < cells.length
-      space.giveBack(cells.slice(trials.length))
-      for (const trial of trials) space.done(trial)
+    for (let cell = space.next(); cell; cell = space.next()) {
+      if (stopped || !options.hasTime()) return space.giveBack(cell)
+      const trial = await tryCell(cell, context)
+      if (trial) space.done(trial)
+      else {
+        stopped = true
+        space.giveBack(cell)
+      }
     }
   }
-  const tables = options.play ? await routeTables(quiet, options.play) : []
   await Promise.all(Array.from({ length: options.jobs }, work))
-  ways = mergeWays([ways, ...tables.map((one) => one.ways)])
   return {
     ...space.state(),
     red: null,
+    dropped: baseline.dropped,
     runs,
     quietMs,
     limitMs,
@@ -102,6 +89,29 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     routes: tables.map(({ table }) => table),
     stopped,
   }
+}
+
+/** What two quiet runs show; of the runs themselves nothing is kept. */
+async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>) {
+  const quiet: ObservedRun[] = []
+  for (let round = 0; round < 2; round++) {
+    const observed = await run({ scenario: null, limitMs: null })
+    if (observed.code !== 0 || observed.stopped) return { ...NOTHING, red: observed, quietMs: observed.tookMs }
+    quiet.push(observed)
+  }
+  const [one, other] = quiet as [ObservedRun, ObservedRun]
+  const tables = play ? await routeTables(quiet, play) : []
+  return {
+    points: quietPoints(one, other),
+    baseline: baselineOf(quiet),
+    tables,
+    ways: mergeWays([...quiet, ...tables].map((found) => found.ways)),
+  }
+}
+
+const NOTHING = {
+  ...{ points: [], cells: [], left: [], routes: [], ways: {} },
+  ...{ dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
 }
 
 /** The tables of all routing configurations, each once. */

@@ -1,7 +1,8 @@
 // The verdict on a cell: what the command made of a break.
 import type { CellVerdict } from '../contract/exploration.ts'
-import { type Baseline, complains, kindCounts } from './baseline.ts'
+import type { Baseline } from './baseline.ts'
 import { mistakesIn } from './mistakes.ts'
+import { callsAgain, MOST_SHOWN, recoveryOf } from './recovery.ts'
 import type { Cell, ObservedCall, ObservedRun } from './types.ts'
 
 /** What is made of one run, for one of its cells. */
@@ -10,8 +11,8 @@ export interface Judgement {
   why: string
   /** The calls that show it. */
   traces: string[]
-  /** Whether the client called again, or something else, after the break. */
-  calledAgain: boolean
+  /** Whether the verdict is good only because calls were counted that cannot be told apart. */
+  counted: boolean
 }
 
 /** The verdict on a cell of a run; `rule` is the name of its rule, the last one of a pair. */
@@ -22,12 +23,11 @@ export function judgeCell(
   const session = cell.point.session
   const calls = run.calls.filter(({ point }) => point.session === session)
   const hit = calls.filter(({ trace }) => metRule(trace, rule))
-  const traces = hit.map(({ trace }) => trace.id)
-  const calledAgain = callsAgain(calls, hit, baseline)
-  const of = (verdict: CellVerdict, why: string): Judgement => ({ verdict, why, traces, calledAgain })
-  const missing = hit.length === 0 ? notApplied(run, rule) : undefined
-  if (missing !== undefined) return of('not-applied', missing)
-  const [mistake] = mistakesIn({ cell, baseline, calls, hit, findings: run.findings })
+  const traces = hit.slice(0, MOST_SHOWN).map(({ trace }) => trace.id)
+  const of = (verdict: CellVerdict, why: string, counted = false): Judgement => ({ verdict, why, traces, counted })
+  if (hit.length === 0) return of('not-applied', notApplied(run, rule))
+  const broken = { baseline, calls, hit, dropped: run.dropped }
+  const [mistake] = mistakesIn({ ...broken, cell, findings: run.findings })
   const besides = mistake ? `; ${mistake.why}` : ''
   if (run.timedOut)
     return of(
@@ -36,33 +36,20 @@ export function judgeCell(
     )
   if (run.crashed) return of('crashed', `the command was ended by signal ${run.code - 128}${besides}`)
   if (run.code !== 0) return of('broke', `the command failed with ${run.code}${besides}`)
-  if (mistake) return { ...of('misbehaved', mistake.why), traces: mistake.traces }
-  if (calledAgain) return of('held', 'the client called again, and the command passed')
-  const correction = correctionIn(calls, hit, baseline)
-  if (correction)
-    return {
-      ...of('held', 'the client told the model what was wrong, and the command passed'),
-      traces: [...traces, correction.trace.id],
-    }
-  return of('swallowed', 'the fault reached the client, nothing was called again, and the command passed')
-}
-
-/** The later call that tells the model of its broken answer, in the same conversation and in words that no quiet run has. */
-function correctionIn(
-  calls: readonly ObservedCall[],
-  hit: readonly ObservedCall[],
-  { texts }: Baseline,
-): ObservedCall | undefined {
-  return calls.find((call, index) =>
-    hit.some((broken) => {
-      if (calls.indexOf(broken) >= index) return false
-      const begun = broken.request.items
-      const goesOn = begun.every(({ json }, at) => call.request.items[at]?.json === json)
-      if (!goesOn && !call.request.goesOn) return false
-      const added = goesOn ? call.request.items.slice(begun.length) : call.request.items
-      return added.some(({ text }) => text !== undefined && !texts.has(text) && complains(text))
-    }),
-  )
+  if (mistake) return { ...of('misbehaved', mistake.why), traces: mistake.traces.slice(0, MOST_SHOWN) }
+  const recovery = recoveryOf(broken)
+  if (!recovery)
+    return of(
+      'swallowed',
+      callsAgain(broken)
+        ? 'the fault reached the client, which called again, but the request was never answered, and the command passed'
+        : 'the fault reached the client, nothing was called again, and the command passed',
+    )
+  const held =
+    recovery.how === 'corrected'
+      ? 'the client told the model what was wrong, and the command passed'
+      : 'the client called again and was answered, and the command passed'
+  return { ...of('held', held, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
 
 const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>
@@ -70,18 +57,14 @@ const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string
   attempts.some((attempt) => attempt.faults.includes(rule)) ||
   (task?.steps.some((step) => step.faults?.includes(rule)) ?? false)
 
-/** Why the fault of a rule acted on nothing. */
-function notApplied({ rules }: ObservedRun, name: string): string {
+/** Why the fault of a rule acted on nothing, or nothing is known of what it acted on. */
+function notApplied({ rules, dropped }: ObservedRun, name: string): string {
   const found = rules.filter((rule) => rule.name === name)
+  if (dropped > 0 && found.some(({ applied }) => applied > 0)) return DROPPED
   const skipped = found.flatMap((rule) => Object.keys(rule.skipped))
   return skipped[0] ?? found.find(({ idle }) => idle !== null)?.idle ?? 'the call did not come'
 }
-
-/** Whether calls came after the break that the quiet runs did not make. */
-function callsAgain(calls: readonly ObservedCall[], [first]: readonly ObservedCall[], { kinds }: Baseline): boolean {
-  const after = first ? calls.slice(calls.indexOf(first) + 1) : []
-  const counts = kindCounts(calls)
-  return after.some(({ point: { kind } }) => (counts.get(kind) ?? 0) > (kinds.get(kind) ?? 0))
-}
+const DROPPED =
+  'nothing is known of the call that was broken: its trace was dropped; --keep-traces and --keep-trace-bytes keep more'
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`

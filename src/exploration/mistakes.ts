@@ -1,8 +1,10 @@
 // What a program does wrong under a fault although its tests may pass: told from what the quiet runs show of it.
 import type { Finding, FindingKind } from '../contract/finding.ts'
 import { unheardOf } from '../providers/likely-model.ts'
-import { type Baseline, refusalName, toolCounts } from './baseline.ts'
+import { isAfter, keptWait, pauseBetween, sameRequest } from '../verdict/client-call.ts'
+import { type Baseline, refusalName, requestName, toolCounts } from './baseline.ts'
 import { outcomeClass } from './classes.ts'
+import type { BrokenRun } from './recovery.ts'
 import type { Cell, ObservedCall, ObservedRun } from './types.ts'
 
 /** One mistake, with the calls that show it. */
@@ -12,14 +14,9 @@ export interface Mistake {
 }
 
 /** A run as it is looked at for one cell. */
-export interface CellRun {
+export interface CellRun extends BrokenRun {
   cell: Cell
-  baseline: Baseline
   findings: ObservedRun['findings']
-  /** Those of the cell's session, in the order in which they came. */
-  calls: readonly ObservedCall[]
-  /** Those that the fault has met. */
-  hit: readonly ObservedCall[]
 }
 
 /** All mistakes, those that are surest first. */
@@ -40,46 +37,47 @@ function found({ cell, baseline, findings }: CellRun): Mistake[] {
 const idsOf = (calls: readonly ObservedCall[]) => calls.map(({ trace }) => trace.id)
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
-/** Calls of the point's kind beyond those of the quiet runs that ask what a call has asked before that was hit. */
-function repetitions({ cell: { point }, baseline, calls, hit }: CellRun): ObservedCall[] {
-  const usual = baseline.kinds.get(point.kind) ?? 0
-  return calls.filter((call) => {
-    if (call.point.kind !== point.kind || call.point.nth <= usual) return false
-    return hit.some((first) => first.point.nth < call.point.nth && first.request.question === call.request.question)
+/** A call that was broken, with those that make the same request again and that the quiet runs do not make. */
+interface Repeated {
+  /** Those that the fault has met, in the order in which they came. */
+  first: ObservedCall[]
+  again: ObservedCall[]
+}
+
+/** What was made again: where the quiet runs make a request as well, the latest calls are its repetitions. */
+function repetitions({ baseline, calls, hit }: CellRun): Repeated[] {
+  const byRequest = Map.groupBy(calls, requestName)
+  return [...Map.groupBy(hit, requestName)].flatMap(([name, first]) => {
+    const same = byRequest.get(name) ?? []
+    const extra = same.length - (baseline.requests.get(name)?.made ?? 1)
+    const after = same.slice(same.indexOf(first[0] as ObservedCall) + 1)
+    const again = after.slice(Math.max(0, after.length - Math.max(0, extra)))
+    return again.length === 0 ? [] : [{ first, again }]
   })
 }
 
 /** A call made again that cannot come to anything else. */
 function repeatedInVain(run: CellRun): Mistake[] {
   if (!outcomeClass(run.cell.class).final) return []
-  const again = repetitions(run)
+  const again = repetitions(run).flatMap(({ first, again }) =>
+    again.filter(({ client }) => first.some((one) => isAfter(client, one.client) && sameRequest(one.client, client))),
+  )
   if (again.length === 0) return []
   const why = `ignored-status: the answer says that the call is wrong, but it was made again ${times(again.length)}`
-  return [{ why, traces: idsOf([...run.hit, ...again.filter((call) => !run.hit.includes(call))]) }]
+  return [{ why, traces: idsOf([...new Set([...run.hit, ...again])]) }]
 }
-
-/** Timers of clients and ours round differently. */
-const ROUNDING_MS = 10
-const beganAt = ({ trace }: ObservedCall) => Date.parse(trace.started_at)
-const endedAt = (call: ObservedCall) => beganAt(call) + call.trace.duration_ms
 
 /** A call made again before the wait was over, on whatever connection: it is early only where it keeps no wait that was told. */
 function calledTooEarly(run: CellRun): Mistake[] {
-  for (const again of repetitions(run)) {
-    const told = run.hit.filter(
-      (first) =>
-        first.trace.retry_after_ms !== null &&
-        first.request.question === again.request.question &&
-        endedAt(first) <= beganAt(again),
-    )
-    const early = (first: ObservedCall) =>
-      beganAt(again) - endedAt(first) < (first.trace.retry_after_ms ?? 0) - ROUNDING_MS
-    const last = told.at(-1)
-    if (!last || !told.every(early)) continue
-    const waited = Math.max(0, Math.round(beganAt(again) - endedAt(last)))
-    const why = `early-retry: called again after ${waited} ms, though the answer had said to wait ${last.trace.retry_after_ms} ms`
-    return [{ why, traces: idsOf([last, again]) }]
-  }
+  for (const { first, again } of repetitions(run))
+    for (const call of again) {
+      const told = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
+      const last = told.at(-1)?.client
+      if (!last || told.some(({ client }) => keptWait(client, call.client))) continue
+      const waited = Math.max(0, Math.round(pauseBetween(last, call.client)))
+      const why = `early-retry: called again after ${waited} ms, though the answer had said to wait ${last.wait} ms`
+      return [{ why, traces: [last.trace, call.trace.id] }]
+    }
   return []
 }
 
@@ -110,21 +108,24 @@ function refusedOtherwise({ calls, hit, baseline }: CellRun): Mistake[] {
       trace.faults.length === 0 &&
       !baseline.refused.has(refusalName(trace)),
   )
-  const [first] = refused.filter((call) => !hit.includes(call))
+  const met = new Set(hit)
+  const first = refused.find((call) => !met.has(call))
   if (!first) return []
   const { status, error } = first.trace
   const why = `wrong-request: under the fault a call was refused with ${status}, and not by the fault: ${error?.message}`
   return [{ why, traces: idsOf(refused) }]
 }
 
-/** A call under a fault that asks a model which nobody knows, where the quiet runs ask only known ones. */
+/** A call under a fault that asks a model which nobody knows, where the quiet runs ask only known ones. A provider that was only assumed is nobody's word. */
 function unknownModel({ calls, baseline: { models } }: CellRun): Mistake[] {
   if ([...models].some((model) => unheardOf(model) !== undefined)) return []
-  for (const { trace } of calls)
+  for (const { trace } of calls) {
+    const assumed = Object.values(trace.assumed ?? {})
     for (const model of trace.plan) {
-      const wrong = models.has(model) ? undefined : unheardOf(model)
+      const wrong = models.has(model) || assumed.includes(model) ? undefined : unheardOf(model)
       if (wrong !== undefined)
         return [{ why: `unknown-model: under the fault ${model} is asked, and ${wrong}`, traces: [trace.id] }]
     }
+  }
   return []
 }

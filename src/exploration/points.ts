@@ -1,8 +1,7 @@
 // The points of a program: what its runs without faults show, and which of them are worth a break.
 import type { Point } from '../contract/exploration.ts'
-import type { TraceRecord } from '../contract/trace.ts'
 import { requestFacts } from './requests.ts'
-import type { Cell, ObservedCall, ObservedRun } from './types.ts'
+import type { ObservedCall, ObservedRun } from './types.ts'
 
 /** What the id of a point says. */
 export function pointParts(id: string): { kind: string; nth: number; session: string | null } {
@@ -11,12 +10,18 @@ export function pointParts(id: string): { kind: string; nth: number; session: st
 }
 
 /** A call as its trace tells it. One that was refused before anybody could tell its kind has a kind of its own, and is no point. */
-export function observedCall(trace: TraceRecord, shape: CallShape, request: unknown): ObservedCall {
+export function observedCall({ trace, shape, request, client }: CallParts): ObservedCall {
   const { point: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
   const { kind, nth } = pointParts(id)
   const { turn, offersTools, demandsJson, agent } = shape
   const point = { id, kind, session, operation, stream, model, turn, nth, offersTools, demandsJson, agent }
-  return { point, trace, request: requestFacts(request) }
+  return { point, trace, request: requestFacts(request), client }
+}
+
+/** What a call is observed by. */
+interface CallParts extends Pick<ObservedCall, 'trace' | 'client'> {
+  shape: CallShape
+  request: unknown
 }
 
 const hasPoint = ({ trace }: ObservedCall): boolean => trace.point !== undefined
@@ -42,21 +47,28 @@ export const newPoints = (run: ObservedRun, known: ReadonlySet<string>): Point[]
     .filter((call) => hasPoint(call) && !known.has(call.point.id))
     .map(({ point }) => ({ ...point, unstable: false, discovered: true }))
 
-/** The ends of each loop, by the ids of the points between them: what both ends come to, those come to as well. */
-export function loopEnds(points: readonly Point[]): Map<string, readonly [first: Point, last: Point]> {
-  const ends = new Map<string, readonly [Point, Point]>()
+/** Of more calls of a kind than this not all are broken, but as many as this many calls allow: each run makes all calls of the program. */
+const MOST_OF_KIND = { points: 100, calls: 10_000, least: 3 }
+
+/** The points that are broken: all, but of kinds with very many calls the first, the last, and some between them. */
+export function brokenPoints<Found extends Pick<Point, 'kind'>>(points: readonly Found[]): Found[] {
+  const { points: most, calls, least } = MOST_OF_KIND
+  const chosen = new Set<Found>()
   for (const kin of Map.groupBy(points, ({ kind }) => kind).values()) {
-    const [first, last] = [kin[0], kin.at(-1)]
-    if (first && last) for (const { id } of kin.slice(1, -1)) ends.set(id, [first, last])
+    const tries = Math.max(least, Math.min(most, Math.floor(calls / points.length)))
+    const step = kin.length <= most ? 1 : (kin.length - 1) / (tries - 1)
+    for (let at = 0; Math.round(at) < kin.length; at += step) {
+      const point = kin[Math.round(at)]
+      if (point) chosen.add(point)
+    }
   }
-  return ends
+  return points.filter((point) => chosen.has(point))
 }
 
-/** The pattern of a scenario's rule that means all calls of a point's kind. */
-export function kindPattern({ id }: Pick<Point, 'id'>): string {
-  const [, kind = id, , session] = /^(.*)\.(\d+)(?:@(.*))?$/.exec(id) ?? []
-  return session === undefined ? `${kind}.*` : `${kind}.*@${session}`
+/** What a scenario's rule matches for all calls of a point's kind, in its session alone. */
+export function kindMatch({ id }: Pick<Point, 'id'>): string | { regex: string } {
+  const { kind, session } = pointParts(id)
+  // Behind `@` stand the names of other sessions, whose calls of the same kind are not meant.
+  if (session === null) return { regex: `^${kind.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\.\\d+$` }
+  return `${kind.slice(0, -session.length - 1)}.*@${session}`
 }
-
-/** The points that a cell breaks, the earlier first. */
-export const pointsOfCell = ({ point, after }: Cell): Point[] => (after ? [after.point, point] : [point])

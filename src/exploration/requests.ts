@@ -1,5 +1,4 @@
-// What the requests of a program's calls say to a judge: which of them ask the same, and what its tools have given.
-import { questionOf } from '../lib/question.ts'
+// What the requests of a program's calls say to a judge: what was said in them, and what its tools have given.
 
 /** What a tool has given, as a later request tells the model. */
 export interface ToldResult {
@@ -19,8 +18,6 @@ export interface SaidItem {
 
 /** What is known of a call's request. */
 export interface RequestFacts {
-  /** Equal for requests that ask the same, if with other settings. */
-  question: string
   /** Each message or item, oldest first. */
   items: readonly SaidItem[]
   /** Whether it goes on with an answer that the server keeps. */
@@ -47,7 +44,6 @@ export function requestFacts(request: unknown): RequestFacts {
   const items = said.filter(isObject) as Item[]
   const calls = new Map(items.flatMap(callsOf))
   return {
-    question: questionOf(JSON.stringify(request) ?? ''),
     items: said.map((item) => ({ json: JSON.stringify(item), text: isObject(item) ? textOf(item) : undefined })),
     goesOn: typeof body.previous_response_id === 'string',
     results: items.flatMap((item) => resultOf(item, calls)),

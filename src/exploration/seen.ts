@@ -5,6 +5,7 @@ import { safeParse } from '../contract/validation.ts'
 import { allOperations } from '../endpoints/index.ts'
 import { type Settings, settingsOf } from '../gateway/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { type ClientCall, clientCalls } from '../verdict/client-call.ts'
 import { type CallShape, observedCall } from './points.ts'
 import type { ObservedRun } from './types.ts'
 import { addWays } from './ways.ts'
@@ -13,17 +14,23 @@ import { addWays } from './ways.ts'
 export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'calls' | 'ways' | 'routes'> {
   const seen: Pick<ObservedRun, 'calls' | 'ways' | 'routes'> = { calls: [], ways: {}, routes: [] }
   for (const { traces } of sessions.list())
-    for (const { trace } of traces.since(0)) {
+    for (const evidence of traces.since(0)) {
+      const { trace } = evidence
       const stored = trace.inner || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
-      if (stored) addCall(seen, stored)
+      const [client] = clientCalls([evidence])
+      if (stored && client) addCall(seen, stored, client)
     }
   return seen
 }
 
-function addCall({ calls, ways, routes }: Pick<ObservedRun, 'calls' | 'ways' | 'routes'>, stored: StoredTrace): void {
+function addCall(
+  { calls, ways, routes }: Pick<ObservedRun, 'calls' | 'ways' | 'routes'>,
+  stored: StoredTrace,
+  client: ClientCall,
+): void {
   const { request, rendered: _, answer: __, ...trace } = stored
   const asked = parsedRequest(stored)
-  calls.push(observedCall(trace, shapeOf(stored, asked), stored.request))
+  calls.push(observedCall({ trace, client, shape: shapeOf(stored, asked), request: stored.request }))
   if (!asked) return
   const settings = settingsOf(asked.operation, asked.request)
   addWays(ways, trace, settings)

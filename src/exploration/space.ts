@@ -1,10 +1,17 @@
-// The cells of an exploration: which are to try, together and in which order, and what the runs of some prove of others.
-import { type CellResult, type ClassName, cellName, type Point } from '../contract/exploration.ts'
-import { cellId, nameOfCell, scenarioOf } from './cell-scenario.ts'
-import { outcomeClass, outcomeClasses } from './classes.ts'
-import { loopCells } from './loops.ts'
-import { newPoints } from './points.ts'
-import type { Trial } from './trial.ts'
+// The cells of an exploration: which are to try and in which order, and what the runs of some prove of others.
+import {
+  type CellResult,
+  type CellVerdict,
+  type ClassName,
+  cellName,
+  type LeftCell,
+  type Point,
+} from '../contract/exploration.ts'
+import { cellId, nameOfCell } from './cell-scenario.ts'
+import { outcomeClasses } from './classes.ts'
+import { brokenPoints } from './points.ts'
+import { provenBy, provenCell, proversOf } from './proof.ts'
+import type { Trial, TriedCell } from './trial.ts'
 import type { Cell } from './types.ts'
 
 /** What is to be tried. */
@@ -13,125 +20,110 @@ export interface SpaceOptions {
   classes: readonly ClassName[]
   /** 1 breaks one call in a run, 2 pairs too. */
   depth: 1 | 2
-  /** Whether cells are left out whose outcome another one proves. */
+  /** Whether cells are left out whose outcome another one proves, and most of very many calls of a kind. */
   prune: boolean
   /** Cells that an earlier exploration has tried, by name. */
-  before: ReadonlyMap<string, CellResult>
+  before: ReadonlyMap<string, TriedCell>
   /** Told of each cell that is done, and how many there are to do. */
-  notify(progress: { result: CellResult; done: number; total: number }): void
+  notify(progress: { tried: TriedCell; done: number; total: number }): void
 }
 
 /** What is to try, and what came of it. */
 export interface Space {
-  /** Cells of different sessions, to be tried in one run; none when there are no more. */
-  next(): Cell[]
-  giveBack(cells: readonly Cell[]): void
+  /** The next cell to try; undefined when there is none now. */
+  next(): Cell | undefined
+  giveBack(cell: Cell): void
   done(trial: Trial): void
   state(): {
     points: Point[]
     cells: CellResult[]
-    left: { point: string; class: string }[]
+    left: LeftCell[]
     saved: number
   }
 }
 
+/** The cells of the points that the quiet runs show. */
 export function createSpace(quiet: readonly Point[], options: SpaceOptions): Space {
-  const { prune, depth, classes, before, notify } = options
-  const points = new Map(quiet.map((point) => [point.id, point]))
-  const cells = cellsOf(quiet, classes)
-  const loops = loopCells(prune ? cells : [], { quiet, before })
-  let saved = 0
-  const queue = cellQueue(
-    cells.filter((cell) => !loops.has(cell)),
-    prune,
-  )
+  const { depth, classes, before, notify } = options
+  // Of a program whose quiet runs differ no run proves anything of another.
+  const proves = options.prune && quiet.every(({ unstable }) => !unstable)
+  const known = new Map(quiet.map((point) => [point.id, point]))
+  const points = new Map(known)
+  const broken = new Set(options.prune ? brokenPoints(quiet) : quiet)
+  const unbroken = quiet.filter((point) => !broken.has(point))
+  const cells = cellsOf([...broken], classes)
+  const waiting = new Map(cells.map((cell) => [nameOfCell(cell), cell]))
+  const underWay = new Set<string>()
   const results = new Map<string, CellResult>()
-  const add = (result: CellResult) => {
-    queue.remove(cellName(result))
-    results.set(cellName(result), result)
-    notify({ result, done: results.size, total: results.size + queue.waiting().length + loops.left().length })
+  let saved = 0
+  const add = (cell: Cell, tried: TriedCell) => {
+    const name = cellName(tried.result)
+    if (results.has(name)) return
+    waiting.delete(name)
+    underWay.delete(name)
+    results.set(name, tried.result)
+    const found = new Map(tried.discovered.map((point) => [point.id, point]))
+    for (const point of found.values()) if (!points.has(point.id)) points.set(point.id, point)
+    if (depth === 2) for (const pair of pairsAfter(cell, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
+    notify({ tried, done: results.size, total: results.size + waiting.size + underWay.size })
   }
-  for (const cell of queue.waiting()) {
-    const known = before.get(nameOfCell(cell))
-    if (known) add(known)
+  const queue = (cell: Cell) => {
+    const name = nameOfCell(cell)
+    if (results.has(name) || underWay.has(name)) return
+    waiting.set(name, cell)
+    takeKnown(name, cell)
   }
-  const addWithinLoops = () => {
-    const { same, different } = loops.known(results)
-    for (const cell of different) queue.add(cell)
-    for (const result of same) add(result)
-    saved += same.length
+  const takeKnown = (name: string, cell: Cell) => {
+    const tried = before.get(name)
+    if (tried && (proves || !tried.result.derived)) add(cell, tried)
   }
-  addWithinLoops()
+  const pairsAfter = (cell: Cell, { result, following }: TriedCell, pointOf: (id: string) => Point | undefined) => {
+    if (cell.after || !COPED.includes(result.verdict)) return []
+    const after = { point: cell.point, class: cell.class }
+    return cellsOf(
+      following.flatMap((id) => pointOf(id) ?? []),
+      classes,
+    ).map((second) => ({ ...second, after }))
+  }
+  for (const [name, cell] of [...waiting]) takeKnown(name, cell)
   return {
-    next: queue.next,
-    giveBack: queue.giveBack,
-    done(trial) {
-      for (const point of newPoints(trial.run, new Set(points.keys()))) points.set(point.id, point)
-      if (depth === 2 && trial.result.verdict !== 'not-applied')
-        for (const pair of pairsAfter(trial, { quiet, prune, classes }))
-          if (!results.has(nameOfCell(pair))) queue.add(pair)
-      add(trial.result)
-      for (const cell of prune ? queue.waiting() : []) {
-        if (!proves(trial, cell)) continue
-        saved++
-        add(provenResult(trial, cell))
+    next() {
+      for (const [name, cell] of waiting) {
+        // What a cell under way may prove waits for it, so that two explorations do not differ by who was faster.
+        if (proves && proversOf(cell).some((one) => underWay.has(one))) continue
+        waiting.delete(name)
+        underWay.add(name)
+        return cell
       }
-      addWithinLoops()
+      return undefined
+    },
+    giveBack(cell) {
+      underWay.delete(nameOfCell(cell))
+      waiting.set(nameOfCell(cell), cell)
+    },
+    done(trial) {
+      add(trial.cell, trial)
+      for (const other of proves ? provenBy(trial) : []) {
+        const cell = waiting.get(nameOfCell(other))
+        if (!cell) continue
+        saved++
+        add(cell, provenCell(trial, cell))
+      }
     },
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
       cells: inOrder([...results.values()], cells),
-      left: [...queue.waiting(), ...loops.left()].map(cellId),
+      left: [
+        ...[...waiting.values()].map((cell): LeftCell => ({ ...cellId(cell), why: 'time' })),
+        ...cellsOf(unbroken, classes).map((cell): LeftCell => ({ ...cellId(cell), why: 'alike' })),
+      ],
       saved,
     }),
   }
 }
 
-/** Cells that wait for their runs. */
-function cellQueue(cells: readonly Cell[], prune: boolean) {
-  const waiting = new Map(cells.map((cell) => [nameOfCell(cell), cell]))
-  const underWay = new Set<string>()
-  return {
-    waiting: () => [...waiting.values()],
-    add: (cell: Cell) => void waiting.set(nameOfCell(cell), cell),
-    /** What is done, or need not be. */
-    remove(name: string) {
-      waiting.delete(name)
-      underWay.delete(name)
-    },
-    next(): Cell[] {
-      // What a cell under way may prove waits for it, so that two explorations do not differ by who was faster.
-      const free = [...waiting.values()].filter((cell) => !(prune && underWay.has(onceOf(cell))))
-      const batch = batchOf(free, prune)
-      for (const name of batch.map(nameOfCell)) {
-        waiting.delete(name)
-        underWay.add(name)
-      }
-      return batch
-    },
-    giveBack(given: readonly Cell[]) {
-      for (const cell of given) {
-        underWay.delete(nameOfCell(cell))
-        waiting.set(nameOfCell(cell), cell)
-      }
-    },
-  }
-}
-
-/** The next cells for one run: one of each session, since sessions do not see each other; pairs are tried alone. */
-function batchOf(waiting: readonly Cell[], together: boolean): Cell[] {
-  const [first] = waiting
-  if (!first) return []
-  if (first.after || !together) return [first]
-  const bySession = Map.groupBy(
-    waiting.filter(({ after }) => !after),
-    ({ point }) => point.session,
-  )
-  return [...bySession.values()].flatMap(([one]) => (one ? [one] : []))
-}
-
-/** The name of the cell that may prove what becomes of this one; its own where none does. */
-const onceOf = (cell: Cell): string => nameOfCell({ ...cell, class: outcomeClass(cell.class).once ?? cell.class })
+/** Verdicts of a program that goes on after a fault, so that another one may meet it. */
+const COPED: readonly CellVerdict[] = ['held', 'swallowed', 'misbehaved']
 
 /** Points that came under faults, in an order that does not depend on which fault was tried first. */
 const discoveredOf = (points: ReadonlyMap<string, Point>): Point[] =>
@@ -146,23 +138,6 @@ function inOrder(results: readonly CellResult[], cells: readonly Cell[]): CellRe
   return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (cellName(one) < cellName(other) ? -1 : 1))
 }
 
-/** Whether a trial shows what becomes of another cell: a client that calls nothing again cannot tell once from for ever. */
-const proves = ({ cell, judgement, result }: Trial, other: Cell): boolean =>
-  !judgement.calledAgain &&
-  result.verdict !== 'not-applied' &&
-  !cell.after &&
-  !other.after &&
-  other.point.id === cell.point.id &&
-  outcomeClass(other.class).once === cell.class
-
-const provenResult = ({ cell, result }: Trial, other: Cell): CellResult => ({
-  ...result,
-  ...cellId(other),
-  why: `as ${cell.class}: nothing was called again`,
-  scenario: result.scenario && scenarioOf([other]),
-  derived: true,
-})
-
 /** All cells of some points, those that tell most first. */
 const cellsOf = (points: readonly Point[], classes: readonly ClassName[]): Cell[] =>
   outcomeClasses
@@ -170,17 +145,3 @@ const cellsOf = (points: readonly Point[], classes: readonly ClassName[]): Cell[
     .flatMap(({ name, excludes }) =>
       points.flatMap((point) => (excludes(point) === undefined ? [{ point, class: name }] : [])),
     )
-
-/** Pairs with the cell of a trial that it coped with: the second break meets a call that follows the first, and with pruning one that only the first has brought about. */
-function pairsAfter(
-  { cell, run, result }: Trial,
-  { quiet, prune, classes }: { quiet: readonly Point[] } & Pick<SpaceOptions, 'prune' | 'classes'>,
-): Cell[] {
-  if (cell.after || !['held', 'swallowed', 'misbehaved'].includes(result.verdict)) return []
-  const known = new Set(quiet.map(({ id }) => id))
-  const own = run.calls.filter(({ point }) => point.session === cell.point.session)
-  const from = own.findIndex(({ point }) => point.id === cell.point.id)
-  const following = own.slice(from + 1).filter(({ point }) => !(prune && known.has(point.id)))
-  const points = following.map(({ point }) => ({ ...point, unstable: false, discovered: !known.has(point.id) }))
-  return cellsOf(points, classes).map((second) => ({ ...second, after: { point: cell.point, class: cell.class } }))
-}

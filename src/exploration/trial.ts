@@ -1,9 +1,10 @@
-// One trial: some cells broken in one run, each judged, and what is broken tried again alone and made as short as can be.
-import type { CellResult, CellVerdict, WrittenScenario } from '../contract/exploration.ts'
+// One trial: a cell broken in a run, judged, tried again to be sure, and made as short as can be.
+import type { CellResult, CellVerdict, Point, WrittenScenario } from '../contract/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { cellId, scenarioOf } from './cell-scenario.ts'
 import { outcomeClass } from './classes.ts'
-import { type Judgement, judgeCell } from './judge.ts'
+import { judgeCell } from './judge.ts'
+import { brokenPoints, newPoints } from './points.ts'
 import type { Cell, ObservedRun } from './types.ts'
 
 /** Runs the command, with a scenario or without; it is ended after `limitMs`, never when that is null. */
@@ -13,16 +14,32 @@ export type RunCommand = (run: { scenario: WrittenScenario | null; limitMs: numb
 export interface TrialContext {
   run: RunCommand
   baseline: Baseline
+  /** The points of the quiet runs. */
+  quiet: readonly Point[]
   limitMs: number
 }
 
-/** What a trial found of a cell. */
-export interface Trial {
-  cell: Cell
+/** What is kept of a cell that was tried: an exploration goes on from it. */
+export interface TriedCell {
   result: CellResult
-  judgement: Judgement
-  /** The run that shows it. */
-  run: ObservedRun
+  /** Ids of the points that came after the broken one in its session, those that a second fault may break. */
+  following: string[]
+  /** Points that no quiet run has. */
+  discovered: Point[]
+}
+
+/** What a trial found of a cell. */
+export interface Trial extends TriedCell {
+  cell: Cell
+  /** The highest number of a call of each kind that came. */
+  last: ReadonlyMap<string, number>
+  /** Whether all its runs came to the same. */
+  steady: boolean
+}
+
+interface JudgedTrial extends Trial {
+  /** Whether the verdict rests on counts of calls that cannot be told apart. */
+  counted: boolean
 }
 
 /** Verdicts that a second run must confirm. */
@@ -30,32 +47,17 @@ const BAD: readonly CellVerdict[] = ['broke', 'crashed', 'hung', 'misbehaved']
 /** Fewer breaks than these are tried where a break for ever is too much. */
 const MOST_TIMES = 4
 
-/** Tries cells of different sessions in one run; when it ends badly, each of them alone. */
-export async function tryTogether(cells: readonly Cell[], context: TrialContext): Promise<Trial[]> {
-  if (cells.length > 1) {
-    const { run } = await play(cells, context)
-    if (run.stopped) return []
-    if (run.code === 0) return cells.map((cell) => trialOf(cell, { run, written: scenarioOf([cell]), context }))
-  }
-  const alone: Trial[] = []
-  for (const cell of cells) {
-    const first = await tryAlone(cell, context)
-    if (!first) break
-    const sure = BAD.includes(first.result.verdict) ? await confirmed(first, context) : first
-    if (!sure) break
-    alone.push(await shortened(sure, context))
-  }
-  return alone
+/** Tries a cell; undefined when somebody has asked for the end. */
+export async function tryCell(cell: Cell, context: TrialContext): Promise<Trial | undefined> {
+  const first = await tryOnce(cell, context)
+  if (!first) return undefined
+  const sure = BAD.includes(first.result.verdict) || first.counted ? await confirmed(first, context) : first
+  return sure && shortened(sure, context)
 }
 
-async function play(cells: readonly Cell[], { run, limitMs }: TrialContext, times?: number) {
-  const written = scenarioOf(cells, times)
-  return { run: await run({ scenario: written, limitMs }), written }
-}
-
-/** Undefined when somebody has asked for the end. */
-async function tryAlone(cell: Cell, context: TrialContext, times?: number): Promise<Trial | undefined> {
-  const { run, written } = await play([cell], context, times)
+async function tryOnce(cell: Cell, context: TrialContext, times?: number): Promise<JudgedTrial | undefined> {
+  const written = scenarioOf(cell, times)
+  const run = await context.run({ scenario: written, limitMs: context.limitMs })
   return run.stopped ? undefined : trialOf(cell, { run, written, context })
 }
 
@@ -65,37 +67,56 @@ interface Played {
   context: TrialContext
 }
 
-function trialOf(cell: Cell, { run, written, context: { baseline } }: Played): Trial {
-  const judgement = judgeCell(run, { cell, rule: String(written.rules.at(-1)?.name), baseline })
-  const { verdict, why, traces } = judgement
-  const scenario = verdict === 'not-applied' ? null : written
-  const { output, tookMs } = run
-  const calls = run.calls.flatMap(({ point, trace: { id } }) => (point.session === cell.point.session ? [id] : []))
+function trialOf(cell: Cell, { run, written, context: { baseline, quiet } }: Played): JudgedTrial {
+  const { verdict, why, traces, counted } = judgeCell(run, { cell, rule: String(written.rules.at(-1)?.name), baseline })
+  const { output, tookMs, kept } = run
+  const own = run.calls.filter(({ point }) => point.session === cell.point.session)
+  const broken = own.findIndex(({ point }) => point.id === cell.point.id)
+  const after = broken < 0 ? [] : own.slice(broken + 1)
   return {
     cell,
-    judgement,
-    run,
-    result: { ...cellId(cell), verdict, why, traces, calls, scenario, output, tookMs, derived: false },
+    counted,
+    steady: true,
+    following: brokenPoints(after.map(({ point }) => point)).map(({ id }) => id),
+    discovered: brokenPoints(newPoints(run, new Set(quiet.map(({ id }) => id)))),
+    last: lastOf(run),
+    result: {
+      ...cellId(cell),
+      verdict,
+      why,
+      traces: traces.filter((id) => kept.has(id)),
+      calls: own.flatMap(({ trace: { id } }) => (kept.has(id) ? [id] : [])),
+      scenario: verdict === 'not-applied' ? null : written,
+      output,
+      tookMs,
+      derived: false,
+    },
   }
 }
 
+function lastOf({ calls }: ObservedRun): Map<string, number> {
+  const last = new Map<string, number>()
+  for (const { point } of calls) last.set(point.kind, Math.max(last.get(point.kind) ?? 0, point.nth))
+  return last
+}
+
 /** The trial when a second run ends as the first; else that of a third run, which says so. */
-async function confirmed(first: Trial, context: TrialContext): Promise<Trial | undefined> {
-  const second = await tryAlone(first.cell, context)
+async function confirmed(first: JudgedTrial, context: TrialContext): Promise<JudgedTrial | undefined> {
+  const second = await tryOnce(first.cell, context)
   if (!second || second.result.verdict === first.result.verdict) return second
-  const third = await tryAlone(first.cell, context)
+  const third = await tryOnce(first.cell, context)
   if (!third) return undefined
   const why = `${third.result.why}; not in every run: ${[first, second, third].map(({ result }) => result.verdict).join(', ')}`
-  return { ...third, result: { ...third.result, why } }
+  return { ...third, steady: false, result: { ...third.result, why } }
 }
 
 /** The same with the fewest breaks in a row that end alike, where the class breaks for ever. */
-async function shortened(trial: Trial, context: TrialContext): Promise<Trial> {
-  const { cell, run, result } = trial
+async function shortened(trial: JudgedTrial, context: TrialContext): Promise<Trial> {
+  const { cell, last, result } = trial
   if (!BAD.includes(result.verdict) || outcomeClass(cell.class).meets === 'one') return trial
-  const hits = run.calls.filter(({ point }) => point.kind === cell.point.kind).length - cell.point.nth + 1
+  const hits = (last.get(cell.point.kind) ?? 0) - cell.point.nth + 1
   for (let times = 1; times < Math.min(hits, MOST_TIMES + 1); times++) {
-    const shorter = await tryAlone(cell, context, times)
+    const shorter = await tryOnce(cell, context, times)
     if (!shorter) break
     if (shorter.result.verdict === result.verdict)
       return { ...trial, result: { ...result, scenario: shorter.result.scenario } }

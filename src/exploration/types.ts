@@ -3,6 +3,7 @@ import type { ClassName, Point } from '../contract/exploration.ts'
 import type { Finding } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import type { RuleReport } from '../contract/verification.ts'
+import type { ClientCall } from '../verdict/client-call.ts'
 import type { RequestFacts } from './requests.ts'
 import type { WayCounts } from './ways.ts'
 
@@ -20,6 +21,8 @@ export interface ObservedCall {
   point: Omit<Point, 'unstable' | 'discovered'>
   trace: TraceRecord
   request: RequestFacts
+  /** As the judge of clients sees it. */
+  client: ClientCall
 }
 
 /** What was seen of one run of the command. */
@@ -33,8 +36,12 @@ export interface ObservedRun {
   /** Somebody has asked for the end. */
   stopped: boolean
   tookMs: number
-  /** The client's calls in the order in which they came. */
+  /** The client's calls, by session in the order in which they came. */
   calls: ObservedCall[]
+  /** Ids of the calls that are kept beyond the run: of very many calls not all are. */
+  kept: ReadonlySet<string>
+  /** How many traces were dropped: nothing is known of those calls. */
+  dropped: number
   findings: { session: string; finding: Finding }[]
   /** What became of the rules of the scenario, over all sessions. */
   rules: RuleReport[]

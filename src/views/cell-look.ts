@@ -21,3 +21,6 @@ export const CELL_LOOKS: Readonly<Record<CellVerdict, CellLook>> = {
 
 /** Stands for a cell that can happen and was not tried. */
 export const LEFT_OUT = '?'
+
+/** Stands behind the sign of a cell that was not run by itself, because the run of another one proves it. */
+export const DERIVED = '*'

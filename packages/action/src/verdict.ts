@@ -26,7 +26,14 @@ export interface ExecRun {
 /** What `explore --json` prints. */
 export interface ExploreReport {
   points: readonly { id: string; operation: string; model: string | null }[]
-  cells: readonly { point: string; class: string; verdict: string; why: string; scenario: string | null }[]
+  cells: readonly {
+    point: string
+    class: string
+    verdict: string
+    why: string
+    scenario: string | null
+    derived: boolean
+  }[]
   coverage: Record<string, { done?: number; of: number } & Record<string, unknown>>
 }
 
@@ -100,7 +107,7 @@ export function exploreSummary(command: string, { points, cells }: ExploreReport
   const classes = [...new Set(cells.map((cell) => cell.class))]
   const signOf = (point: string, name: string) => {
     const cell = cells.find((one) => one.point === point && one.class === name)
-    return cell ? `${mark(cell.verdict)} ${cell.verdict}` : ''
+    return cell ? `${mark(cell.verdict)} ${cell.verdict}${cell.derived ? ' (derived)' : ''}` : ''
   }
   const bad = cells.filter((cell) => !isGoodCell(cell))
   const held = `${cells.length - bad.length} of ${cells.length} cells are as they should be`

@@ -32,14 +32,29 @@ export async function writeExploration(file: string, db: string, report: PageRep
 }
 
 function explorationData({ found, cells, mended, coverage, files, command, repeat }: PageReport): ExplorationData {
-  const { points, left, routes, runs, saved, quietMs, limitMs } = found
+  const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
+  const left = found.left.filter(({ why }) => why === 'time')
+  const alike = new Set(found.left.flatMap(({ point, why }) => (why === 'alike' ? [point] : [])))
   return {
-    ...{ command, left, coverage, routes, runs, saved, quietMs, limitMs },
+    ...{
+      command,
+      left,
+      alike: found.left.length - left.length,
+      dropped,
+      coverage,
+      routes,
+      runs,
+      saved,
+      quietMs,
+      limitMs,
+    },
     mended: mended.map(({ point, class: name }) => ({ point, class: name })),
     classes: outcomeClasses.map(({ name }) => name),
-    points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
-      ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
-    })),
+    points: points
+      .filter(({ id }) => !alike.has(id))
+      .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+        ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
+      })),
     cells: cells.map(({ scenario, ...cell }) => ({
       ...cell,
       scenario: scenario && stringify(scenario),

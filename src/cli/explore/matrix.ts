@@ -12,7 +12,7 @@ import { outcomeClasses } from '../../exploration/classes.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isGood, type KnownCell } from '../../exploration/known.ts'
 import { TARGET_WORDS } from '../../exploration/routes.ts'
-import { CELL_LOOKS, type CellLook, LEFT_OUT } from '../../views/cell-look.ts'
+import { CELL_LOOKS, type CellLook, DERIVED, LEFT_OUT } from '../../views/cell-look.ts'
 import { lengthOf } from '../overview.ts'
 import { count, paint } from '../report.ts'
 
@@ -23,7 +23,6 @@ const COLOURS: Readonly<Record<CellLook['tone'], Parameters<typeof paint>[0]>> =
   none: 'dim',
 }
 const painted = (verdict: CellVerdict, text: string = verdict) => paint(COLOURS[CELL_LOOKS[verdict].tone], text)
-const IMPOSSIBLE = ' '
 /** Columns of a class's name, and of a point. */
 const NAME = 22
 const COLUMN = 4
@@ -46,14 +45,12 @@ export interface ExploreReport {
 export function exploreLines(report: ExploreReport): string[] {
   const { found, cells, mended } = report
   const bad = cells.filter((cell) => !isGood(cell))
-  // What was proved for all calls of a loop is said of its first and last.
-  const shown = new Set(cells.flatMap(({ point, derived }) => (derived ? [] : [point])))
   return [
     `Understudy: explored ${count(found.points.length, 'point')}: ${verdictLine(report, bad.length)}`,
     '',
     ...matrixLines(report),
     '',
-    ...bad.filter(({ point, derived }) => !derived || shown.has(point)).flatMap((cell) => badLines(cell, report)),
+    ...bad.flatMap((cell) => badLines(cell, report)),
     ...summaryLines(report),
     ...found.routes.flatMap(routeLines),
     ...mended.map(
@@ -67,15 +64,14 @@ function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): st
   if (bad > 0) return paint('red', `${count(bad, 'cell')} of ${cells.length} not held`)
   if (found.points.length === 0) return paint('red', 'NOT TRIED, no call of a model or an agent came')
   if (coverage.delivered.of === 0) return paint('red', 'NOT TRIED, no fault has acted')
-  return paint('green', found.left.length > 0 ? 'as it should be, as far as it was tried' : 'as it should be')
+  const all = found.left.length === 0 && found.dropped === 0
+  return paint('green', all ? 'as it should be' : 'as it should be, as far as it was tried')
 }
 
 /** Rows are classes, columns points; as many points beside each other as there is room for. */
 export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
-  const tried = found.points.filter(
-    ({ id }) =>
-      cells.some((cell) => cell.point === id && !cell.derived) || found.left.some((cell) => cell.point === id),
-  )
+  const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
+  const tried = found.points.filter(({ id }) => shown.has(id))
   const by = new Map(cells.map((cell) => [cellName(cell), cell]))
   const left = new Set(found.left.map(cellName))
   const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
@@ -85,20 +81,25 @@ export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found'
     lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
     for (const { name } of outcomeClasses) {
       const signs = block.map((point) => signOf(cellName({ point: point.id, class: name }), by, left))
-      if (signs.some((sign) => sign !== IMPOSSIBLE))
-        lines.push(`${name.padEnd(NAME)}${signs.map((sign) => `${sign}${' '.repeat(COLUMN - 1)}`).join('')}`.trimEnd())
+      if (signs.some((sign) => sign !== undefined))
+        lines.push(`${name.padEnd(NAME)}${signs.map(inColumn).join('')}`.trimEnd())
     }
     lines.push('')
   }
   const legend = Object.entries(CELL_LOOKS).map(([verdict, { sign }]) => `${sign} ${verdict}`)
-  return [...lines, ...tried.map(pointLine), '', `${[...legend, `${LEFT_OUT} left out`].join('  ')}`]
+  const marks = [`${LEFT_OUT} left out`, `${DERIVED} derived`]
+  return [...lines, ...tried.map(pointLine), '', [...legend, ...marks].join('  ')]
 }
 
-function signOf(name: string, by: ReadonlyMap<string, CellResult>, left: ReadonlySet<string>): string {
+/** The sign of a cell, and how many columns it takes; undefined where there can be none. */
+function signOf(name: string, by: ReadonlyMap<string, CellResult>, left: ReadonlySet<string>) {
   const cell = by.get(name)
-  if (cell) return painted(cell.verdict, CELL_LOOKS[cell.verdict].sign)
-  return left.has(name) ? LEFT_OUT : IMPOSSIBLE
+  if (!cell) return left.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
+  const sign = `${CELL_LOOKS[cell.verdict].sign}${cell.derived ? DERIVED : ''}`
+  return { text: painted(cell.verdict, sign), wide: sign.length }
 }
+const inColumn = (sign: ReturnType<typeof signOf>): string =>
+  `${sign?.text ?? ''}${' '.repeat(COLUMN - (sign?.wide ?? 0))}`
 
 const pointLine = (
   { id, operation, stream, model, session, turn, nth, unstable, discovered }: Point,
@@ -119,7 +120,8 @@ const pointLine = (
 function badLines(cell: CellResult, { files, repeat }: ExploreReport): string[] {
   const file = files.get(cellName(cell))
   const again = file === undefined ? [] : [`    ${paint('dim', repeat(file))}`]
-  return [`  ${painted(cell.verdict)}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
+  const derived = cell.derived ? ` ${paint('dim', '(derived)')}` : ''
+  return [`  ${painted(cell.verdict)}${derived}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
 }
 
 /** What the gateway hides of a configuration's faults, and what it does not. */
@@ -138,16 +140,34 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
   return [`  route     ${route}`, ...lines]
 }
 
+/** What was not tried, and why. */
+function leftLines({ left }: Exploration): string[] {
+  const timed = left.filter(({ why }) => why === 'time').length
+  const alike = left.filter(({ why }) => why === 'alike')
+  const calls = new Set(alike.map(({ point }) => point)).size
+  return [
+    ...(timed > 0
+      ? [`  left out  ${count(timed, 'cell')}: the time was up (--budget), or the end was asked for; --resume goes on`]
+      : []),
+    ...(calls > 0
+      ? [
+          `  left out  ${count(alike.length, 'cell')} of ${count(calls, 'call')} that are among very many of their kind; --no-prune tries them`,
+        ]
+      : []),
+  ]
+}
+
 function summaryLines({ found, coverage }: ExploreReport): string[] {
   const { delivered, held, ways } = coverage
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
   return [
-    `  runs      ${found.runs}, ${found.saved} saved; a quiet one takes ${lengthOf(found.quietMs)}, and hangs after ${lengthOf(found.limitMs)}`,
+    `  runs      ${found.runs}, ${found.saved} saved by cells that others prove; a quiet one takes ${lengthOf(found.quietMs)}, and hangs after ${lengthOf(found.limitMs)}`,
     `  coverage  faults delivered ${share(delivered)}, held ${share(held)}, ways taken ${share(ways)}`,
-    ...(found.left.length > 0
+    ...leftLines(found),
+    ...(found.dropped > 0
       ? [
-          `  left out  ${count(found.left.length, 'cell')}: the time was up (--budget), or the end was asked for; --resume goes on`,
+          `  ${paint('red', 'missing')}   ${count(found.dropped, 'call')} whose traces were dropped: no fault was tried there; --keep-traces and --keep-trace-bytes keep more`,
         ]
       : []),
     ...unstable.map(({ id }) => `  unstable  ${id} came in one of the two quiet runs alone`),

@@ -4,62 +4,117 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, clientEnvironment } from '../../config.ts'
 import type { RunFile } from '../../db/run-file.ts'
-import { createUnderstudy } from '../../deps.ts'
+import { createUnderstudy, type Understudy } from '../../deps.ts'
+import { isAnswered } from '../../exploration/baseline.ts'
 import { playable } from '../../exploration/cell-scenario.ts'
 import type { PlayRoute } from '../../exploration/routes.ts'
 import { seenIn } from '../../exploration/seen.ts'
 import type { RunCommand } from '../../exploration/trial.ts'
-import type { ObservedRun } from '../../exploration/types.ts'
+import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
 import { realClock } from '../../lib/clock.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import { type ChildEnd, runChild } from '../child.ts'
+import { collectAfter } from '../idle-collection.ts'
 import { listen, report, serverUrl } from '../listen.ts'
 import { countingRequests, judgeSessions } from '../suite.ts'
 
 /** The session that the command works in when it names none. */
-const HOME = 'explore'
+export const HOME = 'explore'
 /** How much of what a command prints is kept, in bytes. */
 const MOST_OUTPUT = 8_000
+/** Calls of one run that are kept beyond it: of more than these, those at both ends, and those that a fault or a finding is about. */
+const MOST_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
+
+/** How a command ended that called an understudy. */
+export interface CommandEnd
+  extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped' | 'tookMs' | 'output'> {
+  /** Where it called, and how often, by session. */
+  url: string
+  requests: ReadonlyMap<string, number>
+  /** Ends what served it, when the run has been judged. */
+  stop(): Promise<unknown>
+}
+
+/** Runs the program that is explored against an understudy of its own. */
+export type RunProgram = (understudy: Understudy, limitMs: number | null) => Promise<CommandEnd>
 
 /** What the runs of a command share. */
 export interface ObserveOptions {
-  command: readonly string[]
+  program: RunProgram
   config: Config
   /** Keeps the calls. */
-  file: RunFile
+  file?: RunFile | undefined
 }
 
-/** Runs a command as exploration asks for it. */
+/** Runs a program as exploration asks for it, each time against a new understudy. */
 export const observer =
-  (options: ObserveOptions): RunCommand =>
+  ({ program, config, file }: ObserveOptions): RunCommand =>
   async ({ scenario, limitMs }) => {
-    const { command, config, file } = options
     const source = scenario && fixedSource({ ...playable(scenario), location: scenario.name })
     const understudy = createUnderstudy(config, report, { scenarios: source ? [source] : [], home: HOME })
+    const { sessions } = understudy
+    const stops: CommandEnd['stop'][] = []
+    let calls = 0
+    try {
+      const { url, requests, stop, ...end } = await program(understudy, limitMs)
+      stops.push(stop)
+      const ended = end.stopped || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
+      const [token] = config.token
+      const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
+      const seen = seenIn(sessions)
+      calls = seen.calls.length
+      const findings = verdicts.flatMap((one) => one.findings.map((finding) => ({ session: one.session, finding })))
+      const kept = keptCalls(seen.calls, findings)
+      const traces = sessions.list().map((session) => session.traces)
+      const renamed = file ? await file.keep(traces, (id) => kept.has(id)) : new Map()
+      return withIds(renamed, {
+        ...end,
+        ...seen,
+        kept,
+        findings,
+        dropped: traces.reduce((sum, store) => sum + store.dropped(), 0),
+        rules: verdicts.flatMap(({ rules }) => rules),
+      })
+    } finally {
+      await Promise.all(stops.map((stop) => stop()))
+      sessions.close()
+      collectAfter(calls)
+    }
+  }
+
+function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findings']): Set<string> {
+  const { calls: most, atBegin, atEnd, shown } = MOST_KEPT
+  const ids = calls.map(({ trace }) => trace.id)
+  if (ids.length <= most) return new Set(ids)
+  const broken = calls.filter((call) => call.trace.outcome !== 'answered' || !isAnswered(call))
+  const told = findings.flatMap(({ finding }) => finding.traces)
+  return new Set([
+    ...ids.slice(0, atBegin),
+    ...ids.slice(-atEnd),
+    ...broken.slice(0, shown).map(({ trace }) => trace.id),
+    ...told.slice(0, shown),
+  ])
+}
+
+/** Runs a command as a process that calls a server. */
+export const commandProgram =
+  (command: readonly string[], config: Config): RunProgram =>
+  async (understudy, limitMs) => {
     const requests = new Map<string, number>()
     const servers = await listen(config, countingRequests(understudy, requests))
     const url = serverUrl(config, servers[0]?.port)
-    const [token] = config.token
-    const env = clientEnvironment(url, HOME, token)
+    const env = clientEnvironment(url, HOME, config.token[0])
+    const stop = () => Promise.all(servers.map((server) => server.stop(true)))
     const printed = scratchFile()
     const began = realClock.now()
     try {
       const end = await runChild(command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
       const tookMs = realClock.now() - began
-      const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
-      const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
-      const renamed = await file.keep(understudy.sessions.list().map(({ traces }) => traces))
-      return withIds(renamed, {
-        ...endOf(end),
-        tookMs,
-        ...seenIn(understudy.sessions),
-        findings: verdicts.flatMap(({ session, findings }) => findings.map((finding) => ({ session, finding }))),
-        rules: verdicts.flatMap(({ rules }) => rules),
-        output: printed.tail(MOST_OUTPUT),
-      })
+      return { ...endOf(end), tookMs, output: printed.tail(MOST_OUTPUT), url, requests, stop }
+    } catch (error) {
+      await stop()
+      throw error
     } finally {
-      await Promise.all(servers.map((server) => server.stop(true)))
-      understudy.sessions.close()
       printed.remove()
     }
   }
@@ -99,6 +154,7 @@ function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): Observ
   const idOf = (id: string) => renamed.get(id) ?? id
   return {
     ...run,
+    kept: new Set([...run.kept].map(idOf)),
     calls: run.calls.map(({ trace, ...call }) => ({ ...call, trace: { ...trace, id: idOf(trace.id) } })),
     findings: run.findings.map(({ session, finding }) => ({
       session,

@@ -1,12 +1,14 @@
 // What an exploration leaves behind: scenario files of what is broken, the state it can go on from, JSON and JUnit.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError } from '../../config.ts'
 import { type CellResult, type CoverageNumbers, cellName } from '../../contract/exploration.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isGood } from '../../exploration/known.ts'
+import type { TriedCell } from '../../exploration/trial.ts'
+import { realClock } from '../../lib/clock.ts'
 import { type JunitCase, junitXml } from '../junit.ts'
 
 const STATE = 'state.json'
@@ -15,25 +17,53 @@ export const RUNS = 'runs.db'
 
 /** What an exploration can go on from. */
 interface State {
+  /** Of the form of this file. */
+  version: typeof STATE_VERSION
   command: readonly string[]
   seed: number
-  cells: CellResult[]
+  cells: TriedCell[]
 }
+const STATE_VERSION = 2
+/** At most this share of an exploration goes into writing its state, as one in so many. */
+const SAVING_SHARE = 20
 
 /** Keeps what was found as it is found, in a folder that is made when it is not there. */
-export function keptState(folder: string, about: Omit<State, 'cells'>, resume: boolean) {
+export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>, resume: boolean) {
   makeFolder(folder)
   const path = join(folder, STATE)
-  const state: State = { ...about, cells: resume ? resumedCells(path, about) : [] }
-  const save = () => writeFileSync(path, JSON.stringify(state))
+  const cells = resume ? resumedCells(path, about) : []
+  const before = new Map(cells.map((tried) => [cellName(tried.result), tried]))
+  const found = new Map(before)
+  let pause = { from: 0, ms: 0 }
+  const save = () => {
+    const began = realClock.now()
+    writeWhole(path, JSON.stringify({ version: STATE_VERSION, ...about, cells: [...found.values()] } satisfies State))
+    const from = realClock.now()
+    pause = { from, ms: SAVING_SHARE * (from - began) }
+  }
   save()
   return {
-    before: new Map(state.cells.map((cell) => [cellName(cell), cell])),
-    add(cell: CellResult) {
-      if (!state.cells.some((one) => cellName(one) === cellName(cell))) state.cells.push(cell)
-      save()
+    before,
+    /** Keeps a cell; after a crash, the last few may have to be tried again. */
+    add(tried: TriedCell) {
+      found.set(cellName(tried.result), tried)
+      if (realClock.now() >= pause.from + pause.ms) save()
     },
+    save,
   }
+}
+
+/** Writes a file so that whoever is stopped in the middle of it leaves the one before. */
+function writeWhole(path: string, text: string): void {
+  const beside = `${path}.new`
+  const file = openSync(beside, 'w')
+  try {
+    writeFileSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(beside, path)
 }
 
 function makeFolder(folder: string): void {
@@ -46,15 +76,38 @@ function makeFolder(folder: string): void {
   }
 }
 
+/** How to begin anew where a state cannot be used. */
+const ANEW = 'leave --resume out to explore everything again'
+
 function savedState(path: string): State {
+  let value: unknown
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
+    value = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new ConfigError(`--resume cannot go on: ${path} cannot be read: ${(error as Error).message}`)
+    throw new ConfigError(`--resume cannot go on: ${path} is not valid: ${(error as Error).message}; ${ANEW}`)
   }
+  if (isState(value)) return value
+  throw new ConfigError(`--resume cannot go on: ${path} is not the state of an exploration by this version; ${ANEW}`)
 }
 
-function resumedCells(path: string, { command, seed }: Omit<State, 'cells'>): CellResult[] {
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+function isState(value: unknown): value is State {
+  if (!isObject(value) || value.version !== STATE_VERSION) return false
+  const { command, seed, cells } = value
+  return Array.isArray(command) && typeof seed === 'number' && Array.isArray(cells) && cells.every(isTried)
+}
+
+const isTried = (value: unknown): value is TriedCell =>
+  isObject(value) &&
+  isObject(value.result) &&
+  ['point', 'class', 'verdict', 'why'].every(
+    (key) => typeof (value.result as Record<string, unknown>)[key] === 'string',
+  ) &&
+  Array.isArray(value.following) &&
+  Array.isArray(value.discovered)
+
+function resumedCells(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCell[] {
   if (!existsSync(path)) throw new ConfigError(`--resume finds nothing to go on from: there is no ${path}`)
   const state = savedState(path)
   if (JSON.stringify(state.command) === JSON.stringify(command) && state.seed === seed) return state.cells
@@ -76,7 +129,7 @@ export function writeScenarios(folder: string, cells: readonly CellResult[]): Ma
 
 /** The report that machines read. */
 export const reportAsJson = (
-  { points, left, runs, saved, routes, ways }: Exploration,
+  { points, left, dropped, runs, saved, routes, ways }: Exploration,
   cells: readonly CellResult[],
   { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
 ) => ({
@@ -92,6 +145,7 @@ export const reportAsJson = (
   ways,
   routes,
   left,
+  dropped,
   runs,
   saved,
 })
@@ -108,8 +162,11 @@ export const exploreJunit = (cells: readonly CellResult[]): string =>
           name: cell.class,
           took: cell.derived ? 0 : (cell.tookMs ?? 0),
           ...(isGood(cell)
-            ? { output: `${cell.verdict}: ${cell.why}` }
-            : { failure: `${cell.verdict}: ${cell.why}`, output: cell.output ?? undefined }),
+            ? { output: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}` }
+            : {
+                failure: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}`,
+                output: cell.output ?? undefined,
+              }),
         }),
       ),
     },

@@ -22,7 +22,7 @@ export function exploreProgress() {
   }
   return {
     show(step: Step) {
-      if (!isGood(step.result)) bad++
+      if (!isGood(step.tried.result)) bad++
       if (live) process.stderr.write(`\r\u001b[2K${lineOf(step)}`)
       else if (realClock.now() - last >= EVERY_MS) {
         last = realClock.now()

@@ -35,7 +35,7 @@ export function CellDetail({ cell }: { cell: ReportedCell }) {
       </header>
       <div class="panel stack">
         <p class="why">{why}</p>
-        {derived && <p class="note">Not run by itself: what is shown is the run that proves it.</p>}
+        {derived && <p class="note">Derived: not run by itself. What is shown is the run that proves it.</p>}
         <RunCalls cell={cell} />
         {output !== null && (
           <section class="block">

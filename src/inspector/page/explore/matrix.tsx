@@ -1,6 +1,6 @@
 // The matrix of an exploration: a row a point, a column a class of outcome, and in each cell what became of the program.
 import type { ExplorationData, ReportedCell } from '../../../contract/exploration.ts'
-import { CELL_LOOKS, LEFT_OUT } from '../../../views/cell-look.ts'
+import { CELL_LOOKS, DERIVED, LEFT_OUT } from '../../../views/cell-look.ts'
 import { hashOf, here } from '../state/route.ts'
 
 type Place = Pick<ReportedCell, 'point' | 'class'>
@@ -11,7 +11,7 @@ export const addressOfCell = ({ point, class: name }: Place): string => `${point
 export function Matrix({ data: { points, classes, cells, left } }: { data: ExplorationData }) {
   const by = new Map(cells.map((cell) => [addressOfCell(cell), cell]))
   const leftOut = new Set(left.map(addressOfCell))
-  const ofPoint = (id: string) => [...cells, ...left].some(({ point }) => point === id)
+  const shown = new Set([...cells, ...left].map(({ point }) => point))
   const columns = classes.filter((name) => [...cells, ...left].some((cell) => cell.class === name))
   const ids = new Set(points.map(({ id }) => id))
   const pairs = cells.filter(({ point }) => !ids.has(point))
@@ -31,7 +31,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
           </thead>
           <tbody>
             {points
-              .filter(({ id }) => ofPoint(id))
+              .filter(({ id }) => shown.has(id))
               .map(({ id }, index) => (
                 <tr key={id}>
                   <th scope="row">
@@ -73,6 +73,7 @@ function Legend() {
         </span>
       ))}
       <span class="legend">{LEFT_OUT} left out</span>
+      <span class="legend">{DERIVED} derived: not run by itself, the run of another cell proves it</span>
     </p>
   )
 }
@@ -85,10 +86,11 @@ function CellLink({ cell }: { cell: ReportedCell }) {
       class={`pill ${tone}`}
       href={hashOf('explore', { cell: name })}
       aria-current={here.value.params.get('cell') === name ? 'true' : undefined}
-      aria-label={`${cell.verdict}: ${cell.class} at ${cell.point}`}
+      aria-label={`${cell.verdict}: ${cell.class} at ${cell.point}${cell.derived ? ' (derived)' : ''}`}
       title={`${cell.verdict}: ${cell.why}`}
     >
       {sign}
+      {cell.derived && DERIVED}
     </a>
   )
 }

@@ -81,12 +81,23 @@ function Points({ data: { points } }: { data: ExplorationData }) {
   )
 }
 
-function Notes({ data: { left, mended, routes } }: { data: ExplorationData }) {
+function Notes({ data: { left, alike, dropped, mended, routes } }: { data: ExplorationData }) {
   return (
     <>
       {left.length > 0 && (
         <p class="callout warn">
           {countedText(left.length, 'cell')} left out: the time was up, or the end was asked for.
+        </p>
+      )}
+      {alike > 0 && (
+        <p class="callout warn">
+          {countedText(alike, 'cell')} left out: their calls are among very many of their kind, of which some were
+          broken.
+        </p>
+      )}
+      {dropped > 0 && (
+        <p class="callout warn">
+          {countedText(dropped, 'call')} missing: their traces were dropped, so no fault was tried there.
         </p>
       )}
       {mended.map(({ point, class: name }) => (

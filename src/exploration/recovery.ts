@@ -1,0 +1,176 @@
+// Whether what a fault has broken was made good: the request itself was answered later, or one that stands in for it.
+import type { ClientCall } from '../verdict/client-call.ts'
+import { judgeClient } from '../verdict/findings.ts'
+import { type Baseline, complains, countCalls, isAnswered, kindName, requestName } from './baseline.ts'
+import type { ObservedCall } from './types.ts'
+
+/** A run under a fault, as it is looked at for one session. */
+export interface BrokenRun {
+  baseline: Baseline
+  /** Those of the session, in the order in which they came. */
+  calls: readonly ObservedCall[]
+  /** Those that the fault has met, in the same order. */
+  hit: readonly ObservedCall[]
+  /** Calls whose traces were dropped. */
+  dropped: number
+}
+
+/** How broken requests were made good. */
+export interface Recovery {
+  how: 'repeated' | 'corrected'
+  /** The calls that show it, where others than equal ones do. */
+  traces: string[]
+  /** Whether calls were only counted: they cannot be told apart, or the program never asks the same twice. */
+  counted: boolean
+}
+
+/** So many calls are named to show something. */
+export const MOST_SHOWN = 20
+/** Later calls than these are not looked at for one that corrects another or is a part of it. */
+const MOST_LOOKED_AT = 1_000
+
+/** What has made good every request that the fault has met; undefined when one of them was left without a response. */
+export function recoveryOf(run: BrokenRun): Recovery | undefined {
+  const counts = countsOf(run)
+  const standIns = standInsOf(run)
+  const found: ObservedCall[] = []
+  let corrected = false
+  let counted = false
+  for (const hits of Map.groupBy(run.hit, requestName).values()) {
+    const [first] = hits
+    if (!first) continue
+    let missing = counts.missing(first)
+    if (counts.isAlike(first)) counted = true
+    for (const hit of hits) {
+      const standIn = missing > 0 ? standIns.take(hit) : undefined
+      if (!standIn) continue
+      missing--
+      found.push(standIn.call)
+      corrected ||= standIn.corrects
+    }
+    if (missing === 0) continue
+    if (!counts.perhaps(first)) return undefined
+    counted = true
+  }
+  const traces = [...new Set(found.map(({ trace }) => trace.id))].slice(0, MOST_SHOWN)
+  return { how: corrected ? 'corrected' : 'repeated', traces, counted }
+}
+
+/** Whether more calls of a kind came, after the fault, than in the quiet runs. */
+export function callsAgain({ baseline: { kinds }, calls, hit }: BrokenRun): boolean {
+  const [first] = hit
+  const counts = countCalls(calls, kindName)
+  const isMore = (kind: string) => (counts.get(kind)?.made ?? 0) > (kinds.get(kind)?.made ?? 0)
+  return calls.slice(first ? calls.indexOf(first) + 1 : calls.length).some((call) => isMore(kindName(call)))
+}
+
+/** How often requests were answered, beside the quiet runs. */
+function countsOf({ baseline, calls, dropped }: BrokenRun) {
+  const requests = countCalls(calls, requestName)
+  const kinds = countCalls(calls, kindName)
+  // Calls whose traces were dropped are the oldest: they are taken for answered in all runs alike.
+  const gone = dropped - baseline.dropped
+  const usually = (call: ObservedCall) => baseline.requests.get(requestName(call))?.answered ?? 0
+  return {
+    /** Responses that are missing for a request. */
+    missing(call: ObservedCall): number {
+      const answered = requests.get(requestName(call))?.answered ?? 0
+      const usual = usually(call)
+      return usual > 1 ? Math.max(0, usual - answered - gone) : answered > 0 ? 0 : 1
+    },
+    /** Whether equal requests cannot be told apart. */
+    isAlike: (call: ObservedCall): boolean => usually(call) > 1,
+    /** Of a program that never asks the same twice, such as one that tells the time, only calls of the kind can be counted. */
+    perhaps(call: ObservedCall): boolean {
+      if (baseline.requests.get(requestName(call))?.stable) return false
+      const usual = baseline.kinds.get(kindName(call))
+      const { made = 0, answered = 0 } = kinds.get(kindName(call)) ?? {}
+      return usual !== undefined && made + gone > usual.made && answered + gone >= usual.answered
+    },
+  }
+}
+
+/** A call that stands in for a broken one. */
+interface StandIn {
+  call: ObservedCall
+  /** Whether it tells the model what was wrong. */
+  corrects: boolean
+}
+
+/** What calls share that ask the same, of whatever model and with whatever settings. */
+const questionName = ({ client, request: { items } }: ObservedCall): string =>
+  JSON.stringify([client.question, ...items.map(({ text, json }) => text ?? json)])
+
+/** Calls that may stand in for broken ones: each for one of them. */
+function standInsOf({ baseline, calls }: BrokenRun) {
+  const answered = calls.filter(isAnswered)
+  const extra = extraCalls(calls, baseline).filter(isAnswered)
+  const byQuestion = Map.groupBy(extra, questionName)
+  const byClient = new Map(extra.map((call) => [call.client, call]))
+  const free = new Set(answered)
+  let pairs: ReadonlyMap<ClientCall, ClientCall> | undefined
+  const isLater = (hit: ObservedCall) => (call: ObservedCall) =>
+    free.has(call) && call.client.number > hit.client.number
+  /** As the judge of clients pairs calls. */
+  const repetitionOf = (hit: ObservedCall): ObservedCall | undefined => {
+    pairs ??= new Map(
+      judgeClient(calls.map(({ client }) => client)).pairing.pairs.map(({ first, again }) => [first, again]),
+    )
+    for (let again = pairs.get(hit.client); again; again = pairs.get(again)) {
+      const call = byClient.get(again)
+      if (call && free.has(call)) return call
+    }
+    return undefined
+  }
+  const otherwise = (hit: ObservedCall): ObservedCall | undefined =>
+    byQuestion.get(questionName(hit))?.find(isLater(hit)) ??
+    repetitionOf(hit) ??
+    nextAfter(extra, hit).find((call) => isLater(hit)(call) && isPartOf(call, hit))
+  return {
+    take(hit: ObservedCall): StandIn | undefined {
+      const other = otherwise(hit)
+      const call = other ?? nextAfter(answered, hit).find((one) => isLater(hit)(one) && corrects(one, hit, baseline))
+      if (!call) return undefined
+      free.delete(call)
+      return { call, corrects: call !== other }
+    },
+  }
+}
+
+/** Calls beyond those that the quiet runs make: of equal ones the latest. */
+function extraCalls(calls: readonly ObservedCall[], { requests }: Baseline): ObservedCall[] {
+  const extra = new Set(
+    [...Map.groupBy(calls, requestName)].flatMap(([name, same]) => same.slice(requests.get(name)?.made ?? 0)),
+  )
+  return calls.filter((call) => extra.has(call))
+}
+
+/** The next of some calls, which are in the order in which they came, after one. */
+function nextAfter(calls: readonly ObservedCall[], { client: { number } }: ObservedCall): ObservedCall[] {
+  let low = 0
+  let high = calls.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((calls[middle]?.client.number ?? 0) <= number) low = middle + 1
+    else high = middle
+  }
+  return calls.slice(low, low + MOST_LOOKED_AT)
+}
+
+/** Whether a later call tells the model of its broken answer, in the same conversation and in words that no quiet run has. */
+function corrects(call: ObservedCall, broken: ObservedCall, { texts }: Baseline): boolean {
+  const begun = broken.request.items
+  const goesOn = begun.every(({ json }, at) => call.request.items[at]?.json === json)
+  if (!goesOn && !call.request.goesOn) return false
+  const added = goesOn ? call.request.items.slice(begun.length) : call.request.items
+  return added.some(({ text }) => text !== undefined && !texts.has(text) && complains(text))
+}
+
+/** Whether a call asks the last question of another with less of what was said before. */
+function isPartOf(call: ObservedCall, whole: ObservedCall): boolean {
+  const [part, all] = [call.request.items, whole.request.items]
+  if (part.length === 0 || part.length >= all.length || part.at(-1)?.json !== all.at(-1)?.json) return false
+  let at = 0
+  for (const { json } of all) if (json === part[at]?.json) at++
+  return at === part.length
+}
