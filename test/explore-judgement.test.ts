@@ -241,6 +241,26 @@ for (const item of ['one', 'two', 'three']) {
     why: /^early-retry: called again after \d+ ms/,
   },
   {
+    name: 'a token that is renewed after a 401',
+    code: `
+const body = { messages: [user('Hi')] }
+await ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer renewed#explore' } }))
+`,
+    class: 'auth',
+    verdict: 'broke',
+    why: /^the command failed with 1$/,
+  },
+  {
+    name: 'the same token after a 401',
+    code: `
+const body = { messages: [user('Hi')] }
+await ask(body).catch(() => ask(body))
+`,
+    class: 'auth',
+    verdict: 'broke',
+    why: /^the command failed with 1; ignored-status: /,
+  },
+  {
     name: 'a fallback of which nobody has said whose it is',
     code: fallback('our-own-model'),
     class: 'server-error-once',

@@ -1,7 +1,7 @@
 // What a program does wrong under a fault although its tests may pass: told from what the quiet runs show of it.
 import type { Finding, FindingKind } from '../contract/finding.ts'
 import { unheardOf } from '../providers/likely-model.ts'
-import { isAfter, keptWait, pauseBetween, sameRequest } from '../verdict/client-call.ts'
+import { type ClientCall, hasNewKey, isAfter, keptWait, pauseBetween, sameRequest } from '../verdict/client-call.ts'
 import { type Baseline, refusalName, requestName, toolCounts } from './baseline.ts'
 import { outcomeClass } from './classes.ts'
 import type { BrokenRun } from './recovery.ts'
@@ -60,23 +60,27 @@ function repetitions({ baseline, calls, hit }: CellRun): Repeated[] {
 function repeatedInVain(run: CellRun): Mistake[] {
   if (!outcomeClass(run.cell.class).final) return []
   const again = repetitions(run).flatMap(({ first, again }) =>
-    again.filter(({ client }) => first.some((one) => isAfter(client, one.client) && sameRequest(one.client, client))),
+    again.filter(({ client }) => first.some((one) => isAfter(client, one.client) && isInVain(one.client, client))),
   )
   if (again.length === 0) return []
   const why = `ignored-status: the answer says that the call is wrong, but it was made again ${times(again.length)}`
   return [{ why, traces: idsOf([...new Set([...run.hit, ...again])]) }]
 }
 
+/** Whether nothing else can come of a call that is made again: with another key it is that of somebody else. */
+const isInVain = (first: ClientCall, again: ClientCall): boolean =>
+  sameRequest(first, again) && !hasNewKey(first, again)
+
 /** A call made again before the wait was over, on whatever connection: it is early only where it keeps no wait that was told. */
 function calledTooEarly(run: CellRun): Mistake[] {
   for (const { first, again } of repetitions(run))
     for (const call of again) {
       const told = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
-      const last = told.at(-1)?.client
+      const last = told.at(-1)
       if (!last || told.some(({ client }) => keptWait(client, call.client))) continue
-      const waited = Math.max(0, Math.round(pauseBetween(last, call.client)))
-      const why = `early-retry: called again after ${waited} ms, though the answer had said to wait ${last.wait} ms`
-      return [{ why, traces: [last.trace, call.trace.id] }]
+      const waited = Math.max(0, Math.round(pauseBetween(last.client, call.client)))
+      const why = `early-retry: called again after ${waited} ms, though the answer had said to wait ${last.client.wait} ms`
+      return [{ why, traces: idsOf([last, call]) }]
     }
   return []
 }

@@ -1,6 +1,7 @@
 // Whether what a fault has broken was made good: the request itself was answered later, or one that stands in for it.
 import type { ClientCall } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
+import { askedOtherwise } from '../verdict/settled.ts'
 import { type Baseline, complains, countCalls, isAnswered, kindName, requestName } from './baseline.ts'
 import type { ObservedCall } from './types.ts'
 
@@ -26,7 +27,7 @@ export interface Recovery {
 
 /** So many calls are named to show something. */
 export const MOST_SHOWN = 20
-/** Later calls than these are not looked at for one that corrects another or is a part of it. */
+/** Later calls than these are not looked at for those that correct another or are parts of it. */
 const MOST_LOOKED_AT = 1_000
 
 /** What has made good every request that the fault has met; undefined when one of them was left without a response. */
@@ -45,7 +46,7 @@ export function recoveryOf(run: BrokenRun): Recovery | undefined {
       const standIn = missing > 0 ? standIns.take(hit) : undefined
       if (!standIn) continue
       missing--
-      found.push(standIn.call)
+      if (standIn.call) found.push(standIn.call)
       corrected ||= standIn.corrects
     }
     if (missing === 0) continue
@@ -90,22 +91,19 @@ function countsOf({ baseline, calls, dropped }: BrokenRun) {
   }
 }
 
-/** A call that stands in for a broken one. */
+/** What stands in for a broken call. */
 interface StandIn {
-  call: ObservedCall
+  /** The call; undefined where several ask for it in parts. */
+  call: ObservedCall | undefined
   /** Whether it tells the model what was wrong. */
   corrects: boolean
 }
-
-/** What calls share that ask the same, of whatever model and with whatever settings. */
-const questionName = ({ client, request: { items } }: ObservedCall): string =>
-  JSON.stringify([client.question, ...items.map(({ text, json }) => text ?? json)])
 
 /** Calls that may stand in for broken ones: each for one of them. */
 function standInsOf({ baseline, calls }: BrokenRun) {
   const answered = calls.filter(isAnswered)
   const extra = extraCalls(calls, baseline).filter(isAnswered)
-  const byQuestion = Map.groupBy(extra, questionName)
+  const byQuestion = Map.groupBy(extra, ({ client }) => client.question.id)
   const byClient = new Map(extra.map((call) => [call.client, call]))
   const free = new Set(answered)
   let pairs: ReadonlyMap<ClientCall, ClientCall> | undefined
@@ -113,28 +111,39 @@ function standInsOf({ baseline, calls }: BrokenRun) {
     free.has(call) && call.client.number > hit.client.number
   /** As the judge of clients pairs calls. */
   const repetitionOf = (hit: ObservedCall): ObservedCall | undefined => {
-    pairs ??= new Map(
-      judgeClient(calls.map(({ client }) => client)).pairing.pairs.map(({ first, again }) => [first, again]),
-    )
+    pairs ??= repetitionsIn(calls)
     for (let again = pairs.get(hit.client); again; again = pairs.get(again)) {
       const call = byClient.get(again)
       if (call && free.has(call)) return call
     }
     return undefined
   }
-  const otherwise = (hit: ObservedCall): ObservedCall | undefined =>
-    byQuestion.get(questionName(hit))?.find(isLater(hit)) ??
-    repetitionOf(hit) ??
-    nextAfter(extra, hit).find((call) => isLater(hit)(call) && isPartOf(call, hit))
+  const inParts = (hit: ObservedCall): boolean => {
+    const parts = nextAfter(extra, hit).filter(isLater(hit))
+    const clients = parts.map(({ client }) => client)
+    return askedOtherwise({ roots: clients, silent: clients, lacking: [hit.client] }).size > 0
+  }
+  const correctionOf = (hit: ObservedCall): ObservedCall | undefined =>
+    nextAfter(answered, hit).find((call) => isLater(hit)(call) && corrects(call, hit, baseline))
+  const take = (call: ObservedCall, isCorrection: boolean): StandIn => {
+    free.delete(call)
+    return { call, corrects: isCorrection }
+  }
   return {
     take(hit: ObservedCall): StandIn | undefined {
-      const other = otherwise(hit)
-      const call = other ?? nextAfter(answered, hit).find((one) => isLater(hit)(one) && corrects(one, hit, baseline))
-      if (!call) return undefined
-      free.delete(call)
-      return { call, corrects: call !== other }
+      const same = byQuestion.get(hit.client.question.id)?.find(isLater(hit)) ?? repetitionOf(hit)
+      if (same) return take(same, false)
+      if (inParts(hit)) return { call: undefined, corrects: false }
+      const correction = correctionOf(hit)
+      return correction && take(correction, true)
     },
   }
+}
+
+/** The calls that repeat others, or go on with their words. */
+function repetitionsIn(calls: readonly ObservedCall[]): Map<ClientCall, ClientCall> {
+  const { pairs, settled } = judgeClient(calls.map(({ client }) => client)).pairing
+  return new Map([...pairs, ...settled.continued].map(({ first, again }) => [first, again]))
 }
 
 /** Calls beyond those that the quiet runs make: of equal ones the latest. */
@@ -164,13 +173,4 @@ function corrects(call: ObservedCall, broken: ObservedCall, { texts }: Baseline)
   if (!goesOn && !call.request.goesOn) return false
   const added = goesOn ? call.request.items.slice(begun.length) : call.request.items
   return added.some(({ text }) => text !== undefined && !texts.has(text) && complains(text))
-}
-
-/** Whether a call asks the last question of another with less of what was said before. */
-function isPartOf(call: ObservedCall, whole: ObservedCall): boolean {
-  const [part, all] = [call.request.items, whole.request.items]
-  if (part.length === 0 || part.length >= all.length || part.at(-1)?.json !== all.at(-1)?.json) return false
-  let at = 0
-  for (const { json } of all) if (json === part[at]?.json) at++
-  return at === part.length
 }

@@ -65,7 +65,7 @@ async function perform(program: readonly Step[], understudy: Understudy): Promis
           model,
           messages: [
             { role: 'system', content: system },
-            { role: 'user', content: text + system[3] },
+            { role: 'user', content: text },
           ],
         }),
       }),
