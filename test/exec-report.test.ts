@@ -36,6 +36,7 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
     complete: true,
     calls: 2,
     workspace_calls: 0,
+    earlier: [],
     attempts: 3,
     counts: [],
     order: [],

@@ -11,8 +11,10 @@ import { EVENT } from '../contract/record.ts'
 import { needsNoBody, type Route } from '../contract/route.ts'
 import { AGENT_TASK } from '../contract/task-record.ts'
 import { parseRequest } from '../contract/validation.ts'
+import { createEarlierVerdicts } from '../control/earlier.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
+import { lookWith } from '../control/verify.ts'
 import { docPaths, mountDocs } from '../docs/swagger.ts'
 import { doors } from '../doors/index.ts'
 import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body.ts'
@@ -125,7 +127,7 @@ function allRoutes(
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
   const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
-  const control = controlRoutes({
+  const controlled: Omit<ControlDeps, 'earlier'> = {
     ...deps,
     sessionOf,
     sessionNameOf,
@@ -138,13 +140,20 @@ function allRoutes(
     operations: () => endpoints.map(({ name }) => name),
     operation: operationNamed,
     events: queue.counts,
-  })
+  }
+  const look = lookWith(controlled)
+  const earlier = createEarlierVerdicts((session) => look(session, session.traces, { ended: undefined, more: [] }))
+  sessions.watch({ expiring: (session) => earlier.before(session, 'expiry')() })
+  const control = controlRoutes({ ...controlled, earlier })
   const callOf = async (request: Request) => {
     const session = sessionOf(request)
     await deps.prepare(session)
     return { session, caller: callerOf(tokenOf(request), access) }
   }
-  const workspace = resourceRoutes({ callOf, wake, strict, sessionOf, observers, guardrails, ask })
+  const workspace = resourceRoutes({
+    ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
+    replacing: (session) => earlier.before(session, 'snapshot'),
+  })
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,

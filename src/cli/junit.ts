@@ -1,10 +1,9 @@
 // The runs of a command as JUnit XML, which CI systems read.
 import type { Finding } from '../contract/finding.ts'
-import type { Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-writes.ts'
 import { failsVerdict } from '../verdict/findings.ts'
 import { taskLines } from './report.ts'
-import type { SuiteRun } from './suite-run.ts'
+import { type RunSession, type SuiteRun, sessionLabel } from './suite-run.ts'
 
 /** One case of a suite. */
 export interface JunitCase {
@@ -61,20 +60,21 @@ function casesOf(run: SuiteRun): JunitCase[] {
 /** Why nothing was proved. CI systems know no third result, and a run that ends with 3 must not look like a pass. */
 const unprovedText = ({ inconclusive }: Pick<SuiteRun, 'inconclusive'>) => `INCONCLUSIVE: ${inconclusive.join('; ')}`
 
-function sessionCases(report: Verification, { name: suite, strict, times }: SuiteRun): JunitCase[] {
+function sessionCases(report: RunSession, { name: suite, strict, times }: SuiteRun): JunitCase[] {
   const { session, expectations, notices, tasks } = report
   const unproved = report.verdict === 'inconclusive' ? [unprovedText(report)] : []
   const said = [...unproved, ...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
   const output = said.length === 0 ? undefined : said.join('; ')
   const findings = report.findings
-  const own = `${suite}.${session}`
+  const label = sessionLabel(report)
+  const own = `${suite}.${label}`
   const took = spanOf([...(times.get(session)?.values() ?? [])])
   const broken = [
     ...findings.filter((one) => failsVerdict(one, strict)).map(({ kind }) => kind),
     ...expectations.filter(({ met }) => !met).map(({ expected }) => `not met: ${expected}`),
   ]
   return [
-    { suite, name: `session ${session}`, took, failure: broken.length === 0 ? undefined : broken.join('; '), output },
+    { suite, name: `session ${label}`, took, failure: broken.length === 0 ? undefined : broken.join('; '), output },
     ...findings.map((finding) => {
       const spans = finding.traces.flatMap((id) => times.get(session)?.get(id) ?? [])
       return caseOf(finding, { suite: own, took: spanOf(spans), strict })

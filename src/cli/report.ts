@@ -4,7 +4,7 @@ import type { Finding } from '../contract/finding.ts'
 import type { ExpectationReport, Paths, RuleReport, TaskCounts, Verification } from '../contract/verification.ts'
 import { wayLines } from './coverage-file.ts'
 import { lengthOf } from './overview.ts'
-import type { SuiteRun } from './suite-run.ts'
+import { type RunSession, type SuiteRun, sessionLabel } from './suite-run.ts'
 import { terminalWidth, wrapLine } from './terminal.ts'
 
 /** A number with its noun, such as `2 calls`. */
@@ -28,7 +28,7 @@ export function runLines(run: SuiteRun): string[] {
   return [
     `Understudy: ${run.name}: ${runVerdict(run)}${run.stopped ? ' (stopped early)' : ''}`,
     ...findings.map((finding) => findingLine(finding, strict)),
-    ...single.flatMap((only) => wrongLines(only, strict)),
+    ...single.flatMap((only) => [...partLines(only), ...wrongLines(only, strict)]),
     ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v1 (OPENAI_BASE_URL)`)] : []),
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
@@ -88,10 +88,14 @@ export const reportLines = (report: Verification, strict = false): string[] => [
   ...rightLines(report, strict),
 ]
 
+/** Says of what is not a whole session which part of it is meant. */
+const partLines = (report: RunSession): string[] =>
+  report.part === undefined ? [] : [line('session', sessionLabel(report))]
+
 /** One session among others: its verdict, and what failed. */
-function sessionLines(report: Verification, strict: boolean): string[] {
-  const { session, calls, verdict } = report
-  const head = line('session', `${session}: ${verdictText(report)}, ${count(calls, 'call')}`)
+function sessionLines(report: RunSession, strict: boolean): string[] {
+  const { calls, verdict } = report
+  const head = line('session', `${sessionLabel(report)}: ${verdictText(report)}, ${count(calls, 'call')}`)
   const right = verdict === 'fail' ? rightLines({ ...report, expectations: [] }, strict) : []
   return [head, ...[...wrongLines(report, strict), ...right].map(indented)]
 }

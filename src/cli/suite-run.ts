@@ -1,9 +1,17 @@
 // What came of a command that exec ran, over all sessions that it used.
 import type { Finding } from '../contract/finding.ts'
-import type { VerdictResult, Verification } from '../contract/verification.ts'
+import type { EarlierVerdict, VerdictResult, Verification } from '../contract/verification.ts'
 import type { CallTimes } from '../db/trace-writes.ts'
 import type { WayCounts } from '../exploration/ways.ts'
+import { PART_ENDS } from '../verdict/notices.ts'
 import type { SessionTime } from './session-time.ts'
+
+/** The verdict on a session, or on a part of it that ended before the command did. */
+export type RunSession = Verification & Partial<Pick<EarlierVerdict, 'part' | 'ended_by' | 'ended_at'>>
+
+/** The name of a session, and which part of it is meant. */
+export const sessionLabel = ({ session, part, ended_by }: RunSession): string =>
+  part === undefined || ended_by === undefined ? session : `${session} (part ${part}, before ${PART_ENDS[ended_by]})`
 
 /** One run of the command. */
 export interface SuiteRun {
@@ -30,8 +38,8 @@ export interface SuiteRun {
   findings: Finding[]
   /** Rules of the scenario that are about none of the sessions. */
   idle_rules: string[]
-  /** The sessions that were used, those that broke first. */
-  sessions: Verification[]
+  /** The sessions that were used, each part of one by itself, those that broke first. */
+  sessions: RunSession[]
   /** Ways through the gateway that the calls configure, with how often they were taken. */
   ways: WayCounts
   /** The address that the command was given. */

@@ -16,6 +16,7 @@ import type { Session } from '../sessions/sessions.ts'
 import { failsVerdict } from '../verdict/findings.ts'
 import { runReasons, verdictOf } from '../verdict/inconclusive.ts'
 import type { ClientEnd } from '../verdict/kinds/define.ts'
+import { earlierNotices } from '../verdict/notices.ts'
 import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
 import { clockUrl, withClockUrl } from './clock-url.ts'
@@ -24,7 +25,7 @@ import { FLUSH_MS, listen, notice, report, serverUrl } from './listen.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import type { RunReport } from './run-report.ts'
 import { sessionTime } from './session-time.ts'
-import type { SuiteRun } from './suite-run.ts'
+import type { RunSession, SuiteRun } from './suite-run.ts'
 
 /** What is run, and how. */
 export interface SuiteOptions {
@@ -165,19 +166,37 @@ export async function judgeSessions({
 }: JudgeContext) {
   const list = sessions.list()
   const called = list.filter(({ name, calls }) => calls > 0 || (requests.get(name) ?? 0) > 0)
+  // Of those that were deleted, the verdicts on what they held are left.
+  const there = new Set(list.map(({ name }) => name))
+  const deleted = [...requests.keys()].filter((name) => !there.has(name))
+  const names = [...called.map(({ name }) => name), ...deleted]
   const used = called.length > 0 ? called : list.filter(({ name }) => name === round.label)
-  const verify = async ({ name }: Session) => {
+  const verify = async (name: string) => {
     const headers = { 'x-understudy-session': name, authorization: `Bearer ${token ?? 'any'}` }
     // What the command had under way when it ended is over in a moment.
     const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s&ended=${ended}`, { headers }))
-    return (await answer.json()) as Verification
+    // A name that is none has no session.
+    return answer.ok ? [(await answer.json()) as Verification] : []
   }
-  const verdicts: Verification[] = []
-  for (let first = 0; first < used.length; first += JUDGED_AT_ONCE)
-    verdicts.push(...(await Promise.all(used.slice(first, first + JUDGED_AT_ONCE).map(verify))))
+  const judged: Verification[] = []
+  const asked = names.length > 0 ? names : [round.label]
+  for (let first = 0; first < asked.length; first += JUDGED_AT_ONCE)
+    judged.push(...(await Promise.all(asked.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
+  const parts = judged.flatMap((one) => inParts(one, there.has(one.session)))
+  const verdicts = parts.length > 0 ? parts : await verify(round.label)
   const times = new Map(used.map((session) => [session.name, timesOf(session)]))
   const clocks = used.map((session) => sessionTime(session, times.get(session.name)?.values() ?? []))
-  return { verdicts, times, clocks, none: called.length === 0 }
+  return { verdicts, times, clocks, none: names.length === 0 }
+}
+
+/** A verdict after those on earlier parts of its session; without it where nothing has happened since. */
+function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSession[] {
+  const isEmpty = last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.strays.length === 0
+  // The parts are in the report themselves.
+  const said = earlierNotices(earlier, 0)
+  const notices = last.notices.filter((text) => !said.includes(text))
+  const parts = earlier.map((part) => ({ ...part, earlier: [] }))
+  return isEmpty && (parts.length > 0 || !isThere) ? parts : [...parts, { ...last, notices, earlier: [] }]
 }
 
 const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>

@@ -79,9 +79,10 @@ const Step = z.object({
 export const VerdictResult = z.enum(['pass', 'fail', 'inconclusive'])
 export type VerdictResult = z.infer<typeof VerdictResult>
 
-export const Verification = z.object({
+/** What is judged of a session, or of a part of it. */
+export const SessionVerdict = z.object({
   session: z.string(),
-  scenario: z.string().nullable(),
+  scenario: z.string().nullable().describe('The scenario that is judged by; null when there is none.'),
   verdict: VerdictResult.describe(
     '`fail`: an expectation is not met, or a finding is an error that the scenario does not accept. `inconclusive`: nothing failed, but nothing was proved either; `inconclusive` has the reasons. `pass`: everything else.',
   ),
@@ -98,9 +99,9 @@ export const Verification = z.object({
     .describe(
       'All calls of the session are known: no trace is gone, and it did not begin by a call at one of several instances (`--instance`), as it does when the one that had it has died.',
     ),
-  calls: count,
+  calls: count.describe('Calls of the client.'),
   workspace_calls: count.describe('Calls of the workspace API, which leave no traces.'),
-  attempts: count,
+  attempts: count.describe('Attempts at providers.'),
   counts: z
     .array(
       z.object({
@@ -113,8 +114,8 @@ export const Verification = z.object({
       }),
     )
     .describe('How often each provider, model and operation came to each outcome.'),
-  paths: Paths,
-  tasks: TaskCounts,
+  paths: Paths.describe('Which ways through gateway and client were taken, and how often.'),
+  tasks: TaskCounts.describe('Tasks of agents: their states, and what they took.'),
   order: z.array(Step).describe('The attempts in the order in which they began, the first 1000 of them.'),
   waits: z
     .object({
@@ -128,13 +129,15 @@ export const Verification = z.object({
   cancelled: z
     .array(z.object({ trace, after_ms: milliseconds, provider_stopped: z.boolean() }))
     .describe('Calls that the client gave up, and whether the attempt at the provider ended with them.'),
-  fixtures: z.object({
-    unused: z.array(z.string()).describe('Fixtures given to the session or the program that have answered no call.'),
-    unmatched: z
-      .array(z.object({ trace, operation: z.string(), model: z.string().nullable() }))
-      .describe('Calls that no fixture was there for.'),
-  }),
-  rules: z.array(RuleReport.extend({ scenario: z.string() })),
+  fixtures: z
+    .object({
+      unused: z.array(z.string()).describe('Fixtures given to the session or the program that have answered no call.'),
+      unmatched: z
+        .array(z.object({ trace, operation: z.string(), model: z.string().nullable() }))
+        .describe('Calls that no fixture was there for.'),
+    })
+    .describe('Fixtures without calls, and calls without fixtures.'),
+  rules: z.array(RuleReport.extend({ scenario: z.string() })).describe('What became of each rule of the scenario.'),
   expectations: z.array(ExpectationReport),
   findings: z.array(Finding).describe('What the client did wrong, found without being asked.'),
   strays: z.array(StrayPath).describe('Paths that were called and that there are not.'),
@@ -145,6 +148,27 @@ export const Verification = z.object({
     ),
   pending: count.describe('Calls that are still under way.'),
   dropped: count.describe('Calls whose traces are gone, so that nothing is known of them.'),
+})
+export type SessionVerdict = z.infer<typeof SessionVerdict>
+
+/** What was judged of a part of a session that is over, before its evidence went. */
+export const EarlierVerdict = SessionVerdict.extend({
+  part: z.int().min(1).describe('1 for the first part of the session that was judged so.'),
+  ended_by: z
+    .enum(['reset', 'snapshot', 'deletion', 'expiry', 'scenario'])
+    .describe(
+      'What ended the part: a reset, a snapshot that was loaded, the deletion of the session or its time to live, another scenario.',
+    ),
+  ended_at: z.iso.datetime().describe("On the session's clock."),
+})
+export type EarlierVerdict = z.infer<typeof EarlierVerdict>
+
+export const Verification = SessionVerdict.extend({
+  earlier: z
+    .array(EarlierVerdict)
+    .describe(
+      'Verdicts on earlier parts of the session, whose traces may be gone: `order` is empty. They do not change `verdict` and `ok`; `exec` counts them.',
+    ),
 })
 /** The whole report. */
 export type Verification = z.infer<typeof Verification>

@@ -47,7 +47,7 @@ export const ScenarioBody = z
   ])
   .describe('A scenario as it would stand in a file, its text, or `{"name": ...}` alone for a known one.')
 
-export function scenarioRoutes({ sessionOf, runs, operations, observers }: ControlDeps): Route[] {
+export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }
   const report = (session: Session): z.infer<typeof Report> => {
     const run = runs.current(session)
@@ -85,7 +85,10 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers }: Contr
       examples: { known: { name: 'rate-limit-burst' } },
       handle({ request, body }) {
         const session = sessionOf(request)
-        runs.start(session, chosenScenario(body, runs))
+        const chosen = chosenScenario(body, runs)
+        const keep = earlier.before(session, 'scenario')
+        runs.start(session, chosen)
+        keep()
         observers.notify({ type: 'session-changed', session: session.name, change: 'scenario' })
         return report(session.slot.current)
       },

@@ -66,7 +66,7 @@ const infoOf =
   })
 
 export function sessionRoutes(deps: ControlDeps): Route[] {
-  const { about, sessions } = deps
+  const { about, sessions, earlier } = deps
   const info = infoOf(deps)
   return [
     ...makingRoutes(deps, info),
@@ -103,7 +103,10 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       response: Done,
       errors: [400, 404],
       handle({ params: { name = '' } }) {
+        const session = sessions.loaded(name)
+        const keep = session && earlier.before(session, 'deletion')
         sessions.delete(name)
+        keep?.()
         return { sessions: [name] }
       },
     },
@@ -149,11 +152,13 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
 }
 
 function resetRoutes(
-  { sessions, sessionOf, runs, observers }: ControlDeps,
+  { sessions, sessionOf, runs, observers, earlier }: ControlDeps,
   info: (session: Session) => z.infer<typeof Info>,
 ): Route[] {
   const reset = async (session: Session): Promise<Session> => {
+    const keep = earlier.before(session, 'reset')
     const next = runs.enter(await session.slot.reset())
+    keep()
     observers.notify({ type: 'session-changed', session: session.name, change: 'reset' })
     return next
   }

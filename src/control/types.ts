@@ -12,6 +12,7 @@ import type { TaskReaders } from '../observers/task-readers.ts'
 import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { EarlierVerdicts } from './earlier.ts'
 
 /** Of which process a list or a count is. */
 export const InstanceName = z
@@ -66,6 +67,8 @@ export interface ControlDeps {
   readers: TaskReaders
   /** Calls of the workspace. */
   workspaceCalls: WorkspaceCalls
+  /** Verdicts on what sessions held before. */
+  earlier: EarlierVerdicts
   /** How many events are waiting, and how many have failed since the start. */
   events(): { waiting: number; failed: number }
 }

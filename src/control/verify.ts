@@ -2,9 +2,10 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import { asRoute, type Route } from '../contract/route.ts'
-import { Verification } from '../contract/verification.ts'
+import { type SessionVerdict, Verification } from '../contract/verification.ts'
 import { Expectation } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { earlierNotices } from '../verdict/notices.ts'
 import { verify } from '../verdict/verify.ts'
 import { type CallList, createCallWatches, lookUntilDone, stayIn } from './call-watch.ts'
 import { asTheyAre, unreadTasks } from './task-evidence.ts'
@@ -35,9 +36,9 @@ type Query = z.infer<typeof VerifyQuery>
 type Asked = Query & { more: readonly Expectation[] }
 
 /** Looks at a session, its calls given. */
-const lookWith =
-  ({ about, runs, fixtures, strict, strays, readers, workspaceCalls }: ControlDeps) =>
-  (session: Session, calls: CallList, { ended, more }: Asked): Verification => {
+export const lookWith =
+  ({ about, runs, fixtures, strict, strays, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
+  (session: Session, calls: CallList, { ended, more }: Pick<Asked, 'ended' | 'more'>): SessionVerdict => {
     const run = runs.current(session)
     return verify({
       session: session.name,
@@ -59,18 +60,21 @@ const lookWith =
   }
 
 export function verifyRoutes(deps: ControlDeps): Route[] {
-  const { sessions, sessionOf, observers } = deps
+  const { sessions, sessionOf, observers, earlier } = deps
   const watches = createCallWatches(observers)
   const look = lookWith(deps)
   const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
     const { current, end } = stayIn(sessionOf(request, true), sessions, request.signal)
     // Nothing more comes of a client that has ended.
-    const isDone = ({ ok, pending, tasks }: Verification) =>
+    const isDone = ({ ok, pending, tasks }: SessionVerdict) =>
       pending === 0 && (query.ended !== undefined || (ok && tasks.at_work === 0))
     const signal = AbortSignal.any([request.signal, observers.ended])
     const options = { session: current, watches, signal, wait: query.wait, isDone }
-    const verdict = await lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
-    const { session, ok, findings } = verdict
+    const found = await lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
+    const { session, ok, findings } = found
+    const before = earlier.of(session)
+    const notices = [...found.notices, ...earlierNotices(before, earlier.forgotten(session))]
+    const verdict = { ...found, notices, earlier: [...before] }
     observers.notify({ type: 'session-verified', session, ok, findings })
     return verdict
   }

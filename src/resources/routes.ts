@@ -30,6 +30,8 @@ export interface ResourceDeps {
   sessionOf(request: Request): Session
   /** Has the events of a session applied that wait for their turn, and ends what works for records that are gone. */
   wake(session: Session): void
+  /** Told that everything that a session holds is about to be replaced; what it returns, that it was. */
+  replacing(session: Session): () => void
   /** Calls and sessions as they change. */
   observers: Observers
   /** Guardrails by id, and how a model is asked. */

@@ -52,7 +52,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     },
   })
 
-const loadRoute = ({ sessionOf, wake, observers }: ResourceDeps): Route =>
+const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps): Route =>
   asRoute({
     ...shared,
     method: 'post',
@@ -65,11 +65,13 @@ const loadRoute = ({ sessionOf, wake, observers }: ResourceDeps): Route =>
     response: Done,
     async handle({ request, body }) {
       const session = sessionOf(request)
+      const replaced = replacing(session)
       try {
         await session.slot.replace(body)
       } catch (error) {
         throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: ${(error as Error).message}`)
       }
+      replaced()
       wake(session)
       observers.notify({ type: 'session-changed', session: session.name, change: 'replaced' })
       return { sessions: [session.name] }

@@ -22,6 +22,8 @@ const folders = lazy<typeof import('./folder.ts')>(() => require('./folder.ts'))
 export interface SessionListener {
   /** A session has a new generation. */
   renewed?(session: Session): void
+  /** Nobody has used a session for so long that it is about to go. */
+  expiring?(session: Session): void
   /** A session is gone. */
   removed?(name: string): void
   /** A session that an earlier process has left is here again, and was made with this. */
@@ -41,6 +43,8 @@ export interface Sessions {
   find(name: string): Session
   /** The same, undefined when there is none. */
   known(name: string): Session | undefined
+  /** The same, undefined as well for one that an earlier process has left and that was not used since. */
+  loaded(name: string): Session | undefined
   /**
    * Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. Where sessions
    * outlive the process, what it is `made` with is written down.
@@ -156,7 +160,12 @@ export function createSessions(options: SessionsOptions): Sessions {
     return entry.slot.current
   }
   create(DEFAULT_SESSION)
-  const idle = watchIdle({ sessions, peeked, realNow, ttl: options.ttl, remove })
+  const expire = (name: string, why: string) => {
+    const entry = sessions.get(name)
+    if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.slot.current)
+    remove(name, why)
+  }
+  const idle = watchIdle({ sessions, peeked, realNow, ttl: options.ttl, remove: expire })
   return {
     get(name) {
       const found = sessions.get(name)
@@ -175,6 +184,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const entry = sessions.get(name)
       return entry && use(entry)
     },
+    loaded: (name) => sessions.get(name)?.slot.current,
     create(name, settings, made) {
       restore(name)
       if (sessions.has(name)) throw alreadyThere(name)

@@ -1,6 +1,6 @@
 // Why a verdict may say little: what a judge must not keep to itself.
 import type { WorkspaceCallNote } from '../contract/finding.ts'
-import type { Verification } from '../contract/verification.ts'
+import type { EarlierVerdict, Verification } from '../contract/verification.ts'
 import { type ClientEnd, times } from './kinds/define.ts'
 
 /** The workspace calls of a session: how many there were, how many are under way, and those that a judge looks at. */
@@ -69,3 +69,26 @@ export function noticesOf(
 /** Why nobody can say that all calls of a session are known, when it began by a call at one of several instances. */
 const adriftNotice = (session: string, instance: string): string =>
   `this is not complete: the session began at the instance ${instance} with a call, and calls that it may have had at another one before, as when that has died, are not known here: make it with PUT /_understudy/sessions/${session} before the first call`
+
+/** What weakens a verdict because parts of the session, judged before, are no part of it. */
+export function earlierNotices(parts: readonly EarlierVerdict[], forgotten: number): string[] {
+  const failed = parts.filter(({ verdict }) => verdict === 'fail')
+  return [
+    ...failed.map(({ part, ended_by, calls, findings, expectations }) => {
+      const kinds = [...new Set(findings.filter(({ accepted }) => !accepted).map(({ kind }) => kind))]
+      const unmet = expectations.filter(({ met }) => !met).length
+      const what = [...kinds, ...(unmet > 0 ? ['expectations that are not met'] : [])].join(', ')
+      return `part ${part} of the session, before ${PART_ENDS[ended_by]}, failed (${calls} calls; ${what}) and is not counted here: see \`earlier\``
+    }),
+    ...(forgotten > 0 ? [`${forgotten} verdicts on earlier parts of the session are gone: there were too many`] : []),
+  ]
+}
+
+/** What ended a part of a session, in words. */
+export const PART_ENDS: Record<EarlierVerdict['ended_by'], string> = {
+  reset: 'a reset',
+  snapshot: 'a snapshot was loaded',
+  deletion: 'it was deleted',
+  expiry: 'its time to live was over',
+  scenario: 'another scenario began',
+}

@@ -1,7 +1,7 @@
 // Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
 import type { FindingKind } from '../contract/finding.ts'
 import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
-import type { ExpectationReport, StrayPath, Verification } from '../contract/verification.ts'
+import type { ExpectationReport, SessionVerdict, StrayPath, Verification } from '../contract/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
@@ -50,7 +50,7 @@ export interface SessionEvidence {
 const MOST_STEPS = 1000
 
 /** The report on a session. */
-export function verify(evidence: SessionEvidence): Verification {
+export function verify(evidence: SessionEvidence): SessionVerdict {
   const { session, run, runs, begun, dropped, adrift, strays, unread, fixtures, end, workspace } = evidence
   const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
   const all = made.map(({ trace }) => trace)
