@@ -73,14 +73,14 @@ describe.each(SCENARIOS)('%s', (scenario) => {
     }
   })
 
-  test('reaches the socket of each app that it is for', () => {
+  test('reaches the sockets of the apps that it is for', () => {
     for (const socket of table.sockets.filter((one) => one.scenario === scenario)) {
-      const { kind, stream } = socket
+      const { api, stream } = socket
       const isWhole = socketText(socket) === '200, whole'
       const mayBeWhole = lackIn(socket) !== undefined || needsOf(scenario).calls !== undefined
       // The first token of some calls is not late enough to be seen.
       if (scenario !== 'slow-first-token')
-        expect([kind, stream, socketText(socket), isWhole]).toEqual([kind, stream, socketText(socket), mayBeWhole])
+        expect([api, stream, socketText(socket), isWhole]).toEqual([api, stream, socketText(socket), mayBeWhole])
     }
   })
 })

@@ -118,6 +118,12 @@ const cut = (calls: string | number = '1+') => ({
   name: 'day',
   rules: [{ name: 'bad', match: { stream: true }, when: { calls }, fault: { type: 'cut-stream', after_chunks: 2 } }],
 })
+const stalled = (calls: string | number = '1+') => ({
+  name: 'day',
+  rules: [{ name: 'bad', match: { stream: true }, when: { calls }, fault: { type: 'stall-stream', after_chunks: 2 } }],
+})
+/** A call that the client ends after a moment. */
+const leaving = (call: (signal: AbortSignal) => Promise<unknown>) => quietly(call(AbortSignal.timeout(100)))
 const LIMIT = { status: 429, retry_after: '2s' }
 const quietly = (promise: Promise<unknown>) => promise.catch(() => {})
 const count = (retry: number) => ({ 'x-stainless-retry-count': String(retry) })
@@ -233,6 +239,16 @@ const guilty: Guilty[] = [
     finds: ['swallowed warning'],
     says: /^1 response was incomplete; no retry followed$/,
   },
+  ...['', '?ended=unknown', '?ended=well'].map(
+    (query): Guilty => ({
+      name: `one that leaves a stream in its silence and says nothing of it${query}`,
+      scenario: stalled(),
+      query,
+      act: ({ chat }) => leaving((signal) => chat('hello', { stream: true }, {}, signal)),
+      finds: ['swallowed warning'],
+      says: /^1 response was incomplete; no retry followed$/,
+    }),
+  ),
   {
     name: 'three users of one prompt, one after the other, who each receive half a story',
     scenario: cut(),
@@ -486,6 +502,24 @@ const innocent: Row[] = [
     name: 'a program that turns to another model at once, though the first would have it wait',
     scenario: refuse(LIMIT, 1),
     act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
+  },
+  {
+    name: 'a silent stream that is asked for again after a pause',
+    scenario: stalled(),
+    async act({ chat, wait }) {
+      for (let tries = 0; tries < 3; tries++) {
+        await leaving((signal) => chat('hello', { stream: true }, {}, signal))
+        await wait(1000)
+      }
+    },
+  },
+  {
+    name: 'a silent stream after which another model is asked',
+    scenario: stalled(1),
+    act: async ({ chat }) => [
+      await leaving((signal) => chat('hello', { stream: true }, {}, signal)),
+      await chat('hello', { stream: true, model: 'anthropic/claude-sonnet-4' }),
+    ],
   },
   {
     name: 'a cut stream that is asked for again after a pause',

@@ -40,6 +40,8 @@ export interface ClientCall {
   attempts: number
   /** Whether a fault changed what the client got of a good answer. */
   disturbed: boolean
+  /** Whether a fault acted on that, or on the attempt behind it. */
+  faulty: boolean
   /** Whether the answer said itself whether it may be repeated, or nobody can say so. */
   advised: boolean
   /** How long the client waits for a response; undefined when it does not say. */
@@ -82,6 +84,7 @@ function clientCallOf({ trace, request, question, words, heard, client, seq }: T
     // Between a direct call and its provider there is nobody who could make good what a fault has changed.
     disturbed:
       trace.faults.length > 0 || (trace.route === 'direct' && trace.attempts.some(({ faults }) => faults.length > 0)),
+    faulty: trace.faults.length > 0 || (trace.attempts.at(-1)?.faults.length ?? 0) > 0,
     advised: client?.advised ?? false,
     timeout: client?.timeout,
     hung: client?.hung,

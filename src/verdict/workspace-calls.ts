@@ -27,7 +27,15 @@ export const workspaceClientCalls = (notes: readonly WorkspaceCallNote[]): Clien
     until: note.until,
     ...{ began: note.began, ended: note.ended, arrived: note.arrived, left: note.left },
     ...{ stream: false, begun: false, outcome: note.outcome, status: note.status, code: null, wait: note.wait },
-    ...{ attempts: 0, disturbed: false, timeout: undefined, hung: undefined, toResponse: 0, gatewayWaits: 0 },
+    ...{
+      attempts: 0,
+      disturbed: false,
+      faulty: false,
+      timeout: undefined,
+      hung: undefined,
+      toResponse: 0,
+      gatewayWaits: 0,
+    },
     advised: note.advised === true || isUnclear(note),
     mark: note.client,
   }))

@@ -19,9 +19,9 @@ export const SCENARIOS: readonly string[] = readdirSync(join(import.meta.dir, '.
 /** How long a client may wait in silence, in ms: longer than careful apps do. */
 export const HANG_LIMIT_MS = 4_000
 /** How long a socket is looked at that nothing comes from, in ms. */
-const SILENCE_MS = 600
+const SILENCE_MS = 2_000
 /** More at once would keep each other waiting. */
-const AT_ONCE = 60
+const AT_ONCE = 80
 
 /** How many questions apps ask where one cannot meet the scenario. */
 const QUESTIONS: Record<string, number> = { 'brown-out': 6, 'token-quota': 4 }
@@ -69,10 +69,10 @@ export interface Cell {
   verdicts: Record<(typeof ENDS)[number], Verification>
 }
 
-/** The first call of each app under a scenario, as it comes on a socket. */
+/** The first call to an API under a scenario, as it comes on a socket. */
 export interface SocketCell {
   scenario: string
-  kind: AppKind
+  api: Api
   stream: boolean
   response: RawResponse
 }
@@ -86,7 +86,8 @@ export interface ScenarioTable {
 const seconds = (ms: number) => `${ms / 1000} s`
 
 const PROMPT = 'What is the weather?'
-const CALLS: Record<'chat' | 'responses' | 'messages', { path: string; body: object }> = {
+type Api = 'chat' | 'responses' | 'messages'
+const CALLS: Record<Api, { path: string; body: object }> = {
   chat: { path: '/v1/chat/completions', body: { model: 'gpt-4o', messages: [{ role: 'user', content: PROMPT }] } },
   responses: { path: '/v1/responses', body: { model: 'gpt-4o', input: PROMPT } },
   messages: {
@@ -95,7 +96,7 @@ const CALLS: Record<'chat' | 'responses' | 'messages', { path: string; body: obj
   },
 }
 /** The API that an app calls. */
-const APIS: Record<AppKind, keyof typeof CALLS> = {
+const APIS: Record<AppKind, Api> = {
   'openai chat': 'chat',
   'openai responses': 'responses',
   '@anthropic-ai/sdk': 'messages',
@@ -145,7 +146,11 @@ export async function playTable(): Promise<ScenarioTable> {
           .map((manner) => cellOf(played, { scenario, ...column, manner })),
       ),
     )
-    const sockets = SCENARIOS.flatMap((scenario) => columns.map((column) => socketOf(played, { scenario, ...column })))
+    const sockets = scenarios.flatMap((scenario) =>
+      (Object.keys(CALLS) as Api[]).flatMap((api) =>
+        [false, true].map((stream) => socketOf(played, { scenario, api, stream })),
+      ),
+    )
     return { sockets: await Promise.all(sockets), cells: [...hammered, ...(await Promise.all(cells))] }
   } finally {
     await Promise.all(servers.map((server) => server.stop(true)))
@@ -194,14 +199,14 @@ async function sessionOf({ understudy }: Played, scenario: string, ...about: (st
   return { name, control, end }
 }
 
-const socketOf = (played: Played, { scenario, kind, stream }: Omit<SocketCell, 'response'>): Promise<SocketCell> =>
+const socketOf = (played: Played, { scenario, api, stream }: Omit<SocketCell, 'response'>): Promise<SocketCell> =>
   played.limit(async () => {
-    const { name, end } = await sessionOf(played, scenario, kind, stream, 'socket')
-    const { path, body } = CALLS[APIS[kind]]
+    const { name, end } = await sessionOf(played, scenario, api, stream, 'socket')
+    const { path, body } = CALLS[api]
     const headers = { authorization: `Bearer session:${name}` }
     const response = await postRaw(`${played.base}${path}`, { ...body, stream }, headers, SILENCE_MS)
     await end()
-    return { scenario, kind, stream, response }
+    return { scenario, api, stream, response }
   })
 
 const cellOf = (played: Played, cell: Omit<Cell, 'seen' | 'traces' | 'verdicts'>): Promise<Cell> =>
@@ -229,7 +234,7 @@ const cellOf = (played: Played, cell: Omit<Cell, 'seen' | 'traces' | 'verdicts'>
   })
 
 /** What comes on the socket, in words. */
-export function socketText({ response, kind, stream }: Pick<SocketCell, 'response' | 'kind' | 'stream'>): string {
+export function socketText({ response, api, stream }: SocketCell): string {
   const { status, headers, body, end, broken } = response
   const wait = headers.get('retry-after')
   if (status === 0) return end === 'silence' ? 'silence' : 'a reset'
@@ -243,7 +248,7 @@ export function socketText({ response, kind, stream }: Pick<SocketCell, 'respons
   if (data.some((text) => text !== '[DONE]' && !isJson(text))) return '200, with a malformed chunk'
   if (/^event: error$|^data: \{"error"/m.test(body)) return '200, a part, then an error event'
   const last = { chat: '[DONE]', responses: '"type":"response.completed"', messages: '"type":"message_stop"' }
-  return data.some((text) => text.includes(last[APIS[kind]])) ? '200, whole' : '200, without the last event'
+  return data.some((text) => text.includes(last[api])) ? '200, whole' : '200, without the last event'
 }
 
 function isJson(text: string): boolean {
@@ -310,9 +315,8 @@ export const cellText = (cell: Cell): string => textWith(cell, verdictText(cell.
 const textWith = (cell: Cell, verdict: string): string =>
   `${distinct(stepsOf(cell)).join(' → ')}; ${seenTexts(cell).join(', or ')}. ${verdict}`
 
-/** The same for the page. What is found by the pauses between calls depends on how busy the machine is, so one app speaks for all. */
-function textOnPage(cell: Cell, own: readonly Cell[]): string {
-  if (cell.manner === 'careless') return cellText(cell)
+/** The same of a careful app. What is found by the pauses between calls depends on how busy the machine is, so one app speaks for all. */
+function carefulText(cell: Cell, own: readonly Cell[]): string {
   const steps = (one: Cell) => distinct(stepsOf(one)).join()
   const like = own.filter((one) => one.manner === 'careful' && steps(one) === steps(cell))
   const texts = like.map(({ verdicts }) => verdictText(verdicts.unknown)).sort()
@@ -330,17 +334,16 @@ const columnOf = ({ kind, stream }: { kind: AppKind; stream: boolean }) => `${st
 /** The rows of a scenario. */
 function rowsOf(scenario: string, { cells, sockets }: ScenarioTable): Row[] {
   const own = cells.filter((cell) => cell.scenario === scenario)
-  return sockets
-    .filter((socket) => socket.scenario === scenario)
-    .map((socket) => {
-      const column = columnOf(socket)
-      const like = own.filter((cell) => columnOf(cell) === column)
-      const textOf = (isCareful: boolean) =>
-        like
-          .filter(({ manner }) => (manner === 'careful') === isCareful)
-          .map((cell) => textOnPage(cell, own))
-          .join('')
-      return { column, texts: [socketText(socket), textOf(true), textOf(false)] }
+  return own
+    .filter(({ manner }) => manner === 'careful')
+    .map((careful) => {
+      const { kind, stream, manner } = careful
+      const isLike = (cell: Cell) => cell.kind === kind && cell.stream === stream && cell.manner !== manner
+      const careless = own.filter(isLike).map(cellText).join('')
+      const texts = sockets
+        .filter((socket) => socket.scenario === scenario && socket.api === APIS[kind] && socket.stream === stream)
+        .map(socketText)
+      return { column: columnOf(careful), texts: [texts.join(''), carefulText(careful, own), careless] }
     })
 }
 

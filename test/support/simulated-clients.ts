@@ -166,6 +166,7 @@ export function createWorld(luck: Luck) {
           wait: null,
           attempts: 1,
           disturbed: false,
+          faulty: false,
           advised: false,
           timeout: undefined,
           hung: undefined,

@@ -1,4 +1,4 @@
-// swallowed: a response was incomplete (its stream broke off or ended in an error), and nothing shows that it was retried.
+// swallowed: a response was incomplete (its stream broke off, ended in an error, or was left in silence), and nothing shows that it was retried.
 import { groupBy } from '../../lib/group-by.ts'
 import { type IncompleteChain, incompleteIn } from '../incomplete.ts'
 import { counted, type FindingDefinition } from './define.ts'
@@ -9,18 +9,20 @@ export const swallowed: FindingDefinition = {
     // It has complained: to whom, and what it showed, is its own affair.
     if (end === 'badly' || end === 'stopped') return []
     const found = incompleteIn(pairing)
-    return groupBy(found, ({ calls: [first], isOpen }) => `${first?.operation} ${isOpen}`).map((chains) => {
-      const calls = chains.flatMap((chain) => chain.calls)
-      // A client may have told its user, which nobody can see from here; one that is known to have succeeded has not.
-      const succeeded = end === 'well' && chains.every(({ isOpen }) => isOpen)
-      return {
-        severity: succeeded ? ('error' as const) : ('warning' as const),
-        message: `${counted(calls.length, 'response')} ${calls.length === 1 ? 'was' : 'were'} incomplete; ${retriesText(chains)}${succeeded ? ', and the client succeeded' : ''}`,
-        calls: [...new Set(chains.flatMap((chain) => [...chain.calls, ...chain.perhaps]))],
-        count: calls.length,
-        figures: { incomplete: calls.length, perhaps: chains.flatMap(({ perhaps }) => perhaps).length },
-      }
-    })
+    return groupBy(found, ({ calls: [first], isOpen, isLeft }) => `${first?.operation} ${isOpen} ${isLeft}`).map(
+      (chains) => {
+        const calls = chains.flatMap((chain) => chain.calls)
+        // A client may have told its user, which nobody can see from here; one that is known to have succeeded has not.
+        const succeeded = end === 'well' && chains.every(({ isOpen, isLeft }) => isOpen && !isLeft)
+        return {
+          severity: succeeded ? ('error' as const) : ('warning' as const),
+          message: `${counted(calls.length, 'response')} ${calls.length === 1 ? 'was' : 'were'} incomplete; ${retriesText(chains)}${succeeded ? ', and the client succeeded' : ''}`,
+          calls: [...new Set(chains.flatMap((chain) => [...chain.calls, ...chain.perhaps]))],
+          count: calls.length,
+          figures: { incomplete: calls.length, perhaps: chains.flatMap(({ perhaps }) => perhaps).length },
+        }
+      },
+    )
   },
 }
 
