@@ -217,3 +217,39 @@ describe('after the result of a tool the answer is text', () => {
     expect(messageOf(await both(app, { tools, messages, tool_choice: 'required' })).tool_calls).toHaveLength(1)
   })
 })
+
+test.each([
+  ['a fixture with calls alone', 'calls', /^This is a/],
+  ['a fixture with a text beside its calls', 'both', /^I look it up\.$/],
+])('tool_choice none: %s says something and calls nothing', async (_, user, text) => {
+  const own = createTestApp({ on_miss: 'error' })
+  const tool_calls = [{ name: 'look_up', arguments: {} }]
+  const fixtures = ['chat.completions', 'responses'].flatMap((operation) => [
+    { name: `${operation} calls`, match: { operation, user: 'calls' }, reply: { tool_calls } },
+    { name: `${operation} both`, match: { operation, user: 'both' }, reply: { content: 'I look it up.', tool_calls } },
+  ])
+  const put = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(fixtures) }
+  expect((await own.fetch('/_understudy/fixtures', put)).status).toBe(200)
+  const tools = [{ type: 'function', function: { name: 'look_up' } }]
+  const chat = await own.post('/v1/chat/completions', {
+    model: 'gpt-4o',
+    tools,
+    tool_choice: 'none',
+    messages: [{ role: 'user', content: user }],
+  })
+  const [choice] = (chat.json() as { choices: { message: Record<string, unknown>; finish_reason: string }[] }).choices
+  expect(choice?.finish_reason).toBe('stop')
+  expect(choice?.message).not.toHaveProperty('tool_calls')
+  expect(String(choice?.message.content)).toMatch(text)
+  const flat = [{ type: 'function', name: 'look_up' }]
+  const response = await own.post('/v1/responses', { model: 'gpt-4o', tools: flat, tool_choice: 'none', input: user })
+  const { output } = response.json() as { output: { type: string }[] }
+  expect(output.map(({ type }) => type)).toEqual(['message'])
+  const called = await own.post('/v1/chat/completions', {
+    model: 'gpt-4o',
+    tools,
+    messages: [{ role: 'user', content: user }],
+  })
+  expect(called.text).toContain('"tool_calls"')
+  await own.close()
+})

@@ -2,7 +2,13 @@
 import type { MessageRecord, TaskSayings } from '../contract/task-record.ts'
 import { chance } from '../lib/chance.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { AgentCheck, AgentFunction, AgentTaskRecord, TurnManifest } from './manifest.ts'
+import {
+  type AgentCheck,
+  type AgentFunction,
+  type AgentTaskRecord,
+  fallbackModels,
+  type TurnManifest,
+} from './manifest.ts'
 import { chatMessagesOf } from './messages.ts'
 
 /** What a chat call is made of. */
@@ -11,29 +17,36 @@ export interface RequestParts {
   says: TaskSayings
   history: readonly MessageRecord[]
   offered: ReadonlyMap<string, AgentFunction>
-  /** Ids of the guardrails that look at this one. */
+  /** Those of the agent's guardrails that look at this one, beside those of its model's parameters. */
   guardrails: readonly { id: string; execute_on: 'input' | 'output' }[]
 }
 
 /** The body of the call. */
 export function chatRequestOf({ manifest, says, history, offered, guardrails }: RequestParts): object {
-  const { model, parameters, retry, fallbacks, system, key } = manifest
+  const { model, parameters, retry, system, key } = manifest
+  const fallbacks = fallbackModels(manifest).map((fallback) => ({ model: fallback.model }))
+  const checks = joined((parameters.guardrails ?? []) as RequestParts['guardrails'], guardrails)
   const tools = [...offered.values()].map(({ definition }) => ({ type: 'function', function: definition }))
   return {
+    name: key,
     ...parameters,
     model,
     messages: [{ role: 'system', content: system }, ...chatMessagesOf(history)],
-    name: key,
     stream: false,
     ...(tools.length > 0 && { tools }),
     ...(retry && { retry }),
-    ...(fallbacks.length > 0 && { fallbacks: fallbacks.map((fallback) => ({ model: fallback })) }),
-    ...(guardrails.length > 0 && { guardrails }),
+    ...(fallbacks.length > 0 && { fallbacks }),
+    ...(checks.length > 0 && { guardrails: checks }),
     ...(says.identity && { identity: says.identity }),
     ...(says.thread && { thread: says.thread }),
     ...(says.metadata && { metadata: chatMetadata(says.metadata) }),
   }
 }
+
+/** Each guardrail once for each stage that it looks at. */
+const joined = (...lists: RequestParts['guardrails'][]): RequestParts['guardrails'] => [
+  ...new Map(lists.flat().map((one) => [`${one.execute_on} ${one.id}`, one])).values(),
+]
 
 /** What chat takes of a task's metadata: a few short texts. */
 const chatMetadata = (metadata: Record<string, unknown>) =>

@@ -24,12 +24,21 @@ interface TurnSettings {
   guardrails: readonly AgentCheck[]
 }
 
+/** A model that is asked when those before it fail; what it has not of its own is as for the first one. */
+export interface FallbackModel {
+  model: string
+  parameters?: Record<string, unknown> | undefined
+  retry?: Record<string, unknown> | undefined
+  timeout?: { call_timeout: number } | undefined
+}
+
 /** All that a turn needs to know of its agent. */
 export interface TurnManifest extends AgentManifest {
   model: string
   parameters: Record<string, unknown>
   retry: Record<string, unknown> | undefined
-  fallbacks: readonly string[]
+  /** A text in tasks that an earlier version has begun. */
+  fallbacks: readonly (FallbackModel | string)[]
   settings: TurnSettings
   /** The system message, with variables filled in. */
   system: string
@@ -47,7 +56,25 @@ export interface EarlyOutcome {
   step: TaskStep
 }
 
-const modelIdOf = (model: AgentBody['model']) => (typeof model === 'string' ? model : model.id)
+/** Parameters that belong to a call and not to one of its models. */
+const OF_THE_CALL = ['name', 'guardrails', 'fallbacks', 'cache', 'load_balancer', 'timeout']
+
+function fallbackOf(choice: AgentBody['model']): FallbackModel {
+  if (typeof choice === 'string') return { model: choice }
+  const { id: model, parameters: given = {}, retry } = choice
+  const parameters = Object.fromEntries(Object.entries(given).filter(([name]) => !OF_THE_CALL.includes(name)))
+  const { timeout } = given
+  return {
+    model,
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...(retry && { retry }),
+    ...(timeout && { timeout }),
+  }
+}
+
+/** The models that a turn falls back on, in order. */
+export const fallbackModels = ({ fallbacks }: Pick<TurnManifest, 'fallbacks'>): readonly FallbackModel[] =>
+  fallbacks.map((one) => (typeof one === 'string' ? { model: one } : one))
 
 /** What a turn works with, from an agent as it is stored; `system` is its system message. */
 export function manifestOf(
@@ -59,13 +86,18 @@ export function manifestOf(
   const { _id, key, role, description, instructions, memory_stores, knowledge_bases, team_of_agents } = agent
   const { tools: entries, ...rest } = agent.settings
   const settings = rest as unknown as TurnSettings
-  const chosen = typeof agent.model === 'string' ? { id: agent.model } : agent.model
+  const chosen: Exclude<AgentBody['model'], string> =
+    typeof agent.model === 'string' ? { id: agent.model } : agent.model
+  const { fallbacks, ...parameters } = chosen.parameters ?? {}
   return {
     ...{ _id, key, role, description, instructions, memory_stores, knowledge_bases, team_of_agents, settings, system },
     model: chosen.id,
-    parameters: ('parameters' in chosen ? chosen.parameters : undefined) ?? {},
-    retry: 'retry' in chosen ? chosen.retry : undefined,
-    fallbacks: (agent.fallback_models ?? []).map(modelIdOf),
+    parameters,
+    retry: chosen.retry,
+    fallbacks: [
+      ...(agent.fallback_models ?? []).map(fallbackOf),
+      ...(fallbacks ?? []).map(({ model: fallback }) => ({ model: fallback })),
+    ],
     tools: entries.map(({ type, key: name, id, tool_id, requires_approval = false, timeout }, index): ToolEntry => {
       const named = name ?? id
       return {

@@ -12,6 +12,7 @@ import { evaluate } from '../resources/evaluate.ts'
 import { evaluators } from '../resources/evaluators.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
 import { agentFacts } from './fault-facts.ts'
+import { fallbackModels } from './manifest.ts'
 import { textsOf, toolCallPart, withOwnIds } from './messages.ts'
 import { journalStep, type Turn, type TurnChange } from './turn.ts'
 import { underWay } from './under-way.ts'
@@ -37,7 +38,15 @@ export async function askModel(turn: Turn): Promise<void> {
     ...{ key: 'model', iteration },
     async make(own: AbortSignal) {
       const origin = turn.origin(own)
-      const inner = { operation: chatOperation(), request, origin, key, agent: agentFacts(turn, iteration) }
+      const agent = agentFacts(turn, iteration)
+      const inner = {
+        operation: chatOperation(),
+        request,
+        origin,
+        key,
+        agent,
+        fallbacks: fallbackModels(task.manifest),
+      }
       const { trace, reply } = await deps.gateway.call(inner)
       const parts = partsOf(reply, turn)
       return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }

@@ -6,7 +6,7 @@ import { emptySteps } from '../gateway/recording.ts'
 import { sessionPart } from '../gateway/trace-record.ts'
 import { realClock, sinceInstant } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { AgentTaskRecord } from './manifest.ts'
+import { type AgentTaskRecord, fallbackModels } from './manifest.ts'
 import { shownTask } from './show.ts'
 import { journalOf, type TaskPlace, type WholeTask } from './store.ts'
 
@@ -61,7 +61,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     synthesized: false,
     ...emptySteps(),
     faults: [...new Set(steps.flatMap(({ faults = [] }) => faults))],
-    plan: [manifest.model, ...manifest.fallbacks],
+    plan: [manifest.model, ...fallbackModels(manifest).map(({ model }) => model)],
     retry_after_ms: null,
     usage: usageOf(steps),
     cost: costOfSteps(steps),

@@ -1,5 +1,6 @@
 // Agents as they are made, changed and answered (the specification, "Agent" and "Create an agent").
 import { z } from 'zod'
+import { ChatRequest } from './chat-request.ts'
 import { KnowledgeBases, ModelId, Retry, TemplateEngine } from './shared.ts'
 import { Path, Ulid, Uuid } from './workspace.ts'
 
@@ -12,8 +13,33 @@ const AgentKey = z
     error: "must begin with a letter and be letters and digits, with '.', '_' and '-' only between them",
   })
 
+const { shape: chat } = ChatRequest
+/** What the specification names as `model.parameters` ("Agent"): fields of a chat completion. */
 const Parameters = z
-  .looseObject({})
+  .looseObject({
+    name: chat.name,
+    frequency_penalty: chat.frequency_penalty,
+    max_tokens: chat.max_tokens,
+    max_completion_tokens: chat.max_completion_tokens,
+    presence_penalty: chat.presence_penalty,
+    response_format: chat.response_format,
+    reasoning_effort: chat.reasoning_effort,
+    verbosity: chat.verbosity,
+    seed: chat.seed,
+    stop: chat.stop,
+    thinking: chat.thinking,
+    temperature: chat.temperature,
+    top_p: chat.top_p,
+    top_k: chat.top_k,
+    tool_choice: chat.tool_choice,
+    parallel_tool_calls: chat.parallel_tool_calls,
+    modalities: chat.modalities,
+    guardrails: chat.guardrails,
+    fallbacks: chat.fallbacks,
+    cache: chat.cache,
+    load_balancer: chat.load_balancer,
+    timeout: chat.timeout,
+  })
   .describe('What is sent to the model beside the conversation, with the meanings that it has in chat completions.')
 const ModelObject = z.looseObject({
   id: ModelId,
@@ -106,7 +132,12 @@ const fields = {
 }
 const model = {
   model: ModelChoice.describe('A model that supports tools: its id, or an object with its parameters and retries.'),
-  fallback_models: z.array(ModelChoice).nullish().describe('Tried in order when the model fails.'),
+  fallback_models: z
+    .array(ModelChoice)
+    .nullish()
+    .describe(
+      'Tried in order when the model fails, before the `fallbacks` of its parameters. An object has parameters, retries and a timeout of its own; the name, guardrails, cache and balancer of a call are those of `model`.',
+    ),
 }
 const HEADERS = 20
 const A2a = z

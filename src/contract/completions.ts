@@ -71,7 +71,7 @@ const FinishReason = z.enum(['stop', 'length', 'content_filter', 'tool_calls'])
 export const Completion = z.object({
   id: z.string(),
   object: z.literal('text_completion'),
-  created: z.int(),
+  created: z.int().describe('Unix time in seconds: a number, as clients read it.'),
   model: z.string(),
   system_fingerprint: z.string(),
   choices: z.array(

@@ -14,6 +14,8 @@ export interface Prompt {
   /** Number of user messages. */
   turn: number
   tools: readonly string[]
+  /** Whether the call forbids calls of tools (`tool_choice: none`). */
+  forbidsTools?: boolean
   /** Whether the last message is the result of a tool. */
   toolResult: boolean
   /** Text of that result. */

@@ -78,7 +78,7 @@ export const Identity = z
   .looseObject({
     id: z.string().min(1),
     display_name: z.string().optional(),
-    email: z.string().optional(),
+    email: z.email({ error: 'must be an e-mail address' }).optional(),
     metadata: z.array(z.record(z.string(), z.unknown())).optional(),
     logo_url: z.string().optional(),
     tags: z.array(z.string()).optional(),

@@ -10,6 +10,7 @@ import type { StreamEvent, StreamEvents } from '../lib/sse.ts'
 import type { Steps } from '../lib/steps.ts'
 import { conversationOf } from './conversation.ts'
 import { failureOf, TimedOut } from './outcome.ts'
+import type { Target } from './plan.ts'
 import { type ReplyContent, read } from './read.ts'
 import { inTime, readAhead } from './read-ahead.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './recording.ts'
@@ -20,7 +21,7 @@ export function* attempt(callContext: CallContext, tried: AttemptInfo): Steps<Ou
   const { backend, playing } = callContext
   const { model } = tried.target
   const record = callContext.recording.attempt(tried)
-  const asked = new AttemptCall(callContext, model)
+  const asked = new AttemptCall(callContext, tried.target)
   const { deadline } = asked
   try {
     const replying = playing ? askThroughFaults(callContext, { playing, tried, asked, record }) : backend.answer(asked)
@@ -68,10 +69,11 @@ export class AttemptCall implements BackendCall {
   begun = false
   readonly #context: CallContext
 
-  constructor(callContext: CallContext, model: string) {
-    const { operation, session, stream, prompt, answerContext, facts, settings } = callContext
+  constructor(callContext: CallContext, target: Target) {
+    const { model, parameters, callTimeout = callContext.settings.callTimeout } = target
+    const { operation, session, stream, prompt, answerContext, facts } = callContext
     this.operation = operation
-    this.request = withModel(callContext.request, model)
+    this.request = requestTo(callContext.request, model, parameters)
     this.model = model
     this.stream = stream
     this.session = session.name
@@ -81,7 +83,7 @@ export class AttemptCall implements BackendCall {
     // The client of an agent's task waits on no connection for its model calls.
     this.clock = facts.agent ? withoutLatency(session.clock) : session.clock
     this.#context = callContext
-    this.deadline = settings.callTimeout === undefined ? undefined : this.#limit(settings.callTimeout)
+    this.deadline = callTimeout === undefined ? undefined : this.#limit(callTimeout)
   }
 
   /** Made when it is asked for. */
@@ -127,9 +129,9 @@ function askThroughFaults(
   return withFaults(faults, answer, { about, onActed: (rule) => record.faults.push(rule) })
 }
 
-/** The request to a model; most go to the one that they name. */
-const withModel = (request: object, model: string): object =>
-  (request as { model?: unknown }).model === model ? request : { ...request, model }
+/** The request to a model, with the parameters that are its own; most go to the one that they name. */
+const requestTo = (request: object, model: string, parameters: object | undefined): object =>
+  (request as { model?: unknown }).model === model && !parameters ? request : { ...request, ...parameters, model }
 
 /** What is heard through some faults, the first of them outermost. */
 export function withFaults(
@@ -153,7 +155,7 @@ function beginsWith(
   { target, number }: AttemptInfo,
   { provider }: Reply,
 ): (event: StreamEvent) => boolean {
-  const isLast = number > (retry?.count ?? 0) && target.position === fallbacks.length
+  const isLast = number > ((target.retry ?? retry)?.count ?? 0) && target.position === fallbacks.length
   const early = isLast && provider !== undefined && callTimeout === undefined && !playing ? rules?.begins : undefined
   return ({ tokens, data }) => Boolean(tokens) || (early?.(data as Record<string, unknown>) ?? false)
 }

@@ -1,10 +1,12 @@
 // What the gateway is asked: one request to an operation, of a client or from inside.
+import type { z } from 'zod'
 import type { ConnectionFinder } from '../contract/connection.ts'
 import type { AgentFacts } from '../contract/fault.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseCall } from '../contract/quick-parse.ts'
 import type { Caller } from '../contract/record.ts'
 import type { Reply } from '../contract/reply.ts'
+import type { Retry, Timeout } from '../contract/shared.ts'
 import type { Wire } from '../contract/wire.ts'
 import type { Session } from '../sessions/sessions.ts'
 
@@ -39,7 +41,12 @@ export interface Call {
   /** Finds the client's connection, for what cannot be said in HTTP. */
   hold?: ConnectionFinder | undefined
   /** Of a call from inside: the trace of the call that made it, if one did, and what tells it from all others. */
-  inner?: { parent: string | null; key?: string | undefined; agent?: AgentFacts | undefined }
+  inner?: {
+    parent: string | null
+    key?: string | undefined
+    agent?: AgentFacts | undefined
+    fallbacks?: readonly FallbackOptions[] | undefined
+  }
   /** What `parse` found without a provider: the full ids by the field, for the trace. */
   readonly assumed?: Readonly<Record<string, string>> | undefined
   /** How answers are put for clients of another wire; those of this API read them as they are. */
@@ -69,6 +76,13 @@ export const originOf = ({ session, caller, headers, url, retained, signal }: Ca
   trace,
 })
 
+/** What one of the fallbacks of a call has of its own: fields of its request, its retries, and its time. */
+export interface FallbackOptions {
+  parameters?: object | undefined
+  retry?: z.infer<typeof Retry> | undefined
+  timeout?: z.infer<typeof Timeout> | undefined
+}
+
 /** A call from inside. */
 export interface InnerCall {
   operation: Operation
@@ -79,6 +93,8 @@ export interface InnerCall {
   key?: string
   /** Of a call that an agent makes. */
   agent?: AgentFacts
+  /** Of its fallbacks, in their order. */
+  fallbacks?: readonly FallbackOptions[]
 }
 
 /** Its answer; the call ends with the last of its events. */
@@ -89,7 +105,7 @@ export interface InnerAnswer {
 }
 
 /** The call as the gateway takes it: charged to the session of its origin, gone when that has gone. */
-export function innerCall({ operation, request, origin, key, agent }: InnerCall): Call {
+export function innerCall({ operation, request, origin, key, agent, fallbacks }: InnerCall): Call {
   const { session, caller, headers, url, retained, signal, trace } = origin
   const text = JSON.stringify(request)
   const parse = () => parseCall(operation, request)
@@ -105,7 +121,7 @@ export function innerCall({ operation, request, origin, key, agent }: InnerCall)
     get aborted() {
       return signal.aborted
     },
-    inner: { parent: trace, key, agent },
+    inner: { parent: trace, key, agent, fallbacks },
     parse,
   }
 }

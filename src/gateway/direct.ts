@@ -38,7 +38,7 @@ export function answerDirectly(direct: DirectCall): Promise<Response> | undefine
   const faults = callContext.playing ? faultsOn(callContext, target) : []
   // They have been asked for.
   callContext.playing = undefined
-  const asked = new AttemptCall(callContext, target.model)
+  const asked = new AttemptCall(callContext, target)
   const passed = passedOn(direct, asked)
   if (faults.length === 0 && !passed) return undefined
   const record = callContext.recording.attempt({ target, number: 1, why: 'first', waited: 0 })

@@ -143,7 +143,8 @@ function* prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): 
   const playing = gateway.runs.ofCall(session, call.headers.get('x-understudy-scenario'))
   recording.playing(playing)
   const answerContext = makingOf(call, recording)
-  const targets = planOf(operation.model(parsed), settings, { session, key: call.inner?.key ?? recording.seq })
+  const lucky = { session, key: call.inner?.key ?? recording.seq }
+  const targets = planOf(operation.model(parsed), settings, lucky, call.inner?.fallbacks)
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
   const request = passes

@@ -13,9 +13,9 @@ import type { CallContext } from './types.ts'
  * @throws ApiError for the last failure, which is noted as the one that the call is refused with.
  */
 export function* route(callContext: CallContext, targets: readonly Target[]): Steps<AttemptAnswer> {
-  const { retry } = callContext.settings
   let failure: Failure | undefined
   for (const target of targets) {
+    const { retry = callContext.settings.retry } = target
     let waited = 0
     for (let number = 1; ; number++) {
       const why = number > 1 ? 'retry' : target.position > 0 ? 'fallback' : 'first'

@@ -87,7 +87,7 @@ export function settingsOf(operation: Pick<Operation, 'name' | 'request' | 'addC
     knowledge: (operation.addContext && svc.knowledge_bases) || NO_BASES,
   }
   // Field by field: a spread for each would take longer than all that goes before.
-  if (retry) settings.retry = { count: retry.count ?? RETRY.count, codes: retry.on_codes ?? RETRY.on_codes }
+  if (retry) settings.retry = retriesOf(retry)
   if (balancer) settings.balance = balancer.models
   if (cache) settings.cacheTtl = cache.ttl ?? CACHE_TTL_S
   if (timeout) settings.callTimeout = timeout.call_timeout
@@ -96,6 +96,12 @@ export function settingsOf(operation: Pick<Operation, 'name' | 'request' | 'addC
   if (name != null) settings.name = name
   return settings
 }
+
+/** Retries with what was left out. */
+export const retriesOf = ({ count, on_codes }: z.infer<typeof Retry>): NonNullable<Settings['retry']> => ({
+  count: count ?? RETRY.count,
+  codes: on_codes ?? RETRY.on_codes,
+})
 
 /** A field as it stands at the top and in the service options; what the operation does not have means nothing. */
 function merged<Name extends keyof RoutingFields>(

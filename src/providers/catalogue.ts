@@ -20,6 +20,18 @@ export const modelOf = remembering((id: string): Model | undefined => {
   return longest === undefined ? undefined : models[longest]
 })
 
+// Models of any provider that generate something else than text, or that only judge.
+const NO_CHAT =
+  /(?:^|[-_/.:])(?:embed|embedding|embeddings|rerank|reranker|whisper|tts|transcribe|moderation|guard|dall-e|imagen|image|flux|sdxl|stable-diffusion|ocr|aqa)(?:$|[-_/.:\d])/i
+
+/** Whether a model can call tools; of one that is not listed, its name tells when it cannot. */
+export function canCallTools(id: string): boolean {
+  const slash = id.indexOf('/')
+  const name = id.slice(slash + 1)
+  if (NO_CHAT.test(name) || listedProvider(id.slice(0, slash))?.withoutTools?.test(name)) return false
+  return modelOf(id)?.output.includes('text') ?? true
+}
+
 /** The vocabulary that a model's token ids belong to. */
 export const vocabularyOf = (id: string): Vocabulary => modelOf(id)?.vocabulary ?? 'o200k'
 

@@ -74,6 +74,8 @@ export interface Provider {
   readonly name: string
   /** Its models by what stands after it. */
   readonly models: Readonly<Record<string, Model>>
+  /** Which of its models that generate text cannot call tools, listed or not. */
+  readonly withoutTools?: RegExp
   /** Absent when calls are not forwarded to it. */
   readonly endpoint?: ProviderEndpoint
   /** How it tells a refusal. */

@@ -4,6 +4,7 @@ import { chat, choosing, classic, defineProvider, embedding, older, seeing, text
 /** What is known of it. */
 export const openaiProvider = defineProvider({
   name: 'openai',
+  withoutTools: /^(?:gpt-3\.5-turbo-instruct|babbage|davinci|o1-mini|o1-preview|chatgpt-4o-latest)|-search-preview/,
   models: {
     'gpt-5.1': thinking(chat(400_000, 1.25, 10), ...choosing),
     'gpt-5.1-codex-max': thinking(chat(400_000, 1.25, 10), ...choosing, 'xhigh'),

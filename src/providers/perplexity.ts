@@ -4,6 +4,7 @@ import { defineProvider } from './define.ts'
 /** What is known of it. */
 export const perplexityProvider = defineProvider({
   name: 'perplexity',
+  withoutTools: /./,
   endpoint: {
     baseUrl: 'https://api.perplexity.ai',
     keyVariable: 'PERPLEXITY_API_KEY',

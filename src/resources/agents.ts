@@ -8,7 +8,7 @@ import { quote } from '../contract/validation.ts'
 import { ulidForm } from '../contract/workspace.ts'
 import { builtIns } from '../guardrails/index.ts'
 import { fingerprint } from '../lib/ids.ts'
-import { modelOf } from '../providers/catalogue.ts'
+import { canCallTools } from '../providers/catalogue.ts'
 import { defineResource, type Resource, type Transaction } from './define.ts'
 import { evaluators } from './evaluators.ts'
 import { knowledgeBases } from './knowledge.ts'
@@ -62,12 +62,13 @@ export const agents: Resource = defineResource({
   fill: (input, work, { before }) => {
     const agent = input as AgentBody
     checkModels(agent)
+    const named = variablesIn(agent)
     checkReferences(agent, work, before)
     for (const [index, tool] of agent.settings.tools.entries()) checkTool(tool, work, `settings.tools[${index}]`)
     return {
       ...agent,
       project_id: projectOf(work, agent.path),
-      variables: { ...variablesIn(agent), ...agent.variables },
+      variables: { ...named, ...keptVariables(agent, named, before) },
       tool_entries: agent.settings.tools.map((tool) => entryOf(tool, agent.key, work)),
       total_cost: before?.total_cost ?? 0,
       // Counted up when the change is stored.
@@ -91,20 +92,38 @@ export const agentVersions = versionsOf(agents, {})
 type ModelChoice = AgentBody['model']
 const modelId = (model: ModelChoice) => (typeof model === 'string' ? model : model.id)
 
-/** Only models that can call tools run agents. */
-function checkModels({ model, fallback_models }: AgentBody): void {
-  const all: [ModelChoice, string][] = [
-    [model, typeof model === 'string' ? 'model' : 'model.id'],
-    ...(fallback_models ?? []).map((one, index): [ModelChoice, string] => [one, `fallback_models[${index}]`]),
-  ]
-  for (const [choice, param] of all) {
-    const id = modelId(choice)
-    const known = modelOf(id)
-    if (known && !known.output.includes('text')) {
+/** The models of an agent with what each is asked with, and where that stands. */
+const modelsOf = ({ model, fallback_models }: AgentBody): [choice: ModelChoice, param: string][] => [
+  [model, 'model'],
+  ...(fallback_models ?? []).map((one, index): [ModelChoice, string] => [one, `fallback_models[${index}]`]),
+]
+const parametersOf = (choice: ModelChoice) => (typeof choice === 'string' ? undefined : choice.parameters)
+
+/** Only models that can call tools run agents (the specification, "Create an agent"). */
+function checkModels(agent: AgentBody): void {
+  const all = modelsOf(agent).flatMap(([choice, param]): [string, string][] => {
+    const { fallbacks, load_balancer } = parametersOf(choice) ?? {}
+    const entries = (list: readonly { model: string }[] | undefined, name: string) =>
+      (list ?? []).map((one, at): [string, string] => [one.model, `${param}.parameters.${name}[${at}].model`])
+    return [
+      [modelId(choice), typeof choice === 'string' ? param : `${param}.id`],
+      ...entries(fallbacks ?? undefined, 'fallbacks'),
+      ...entries(load_balancer?.models, 'load_balancer.models'),
+    ]
+  })
+  for (const [id, param] of all)
+    if (!canCallTools(id)) {
       const message = `'${param}' must be a model that can call tools, got ${quote(id)}`
       throw new ApiError(400, 'model_without_tools', message, { param })
     }
-  }
+}
+
+/** The variables that an agent was given; those that came from texts which no longer name them go. */
+function keptVariables(agent: AgentBody, named: Fields, before: Fields | undefined): Fields {
+  const known = (before?.variables ?? {}) as Fields
+  const isLeft = ([name, value]: [string, unknown]) =>
+    !(name in named) && value === null && name in known && known[name] === null
+  return Object.fromEntries(Object.entries(agent.variables).filter((one) => !isLeft(one)))
 }
 
 /** Everything that an agent names must be in the workspace: by key or id. */
@@ -137,14 +156,22 @@ function checkReferences(agent: AgentBody, work: Transaction, before: Fields | u
           : [],
     ),
   )
-  for (const list of ['evaluators', 'guardrails'] as const) {
-    const builtIn = list === 'guardrails' ? work.guardrailIds?.() : []
-    for (const [at, { id }] of agent.settings[list].entries()) {
+  const guardrailIds = work.guardrailIds?.()
+  const checks: [readonly { id: string }[], string, readonly string[] | undefined][] = [
+    [agent.settings.evaluators, 'settings.evaluators', []],
+    [agent.settings.guardrails, 'settings.guardrails', guardrailIds],
+    ...modelsOf(agent).map(([choice, param]): (typeof checks)[number] => [
+      parametersOf(choice)?.guardrails ?? [],
+      `${param}.parameters.guardrails`,
+      guardrailIds,
+    ]),
+  ]
+  for (const [list, place, builtIn] of checks)
+    for (const [at, { id }] of list.entries()) {
       const known = builtIn ? builtIn.includes(id) : builtIns.some(({ name }) => id.endsWith(`_${name}`))
-      const named = { name: id, param: `settings.${list}[${at}].id` }
+      const named = { name: id, param: `${place}[${at}].id` }
       if (!known && !find(evaluators, work, id)) throw unknownReference(evaluators, work, { ...named, builtIn })
     }
-  }
 }
 
 /** A tool that is referred to must be of the type that the agent says, and have the tool of a server that is meant. */

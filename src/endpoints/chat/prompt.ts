@@ -45,6 +45,7 @@ export function chatPrompt(request: ChatRequest): Prompt {
     user: chatContentText(user?.content),
     turn,
     tools: tools.map(nameOf),
+    ...(choice === 'none' && { forbidsTools: true }),
     toolResult: isResult(last),
     toolText: isResult(last) ? chatContentText(last?.content) : undefined,
     answer: demanded(request, choice),

@@ -19,6 +19,7 @@ export function responsesPrompt(request: ResponsesRequest): Prompt {
     user,
     turn,
     tools: offered(request),
+    ...(request.tool_choice === 'none' && { forbidsTools: true }),
     toolResult: toolText !== undefined,
     ...(toolText === undefined ? {} : { toolText }),
     answer: demanded(request),
