@@ -68,13 +68,19 @@ test('a call that fails makes a person known; one that is refused for its body d
 
 test('what no contact can have is left out, and nobody is made of what is no id of one', async () => {
   const app = appOf()
-  await app.ask({ identity: { id: 'a', email: 'at home', logo_url: 'logo.png', display_name: 'A' } })
+  await app.ask({ identity: { id: 'a', logo_url: 'logo.png', display_name: 'A' } })
   await app.ask({ identity: { id: 'x'.repeat(121) } })
   const contacts = await contactsOf(app)
   expect(contacts).toHaveLength(1)
   expect(contacts[0]).toMatchObject({ external_id: 'a', display_name: 'A' })
-  expect(contacts[0]).not.toHaveProperty('email')
   expect(contacts[0]).not.toHaveProperty('avatar_url')
+})
+
+test('an e-mail address that is invalid is refused, and nobody is made', async () => {
+  const app = appOf()
+  const answer = await app.ask({ identity: { id: 'a', email: 'at home' } })
+  expect([answer.status, JSON.parse(answer.text).error.param]).toEqual([400, 'identity.email'])
+  expect(await contactsOf(app)).toHaveLength(0)
 })
 
 test('a person belongs to the session and the workspace of the call', async () => {
