@@ -30,10 +30,14 @@ const failedIn = (behaviour: Behaviour): FindingDraft[] =>
       const perhaps = behaviour.end === 'stopped' || (behaviour.end !== 'well' && lasts.every(brokeOff))
       const isMild = perhaps || chains.every((chain) => mayBeSettled(chain, behaviour) || isSpared(chain, behaviour))
       const tries = Math.max(...chains.map(({ length }) => length))
-      const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''})`
+      const attempts = Math.max(...chains.map(attemptsOf))
+      const byGateway = attempts > tries ? `, after ${attempts} attempts by the gateway` : ''
+      const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
       return draft(chains, behaviour, { severity: isMild ? 'warning' : 'error', end })
     },
   )
+
+const attemptsOf = (chain: Chain) => chain.reduce((sum, { attempts }) => sum + attempts, 0)
 
 /** What goes wrong in the same way is one finding. */
 const keyOf = (last: ClientCall | undefined): string => (last ? `${last.operation} ${endOf(last)}` : '')
