@@ -1,4 +1,5 @@
 // The client's bare connection, for faults that HTTP has no words for.
+import type { TraceRecord } from './trace.ts'
 
 /** What may be done to a connection instead of answering on it. */
 export interface Connection {
@@ -19,4 +20,8 @@ export interface ConnectionFinder {
   waitsFor?<T>(next: Promise<T>): Promise<T>
   /** Told that the answer leaves as fast as it is read. */
   leaves?(): void
+  /** Told that a call begins at a path, with this body; it begins when what this gives resolves. */
+  begins?(path: string, body: Uint8Array): Promise<void> | undefined
+  /** Told that the call is over, with its trace where there is one. */
+  ends?(trace?: TraceRecord): void
 }

@@ -3,6 +3,7 @@ import type { ConnectionFinder } from '../contract/connection.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseCall } from '../contract/quick-parse.ts'
+import type { TraceRecord } from '../contract/trace.ts'
 import type { Wire } from '../contract/wire.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
@@ -58,9 +59,12 @@ export async function serveOperation(
   const read = reading instanceof Promise ? await reading : reading
   const call = new ClientCall(operation, client, { bytes, read, large, deps })
   try {
+    const beginning = client.hold?.begins?.(new URL(call.url).pathname, bytes)
+    if (beginning) await beginning
     const answering = deps.gateway.handle(call)
     return await (client.hold?.waitsFor?.(answering) ?? answering)
   } catch (error) {
+    call.over()
     // What the gateway finds out later is still in standard words.
     const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
     throw standard ? renamed(error, deps.namespace) : error
@@ -141,8 +145,9 @@ class ClientCall implements Call {
     return this.#activity.aborted
   }
 
-  over(): void {
+  over(trace?: TraceRecord): void {
     this.#activity.end()
+    this.hold?.ends?.(trace)
   }
 
   /** By the schema of the operation; it is known then what was named without a provider. */

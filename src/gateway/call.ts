@@ -7,6 +7,7 @@ import { parseCall } from '../contract/quick-parse.ts'
 import type { Caller } from '../contract/record.ts'
 import type { Reply } from '../contract/reply.ts'
 import type { Retry, Timeout } from '../contract/shared.ts'
+import type { TraceRecord } from '../contract/trace.ts'
 import type { Wire } from '../contract/wire.ts'
 import type { Session } from '../sessions/sessions.ts'
 
@@ -55,8 +56,8 @@ export interface Call {
   readonly raw?: RawFields | undefined
   /** Parses and validates the body, a large one in slices; throws `ApiError`. */
   parse(): unknown | Promise<unknown>
-  /** Told when it is over. */
-  over?(): void
+  /** Told when it is over, with its trace. */
+  over?(trace?: TraceRecord): void
 }
 
 /** On whose behalf a call is made from inside: its session, its caller and headers, and what aborts it. */

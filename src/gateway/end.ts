@@ -70,29 +70,33 @@ async function save(
   result: CallResult,
   { report, headers }: CallEnding,
 ): Promise<ApiError | undefined> {
-  const guard = new StepGuard()
-  const outcome = outcomeOf(recording, result)
-  const storing = storedAnswer(recording, guard)
-  const answer = storing instanceof Promise ? await storing : storing
-  const record = traceOf(recording, outcome, { usage: answer.usage, guard })
-  const { bugs } = guard
-  if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-  const committed = commit(recording, record, { answer, answerHeaders: result.headers, allowance: headers })
-  reportBugs([result.failure, recording.answer?.failure], bugs, report)
+  const { arrived, observers, seq, call, endedSteps: steps } = recording
+  let saved: TraceRecord | undefined
+  let value: unknown
   try {
+    const guard = new StepGuard()
+    const outcome = outcomeOf(recording, result)
+    const storing = storedAnswer(recording, guard)
+    const answer = storing instanceof Promise ? await storing : storing
+    const record = traceOf(recording, outcome, { usage: answer.usage, guard })
+    const { bugs } = guard
+    if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
+    const committed = commit(recording, record, { answer, answerHeaders: result.headers, allowance: headers })
+    reportBugs([result.failure, recording.answer?.failure], bugs, report)
     await committed
-    recording.call.over?.()
+    saved = record
+    value = answer.value
   } catch (error) {
     const refusal = storageError(error)
     if (!refusal) report(error)
-    recording.call.over?.()
     return refusal ?? bugError()
+  } finally {
+    // Whatever could not be stored: it is under way no more.
+    call.over?.(saved)
   }
-  const { arrived, observers, seq, request, call, endedSteps: steps } = recording
-  const material = observers.active
-    ? { arrived, request, answer: answer.value, steps, retained: call.retained }
-    : undefined
-  observers.notify({ type: 'trace-saved', session: record.session, seq, trace: record }, material)
+  const { request } = recording
+  const material = observers.active ? { arrived, request, answer: value, steps, retained: call.retained } : undefined
+  observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved }, material)
   return undefined
 }
 

@@ -129,6 +129,8 @@ function createHand(start: number) {
 function createSteps(hand: ReturnType<typeof createHand>) {
   const waits = createWaits()
   let jumped = 0
+  // The instant up to which somebody outside has really waited.
+  let waited = hand.now()
   const goTo = (instant: number) => (hand.frozen() ? 0 : hand.goTo(instant))
   /** Ends what is due next. */
   const step = () => {
@@ -136,7 +138,8 @@ function createSteps(hand: ReturnType<typeof createHand>) {
     // What is due before the end of a latency comes before it.
     const next = waits.next(Math.min(ended?.due ?? NEVER, hand.horizon(ended?.due ?? latencies.bound())))
     if (next) {
-      jumped += hand.goTo(next.due)
+      const passed = hand.goTo(next.due)
+      jumped += Math.max(0, Math.min(passed, hand.now() - waited))
       next.wake()
     } else if (ended) {
       goTo(ended.due)
@@ -157,12 +160,17 @@ function createSteps(hand: ReturnType<typeof createHand>) {
     watch,
     work,
     jumped: () => jumped,
+    /** Somebody outside has waited so many ms: to go on by them is no jump, whatever else ends meanwhile. */
+    follow(ms: number) {
+      waited = Math.max(waited, hand.now() + ms)
+    },
     size: () => waits.size() + latencies.size(),
     /** Says another time, without letting any pass. */
     set(to: number) {
       const by = to - hand.now()
       waits.shift(by)
       latencies.shift(by)
+      waited += by
       hand.set(to)
     },
     end(reason: unknown) {
@@ -178,7 +186,6 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   const steps = createSteps(hand)
   const { waits, latencies, watch, work, jumped } = steps
   const silences = createSilences()
-  let followed = 0
   let skipsLatency = false
   let over: { reason: unknown } | undefined
 
@@ -218,7 +225,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       return skipsLatency
     },
     get jumped() {
-      return Math.max(0, jumped() - followed)
+      return jumped()
     },
     skipLatency(skip) {
       skipsLatency = skip
@@ -230,7 +237,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     },
     advance,
     follow(ms) {
-      followed += ms
+      steps.follow(ms)
       return advance(ms)
     },
     set: steps.set,
