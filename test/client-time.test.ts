@@ -254,7 +254,12 @@ async function runOn(pause: (ms: number) => void, programs: readonly AsyncGenera
 
 describe('many workers, each of which waits', () => {
   /** How often each asks, under an outage of 20 s, when it waits 2 s after each failure. */
-  async function askedBy(ways: { text?: boolean; told?: boolean; connections?: boolean; marks?: boolean }) {
+  async function askedBy(ways: {
+    text?: boolean
+    told?: boolean
+    connections?: boolean
+    marks?: 'count' | 'always 0'
+  }) {
     const { ask, begin, pause, clock } = withPauses([])
     await begin(outage(20, ways.told ? 2 : undefined))
     const counts: number[] = []
@@ -264,7 +269,9 @@ describe('many workers, each of which waits', () => {
       for (let count = 1; count <= 30; count++) {
         const answer = await ask({ messages: [{ role: 'user', content }] }, 'default', {
           connection: ways.connections ? `worker ${number}` : 'all',
-          ...(ways.marks && { headers: { 'x-stainless-retry-count': String(count - 1) } }),
+          ...(ways.marks && {
+            headers: { 'x-stainless-retry-count': String(ways.marks === 'always 0' ? 0 : count - 1) },
+          }),
         })
         await answer.text()
         if (answer.ok) return void counts.push(count)
@@ -277,7 +284,15 @@ describe('many workers, each of which waits', () => {
     expect(clock().jumped).toBe(0)
     return counts.toSorted((one, other) => other - one)
   }
-  const kinds = [{ text: true }, { told: true }, { connections: true }, { marks: true }, { told: true, marks: true }]
+  const kinds = [
+    { text: true },
+    { told: true },
+    { connections: true },
+    { marks: 'count' },
+    { told: true, marks: 'count' },
+    { text: true, marks: 'always 0' },
+    { told: true, marks: 'always 0' },
+  ] as const
   test.each(kinds)('meet the end of an outage when they differ by %j', async (ways) => {
     const counts = await askedBy(ways)
     expect(counts).toHaveLength(20)

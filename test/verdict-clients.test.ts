@@ -14,7 +14,7 @@ import {
   slowCrowd,
 } from './support/guilty-clients.ts'
 import { innocentDay } from './support/innocent-clients.ts'
-import type { Day } from './support/simulated-clients.ts'
+import { createWorld, type Day, type Fate, luckOf, OK } from './support/simulated-clients.ts'
 
 // A few seconds of pure work, on a machine that may be busy.
 setDefaultTimeout(120_000)
@@ -141,5 +141,32 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
       return found.length !== 1 || found[0]?.kind !== 'wrong-address' || found[0].severity !== 'error'
     })
     expect(missed).toEqual([])
+  })
+})
+
+describe('many workers with one prompt on one connection', () => {
+  const step = 40
+  const wait = 1_000
+  const CALL = {
+    ...{ operation: 'chat.completions', model: 'openai/gpt-4o', request: 'r', body: { messages: ['Hello!'] } },
+    ...{ retry: null, key: null, caller: null, connection: 'one' },
+  }
+  /** What is found of calls every 40 ms, the last `good` of which are answered; all others are told to wait a second. */
+  const found = (count: number, good: number) => {
+    const world = createWorld(luckOf(1))
+    const refused: Fate = { outcome: 'refused', status: 429, wait }
+    for (let index = 0; index < count; index++) {
+      const fate = index < count - good ? refused : OK
+      world.after(index * step, () => void world.send(CALL, fate, () => {}))
+    }
+    world.run()
+    return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind }) => kind)
+  }
+  test('no storm is found where each of 25 waits a second and is answered at last', () => {
+    expect(found(125, 25)).not.toContain('storm')
+  })
+  test('a storm is found where one client takes no notice, answered at last or not', () => {
+    expect(found(125, 1)).toContain('storm')
+    expect(found(125, 0)).toContain('storm')
   })
 })

@@ -14,9 +14,9 @@ const ROUNDING_MS = 10
 /** Failed calls that are remembered. */
 const MOST_KEPT = 2_000
 
-/** A failed call; one that a call on another connection was taken to repeat may still be repeated on its own. */
+/** A failed call, and the connection of the last call that was guessed to repeat it: another may prove to do so. */
 interface KeptCall extends Failed {
-  isTaken: boolean
+  guessedOn?: string | null
 }
 
 /** The failed calls of a session that may be repeated, by what tells calls with equal bodies from others. */
@@ -25,7 +25,7 @@ export class FailedCalls {
   #size = 0
 
   add(body: string, failed: Failed): void {
-    this.#calls.set(body, [...(this.#calls.get(body) ?? []), { ...failed, isTaken: false }])
+    this.#calls.set(body, [...(this.#calls.get(body) ?? []), { ...failed }])
     if (++this.#size <= MOST_KEPT) return
     const [oldest, [first] = []] = [...this.#calls.entries().take(1)][0] ?? []
     if (oldest !== undefined && first) this.#remove(oldest, first)
@@ -33,10 +33,12 @@ export class FailedCalls {
 
   /** Gives the call that one with this body repeats at an instant of the machine's clock, once; undefined when it repeats none. */
   take(body: string, mark: ClientMark, now: number): Failed | undefined {
-    const found = repeatedBy(mark, this.#calls.get(body) ?? [], now)
+    const calls = this.#calls.get(body) ?? []
+    const certain = declaredOf(mark, calls)
+    const found = certain ?? likelyOf(mark, calls, now)
     if (!found) return undefined
-    if (found.mark.connection === mark.connection) this.#remove(body, found)
-    else found.isTaken = true
+    if (certain || (found.mark.connection === mark.connection && found.mark.retry === null)) this.#remove(body, found)
+    else found.guessedOn = mark.connection
     return found
   }
 
@@ -53,17 +55,24 @@ export class FailedCalls {
   }
 }
 
+/** The call that another says it repeats: by its idempotency key, or by how often it was repeated. */
+function declaredOf({ key, retry }: ClientMark, calls: readonly KeptCall[]): KeptCall | undefined {
+  if (key !== null) return calls.findLast(({ mark }) => mark.key === key)
+  return retry ? calls.find(({ mark }) => mark.retry === retry - 1) : undefined
+}
+
 /**
- * What many workers ask alike is told apart by what they say of their repetitions, by how long they were told to wait, and by
+ * What many workers ask alike, and none says what it repeats, is told apart by their keys, by how long they were told to wait, and by
  * their connections. Where nothing tells it, a call repeats the last one: it may be one client that does not wait.
  */
-function repeatedBy(mark: ClientMark, calls: readonly KeptCall[], now: number): KeptCall | undefined {
-  if (mark.key !== null) return calls.findLast((call) => call.mark.key === mark.key)
-  if (mark.retry === 0) return undefined
-  const over = calls.filter(({ left, wait }) => now - left >= wait - ROUNDING_MS)
-  const own = over.filter((call) => call.mark.connection === mark.connection)
-  const free = over.filter(({ isTaken }) => !isTaken)
-  if (mark.retry !== null) return free.find((call) => call.mark.retry === (mark.retry ?? 0) - 1)
-  const likely = own.length > 0 ? own : free
+function likelyOf(
+  { caller, connection, key, retry }: ClientMark,
+  calls: readonly KeptCall[],
+  now: number,
+): KeptCall | undefined {
+  if (key !== null || retry) return undefined
+  const over = calls.filter(({ left, wait, mark }) => now - left >= wait - ROUNDING_MS && mark.caller === caller)
+  const own = over.filter(({ mark, guessedOn }) => mark.connection === connection && guessedOn !== connection)
+  const likely = own.length > 0 ? own : over.filter(({ guessedOn }) => guessedOn === undefined)
   return likely.find(({ wait }) => wait > 0) ?? likely.at(-1)
 }

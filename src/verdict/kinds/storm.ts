@@ -29,9 +29,10 @@ interface Storm {
 /** All storms; no call is in two of them. */
 export function stormsIn(behaviour: Behaviour): Storm[] {
   const seen = new Set<ClientCall>()
-  const sure = [...declaredIn(behaviour), ...loopsIn(runsOf(behaviour.calls), STEADY_MS)]
+  const alike = loopsIn(runsOf(behaviour.calls), STEADY_MS).filter((stretch) => !areWorkers(stretch, behaviour))
+  const sure = [...declaredIn(behaviour), ...alike]
   // A pool spreads the loop of one program over connections, as many clients in turn would use them; a busy machine makes pauses uneven.
-  const perhaps = loopsIn(sequencesOf(behaviour), UNEVEN_MS)
+  const perhaps = loopsIn(sequencesOf(behaviour), UNEVEN_MS).filter((stretch) => !areWorkers(stretch, behaviour))
   const all = [
     sure.map((calls) => ({ calls, isSure: true })),
     perhaps.map((calls) => ({ calls, isSure: false })),
@@ -68,6 +69,19 @@ const loopsIn = (runs: readonly ClientCall[][], slack: number): ClientCall[][] =
       return stretch.length > LARGEST_BURST || next < stretch.length / 2
     })
   })
+
+/**
+ * Whether equal calls are as those of many workers that each wait as long as they are told: then hardly any wait was kept by no
+ * later call. A loop that takes no notice leaves as many as it makes in the last of its waits.
+ */
+function areWorkers(calls: readonly ClientCall[], { pairing }: Behaviour): boolean {
+  const kept = new Set(pairing.pairs.filter(({ first, again }) => keptWait(first, again)).map(({ first }) => first))
+  const failed = calls.filter(fails)
+  const waits = failed.map(({ wait }) => wait ?? 0)
+  const inLastWait = Math.min(...waits) / Math.max(1, medianOf(pausesOf(calls)))
+  const missed = failed.filter((call) => !kept.has(call)).length
+  return missed < Math.min(inLastWait, failed.length) / 2
+}
 
 /** Whether pauses neither grow from the beginning to the end, nor again and again, as those of one request after the other do. */
 function isSteady(calls: readonly ClientCall[], slack: number): boolean {
