@@ -28,7 +28,7 @@ let page: Page
 
 beforeAll(async () => {
   writeFileSync(join(folder.path, "it's a program.mjs"), PROGRAM)
-  const classes = ['server-error-once', 'cut-stream'].flatMap((name) => ['--class', name])
+  const classes = ['server-error-once', 'cut-stream', 'server-error-forever'].flatMap((name) => ['--class', name])
   const child = Bun.spawn(
     [EXECUTABLE, 'explore', ...classes, '--html', FILE, '--seed', '5', '--', process.execPath, "it's a program.mjs"],
     { cwd: folder.path, env: { PATH: process.env.PATH ?? '' }, stdout: 'ignore', stderr: 'ignore' },
@@ -44,12 +44,12 @@ afterAll(async () => {
 test('the matrix comes first, with the three numbers', async () => {
   const rows = page.getByRole('region', { name: 'Matrix' }).getByRole('row')
   expect(await rows.allTextContents()).toEqual([
-    'Pointserver-error-oncecut-stream',
-    expect.stringMatching(/^p1 chat\.completions-\w+\.1\+$/),
-    expect.stringMatching(/^p2 chat\.completions-\w+\.1ss$/),
+    'Pointserver-error-oncecut-streamserver-error-forever',
+    expect.stringMatching(/^p1 chat\.completions-\w+\.1\+s$/),
+    expect.stringMatching(/^p2 chat\.completions-\w+\.1sss\*$/),
   ])
   expect(await page.locator('.figures').textContent()).toBe(
-    '3 of 3faults delivered, of those that can happen1 of 3held, of those delivered0 of 0ways taken, of those configured',
+    '5 of 5faults delivered, of those that can happen1 of 5held, of those delivered0 of 0ways taken, of those configured',
   )
 })
 
@@ -65,6 +65,15 @@ test('a cell opens its run: verdict, calls, output, command and scenario', async
   expect(existsSync(join(folder.path, file))).toBe(true)
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
   expect(readFileSync(FILE, 'utf8').split('<script>window.hit').length).toBe(1)
+})
+
+test('a derived cell is marked in the matrix and in its panel', async () => {
+  await page.getByRole('link', { name: /^swallowed: server-error-forever at .* \(derived\)$/ }).click()
+  const cell = page.getByRole('region', { name: 'Cell' })
+  await cell.getByText('Derived: not run by itself').waitFor()
+  expect(await cell.textContent()).toMatch(/as chat\.completions-\w+\.1-server-error-once, after which no call came/)
+  await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
+  expect(await cell.textContent()).not.toContain('Derived')
 })
 
 test('a call of the run is shown as every call is, and closing it leads back', async () => {

@@ -67,7 +67,7 @@ export function exploreCommand(): Command {
     )
     .option('--out <DIR>', 'folder for scenarios of what is broken, the calls of all runs, and the state', 'explore')
     .option('--resume', 'go on from the state in that folder')
-    .option('--no-prune', 'run what other runs prove too')
+    .option('--no-prune', 'run what other runs prove too, and all of very many calls of a kind')
     .option('--seed <NUMBER>', 'seed of ids and chance')
     .option('--junit <FILE>', 'write a case for each cell as JUnit XML')
     .option('--html <FILE>', 'write the matrix, with the run behind each cell, as a page that opens without a server')

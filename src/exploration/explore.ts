@@ -1,7 +1,7 @@
 // The exploration itself: quiet runs, then one for each cell that is to be tried, and what came of them all.
 import type { CellResult, LeftCell, Point, RouteTable } from '../contract/exploration.ts'
 import { baselineOf } from './baseline.ts'
-import { quietPoints } from './points.ts'
+import { madeTheSame, quietPoints } from './points.ts'
 import { type PlayRoute, routeTable } from './routes.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
 import { type RunCommand, tryCell } from './trial.ts'
@@ -52,10 +52,10 @@ const LEAST_PATIENCE_MS = 10_000
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const begun = await beginQuietly(options)
   if ('red' in begun) return begun
-  const { points, baseline, tables } = begun
+  const { points, baseline, tables, steady } = begun
   const quietMs = baseline.tookMs
   const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + LEAST_PATIENCE_MS)
-  const space = createSpace(points, options)
+  const space = createSpace(points, { ...options, steady })
   let runs = 0
   let { ways } = begun
   const run: RunCommand = async (asked) => {
@@ -104,6 +104,7 @@ async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>)
   return {
     points: quietPoints(one, other),
     baseline: baselineOf(quiet),
+    steady: madeTheSame(one, other),
     tables,
     ways: mergeWays([...quiet, ...tables].map((found) => found.ways)),
   }

@@ -41,6 +41,13 @@ export function quietPoints(one: ObservedRun, other: ObservedRun): Point[] {
   }))
 }
 
+/** Whether two runs made the same calls in the same order: only then may a run prove what another one would come to. */
+export function madeTheSame(one: ObservedRun, other: ObservedRun): boolean {
+  if (one.calls.length !== other.calls.length) return false
+  const requests = new Map(other.calls.map(({ point, client }) => [point.id, client.request]))
+  return one.calls.every(({ point, client }) => requests.get(point.id) === client.request)
+}
+
 /** Points of a run that are not known yet. */
 export const newPoints = (run: ObservedRun, known: ReadonlySet<string>): Point[] =>
   run.calls
@@ -63,6 +70,13 @@ export function brokenPoints<Found extends Pick<Point, 'kind'>>(points: readonly
     }
   }
   return points.filter((point) => chosen.has(point))
+}
+
+/** Points in the order in which they are tried: the first and the last of each kind tell more than those between them. */
+export function endsFirst(points: readonly Point[]): Point[] {
+  const ends = new Set([...Map.groupBy(points, ({ kind }) => kind).values()].flatMap((kin) => [kin[0], kin.at(-1)]))
+  const isEnd = (point: Point) => (ends.has(point) ? 0 : 1)
+  return points.toSorted((one, other) => isEnd(one) - isEnd(other))
 }
 
 /** What a scenario's rule matches for all calls of a point's kind, in its session alone. */

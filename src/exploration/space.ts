@@ -9,7 +9,7 @@ import {
 } from '../contract/exploration.ts'
 import { cellId, nameOfCell } from './cell-scenario.ts'
 import { outcomeClasses } from './classes.ts'
-import { brokenPoints } from './points.ts'
+import { brokenPoints, endsFirst } from './points.ts'
 import { provenBy, provenCell, proversOf } from './proof.ts'
 import type { Trial, TriedCell } from './trial.ts'
 import type { Cell } from './types.ts'
@@ -42,17 +42,20 @@ export interface Space {
   }
 }
 
-/** The cells of the points that the quiet runs show. */
-export function createSpace(quiet: readonly Point[], options: SpaceOptions): Space {
+/**
+ * The cells of the points that the quiet runs show.
+ * @param options `steady`: whether the quiet runs made the same calls in the same order
+ */
+export function createSpace(quiet: readonly Point[], options: SpaceOptions & { steady: boolean }): Space {
   const { depth, classes, before, notify } = options
-  // Of a program whose quiet runs differ no run proves anything of another.
-  const proves = options.prune && quiet.every(({ unstable }) => !unstable)
+  // Of a program that does not do the same in every run, none proves anything of another.
+  const proves = options.prune && options.steady
   const known = new Map(quiet.map((point) => [point.id, point]))
   const points = new Map(known)
   const broken = new Set(options.prune ? brokenPoints(quiet) : quiet)
   const unbroken = quiet.filter((point) => !broken.has(point))
   const cells = cellsOf([...broken], classes)
-  const waiting = new Map(cells.map((cell) => [nameOfCell(cell), cell]))
+  const waiting = new Map(cellsOf(endsFirst([...broken]), classes).map((cell) => [nameOfCell(cell), cell]))
   const underWay = new Set<string>()
   const results = new Map<string, CellResult>()
   let saved = 0
