@@ -40,7 +40,8 @@ export function recoveryOf(run: BrokenRun): Recovery | undefined {
   for (const hits of Map.groupBy(run.hit, requestName).values()) {
     const [first] = hits
     if (!first) continue
-    let missing = counts.missing(first)
+    // A program that goes another way because of the fault may need less than without it.
+    let missing = Math.min(hits.length, counts.missing(first))
     if (counts.isAlike(first)) counted = true
     for (const hit of hits) {
       const standIn = missing > 0 ? standIns.take(hit) : undefined
