@@ -234,10 +234,12 @@ export interface AppCall {
   stream: boolean
   prompt: string
   connection: Connection
+  /** Milliseconds of silence after which a careful app ends a call. */
+  limit?: number
 }
 
-/** How long careful apps wait in silence, in ms: short, so that tests are. */
-export const CAREFUL_LIMIT_MS = 1_500
+/** How long careful apps wait in silence unless told otherwise, in ms. */
+export const CAREFUL_LIMIT_MS = 10_000
 const RETRIES = 2
 /** Before each try: a back-off. */
 const PAUSES_MS = [0, 500, 1_000]
@@ -292,8 +294,8 @@ async function attempt(ask: Ask, question: Omit<Question, 'show'>, connection: C
  * A careful app: it has a timeout, leaves retries to its package, repeats what that does not (incomplete responses, broken bodies,
  * timeouts of its own) with pauses, asks another provider then, and tells its user what cannot be helped.
  */
-async function askCarefully({ kind, stream, prompt, connection }: AppCall): Promise<Seen> {
-  const question = { prompt, stream, limit: CAREFUL_LIMIT_MS, maxRetries: RETRIES }
+async function askCarefully({ kind, stream, prompt, connection, limit = CAREFUL_LIMIT_MS }: AppCall): Promise<Seen> {
+  const question = { prompt, stream, limit, maxRetries: RETRIES }
   let error = ''
   for (const asked of [kind, SPARES[kind]]) {
     for (const pause of PAUSES_MS) {
