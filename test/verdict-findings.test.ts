@@ -61,11 +61,11 @@ function clientOf(session: string) {
     /** A header that makes a call with an API key in this session. */
     key: (name: string) => ({ authorization: `Bearer ${name}#session:${session}` }),
     /** The words of a stream, as far as they come. */
-    async words(content: string): Promise<string> {
-      const response = await fetch(`${base}/v1/chat/completions`, {
+    async words(content: string, path = '/v1/chat/completions'): Promise<string> {
+      const response = await fetch(`${base}${path}`, {
         method: 'POST',
         headers,
-        body: JSON.stringify({ ...message(content), model: 'gpt-4o', stream: true }),
+        body: JSON.stringify({ ...inApi(path, { messages: message(content).messages }), stream: true }),
       })
       let text = ''
       try {
@@ -73,7 +73,7 @@ function clientOf(session: string) {
       } catch {
         // It breaks off.
       }
-      return [...text.matchAll(/"content":"((?:[^"\\\\]|\\\\.)*)"/g)]
+      return [...text.matchAll(/"(?:content|delta|text)":"((?:[^"\\\\]|\\\\.)*)"/g)]
         .map(([, part]) => JSON.parse(`"${part}"`))
         .join('')
     },
@@ -114,9 +114,9 @@ const refuse = (fault: object, calls: string | number = '1+', more: object = {})
   rules: [{ name: 'bad', when: { calls }, fault: { type: 'http-error', ...fault } }],
   ...more,
 })
-const cut = (calls: string | number = '1+') => ({
+const cut = (calls: string | number = '1+', after_chunks = 2) => ({
   name: 'day',
-  rules: [{ name: 'bad', match: { stream: true }, when: { calls }, fault: { type: 'cut-stream', after_chunks: 2 } }],
+  rules: [{ name: 'bad', match: { stream: true }, when: { calls }, fault: { type: 'cut-stream', after_chunks } }],
 })
 const stalled = (calls: string | number = '1+') => ({
   name: 'day',
@@ -375,6 +375,28 @@ const guilty: Guilty[] = [
     finds: ['gave-up error'],
     says: /^a request never got a response: tried once \(status 503\)$/,
   },
+  ...[
+    ['What happens in the hour of 09:00?', 'What happens in the hour of 10:00?'],
+    ['Summarize 2024-05-01.', 'Summarize 2024-05-08.'],
+    ['Summarize invoice 17.', 'Summarize invoice 18.'],
+  ].map((items) => ({
+    name: `one that loses the first of two items that differ in a figure: ${items[0]}`,
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }: Client) {
+      for (const item of items) await chat(item)
+    },
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  })),
+  {
+    name: 'one that asks the same with other tools, which may be another request',
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }) {
+      for (const name of ['look', 'listen']) await chat('hello', { tools: [{ type: 'function', function: { name } }] })
+    },
+    finds: ['gave-up warning'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  },
   {
     name: 'one that splits a batch of texts and loses a half of it',
     scenario: refuse({ status: 500 }, 1),
@@ -433,6 +455,13 @@ describe('found is', () => {
     expect(first?.at).toBeString()
   })
 })
+
+/** A request in the words of an API. */
+function inApi(path: string, { messages }: { messages: object[] }): object {
+  if (path === '/v1/responses') return { model: 'gpt-4o', input: messages }
+  if (path === '/v1/messages') return { model: 'claude-sonnet-4-5', max_tokens: 999, messages }
+  return { model: 'gpt-4o', messages }
+}
 
 /** A conversation that goes on after the words of a model. */
 const goneOn = (request: { messages: object[] }, content: string, ...more: string[]) => ({
@@ -566,16 +595,18 @@ const innocent: Row[] = [
     scenario: refuse({ status: 503 }, 1),
     act: ({ chat }) => Promise.all([chat(), chat('hello', { model: 'anthropic/claude-sonnet-4' })]),
   },
-  ...[['Please continue.'], []].map((more) => ({
-    name: `a cut stream whose words the client has the model continue${more.length > 0 ? ', as it asks it to' : ''}`,
-    scenario: cut(1),
-    query: '?ended=well',
-    async act({ words, post, message }: Client) {
-      const half = await words('Tell me a story')
-      expect(half).not.toBe('')
-      await post('/v1/chat/completions', goneOn(message('Tell me a story'), half, ...more))
-    },
-  })),
+  ...[['Please continue.'], []].flatMap((more) =>
+    ['/v1/chat/completions', '/v1/responses', '/v1/messages'].map((path) => ({
+      name: `a cut stream of ${path} whose words the client has the model continue${more.length > 0 ? ', as it asks it to' : ''}`,
+      scenario: cut(1, 8),
+      query: '?ended=well',
+      async act({ words, post, message }: Client) {
+        const half = await words('Tell me a story', path)
+        expect(half).not.toBe('')
+        await post(path, inApi(path, goneOn(message('Tell me a story'), half, ...more)))
+      },
+    })),
+  ),
   {
     name: 'a new API key after a limit, at once',
     scenario: refuse({ status: 429, retry_after: '20s' }, 1),
@@ -626,6 +657,17 @@ const innocent: Row[] = [
       }
     },
   },
+  ...[
+    ['It is 09:15 now.', 'It is 14:30 now.'],
+    ['Request-Id: 01HZXK3M9Q7V8N2P4R6T8W0Y2A.', 'Request-Id: 01HZXK4N0R8W9P3Q5S7V9X1Z3B.'],
+    ['Current time: 2024-05-01 10:00:05', 'Current time: 2024-05-01 10:00:06'],
+  ].map((texts) => ({
+    name: `a prompt that is built anew as ${texts[1]}`,
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }: Client) {
+      for (const text of texts) await chat(`${text} Say hello.`)
+    },
+  })),
   {
     name: 'a conversation that is asked again without its oldest turns',
     scenario: refuse({ status: 503 }, 1),

@@ -4,6 +4,7 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
 import { generateText, type ModelMessage, Output, streamText, tool } from 'ai'
+import fc from 'fast-check'
 import OpenAI from 'openai'
 import { z } from 'zod'
 import type { Verification } from '../src/contract/verification.ts'
@@ -273,4 +274,152 @@ test('settings and the model make no other request', () => {
     tool_choice: 'auto',
   }
   expect(readQuestion(JSON.stringify({ ...base, ...settings })).id).toBe(readQuestion(JSON.stringify(base)).id)
+})
+
+/** A conversation, before any API has written it down. */
+interface Talk {
+  system: string
+  turns: { words: string[]; picture: boolean; call: string; reply: string }[]
+  last: string
+}
+const words = fc.stringMatching(/^[a-z]{1,8}( [a-z]{1,8}){0,3}$/)
+const talks: fc.Arbitrary<Talk> = fc.record({
+  system: fc.oneof(fc.constant(''), words),
+  turns: fc.array(
+    fc.record({
+      words: fc.array(words, { minLength: 1, maxLength: 3 }),
+      picture: fc.boolean(),
+      call: words,
+      reply: words,
+    }),
+    { maxLength: 4 },
+  ),
+  last: words,
+})
+const url = `data:image/png;base64,${PNG}`
+const textParts = (type: string, texts: readonly string[]) => texts.map((text) => ({ type, text }))
+/** The ways in which APIs and SDKs write it down. */
+const ENCODINGS: Record<string, (talk: Talk) => object> = {
+  'chat, strings where it can': ({ system, turns, last }) => ({
+    messages: [
+      ...(system ? [{ role: 'system', content: system }] : []),
+      ...turns.flatMap((turn, index) => [
+        turn.picture
+          ? { role: 'user', content: [...textParts('text', turn.words), { type: 'image_url', image_url: { url } }] }
+          : { role: 'user', content: turn.words.join('\n') },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            {
+              id: `a${index}`,
+              type: 'function',
+              function: { name: 'look', arguments: `{"at": "${turn.call}", "n":1}` },
+            },
+          ],
+        },
+        { role: 'tool', tool_call_id: `a${index}`, content: turn.reply },
+      ]),
+      { role: 'user', content: last },
+    ],
+  }),
+  'chat, parts everywhere': ({ system, turns, last }) => ({
+    temperature: 0,
+    messages: [
+      ...(system ? [{ role: 'developer', content: textParts('text', [system]) }] : []),
+      ...turns.flatMap((turn, index) => [
+        {
+          role: 'user',
+          content: [
+            ...textParts('text', turn.words),
+            ...(turn.picture ? [{ type: 'image_url', image_url: { url, detail: 'high' } }] : []),
+          ],
+        },
+        {
+          role: 'assistant',
+          content: '',
+          tool_calls: [
+            { id: `b${index}`, type: 'function', function: { name: 'look', arguments: `{"n":1,"at":"${turn.call}"}` } },
+          ],
+        },
+        { role: 'tool', tool_call_id: `b${index}`, content: textParts('text', [turn.reply]) },
+      ]),
+      { role: 'user', content: textParts('text', [` ${last}\n`]) },
+    ],
+  }),
+  responses: ({ system, turns, last }) => ({
+    ...(system && { instructions: system }),
+    input: [
+      ...turns.flatMap((turn, index) => [
+        {
+          type: 'message',
+          role: 'user',
+          content: [
+            ...textParts('input_text', turn.words),
+            ...(turn.picture ? [{ type: 'input_image', image_url: url }] : []),
+          ],
+        },
+        { type: 'reasoning', id: `r${index}`, summary: [] },
+        { type: 'function_call', call_id: `c${index}`, name: 'look', arguments: `{"at":"${turn.call}","n":1}` },
+        { type: 'function_call_output', call_id: `c${index}`, output: turn.reply },
+      ]),
+      { role: 'user', content: last },
+    ],
+  }),
+  messages: ({ system, turns, last }) => {
+    const content: { role: string; content: unknown }[] = turns.flatMap((turn, index) => [
+      {
+        role: 'user',
+        content: [
+          ...(index > 0
+            ? [{ type: 'tool_result', tool_use_id: `d${index - 1}`, content: turns[index - 1]?.reply }]
+            : []),
+          ...textParts('text', turn.words),
+          ...(turn.picture
+            ? [
+                {
+                  type: 'image',
+                  source: { type: 'base64', media_type: 'image/png', data: PNG },
+                  cache_control: { type: 'ephemeral' },
+                },
+              ]
+            : []),
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'Hm.', signature: 's' },
+          { type: 'tool_use', id: `d${index}`, name: 'look', input: { at: turn.call, n: 1 } },
+        ],
+      },
+    ])
+    const result = turns.at(-1)?.reply
+    const before =
+      result === undefined ? [] : [{ type: 'tool_result', tool_use_id: 'd', content: textParts('text', [result]) }]
+    return {
+      max_tokens: 9,
+      ...(system && { system: textParts('text', [system]) }),
+      messages: [...content, { role: 'user', content: [...before, ...textParts('text', [last])] }],
+    }
+  },
+}
+const idsIn = (talk: Talk) => Object.values(ENCODINGS).map((encode) => readQuestion(JSON.stringify(encode(talk))).id)
+const RUNS = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 300)
+
+test('any conversation asks the same in each encoding, and something else when one word differs', () => {
+  fc.assert(
+    fc.property(talks, fc.nat(), (talk, place) => {
+      const [id] = idsIn(talk)
+      expect(new Set(idsIn(talk)).size).toBe(1)
+      const other = structuredClone(talk)
+      const turn = other.turns[place % (other.turns.length + 1)]
+      if (!turn) other.last += ' x'
+      else if (place % 3 === 0) turn.words = [...turn.words, 'x']
+      else if (place % 3 === 1) turn.call += ' x'
+      else turn.reply += ' x'
+      expect(idsIn(other).includes(id ?? '')).toBe(false)
+    }),
+    { numRuns: RUNS },
+  )
 })

@@ -16,6 +16,8 @@ export interface Question {
   turns: readonly string[]
   /** All turns together. */
   dialogue: string
+  /** The instructions, without times and ids. */
+  instructions: string
   /** Of a request that has a model go on with words of its own. */
   continues: Continuation | undefined
   /** Entries of a batch, such as texts to embed, each with what is asked of it. */
@@ -53,6 +55,7 @@ export function readQuestion(text: string): Question {
     volatile,
     turns: prints,
     dialogue: dialogueOf(prints),
+    instructions: fingerprint(maskedSystem),
     continues: continuationIn(parts, prints),
     entries: entries.map((entry) => fingerprint(`${rest} ${entry}`)),
   }
@@ -60,7 +63,7 @@ export function readQuestion(text: string): Question {
 
 /** A question of which nothing is known but that it is this one. */
 export const opaqueQuestion = (id: string): Question => ({
-  ...{ id, template: id, volatile: [], turns: [], dialogue: id, continues: undefined, entries: [] },
+  ...{ id, template: id, volatile: [], turns: [], dialogue: id, instructions: id, continues: undefined, entries: [] },
 })
 
 /** A fingerprint of the question in the text of a request. */
@@ -78,7 +81,7 @@ const dialogueOf = (turns: readonly string[]) => fingerprint(turns.join())
 
 /** What people and programs say to a model that was cut off; a new question is not among it. */
 const GO_ON =
-  /\b(?:continu\w*|contin[uú]a\w*|go(?:ing)? on|carry on|keep going|proceed|resume|finish|complete|left off|pick up|rest of|weiter\w*|fortfahren|fahre? fort|prosegui\w*|suite)\b|继续|繼續|続け|계속/i
+  /\b(?:continu\w*|contin[uú]a\w*|go(?:ing)? on|carry on|keep going|proceed|resume|finish|complete|left off|pick up|rest of|remainder|remaining|cut off|interrupted|keep \w+ing|weiter\w*|fortfahren|fahre? fort|prosegui\w*|suite)\b|继续|繼續|続け|계속/i
 
 function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Continuation | undefined {
   const last = turns.at(-1)

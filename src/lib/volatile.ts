@@ -7,6 +7,8 @@ export interface VolatilePart {
   text: string
   /** Milliseconds: since the epoch of an instant and of the beginning of a day, since midnight of a time of day; NaN of an id. */
   at: number
+  /** Whether the text itself says that this is the time of the call, or an id of it, as in `Now: 10:15`. */
+  isOwn: boolean
 }
 
 const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?'
@@ -32,15 +34,21 @@ const isRandom = (text: string) => text.includes('-', 20) || (text.match(/[a-z]\
 const PARTS = new RegExp(`(?<![a-z0-9])(?:${WRITTEN.map(([, pattern]) => `(${pattern})`).join('|')})(?![a-z0-9])`, 'gi')
 const PLACE = '\u0001'
 
+/** What stands before the time of a call, and before an id of it, with up to two words between. */
+const OWN_TIME = /\b(?:now|time(?:stamp)?|today|current(?:ly)?|clock|it is|it's|it’s)\b\W{0,4}(?:\w{1,9}\W{1,4}){0,2}$/i
+const OWN_ID = /\b(?:request|trace|run|call|attempt|correlation|session|nonce|seed)(?:[ _-]?id)?\b\W{0,4}$/i
+const CUE_LENGTH = 40
+
 /** A text with a mark in the place of each such part, and the parts. */
 export function withoutVolatile(text: string): { text: string; parts: VolatilePart[] } {
   const parts: VolatilePart[] = []
   if (!/\d/.test(text)) return { text, parts }
   const left = text.replace(PARTS, (found: string, ...groups: unknown[]) => {
     const kind = WRITTEN[groups.findIndex((group) => group !== undefined)]?.[0] ?? 'id'
+    const before = text.slice(0, Number(groups[WRITTEN.length]))
     const at = AT[kind](found)
     if (kind === 'id' ? !isRandom(found) : Number.isNaN(at)) return found
-    parts.push({ kind, text: found, at })
+    parts.push({ kind, text: found, at, isOwn: (kind === 'id' ? OWN_ID : OWN_TIME).test(before.slice(-CUE_LENGTH)) })
     return `${PLACE}${kind}`
   })
   return { text: left, parts }
@@ -98,7 +106,13 @@ export function rebuiltText(
     return second && first.text !== second.text && first.kind !== 'id' ? [rebuiltPart(first, second, times)] : []
   })
   if (changes.includes('different')) return 'different'
-  return changes.length === 0 || changes.includes('possible') ? 'possible' : 'certain'
+  if (changes.includes('possible')) return 'possible'
+  // Ids alone may be those of what is asked about.
+  const isOwn = before.every(({ kind, text }, index) => {
+    const second = after[index]
+    return kind !== 'id' || text === second?.text || (second?.isOwn === true && before[index]?.isOwn === true)
+  })
+  return changes.length > 0 || isOwn ? 'certain' : 'possible'
 }
 
 function rebuiltPart(first: VolatilePart, second: VolatilePart, { before, after }: RebuildTimes): Rebuilt {
@@ -108,6 +122,7 @@ function rebuiltPart(first: VolatilePart, second: VolatilePart, { before, after 
     if (Math.abs(change) > passed + DAY_MS) return 'different'
     return after.some((time, index) => isMidnight(second.at, before[index] ?? time, time)) ? 'certain' : 'possible'
   }
+  if (first.isOwn && second.isOwn && Math.abs(change) < DAY_MS) return 'certain'
   if (change < 0 || change > passed + SLACK_MS) return 'different'
   return isNow(first, before) && isNow(second, after) ? 'certain' : 'possible'
 }

@@ -4,7 +4,7 @@ import { pairAlike } from './alike.ts'
 import { type ClientCall, natureOf } from './client-call.ts'
 import { pairDeclared } from './declared.ts'
 import { type JudgedPair, matcherOf, type Pair, type PairingOptions } from './matcher.ts'
-import { askedOtherwise, type SettledCalls, settledByOthers } from './settled.ts'
+import { askedOtherwise, askedWithOtherTools, type SettledCalls, settledByOthers } from './settled.ts'
 
 /** An assignment of repetitions. No call repeats two others, and none is repeated twice. */
 export interface Pairing {
@@ -25,7 +25,7 @@ export interface Pairing {
 /** Pairs calls, given in the order in which they came. */
 export function pairCalls(calls: readonly ClientCall[], options: PairingOptions): Pairing {
   const found: JudgedPair[] = []
-  const { surely, ...others } = settledByOthers(calls)
+  const { surely, perhaps, continued } = settledByOthers(calls)
   const costOf = (call: ClientCall) => (surely.has(call) ? 0 : options.costOf(call))
   for (const group of groupBy(calls, ({ question }) => question.template)) {
     const matcher = matcherOf(group)
@@ -46,7 +46,11 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
     ignored: judged('ignored'),
     uncancelled: judged('uncancelled'),
     chains,
-    settled: { ...others, surely: surely.union(otherwise) },
+    settled: {
+      surely: surely.union(otherwise),
+      perhaps: perhaps.union(askedWithOtherTools({ roots, lacking })),
+      continued,
+    },
   }
 }
 

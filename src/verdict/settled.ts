@@ -125,21 +125,30 @@ interface Chains {
 export function askedOtherwise({ roots, silent, lacking }: Chains): Set<ClientCall> {
   if (lacking.length === 0) return new Set()
   const batches = batchesOf(silent)
-  const used = new Set<ClientCall>()
-  const sameEnd = Map.groupBy(roots, ({ question }) => question.turns.at(-1))
+  const shorter = laterTest(roots, isShorter)
   // What comes late has the fewest calls after it, and what is free for it is free for all before it.
   const byEnd = lacking.toSorted((one, other) => other.until - one.until)
-  return new Set(
-    byEnd.filter((call) => {
-      if (asksEntries(call, batches)) return true
-      const { turns } = call.question
-      const shorter =
-        turns.length > 1 &&
-        sameEnd.get(turns.at(-1))?.find((root) => !used.has(root) && isAfter(root, call) && isShorter(call, root))
-      if (shorter) used.add(shorter)
-      return shorter !== undefined && shorter !== false
-    }),
-  )
+  return new Set(byEnd.filter((call) => asksEntries(call, batches) || shorter(call)))
+}
+
+/** Requests after which the same conversation was asked with other tools, or for another form of the answer: it may be the same. */
+export const askedWithOtherTools = ({ roots, lacking }: Pick<Chains, 'roots' | 'lacking'>): Set<ClientCall> =>
+  new Set(lacking.length === 0 ? [] : lacking.filter(laterTest(roots, hasOtherTools)))
+
+/** Whether a later call that ends with the same turn passes a test; each is taken once. */
+function laterTest(roots: readonly ClientCall[], passes: (first: ClientCall, later: ClientCall) => boolean) {
+  const used = new Set<ClientCall>()
+  const sameEnd = Map.groupBy(roots, ({ question }) => question.turns.at(-1))
+  return (call: ClientCall): boolean => {
+    const end = call.question.turns.at(-1)
+    const found =
+      end !== undefined &&
+      sameEnd
+        .get(end)
+        ?.find((root) => !used.has(root) && isAfter(root, call) && isFamily(call, root) && passes(call, root))
+    if (found) used.add(found)
+    return Boolean(found)
+  }
 }
 
 const isFamily = (one: ClientCall, other: ClientCall) => one.operation === other.operation || isFallback(one, other)
@@ -147,11 +156,15 @@ const isFamily = (one: ClientCall, other: ClientCall) => one.operation === other
 /** Whether a call asks the same at the end of a conversation from which turns were left out. */
 function isShorter(whole: ClientCall, part: ClientCall): boolean {
   const [turns, kept] = [whole.question.turns, part.question.turns]
-  if (kept.length === 0 || kept.length >= turns.length || !isFamily(whole, part)) return false
+  if (kept.length === 0 || kept.length >= turns.length) return false
   let at = 0
   for (const turn of turns) if (turn === kept[at]) at++
   return at === kept.length
 }
+
+/** Whether a call asks the same with other tools, or for another form of the answer. */
+const hasOtherTools = ({ question: one }: ClientCall, { question: other }: ClientCall): boolean =>
+  one.instructions === other.instructions && one.dialogue === other.dialogue && one.template !== other.template
 
 /** A call that asks for an entry, and how often nothing has been made of that yet. */
 interface EntryCalls {
