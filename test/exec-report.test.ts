@@ -35,6 +35,7 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
     ok: true,
     complete: true,
     calls: 2,
+    direct: 0,
     workspace_calls: 0,
     earlier: [],
     attempts: 3,
@@ -135,7 +136,7 @@ test('report: adds up the rules of several sessions, and names those that were n
   expect(lines).toContain('  rule          late: not triggered: active from t=10 s')
   expect(lines).toContain('  rule          in vain (delay): matched 2, injected 0, the answer is not a stream 4')
   expect(lines).toContain('  rule          elsewhere: not triggered: no session matched')
-  expect(lines).toContain('  calls         4, 6 attempts')
+  expect(lines).toContain('  calls         4, 6 attempts, through the gateway')
 })
 
 test('where the calls are to be seen is said when there is something to see', () => {
@@ -162,7 +163,7 @@ test('what is wrong stands right under the verdict, which counts warnings', () =
     'Understudy: s: FAIL',
     '  error         early-retry: one (t1, t2, t3 and 1 more)',
     '  expected      three NOT MET: one',
-    '  calls         2, 3 attempts',
+    '  calls         2, 3 attempts, through the gateway',
   ])
   const warned = verification('b', { findings: [finding({ severity: 'warning' }), finding({ accepted: true })] })
   expect(runLines(runOf({ sessions: [warned] }))[0]).toBe('Understudy: s: PASS, with 1 warning')

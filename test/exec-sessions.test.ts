@@ -176,7 +176,7 @@ describe('a run', () => {
     }
     await child.exited
     expect(printed).toContain('Understudy: rate-limit-burst: FAIL: the command failed with exit code 130')
-    expect(printed).toContain('  calls         1, 1 attempt')
+    expect(printed).toContain('  calls         1, 1 attempt, direct')
     expect(child.exitCode).toBe(130)
   })
 

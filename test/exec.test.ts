@@ -66,7 +66,7 @@ describe('exec', () => {
     const lines = stdout.slice(stdout.indexOf('Understudy:')).split('\n')
     expect(lines.filter((line) => !line.startsWith('  time'))).toEqual([
       'Understudy: good: PASS',
-      '  calls         3, 5 attempts',
+      '  calls         3, 5 attempts, through the gateway',
       '  exercised     fallback (2), timeout (2)',
       '  not exercised retry, cache, stream recovery, client retry, client fallback',
       '  rule          the first two are slow (delay): matched 3, injected 2',

@@ -141,6 +141,7 @@ function togetherLines(reports: readonly Verification[]): string[] {
           ? callsText(
               calls,
               sum((one) => one.attempts),
+              sum((one) => one.direct),
             )
           : [],
         workspace > 0 ? count(workspace, 'workspace call') : [],
@@ -162,9 +163,13 @@ function togetherLines(reports: readonly Verification[]): string[] {
   ]
 }
 
-/** How many calls and attempts there were. */
-const callsText = (calls: number, attempts: number): string =>
-  calls === 0 ? bad('none') : `${calls}, ${count(attempts, 'attempt')}`
+/** How many calls and attempts there were, and whether calls went straight to their provider or through the gateway. */
+function callsText(calls: number, attempts: number, direct: number): string {
+  if (calls === 0) return bad('none')
+  const mixed = `${direct} direct, ${calls - direct} through the gateway`
+  const route = direct === 0 ? 'through the gateway' : direct === calls ? 'direct' : mixed
+  return `${calls}, ${count(attempts, 'attempt')}, ${route}`
+}
 
 /** What became of the tasks of agents, in words; nothing when there were none. */
 export function taskLines(counts: readonly TaskCounts[]): string[] {

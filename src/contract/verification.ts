@@ -100,6 +100,7 @@ export const SessionVerdict = z.object({
       'All calls of the session are known: no trace is gone, and it did not begin by a call at one of several instances (`--instance`), as it does when the one that had it has died.',
     ),
   calls: count.describe('Calls of the client.'),
+  direct: count.describe('Of them, those that went straight to their provider; the others went through the gateway.'),
   workspace_calls: count.describe('Calls of the workspace API, which leave no traces.'),
   attempts: count.describe('Attempts at providers.'),
   counts: z

@@ -79,6 +79,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     ...resultOf(evidence, { traces, rules, pending, expected, findings }),
     complete: adrift === undefined && dropped === 0,
     calls: traces.length,
+    direct: traces.filter(({ route }) => route === 'direct').length,
     workspace_calls: workspace.count,
     attempts: tried.length,
     counts: countsOf(traces, tried),
