@@ -130,5 +130,11 @@ export function withoutPrefix(request: Request): Request {
   url.pathname = path
   const headers = new Headers(request.headers)
   if (name) headers.set('x-understudy-session', name)
-  return new Request(url, { method: request.method, headers, body: request.body, signal: request.signal })
+  const rewritten = new Request(url, { method: request.method, headers, body: request.body, signal: request.signal })
+  asCame.set(rewritten, { url: request.url, headers: request.headers })
+  return rewritten
 }
+
+const asCame = new WeakMap<Request, Pick<Request, 'url' | 'headers'>>()
+/** The address and the headers of a request as they came, before `withoutPrefix`. */
+export const asReceived = (request: Request): Pick<Request, 'url' | 'headers'> => asCame.get(request) ?? request

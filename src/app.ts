@@ -1,6 +1,15 @@
 // The HTTP surface: who may call, the router operations, and the one place that renders errors. It listens to nothing and
 // does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
-import { callerOf, checkHost, checkToken, requireToken, sessionName, tokenOf, withoutPrefix } from './access.ts'
+import {
+  asReceived,
+  callerOf,
+  checkHost,
+  checkToken,
+  requireToken,
+  sessionName,
+  tokenOf,
+  withoutPrefix,
+} from './access.ts'
 import { isPreflight, isWhole, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
@@ -67,7 +76,7 @@ const completing =
     hold: ConnectionFinder | undefined,
   ): Promise<Response> => {
     const response = await answered
-    ids.mark(response, doorOf(request)?.idHeader)
+    ids.mark(response, doorOf(request)?.wire().idHeader)
     if (isWhole(response)) hold?.leaves?.()
     return response
   }
@@ -104,7 +113,8 @@ export function createApp(deps: AppDeps): App {
   const call = ({ endpoint, wire }: OperationPath, request: Request, hold: ConnectionFinder | undefined) => {
     const caller = () => callerOf(tokenOf(request), access)
     const session = () => sessionOf(request)
-    return serveOperation(endpoint.operation(), { request, session, caller, hold, wire: wire?.() }, deps)
+    const received = asReceived(request)
+    return serveOperation(endpoint.operation(), { request, received, session, caller, hold, wire: wire?.() }, deps)
   }
   const complete = completing(ids)
   const page = inspecting(deps, beside)

@@ -8,8 +8,10 @@ import { APICallError, generateText, type LanguageModel, streamText } from 'ai'
 import OpenAI from 'openai'
 import { listen } from '../src/cli/listen.ts'
 import { readConfig } from '../src/config.ts'
+import type { Exchange } from '../src/contract/exchange.ts'
 import { createUnderstudy } from '../src/deps.ts'
 import { faultKinds } from '../src/faults/index.ts'
+import { bytesIn } from '../src/views/wire-text.ts'
 import { ROWS } from './support/fault-rows.ts'
 import { blocksOf } from './support/faults.ts'
 import { postRaw, type RawResponse, type StubResponse, startStub } from './support/raw-http.ts'
@@ -144,8 +146,26 @@ const bodyOf = (api: Api, stream: boolean) => ({
   ...APIS[api].body,
   ...(stream && (api === 'chat' ? STREAMED_CHAT : { stream: true })),
 })
-const rawOf = async (api: Api, stream: boolean, fault?: object): Promise<RawResponse> =>
-  postRaw(`${await under(fault)}${APIS[api].path}`, bodyOf(api, stream))
+const rawOf = async (api: Api, stream: boolean, fault?: object): Promise<RawResponse> => {
+  const url = await under(fault)
+  const raw = await postRaw(`${url}${APIS[api].path}`, bodyOf(api, stream))
+  await expectKept(url, raw, { path: APIS[api].path, body: bodyOf(api, stream) })
+  return raw
+}
+/** The trace has what was on the socket. */
+async function expectKept(url: string, raw: RawResponse, { path, body }: { path: string; body: object }) {
+  const json = async (at: string) => (await fetch(`${url}/_understudy/traces${at}`)).json()
+  const [trace] = ((await json('?limit=1')) as { data: { id: string }[] }).data
+  const { request, response, ended } = (await json(`/${trace?.id}/exchange`)) as Exchange
+  const session = new URL(url).pathname
+  expect(request).toMatchObject({ address: `${session}${path}`, body: { text: JSON.stringify(body) } })
+  const sent = Buffer.concat((response?.body ?? []).map(bytesIn)).toString()
+  expect([response?.status ?? 0, sent]).toEqual([raw.status, raw.body])
+  for (const [name, value] of Object.entries(response?.headers ?? {}))
+    expect([name, raw.headers.get(name)]).toEqual([name, value])
+  const ends = raw.end === 'RST' ? ['reset'] : raw.broken ? ['closed', 'garbled'] : ['complete']
+  expect(ends).toContain(ended as string)
+}
 
 /** Short forms of the examples of those that take time. */
 const SHORT: Record<string, object> = {

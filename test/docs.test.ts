@@ -161,8 +161,17 @@ describe('names', () => {
     const names = [...commands.split(','), 'snapshot save', 'snapshot load', 'snapshot diff']
     const helps = await Promise.all(names.map((name) => run(['help', ...name.split(' ')])))
     const known = new Set(helps.flatMap(({ stdout }) => [...stdout.matchAll(/--[\w-]+/g)].map(String)))
-    // Of the program itself, of test runners, of the bench, and of what builds and runs containers.
-    const others = ['--version', '--test', '--only', '--read-only', '--platform', '--isolation', '--from-literal']
+    // Of the program itself, of test runners, of the bench, of curl, and of what builds and runs containers.
+    const others = [
+      '--version',
+      '--test',
+      '--only',
+      '--read-only',
+      '--platform',
+      '--isolation',
+      '--from-literal',
+      '--data-raw',
+    ]
     expect(missing(/(?<=[\s`])--[a-z][\w-]+/g, (name) => known.has(name) || others.includes(name))).toEqual([])
   })
 

@@ -1,6 +1,7 @@
 // A forwarded stream that comes in one piece is answered and recorded like one that comes byte by byte, whatever is in it.
 import { afterAll, expect, test } from 'bun:test'
 import { readForwarding } from '../src/config/providers.ts'
+import type { Exchange } from '../src/contract/exchange.ts'
 import { createTestApp } from './support/app.ts'
 import { at, HELLO, startProvider } from './support/forward.ts'
 
@@ -51,9 +52,9 @@ afterAll(async () => {
 async function outcome() {
   const answer = await app.post('/v2/router/chat/completions', { ...HELLO, model: 'openai/gpt-4o', stream: true })
   const { id, attempts, outcome, status, error, usage } = await app.traceOf(answer)
-  const events = (await app.fetch(`/_understudy/traces/${id}/events`)).json()
+  const exchange = (await app.fetch(`/_understudy/traces/${id}/exchange`)).json() as unknown as Exchange
   const tried = attempts.map(({ outcome, status, error }) => ({ outcome, status, error }))
-  const sent = (events.data as { text: string }[]).map(({ text }) => text)
+  const sent = exchange.response?.body?.map(({ text }) => text)
   return { code: answer.status, text: answer.text.replaceAll(id, 'ID'), outcome, status, error, usage, tried, sent }
 }
 

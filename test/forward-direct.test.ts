@@ -6,8 +6,10 @@ import OpenAI from 'openai'
 import { listen } from '../src/cli/listen.ts'
 import { readForwarding } from '../src/config/providers.ts'
 import { readConfig } from '../src/config.ts'
+import type { Exchange } from '../src/contract/exchange.ts'
 import type { StoredTrace } from '../src/contract/trace.ts'
 import { createUnderstudy } from '../src/deps.ts'
+import { bytesIn } from '../src/views/wire-text.ts'
 import { at, KEY } from './support/forward.ts'
 import { postRaw } from './support/raw-http.ts'
 
@@ -59,10 +61,17 @@ const ask = async (path: string, body: string | FormData, headers: Record<string
   const sent = { authorization: 'Bearer session:mine', ...json, ...headers }
   const response = await fetch(`${base}${path}`, { method: 'POST', headers: sent, body })
   const text = await response.text()
-  const trace = async () => {
+  const found = async (more = '') => {
     const id = response.headers.get('x-understudy-trace')
-    const found = await fetch(`${base}/s/mine/_understudy/traces/${id}`, { headers: { authorization: 'Bearer any' } })
-    return (await found.json()) as StoredTrace
+    const at = `${base}/s/mine/_understudy/traces/${id}${more}`
+    return (await fetch(at, { headers: { authorization: 'Bearer any' } })).json()
+  }
+  const trace = async () => (await found()) as StoredTrace
+  if (response.headers.has('x-understudy-trace')) {
+    const exchange = (await found('/exchange')) as Exchange
+    expect(exchange).toMatchObject({ request: { address: path }, response: { status: response.status } })
+    if (typeof body === 'string') expect(exchange.request?.body).toEqual({ text: body })
+    expect(Buffer.concat((exchange.response?.body ?? []).map(bytesIn)).toString()).toBe(text)
   }
   return { status: response.status, headers: response.headers, text, trace, upstream: received[0] }
 }

@@ -112,7 +112,9 @@ test('one call over time: retries, waits, faults and a fallback, against what th
   expect(await chart.getByRole('rowgroup', { name: 'What the client saw' }).count()).toBe(1)
   await page.screenshot({ path: screenshotPath('call') })
   await page.getByRole('tab', { name: 'Repeat' }).click()
-  expect(await page.getByRole('tabpanel').textContent()).toContain(`curl ${server.url}/v2/router/chat/completions`)
+  const command = await page.getByRole('region', { name: 'Command' }).textContent()
+  expect(command).toContain(`curl -sS '${server.url}/v2/router/chat/completions'`)
+  expect(command).toContain("-H 'x-understudy-scenario: unavailable-burst'")
 })
 
 test('nothing runs out of the head of a call, however long a name is', async () => {
@@ -137,11 +139,12 @@ test('what a trace holds is text and never markup', async () => {
   await call('evil', evil, { metadata: { note: evil }, thread: { id: evil } })
   await visit('#/calls?session=evil')
   await page.locator('.row').first().click()
-  for (const tab of ['Course', 'Request', 'Answer', 'Headers', 'Repeat', 'Trace']) {
+  for (const tab of ['Course', 'Request', 'Response', 'Headers', 'Repeat', 'Trace']) {
     await page.getByRole('tab', { name: tab }).click()
     await page.getByRole('tabpanel', { name: tab }).waitFor()
   }
-  await page.getByRole('tab', { name: 'Answer' }).click()
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.getByRole('radio', { name: 'As it is read' }).check()
   expect(await page.getByRole('tabpanel').textContent()).toContain(evil)
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
   expect(await page.locator('main img, main script').count()).toBe(0)
@@ -191,19 +194,20 @@ test('a scenario is written in the page: mistakes stand at their lines, and what
   expect(JSON.parse(await send('GET', '/_understudy/calls?limit=1', undefined, 'storm')).data[0].status).toBe(418)
 })
 
-test('a streamed answer is shown as text, as events with times, and as it was on the wire', async () => {
+test('a streamed response is shown as it was on the wire, as events with times, and as it is read', async () => {
   await call('streams', 'Tell me about ships', { stream: true })
   await visit('#/calls?session=streams')
   await page.locator('.row').first().click()
-  await page.getByRole('tab', { name: 'Answer' }).click()
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.getByRole('radio', { name: 'As it is read' }).check()
   await page.getByRole('region', { name: 'What was answered' }).waitFor()
   await page.getByRole('radio', { name: 'Events' }).check()
   const events = page.getByRole('table', { name: 'Events with their times from the start of the call' })
   await events.waitFor()
   expect(await events.getByRole('row').nth(1).textContent()).toMatch(/ ?m?sdata: \{"id"/)
   await page.screenshot({ path: screenshotPath('events') })
-  await page.getByRole('radio', { name: 'Raw' }).check()
-  expect(await page.getByRole('region', { name: 'Answer on the wire' }).textContent()).toContain('data: [DONE]')
+  await page.getByRole('radio', { name: 'As it was sent' }).check()
+  expect(await page.getByRole('region', { name: 'Response on the wire' }).textContent()).toContain('data: [DONE]')
   await page.getByRole('tab', { name: 'Headers' }).click()
   expect(await page.getByRole('tabpanel').textContent()).toContain('Bearer (masked)')
 })

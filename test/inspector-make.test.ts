@@ -108,9 +108,9 @@ test('the page shows the fixture as a file, which a session then answers from', 
 test('two calls are compared: what differs in their requests is marked', async () => {
   const ids = await page.locator('.row').evaluateAll((rows) => rows.map((row) => row.id.replace('call-', '')))
   await page.evaluate((hash) => void (location.hash = hash), `#/compare?a=${ids[0]}&b=${ids[1]}`)
-  const request = page.getByRole('region', { name: 'Request', exact: true })
+  const request = page.getByRole('region', { name: 'Request as it is read', exact: true })
   await request.locator('.cm-changedText').first().waitFor()
-  await page.getByRole('region', { name: 'Answer', exact: true }).waitFor()
+  await page.getByRole('region', { name: 'Response as it was sent', exact: true }).waitFor()
   await page.screenshot({ path: screenshotPath('compare') })
   expect(browser.complaints).toEqual([])
 })

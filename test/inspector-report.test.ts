@@ -80,9 +80,9 @@ test('a report opens from disk, without a server and read-only', async () => {
   await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
   await page.getByRole('tab', { name: 'Request' }).click()
   expect(await page.getByRole('tabpanel').textContent()).toContain(evil)
-  await page.getByRole('tab', { name: 'Answer' }).click()
-  await page.getByRole('radio', { name: 'Raw' }).check()
-  expect(await page.getByRole('region', { name: 'Answer on the wire' }).textContent()).toContain('data: [DONE]')
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.getByRole('radio', { name: 'As it was sent' }).check()
+  expect(await page.getByRole('region', { name: 'Response on the wire' }).textContent()).toContain('data: [DONE]')
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
   expect(await page.locator('.shell > nav a').allTextContents()).toEqual(['Understudy', 'Calls', 'Compare', 'Bad days'])
   await page.evaluate(() => void (location.hash = '#/bad-days'))
@@ -127,7 +127,7 @@ const VIEWS = [
   'workspace',
   'start',
 ]
-const TABS = ['Request', 'Answer', 'Headers', 'Repeat', 'Make of it', 'Trace']
+const TABS = ['Request', 'Response', 'Headers', 'Repeat', 'Make of it', 'Trace']
 /** What a screen changes is looked at there, and everything on one of them. */
 const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[] = [
   { name: 'wide', width: 1280, dark: false, rules: WCAG },
@@ -174,7 +174,7 @@ test.each(SCREENS)(
       await page.getByRole('tabpanel', { name: tab }).waitFor()
       await look(tab)
     }
-    await page.getByRole('tab', { name: 'Answer' }).click()
+    await page.getByRole('tab', { name: 'Response' }).click()
     await page.getByRole('radio', { name: 'Events' }).check()
     await page.getByRole('table', { name: /^Events/ }).waitFor()
     await look('events')
@@ -197,7 +197,7 @@ async function comparePair(page: Page, visit: (hash: string) => Promise<void>): 
   await other.locator('option').nth(2).waitFor({ state: 'attached' })
   await page.getByLabel('One call').selectOption({ index: 1 })
   await other.selectOption({ index: 40 })
-  await page.getByRole('region', { name: 'Request', exact: true }).waitFor()
+  await page.getByRole('region', { name: 'Request as it is read', exact: true }).waitFor()
   await visit(new URL(page.url()).hash.slice(2))
 }
 

@@ -124,7 +124,7 @@ test('every route that the server has is in it, and nothing else', () => {
       'get /_understudy/traces',
       'get /_understudy/traces/{id}',
       'get /_understudy/traces/{id}/waterfall',
-      'get /_understudy/traces/{id}/events',
+      'get /_understudy/traces/{id}/exchange',
       'get /_understudy/traces/{id}/made',
       'get /_understudy/calls',
       'get /files/{name}',

@@ -56,7 +56,7 @@ const odd = fc.option(fc.record({ data: fc.constant({ ...chunk('x'), own: 1n }) 
 async function outcomeIn(app: TestApp) {
   const answer = await app.post(CHAT, bodyOf({ stream: true }))
   const trace = await app.traceOf(answer)
-  const sent = await app.fetch(`/_understudy/traces/${trace.id}/events`)
+  const sent = await app.fetch(`/_understudy/traces/${trace.id}/exchange`)
   return { status: answer.status, headers: [...answer.headers], text: answer.text, trace, sent: sent.json() }
 }
 

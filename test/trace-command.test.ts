@@ -104,18 +104,28 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     expect(stdout).toMatch(/^ {2}openai\/gpt-4o first +[░█]+ +answered 200 in \d+ ms, first content after \d+ ms$/m)
     // Colours are for terminals.
     expect(stdout).not.toContain('\u001b')
-    for (const part of ['\nusage\n', '\nrequest\n', '"Hello!"', '\nanswer\n', 'I am Understudy']) {
+    for (const part of [
+      '\nusage\n',
+      '\nrequest\n',
+      '"Hello!"',
+      '\nPOST /v2/router/chat/completions\n',
+      '\nresponse\nHTTP 200\n',
+      'I am Understudy',
+      ' bytes of body, complete\n',
+    ]) {
       expect(stdout).toContain(part)
     }
     const refused = (await trace(['show', ids[2] ?? '', ...source()])).stdout
     expect(refused).toContain('\nerror\n')
     expect(refused).toContain("'temperature' must be at most 2")
-    expect(refused).not.toContain('\nanswer\n')
+    expect(refused).toContain('\nresponse\nHTTP 400\n')
+    expect(refused).toContain('route: gateway\n')
   })
 
-  test('show --json is the trace of the control API', async () => {
+  test('show --json is the trace of the control API, and what its connection carried', async () => {
     const { stdout } = await trace(['show', ids[1] ?? '', '--json', ...source()])
-    expect(JSON.parse(stdout)).toEqual((await api(`/traces/${ids[1]}`)) as StoredTrace)
+    const exchange = await api(`/traces/${ids[1]}/exchange`)
+    expect(JSON.parse(stdout)).toEqual({ ...((await api(`/traces/${ids[1]}`)) as StoredTrace), exchange })
   })
 
   test('an id that is not there is one line and exit 1', async () => {

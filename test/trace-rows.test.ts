@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AttemptRecord, TraceRecord } from '../src/contract/trace.ts'
 import { openClone, template } from '../src/db/open.ts'
+import { packedExchange, unpackedExchange } from '../src/db/packed-parts.ts'
 import { packedUsage } from '../src/db/packed-usage.ts'
 import { packedRecord, unpackedRow } from '../src/db/trace-row.ts'
 import { traceStore } from '../src/db/trace-store.ts'
@@ -93,18 +94,6 @@ const notes = fc.record({
   arrived: fc.nat(),
   left: fc.nat(),
   client: maybe(client),
-  stream: fc.option(
-    fc.record(
-      {
-        events: fc.nat(),
-        characters: fc.nat(),
-        times: fc.array(fc.nat()),
-        blocks: fc.array(fc.oneof(text, fc.nat()), { minLength: 1 }),
-      },
-      { requiredKeys: ['events', 'characters', 'times'], noNullPrototype: true },
-    ),
-    { nil: undefined },
-  ),
 })
 
 test('every record and its notes are read as they were written, to the order of their fields', () => {
@@ -120,12 +109,35 @@ test('every record and its notes are read as they were written, to the order of 
       const none = { arrived: null, left: null, client: null }
       const row = { started: Date.parse(trace.started_at), model, status, record: stored, ...none }
       const read = unpackedRow(row)
-      // Only of what was a stream is kept what was sent of it.
-      const { stream, ...others } = beside
-      const kept = trace.stream && stream ? beside : others
-      expect(JSON.stringify(read)).toBe(JSON.stringify({ trace, notes: kept }))
+      expect(JSON.stringify(read)).toBe(JSON.stringify({ trace, notes: beside }))
     }),
     { numRuns: 2_000 },
+  )
+})
+
+const kept = fc.record(
+  { coded: fc.array(fc.oneof(text, fc.nat())), bytes: fc.nat() },
+  { requiredKeys: ['coded'], noNullPrototype: true },
+)
+const exchange = fc.record(
+  {
+    address: text,
+    headers: fc.dictionary(text, text, { noNullPrototype: true }),
+    times: fc.array(fc.nat()),
+    response: kept,
+    request: kept,
+    ended: fc.constantFrom('reset', 'closed', 'garbled', 'left'),
+    nothing: fc.constant(true),
+    dropped: fc.constant(true),
+  },
+  { requiredKeys: [], noNullPrototype: true },
+)
+test('what is kept of a connection is read as it was written', () => {
+  fc.assert(
+    fc.property(exchange, (note) => {
+      expect(unpackedExchange(packedExchange(note as never) ?? '')).toEqual(note as never)
+    }),
+    { numRuns: 500 },
   )
 })
 
@@ -182,11 +194,11 @@ test('ids are found by any clock, in any order of ends, over restarts, and never
   )
 })
 
-test('a short call takes less than 1,300 bytes, 200 of them for the row itself and 100 for its headers', async () => {
+test('a short call takes less than 1,650 bytes, 200 of them for the row itself and 450 for the headers of both sides', async () => {
   const app = createTestApp({ db: ':memory:' })
   expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('Hello, how are you?') })).status).toBe(200)
   const { traces } = app.understudy.sessions.get('default').counts()
   expect(traces.entries).toBe(1)
-  expect(traces.bytes).toBeLessThan(1_300)
+  expect(traces.bytes).toBeLessThan(1_650)
   app.close()
 })

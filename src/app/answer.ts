@@ -7,8 +7,9 @@ import {
   ROUTER_HEADERS,
   TRACE_ID,
 } from '../contract/answer-headers.ts'
-import { type ApiError, refusalBody } from '../contract/error.ts'
+import type { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
+import { refusalOf } from '../contract/refusal.ts'
 import type { Wire } from '../contract/wire.ts'
 import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { uuidOf } from '../lib/ids.ts'
@@ -31,10 +32,10 @@ export function requestIds(instance: Instance): RequestIds {
   return {
     refusal(error, wire) {
       const { status } = error
-      if (!wire) return Response.json(refusalBody(error), { status, headers: soundHeaders(error.headers) })
       // Such as say it in their bodies have it before.
-      const headers = error.headers[REQUEST_ID] === undefined ? { ...error.headers, ...named() } : error.headers
-      return Response.json(wire.error(error, headers[REQUEST_ID] ?? ''), { status, headers: soundHeaders(headers) })
+      const needsId = wire !== undefined && error.headers[REQUEST_ID] === undefined
+      const headers = needsId ? { ...error.headers, ...named() } : error.headers
+      return Response.json(refusalOf(error, wire, headers), { status, headers: soundHeaders(headers) })
     },
     mark(response, also) {
       const { headers } = response

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { ConfigError } from '../config.ts'
 import type { CallRow } from '../contract/call-row.ts'
-import type { SentEvents } from '../contract/sent-events.ts'
+import type { Exchange } from '../contract/exchange.ts'
 import type { StoredTrace } from '../contract/trace.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { Waterfall } from '../contract/waterfall.ts'
@@ -69,7 +69,7 @@ async function ofServer(options: ExportOptions): Promise<Calls> {
       const read = async () => ({
         trace: (await callServer(of(row.session), 'GET', path)) as StoredTrace,
         waterfall: (await callServer(of(row.session), 'GET', `${path}/waterfall`)) as Waterfall,
-        ...(row.stream && { events: (await callServer(of(row.session), 'GET', `${path}/events`)) as SentEvents }),
+        exchange: (await callServer(of(row.session), 'GET', `${path}/exchange`)) as Exchange,
       })
       entries.push({ row, read })
     }

@@ -1,12 +1,15 @@
 // Where trace reads calls from: a running server, or a database file.
 import { existsSync } from 'node:fs'
 import { ConfigError, SETTINGS, serverAddress } from '../config.ts'
+import type { Exchange } from '../contract/exchange.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
 import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
 import { READ_ONLY } from '../db/writer.ts'
+import { operationNamed } from '../endpoints/index.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
+import { exchangeOf } from '../views/exchange.ts'
 import { TraceError } from './errors.ts'
 import { followLive } from './follow-live.ts'
 
@@ -30,6 +33,8 @@ export interface TraceOptions {
 export interface TraceSource {
   list(options: TraceOptions): Promise<TraceRecord[]>
   get(id: string): Promise<StoredTrace>
+  /** What the connection of a call carried. */
+  exchange(trace: StoredTrace): Promise<Exchange>
   /** Traces as they are saved from now on; undefined where nobody says so, as in a file. */
   follow(): AsyncIterable<TraceRecord> | undefined
 }
@@ -58,7 +63,12 @@ export function traceSource(options: TraceOptions): TraceSource {
       }
     }
   const follow = () => (file ?? server).follow()
-  return { list: orFile((from) => from.list), get: orFile((from) => from.get), follow }
+  return {
+    list: orFile((from) => from.list),
+    get: orFile((from) => from.get),
+    exchange: orFile((from) => from.exchange),
+    follow,
+  }
 }
 
 class Unreachable extends TraceError {}
@@ -99,6 +109,8 @@ function serverSource(options: TraceOptions): TraceSource {
       return ((await ask(`/_understudy/traces?${query}`)) as { data: TraceRecord[] }).data
     },
     get: async (id) => (await ask(`/_understudy/traces/${encodeURIComponent(id)}?all=${all}`)) as StoredTrace,
+    exchange: async ({ id }) =>
+      (await ask(`/_understudy/traces/${encodeURIComponent(id)}/exchange?all=${all}`)) as Exchange,
     follow: () => followLive(options),
   }
 }
@@ -140,6 +152,10 @@ function fileSource(file: string, wanted: string | undefined): TraceSource {
       const trace = store.get(id)
       if (!trace) throw new TraceError(`there is no trace with the id ${JSON.stringify(id)} in ${file}`)
       return trace
+    },
+    async exchange(trace) {
+      const path = operationNamed(trace.operation)?.path
+      return exchangeOf({ trace, stored: store.exchange(trace.id), path })
     },
     follow: () => undefined,
   }

@@ -1,9 +1,11 @@
 // understudy trace: what calls were made, from a running server or from a database file.
 import { styleText } from 'node:util'
 import { Command } from 'commander'
+import type { Bytes } from '../contract/exchange.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
+import { endText, requestHead, responseHead, textIn, visible } from '../views/wire-text.ts'
 import { TraceError } from './errors.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
 import { relatedTraces, taskTree } from './task-tree.ts'
@@ -54,9 +56,9 @@ export function traceCommand(): Command {
       const sessions = new Set(traces.map(({ session }) => session)).size > 1
       for (const record of traces) print(record, { ...options, sessions })
     })
-  sub('show', 'show one trace: its steps and attempts over time, its request and answer')
+  sub('show', 'show one trace: its steps and attempts over time, its request and response as they were on the wire')
     .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace; or last, the newest one')
-    .option('--brief', 'leave out the request and the answer')
+    .option('--brief', 'leave out the request and the response')
     .action(async (id: string, _: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
       await show(await find(id, options), options)
@@ -159,24 +161,43 @@ async function outermost(trace: StoredTrace, from: TraceSource): Promise<StoredT
 
 async function show(trace: StoredTrace, options: Options): Promise<void> {
   if (options.json) {
-    console.log(JSON.stringify(trace))
+    const exchange = await traceSource(options).exchange(trace)
+    console.log(JSON.stringify(options.brief ? trace : { ...trace, exchange }))
     return
   }
   const { request, rendered, answer, error, usage } = trace
   print(trace, options)
-  const block = (title: string, value: unknown) => {
-    console.log(`\n${colour('bold', title)}`)
-    console.log(JSON.stringify(value, null, 2))
-  }
+  const text = (title: string, shown: string) => console.log(`\n${colour('bold', title)}\n${shown}`)
+  const block = (title: string, value: unknown) => text(title, JSON.stringify(value, null, 2))
   if (trace.task) {
     const related = await relatedTraces(trace, traceSource(options).get)
     for (const line of taskTree(trace.task, related, { paint: colour, width: drawingWidth() })) console.log(line)
   }
+  console.log(`route: ${ROUTES[trace.route]}`)
   for (const line of waterfall(trace, colour, drawingWidth())) console.log(line)
   if (error) block('error', error)
   if (options.brief) return
   if (usage) block('usage', usage)
-  block('request', request)
-  if (rendered !== null) block('rendered request', rendered)
-  if (answer !== null) block('answer', answer)
+  const exchange = await traceSource(options).exchange(trace)
+  // What came on no connection is shown as it is understood.
+  if (exchange.request)
+    text('request', sentText(requestHead(exchange.request), [exchange.request.body], exchange.request))
+  else block('request', request)
+  if (rendered !== null) block(UNDERSTOOD[trace.route], rendered)
+  if (exchange.ended === null) {
+    if (answer !== null) block('response', answer)
+    return
+  }
+  const { response } = exchange
+  if (response?.body) text('response', sentText(responseHead(response), response.body, response))
+  console.log(`\n${colour(exchange.ended === 'complete' ? 'dim' : 'red', endText(exchange))}`)
+}
+
+const UNDERSTOOD = { direct: 'request as Understudy read it', gateway: 'rendered request' } as const
+const ROUTES = { direct: 'direct, straight to the provider', gateway: 'gateway' } as const
+
+/** The head and the body of a message as they were on the wire. */
+function sentText(head: string, body: readonly Bytes[], { truncated }: { truncated: boolean }): string {
+  const more = truncated ? '\n(only the beginning of the body was kept)' : ''
+  return `${head}\n\n${visible(textIn(body)).trimEnd()}${more}`
 }

@@ -17,6 +17,8 @@ export interface WireCall {
 export interface Wire {
   /** The API that its clients speak. */
   api: CompatibleApi
+  /** The header in which its clients look for the id of a request, when that is not `x-request-id`. */
+  idHeader?: string
   /** Provider of the models that are named without one; the default one when left out. */
   provider?: string
   /** The provider in whose words faults between the gateway and the client refuse. */

@@ -2,14 +2,14 @@
 import { z } from 'zod'
 import { isActive } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
+import { Exchange } from '../contract/exchange.ts'
 import { asRoute, type Route } from '../contract/route.ts'
-import { SentEvents } from '../contract/sent-events.ts'
 import { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { Waterfall } from '../contract/waterfall.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { warningsOf } from '../sessions/warnings.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
-import { sentEvents } from '../views/sent-events.ts'
+import { exchangeOf } from '../views/exchange.ts'
 import { type ControlDeps, TracedInstance } from './types.ts'
 
 const Instant = z
@@ -87,7 +87,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       return trace
     },
   }
-  return [asRoute(list), asRoute(get), waterfallRoute(deps), eventsRoute(deps)]
+  return [asRoute(list), asRoute(get), waterfallRoute(deps), exchangeRoute(deps)]
 }
 
 interface TraceRequest {
@@ -126,25 +126,22 @@ function waterfallRoute(deps: ControlDeps): Route {
   })
 }
 
-function eventsRoute(deps: ControlDeps): Route {
+function exchangeRoute(deps: ControlDeps): Route {
   return asRoute<{ all: 'true' | 'false' }, unknown>({
     method: 'get',
-    path: '/_understudy/traces/:id/events',
+    path: '/_understudy/traces/:id/exchange',
     tag: 'Emulator',
-    operationId: 'getEventsOfTrace',
-    summary: 'Get the events of a streamed answer',
+    operationId: 'getExchange',
+    summary: 'Get what the connection of a call carried',
     description:
-      'The events of a streamed answer as the gateway sent them, with their times: before any fault on the way to the client, and before they were put for a client of another API. Empty for an answer that was no stream.',
+      "The request as it came and the response as it was sent, byte by byte, in the API that was called, with the time of each piece and how the connection ended. Secrets are masked. Nothing is known of calls that came on no connection: of evaluators and agents, and a task's turn.",
     query: z.strictObject({ all }),
-    response: SentEvents,
+    response: Exchange,
     errors: [404],
     handle({ request, params, query }) {
       const { session, trace } = wantedTrace({ request, params, query }, deps)
-      return sentEvents({
-        trace,
-        stream: session.traces.stream(trace.id),
-        operation: deps.operation(trace.operation),
-      })
+      const stored = session.traces.exchange(trace.id)
+      return exchangeOf({ trace, stored, path: deps.operation(trace.operation)?.path })
     },
   })
 }

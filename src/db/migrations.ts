@@ -109,4 +109,6 @@ export const migrations: readonly string[] = [
     before INTEGER NOT NULL,
     call TEXT
   ) WITHOUT ROWID;`,
+  // What the connections of calls carried (packed-parts.ts); version 9 to 11 have the events of streams in the record instead.
+  'ALTER TABLE trace_rows ADD COLUMN exchange TEXT;',
 ]

@@ -1,6 +1,6 @@
 // The parts of a record in the tuple of its row (trace-row.ts): each a tuple itself.
+import type { ExchangeNote } from '../contract/exchange-note.ts'
 import type { ClientNote } from '../contract/finding.ts'
-import type { StreamRecord } from '../contract/stream-record.ts'
 import type { AttemptRecord } from '../contract/trace.ts'
 
 /** What was packed here. */
@@ -55,15 +55,39 @@ export function unpackedAttempt(packed: Packed, model: string | null): AttemptRe
   }
 }
 
-/** What was sent of a stream. */
-export const packedStream = (stream: StreamRecord | undefined): unknown[] | undefined =>
-  stream && trimmed([stream.events, stream.characters, stream.times, stream.blocks])
+/** What is kept of the connection of a call. */
+export const packedExchange = (note: ExchangeNote | undefined): string | null =>
+  note === undefined
+    ? null
+    : JSON.stringify(
+        trimmed([
+          note.address,
+          note.headers,
+          note.times,
+          note.response?.coded,
+          note.response?.bytes,
+          note.request?.coded,
+          note.request?.bytes,
+          note.ended,
+          note.nothing,
+          note.dropped,
+        ]),
+      )
 
-/** The same as it was; undefined when it was none, or nothing was noted. */
-export function unpackedStream(packed: Packed): StreamRecord | undefined {
-  if (!Array.isArray(packed)) return undefined
-  const [events, characters, times, blocks] = packed
-  return { events, characters, times, ...(blocks && { blocks }) }
+/** The same as it was. */
+export function unpackedExchange(packed: string): ExchangeNote {
+  const [address, headers, times, sent, sentBytes, received, receivedBytes, ended, nothing, dropped]: Packed =
+    JSON.parse(packed)
+  return {
+    ...(address != null && { address }),
+    ...(headers != null && { headers }),
+    ...(times != null && { times }),
+    ...(sent != null && { response: { coded: sent, bytes: sentBytes ?? undefined } }),
+    ...(received != null && { request: { coded: received, bytes: receivedBytes ?? undefined } }),
+    ...(ended != null && { ended }),
+    ...(nothing != null && { nothing }),
+    ...(dropped != null && { dropped }),
+  }
 }
 
 /** The note of a client. */

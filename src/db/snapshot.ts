@@ -104,6 +104,7 @@ export function restore(database: Database, { tables }: Snapshot): void {
     const json = JSON_COLUMNS[name]
     const write = (row: Row) => (column: string) => {
       if (JSON_TEXTS[name]?.includes(column)) refuseNoJson(`${name}.${column}`, row[column])
+      if (column === 'exchange' && row[column] != null) refuseNoJson(`${name}.${column}`, row[column])
       return column === json ? JSON.stringify(row[column]) : unpacked(row[column] ?? null)
     }
     for (const row of tables[name] ?? []) insert.run(...columns.map(write(row)))

@@ -2,18 +2,15 @@
 // 9, and those of a snapshot, have the record as JSON with names instead, and what is beside it in columns of its own; those of
 // version 9 say more in their tuples.
 import type { ClientNote } from '../contract/finding.ts'
-import type { StreamRecord } from '../contract/stream-record.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import {
   filled,
   type Packed,
   packedAttempt,
   packedClient,
-  packedStream,
   trimmed,
   unpackedAttempt,
   unpackedClient,
-  unpackedStream,
 } from './packed-parts.ts'
 import { answerSql, unpackedUsage } from './packed-usage.ts'
 
@@ -25,8 +22,8 @@ export interface TraceNotes {
   arrived: number | null
   left: number | null
   client: ClientNote | null
-  /** What was sent of a stream. */
-  stream?: StreamRecord | undefined
+  /** What earlier versions kept of a stream, which is only passed on. */
+  sent?: unknown
 }
 
 /** The columns that it takes to read a record. */
@@ -50,13 +47,13 @@ export const ARRIVED = "coalesce(arrived, record ->> '$[1]', 0)"
 export const ID = "coalesce(record ->> '$.id', record ->> '$[4]')"
 export const SESSION = "coalesce(record ->> '$.session', record ->> '$[5]')"
 
-/** What was sent of a stream, or that it is one. */
+/** That the answer is a stream; of versions 9 to 11, what was sent of it. */
 const STREAM = 8
 const USAGE = 15
 /** The answer as it was given: the column has it without what the record says as well. */
 export const ANSWER = answerSql(USAGE)
 /** Everything of a row, with that answer. */
-export const ROW_COLUMNS = `seq, ${RECORD_COLUMNS}, request, rendered, ${ANSWER} AS answer, thread, apart`
+export const ROW_COLUMNS = `seq, ${RECORD_COLUMNS}, request, rendered, ${ANSWER} AS answer, thread, apart, exchange`
 
 /** The columns of traces as snapshots have them, whatever the form of a row; `record` is no text there. */
 export const NAMED_COLUMNS = [
@@ -74,21 +71,24 @@ export const NAMED_COLUMNS = [
   'left',
   'client',
   'apart',
+  'exchange',
 ]
 
 /** A row with the values of these columns. */
 export function namedRow(row: RecordRow & Record<string, unknown>): Record<string, unknown> {
   const { trace, notes } = unpackedRow(row)
-  const { arrived, left, client, stream } = notes
+  const { arrived, left, client, sent } = notes
   const named: Record<string, unknown> = {
     ...row,
     id: trace.id,
-    record: stream ? { ...trace, sent: stream } : trace,
+    record: sent ? { ...trace, sent } : trace,
     arrived,
     left,
     client: client && JSON.stringify(client),
   }
-  return Object.fromEntries(NAMED_COLUMNS.map((name) => [name, named[name]]))
+  // Those of earlier versions have none.
+  const columns = row.exchange == null ? NAMED_COLUMNS.filter((name) => name !== 'exchange') : NAMED_COLUMNS
+  return Object.fromEntries(columns.map((name) => [name, named[name]]))
 }
 
 /** Most plans are the model that answered. */
@@ -104,7 +104,7 @@ const packedPlace = ({ point, instance, route }: TraceRecord) =>
  */
 export const packedRecord = (
   trace: TraceRecord,
-  { hidden, arrived, left, client, stream }: TraceNotes,
+  { hidden, arrived, left, client }: TraceNotes,
   usage: unknown = trace.usage,
 ): string =>
   JSON.stringify(
@@ -117,8 +117,7 @@ export const packedRecord = (
       trace.session,
       trace.operation,
       trace.name === trace.operation ? null : trace.name,
-      // What was sent of it, in the place of a mere yes.
-      trace.stream ? (packedStream(stream) ?? true) : null,
+      trace.stream ? true : null,
       trace.outcome === 'answered' ? null : trace.outcome,
       trace.duration_ms,
       trace.fixture,
@@ -212,10 +211,19 @@ export function unpackedRow(row: RecordRow): { trace: TraceRecord; notes: TraceN
     const { arrived, left, client } = row
     const { sent, ...trace } = parsed
     const notes = { hidden: 0, arrived, left, client: client === null ? null : JSON.parse(client) }
-    return { trace, notes: sent ? { ...notes, stream: sent } : notes }
+    return { trace, notes: sent ? { ...notes, sent } : notes }
   }
   const [hidden, arrived, left, client] = parsed
-  const stream = unpackedStream(parsed[STREAM])
-  const notes = { hidden, arrived, left, client: unpackedClient(client), ...(stream && { stream }) }
-  return { trace: unpackedRecord(parsed, row), notes }
+  const sent = sentBefore(parsed[STREAM])
+  return {
+    trace: unpackedRecord(parsed, row),
+    notes: { hidden, arrived, left, client: unpackedClient(client), ...(sent && { sent }) },
+  }
+}
+
+/** What earlier versions kept of a stream, as their snapshots have it. */
+function sentBefore(packed: Packed): object | undefined {
+  if (!Array.isArray(packed)) return undefined
+  const [events, characters, times, blocks] = packed
+  return { events, characters, times, ...(blocks && { blocks }) }
 }

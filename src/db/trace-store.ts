@@ -1,8 +1,9 @@
 // Traces in SQLite: written once, listed newest first.
-import type { StreamRecord } from '../contract/stream-record.ts'
+import type { ExchangeNote } from '../contract/exchange-note.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
+import { unpackedExchange } from './packed-parts.ts'
 import type { DroppedRows, StoreSize } from './row-budget.ts'
 import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
 import { conditionsOf, type TraceFilter } from './trace-filter.ts'
@@ -18,6 +19,14 @@ export interface Arrival {
   arrived: number
 }
 
+/** What is stored of a call's connection, and the texts that say the rest of it. */
+export interface StoredExchange {
+  note: ExchangeNote
+  /** The request and the answer of the trace as JSON, as they came and as it was given. */
+  request: string
+  answer: string
+}
+
 /** The traces of one session. */
 export interface TraceStore extends TraceWrites, TraceWindows {
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
@@ -26,8 +35,8 @@ export interface TraceStore extends TraceWrites, TraceWindows {
   /** Names of the sessions that have calls here. */
   sessions(): string[]
   get(id: string): StoredTrace | undefined
-  /** What was sent of the streamed answer to a call; undefined when it was none, or that was not kept. */
-  stream(id: string): StreamRecord | undefined
+  /** What the connection of a call carried; undefined when it came on none, or that was not kept. */
+  exchange(id: string): StoredExchange | undefined
   has(id: string): boolean
   /** The calls after one by number, in the order in which they began. */
   since(seq: number): IterableIterator<TraceEvidence>
@@ -68,13 +77,16 @@ export function traceStore(
   return { ...traceWrites({ ...from, writer, limits }), ...readsOf(from), ...windowsOf(from) }
 }
 
+/** The texts of a row. */
+type Texts = Pick<TraceTexts, 'request' | 'rendered' | 'answer'> & { exchange: string | null }
+
 /** Everything that only looks: at the view, which has only what is shown. */
 function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
   const seqOf = ids.seqOf
   const evidenceOf = evidenceReader({ connection, long })
   const rowOf = (id: string) =>
     connection.prepare(`SELECT ${ROW_COLUMNS} FROM traces WHERE seq = ?`).get(seqOf(id) ?? -1) as
-      | (EvidenceRow & TraceTexts)
+      | (EvidenceRow & Texts)
       | undefined
   const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)
   const arrivals = ({ limit, ...filter }: TraceFilter): Arrival[] => {
@@ -100,9 +112,11 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
       const { trace, notes } = unpackedRow(whole)
       return { ...trace, request_headers: notes.client?.headers ?? null, request, rendered, answer }
     },
-    stream(id) {
+    exchange(id) {
       const row = rowOf(id)
-      return row && unpackedRow(row).notes.stream
+      if (row?.exchange == null) return undefined
+      const { request, answer } = long.read(row)
+      return { note: unpackedExchange(row.exchange), request, answer }
     },
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {

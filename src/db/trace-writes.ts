@@ -1,11 +1,12 @@
 // Writes traces.
+import type { ExchangeNote } from '../contract/exchange-note.ts'
 import type { ClientNote } from '../contract/finding.ts'
-import type { StreamRecord } from '../contract/stream-record.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { once } from '../lib/once.ts'
 import { remembering } from '../lib/remember.ts'
 import type { LongTexts, StoredTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
+import { packedExchange } from './packed-parts.ts'
 import { packedUsage } from './packed-usage.ts'
 import { rowBytes } from './row-budget.ts'
 import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
@@ -17,8 +18,8 @@ export interface TraceTexts {
   rendered: string
   answer: string
   client?: ClientNote
-  /** What was sent of a stream. */
-  stream?: StreamRecord | undefined
+  /** What the connection carried; absent of a call that came on none, or that is not to be kept. */
+  exchange?: ExchangeNote | undefined
 }
 
 /** When a call came and when its answer had gone out, in ms since the epoch by the machine's clock: client's waits are real. */
@@ -43,8 +44,8 @@ export interface TraceTarget extends RetentionTarget {
 }
 
 /** What most calls have; a value that is bound takes about as long as a hundred bytes of it. */
-const USUAL = 'INSERT INTO trace_rows (seq, started, model, status, record, request, answer) VALUES'
-const VALUES = '(?, ?, ?, ?, ?, ?, ?)'
+const USUAL = 'INSERT INTO trace_rows (seq, started, model, status, record, request, answer, exchange) VALUES'
+const VALUES = '(?, ?, ?, ?, ?, ?, ?, ?)'
 
 const statementsOf = (connection: Database) => ({
   insert: connection.prepare(`${USUAL} ${VALUES}`),
@@ -52,8 +53,8 @@ const statementsOf = (connection: Database) => ({
   insertFour: once(() => connection.prepare(`${USUAL} ${VALUES}, ${VALUES}, ${VALUES}, ${VALUES}`)),
   insertAll: once(() =>
     connection.prepare(
-      `INSERT INTO trace_rows (seq, started, model, status, record, request, answer, rendered, thread, apart)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO trace_rows (seq, started, model, status, record, request, answer, exchange, rendered, thread, apart)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
   ),
   one: once(() =>
@@ -72,6 +73,7 @@ interface TraceRow extends Pick<StoredTexts, 'ahead' | 'apart'> {
   request: string
   rendered: string
   answer: string
+  exchange: string | null
   bytes: number
   /** Whether it was written before, in a transaction that was undone. */
   tried: boolean
@@ -82,7 +84,7 @@ const isUsual = (row: TraceRow) => row.rendered === 'null' && row.ahead.length =
 const wasTried = ({ tried }: TraceRow) => tried
 
 /** What is stored of every row. */
-const usualValues = ({ seq, trace, record, request, answer }: TraceRow): unknown[] => [
+const usualValues = ({ seq, trace, record, request, answer, exchange }: TraceRow): unknown[] => [
   seq,
   startOf(trace.started_at),
   trace.model,
@@ -90,8 +92,9 @@ const usualValues = ({ seq, trace, record, request, answer }: TraceRow): unknown
   record,
   request,
   answer,
+  exchange,
 ]
-const PLACES = 7
+const PLACES = 8
 
 /** Most calls of a moment began at the same millisecond as the one before. */
 const startOf = remembering((time: string) => Date.parse(time))
@@ -122,14 +125,15 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   const { added, changed, doubt, hasRoom, size, dropped } = traceRetention(target)
   /** The row of a trace that has ended; nothing is written yet. */
   const rowOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceRow => {
-    const { client = null, arrived, left, stream } = stored
+    const { client = null, arrived, left } = stored
     const { texts, ahead, apart } = long.stored(seq, stored)
     const { request, rendered } = texts
     const { usage, answer } = packedUsage(trace.usage, texts.answer)
     const hidden = Math.max(0, seq - limits.keep)
-    const record = packedRecord(trace, { hidden, arrived, left, client, stream }, usage)
-    const bytes = rowBytes([record, request, rendered, answer])
-    return { seq, trace, record, request, rendered, answer, ahead, apart, bytes, tried: false }
+    const record = packedRecord(trace, { hidden, arrived, left, client }, usage)
+    const exchange = packedExchange(stored.exchange)
+    const bytes = rowBytes([record, request, rendered, answer, exchange ?? ''])
+    return { seq, trace, record, request, rendered, answer, exchange, ahead, apart, bytes, tried: false }
   }
   const put = (rows: readonly TraceRow[]) => {
     if (rows.some(wasTried)) doubt()

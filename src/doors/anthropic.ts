@@ -11,6 +11,7 @@ import { renamed } from './names.ts'
 /** Requests and answers in the words of Anthropic; a model without a provider is one of its own. */
 export const anthropicWire: Wire = {
   api: 'anthropic',
+  idHeader: 'request-id',
   provider: 'anthropic',
   words: 'anthropic',
   events: messageRules,

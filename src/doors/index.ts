@@ -21,7 +21,6 @@ export const doors: readonly Door[] = [
     tag: "Anthropic's API",
     prefix: '/v1/messages',
     claims: isOfAnthropic,
-    idHeader: 'request-id',
     paths: Object.fromEntries(chat.map((endpoint) => ['/v1/messages', endpoint])),
     wire: () => anthropic().anthropicWire,
     shown: (operation) => shown().shownMessages(operation),

@@ -26,8 +26,6 @@ export interface Door {
   prefix: string
   /** Whether it is meant by a request of a path of another door. */
   claims?(request: Pick<Request, 'headers'>): boolean
-  /** The header in which its clients look for the id of a request, when that is not `x-request-id`. */
-  idHeader?: string
   /** The operations by path. */
   paths: Readonly<Record<string, Endpoint>>
   wire(): Wire

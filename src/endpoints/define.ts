@@ -36,6 +36,8 @@ export interface EndpointDeps {
 /** One request, in its session. */
 interface ClientRequest {
   request: Request
+  /** What it was when it came. */
+  received: Pick<Request, 'url' | 'headers'>
   /** The session as it is when the call begins. */
   session(): Session
   caller: Call['caller']
@@ -65,9 +67,7 @@ export async function serveOperation(
     return await (client.hold?.waitsFor?.(answering) ?? answering)
   } catch (error) {
     call.over()
-    // What the gateway finds out later is still in standard words.
-    const standard = error instanceof ApiError && error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
-    throw standard ? renamed(error, deps.namespace) : error
+    throw error
   }
 }
 
@@ -96,6 +96,7 @@ class ClientCall implements Call {
   readonly retained: boolean
   readonly url: string
   readonly headers: Headers
+  readonly received: Call['received']
   readonly hold: ConnectionFinder | undefined
   readonly wire: Wire | undefined
   assumed: Call['assumed']
@@ -103,7 +104,8 @@ class ClientCall implements Call {
   readonly #reading: BodyReading
   #raw: { fields: RawFields | undefined } | undefined
 
-  constructor(operation: Operation, { request, session, caller, hold, wire }: ClientRequest, reading: BodyReading) {
+  constructor(operation: Operation, client: ClientRequest, reading: BodyReading) {
+    const { request, received, session, caller, hold, wire } = client
     const { read } = reading
     this.operation = operation
     this.caller = caller
@@ -111,6 +113,7 @@ class ClientCall implements Call {
     this.retained = 'refused' in read || (operation.retains?.(read.value) ?? true)
     this.url = request.url
     this.headers = request.headers
+    this.received = received
     this.hold = hold
     this.wire = wire
     this.#reading = reading
@@ -120,6 +123,13 @@ class ClientCall implements Call {
 
   get body(): Uint8Array {
     return this.#reading.bytes
+  }
+
+  get unread(): Uint8Array | undefined {
+    const { bytes, read } = this.#reading
+    const isText =
+      this.operation.body === 'json' && 'value' in read && Buffer.byteLength(this.text) === bytes.byteLength
+    return isText && !this.text.includes(REPLACED) ? undefined : bytes
   }
 
   /** Of a compatible API alone; worked out when it is first asked for. */
@@ -150,6 +160,11 @@ class ClientCall implements Call {
     this.hold?.ends?.(trace)
   }
 
+  inOwnTerms(error: ApiError): ApiError {
+    const isStandard = error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
+    return isStandard ? renamed(error, this.#reading.deps.namespace) : error
+  }
+
   /** By the schema of the operation; it is known then what was named without a provider. */
   parse(): unknown | Promise<unknown> {
     const { read, large, deps } = this.#reading
@@ -167,6 +182,9 @@ class ClientCall implements Call {
     }
   }
 }
+
+/** In the place of what is no UTF-8, when it is read as that. */
+const REPLACED = '\ufffd'
 
 /** The same for a body with a long list, in slices. */
 async function parseLong(operation: Operation, body: unknown, namespace: string): Promise<unknown> {

@@ -1,6 +1,7 @@
 // What the gateway is asked: one request to an operation, of a client or from inside.
 import type { z } from 'zod'
 import type { ConnectionFinder } from '../contract/connection.ts'
+import type { ApiError } from '../contract/error.ts'
 import type { AgentFacts } from '../contract/fault.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseCall } from '../contract/quick-parse.ts'
@@ -30,6 +31,10 @@ export interface Call {
   text: string
   /** The same before it was read; absent of a call from inside. */
   body?: Uint8Array | undefined
+  /** The body, where `text` says it otherwise: of a form, or of what is no JSON. */
+  readonly unread?: Uint8Array | undefined
+  /** The address and the headers as they came, before the session was taken out of the path; absent of a call from inside. */
+  readonly received?: Pick<Request, 'url' | 'headers'> | undefined
   /** Whether the trace may keep the body and the answer. */
   retained: boolean
   /** The address that was called. */
@@ -56,6 +61,8 @@ export interface Call {
   readonly raw?: RawFields | undefined
   /** Parses and validates the body, a large one in slices; throws `ApiError`. */
   parse(): unknown | Promise<unknown>
+  /** An error that is found out after parsing in the words of the deployment. */
+  inOwnTerms?(error: ApiError): ApiError
   /** Told when it is over, with its trace. */
   over?(trace?: TraceRecord): void
 }

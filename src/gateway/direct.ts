@@ -14,6 +14,7 @@ import { read } from './read.ts'
 import { headersOf } from './recorder.ts'
 import type { AttemptRecorder } from './recording.ts'
 import { putNothing, toResponse } from './respond.ts'
+import { breakOf, endOfAborted } from './sent-end.ts'
 import { readAlong } from './sent-reply.ts'
 import { throughDoor } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
@@ -96,6 +97,7 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
       callContext.recording.failure = failure
       throw error instanceof ApiError ? error : errorOf(failure)
     }
+    callContext.recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
     await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure, read: true })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }

@@ -1,7 +1,9 @@
 // The one end of every call, whatever it was: its trace is queued before anything else can go wrong, a bug on the way is
 // reported and written into it, and it lies outside of everything that happens to an answer, faults included.
 import { ApiError, bugError, envelope } from '../contract/error.ts'
+import type { ExchangeNote } from '../contract/exchange-note.ts'
 import type { KeyValueEntry, KeyValueStore } from '../contract/key-value.ts'
+import { REFUSAL_TYPE, refusalOf } from '../contract/refusal.ts'
 import { ConnectionFailure } from '../contract/reply.ts'
 import { storageError } from '../contract/storage-error.ts'
 import type { TraceRecord } from '../contract/trace.ts'
@@ -9,12 +11,15 @@ import type { Allowance } from '../lib/allowance.ts'
 import { realClock } from '../lib/clock.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { isLarge } from '../lib/slices.ts'
+import type { Call } from './call.ts'
 import { clientNote } from './client-mark.ts'
+import { exchangeNote } from './exchange-note.ts'
 import { bugOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
-import type { TraceRecorder } from './recording.ts'
+import type { SentResponse, TraceRecorder } from './recording.ts'
 import { shownHeaders } from './request-headers.ts'
-import { streamRecord } from './stream-record.ts'
+import { sentWhole } from './sent-body.ts'
+import { endOfAborted } from './sent-end.ts'
 import {
   StepGuard,
   type StoredAnswer,
@@ -55,14 +60,23 @@ class RecordedEnd implements CallEnd {
     const recording = this.#recording
     const known = thrown instanceof ApiError
     if (!known && this.#saved) this.#ending.report(thrown)
-    const { signal } = recording.call
+    const { call } = recording
+    const { signal } = call
     const failure = known && !signal.aborted ? recording.failure : failureOf(thrown, signal)
-    const error = known ? thrown : bugError()
+    const error = known ? (call.inOwnTerms?.(thrown) ?? thrown) : bugError()
     // A provider's own id of the call is the one that its client asks it about.
     Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
+    if (!this.#saved) recording.sent = refusalSent(error, call)
     await this.end({ status: error.status, headers: error.headers, failure, error })
     return error
   }
+}
+
+/** The refusal of a call, as its client gets it. */
+function refusalSent(error: ApiError, { aborted, signal, wire }: Call): SentResponse {
+  const ended = aborted ? endOfAborted(signal) : 'complete'
+  if (ended !== 'complete') return { ended, nothing: true }
+  return { body: sentWhole(JSON.stringify(refusalOf(error, wire))), type: REFUSAL_TYPE }
 }
 
 async function save(
@@ -79,9 +93,10 @@ async function save(
     const storing = storedAnswer(recording, guard)
     const answer = storing instanceof Promise ? await storing : storing
     const record = traceOf(recording, outcome, { usage: answer.usage, guard })
+    const connection = guard.take(connectionOf, { recording, record, answer, result, allowance: headers }, {})
     const { bugs } = guard
     if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-    const committed = commit(recording, record, { answer, answerHeaders: result.headers, allowance: headers })
+    const committed = commit(recording, record, { answer, answerHeaders: result.headers, connection })
     reportBugs([result.failure, recording.answer?.failure], bugs, report)
     await committed
     saved = record
@@ -135,26 +150,48 @@ function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result
 
 const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
 
+/** What is kept of the connection that a call came on: nothing of a call from inside, or one that is not to be kept. */
+interface KeptConnection {
+  /** Headers of the request. */
+  headers?: Record<string, string>
+  exchange?: ExchangeNote | undefined
+}
+
+interface EndedCall {
+  recording: TraceRecorder
+  record: TraceRecord
+  answer: StoredAnswer
+  result: CallResult
+  /** How often the headers of a call that went well are kept. */
+  allowance: Allowance
+}
+
+function connectionOf({ recording, record, answer, result, allowance }: EndedCall): KeptConnection {
+  const { received, retained } = recording.call
+  if (!received || !retained) return {}
+  // Those of calls that failed are what people look for.
+  const shows = allowance.take(realClock.now()) || record.outcome !== 'answered'
+  const exchange = exchangeNote(recording, { answer: answer.text, headers: shows ? result.headers : undefined })
+  return { exchange, ...(shows && { headers: shownHeaders(received.headers) }) }
+}
+
 interface CommitOptions {
   answer: StoredAnswer
   answerHeaders: Record<string, string>
-  allowance: Allowance
+  connection: KeptConnection
 }
 
 /** Queues the trace, and with it what the answer leaves: written in one turn, so that they stand or fall together. */
 function commit(
   recording: TraceRecorder,
   record: TraceRecord,
-  { answer: { text, keep }, answerHeaders, allowance }: CommitOptions,
+  { answer: { text, keep }, answerHeaders, connection }: CommitOptions,
 ): Promise<void> {
   const { arrived, call, rendered, seq, stores } = recording
   const left = realClock.now()
   const client = clientNote(call, answerHeaders)
-  // Those of calls that failed are what people look for; a call from inside has none of its own.
-  if (call.retained && !call.inner && (allowance.take(left) || record.outcome !== 'answered'))
-    client.headers = shownHeaders(call.headers)
-  const stream = streamRecord(recording)
-  const beside = { arrived, left, client, stream }
+  if (connection.headers) client.headers = connection.headers
+  const beside = { arrived, left, client, exchange: connection.exchange }
   const recorded = call.retained
     ? stores.traces.record(seq, record, { ...beside, request: call.text, rendered, answer: text })
     : stores.traces.record(seq, withoutContent(record), { ...beside, ...NOTHING_KEPT })

@@ -1,7 +1,8 @@
 // One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
 import type { ActiveFault, ActiveScenario } from '../contract/fault.ts'
 import type { AnswerContext } from '../contract/operation.ts'
-import type { Reply } from '../contract/reply.ts'
+import type { BytesBody, Reply } from '../contract/reply.ts'
+import type { Wire } from '../contract/wire.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { sinceInstant } from '../lib/clock.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
@@ -23,6 +24,7 @@ import { ReplyEvents } from './reply-events.ts'
 import { headerAllowance } from './request-headers.ts'
 import { respondAtOnce, toResponse } from './respond.ts'
 import { route } from './route.ts'
+import { sentWhole } from './sent-body.ts'
 import { needsGateway, type Settings, settingsOf } from './settings.ts'
 import { respondThroughFaults } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
@@ -31,6 +33,8 @@ import { renderVariables } from './variables.ts'
 
 // Loaded for the first call that a scenario, or a provider's own bytes, may reach directly.
 const direct = lazy<typeof import('./direct.ts')>(() => require('./direct.ts'))
+// Loaded for the first stream of a compatible API.
+const sentEvents = lazy<typeof import('./sent-events.ts')>(() => require('./sent-events.ts'))
 
 /** A gateway of its parts. */
 export const createGateway = (given: GatewayParts): Gateway => {
@@ -65,9 +69,13 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
     const { callContext, cacheKey } = ready
     const answering = answerOf(ready)
     const answer = answering instanceof Promise ? await answering : answering
-    const reply = toReply(answer, { callContext, cacheKey, end })
+    const { wire } = call
+    const reply = wire
+      ? putOnWire(toReply(answer, { callContext, cacheKey }), wire, { call, recording, end })
+      : toReply(answer, { callContext, cacheKey, end })
     // A stream ends the call with the last of its events.
     if (reply.body.kind !== 'events') {
+      if (reply.body.kind === 'bytes') noteBytes(reply.body, recording)
       const problem = await end.end({ status: 200, headers: reply.headers })
       if (problem) throw problem
     }
@@ -94,16 +102,35 @@ const client: Listener<Response> = {
   },
   take(reply, { callContext: { call } }, { clientTimeout }) {
     const { body, headers } = reply
-    const atOnce = body.kind === 'events' && body.events instanceof ReplyEvents && !call.wire && body.events.atOnce()
+    const atOnce = body.kind === 'events' && body.events instanceof ReplyEvents && body.events.atOnce()
     if (atOnce) return atOnce.then((blocks) => respondAtOnce(blocks, headers))
     if (body.kind === 'value') call.hold?.leaves?.()
-    return toResponse(call.wire?.put(reply, call) ?? reply, { clientTimeout, hold: call.hold })
+    return toResponse(reply, { clientTimeout, hold: call.hold })
   },
 }
 const NO_FAULTS: readonly ActiveFault[] = []
 
 const inside: Listener<InnerAnswer> = {
   take: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
+}
+
+/** An answer as clients of another wire have it, noted as it is sent. */
+function putOnWire(
+  answer: Reply,
+  wire: Wire,
+  { call, recording, end }: { call: Call; recording: TraceRecorder; end: CallEnd },
+): Reply {
+  const reply = wire.put(answer, call)
+  const { body } = reply
+  if (body.kind === 'events') return sentEvents().noted({ ...reply, body }, { wire, recording, end })
+  if (body.kind === 'bytes' || body === answer.body) return reply
+  const text = body.text ?? JSON.stringify(body.value)
+  recording.sent = { body: sentWhole(text) }
+  return { ...reply, body: { ...body, text } }
+}
+
+function noteBytes({ bytes, contentType }: BytesBody, recording: TraceRecorder): void {
+  if (bytes instanceof Uint8Array) recording.sent = { body: sentWhole(bytes), type: contentType }
 }
 
 /** What a client hears through the faults between it and the gateway. */

@@ -17,6 +17,7 @@ import {
   type AttemptInfo,
   type AttemptRecorder,
   emptySteps,
+  type SentResponse,
   type TraceRecorder,
   type TraceSteps,
 } from './recording.ts'
@@ -66,6 +67,7 @@ class CallRecording implements TraceRecorder {
   point?: string | undefined
   failure?: Failure
   answer?: AnswerRecord
+  sent?: SentResponse
 
   constructor(call: Call, observers: Observers) {
     const { session } = call

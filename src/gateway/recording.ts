@@ -1,4 +1,5 @@
 // What is written down of a call: the way of each attempt, the answer that was given, and the steps of the trace.
+import type { ResponseEnd } from '../contract/exchange.ts'
 import type { ActiveScenario } from '../contract/fault.ts'
 import type { KeyValueEntry } from '../contract/key-value.ts'
 import type { EndedStep, Observers } from '../contract/observation.ts'
@@ -12,6 +13,7 @@ import type { Call } from './call.ts'
 import type { Failure } from './outcome.ts'
 import type { Target } from './plan.ts'
 import type { ReplyContent } from './read.ts'
+import type { SentBody } from './sent-body.ts'
 import type { Settings } from './settings.ts'
 
 /** Which try of which target, and what led to it. */
@@ -57,7 +59,7 @@ export interface AnswerEffects {
 export interface SentStream {
   kind: 'events'
   events: ReadyEvents
-  /** When they went out, as `StreamRecord` has it. */
+  /** When they went out, as `ExchangeNote` has it. */
   times: number[]
   /** What was sent behind them, and is no part of the answer: the event of a failure. */
   closing?: readonly StreamEvent[]
@@ -74,6 +76,20 @@ export interface AnswerRecord {
   failure?: Failure
   /** What the answer leaves when it is complete. */
   effects(value: unknown): AnswerEffects
+}
+
+/** What a client was sent, where that is not simply the answer of the gateway. */
+export interface SentResponse {
+  /** Absent where the body is the answer. */
+  body?: SentBody
+  /** Its content type; absent where it is the usual one. */
+  type?: string
+  /** Its cookies, which are none of its other headers. */
+  cookies?: readonly string[]
+  /** How the connection ended; absent where nothing broke it. */
+  ended?: ResponseEnd
+  /** Not one byte was sent. */
+  nothing?: true
 }
 
 /** What happened in a call, as its trace says it. */
@@ -127,6 +143,8 @@ export interface TraceRecorder {
   /** The failure that the call will be refused with. */
   failure?: Failure
   answer?: AnswerRecord
+  /** What its client was sent. */
+  sent?: SentResponse
   /** Milliseconds of the session since the call began. */
   elapsed(): number
   plan(targets: readonly Target[]): void

@@ -12,7 +12,7 @@ import {
 import { areReady, eventList, type ReadyEvents, WrittenEvents } from '../lib/written-events.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import type { AnswerRecord, SentStream } from './recording.ts'
-import { EVENTS_OF_A_TURN, noteTime } from './stream-record.ts'
+import { noteTime } from './sent-body.ts'
 import type { ReplyContext } from './types.ts'
 
 type Step = IteratorResult<StreamEvent>
@@ -25,6 +25,8 @@ export interface ReadyStream {
 
 /** Characters of a stream that is sent in one piece: a connection takes them, whether or not its client reads. */
 const MOST_AT_ONCE = 64 * 1024
+/** Events that are there at once, after which the clock is looked at all the same: they may be sent in several turns. */
+const EVENTS_OF_A_TURN = 64
 
 /**
  * The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. Gone through
@@ -117,7 +119,8 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     if (callContext.call.aborted) return this.#failed(callContext.call.signal.reason)
     if (step.done) return this.#end(this.#complete())
     if (hasContent(step.value)) this.#record.answer.attempt?.contentBegan()
-    if (waited || sent.events.length % EVENTS_OF_A_TURN === 0) noteTime(sent, callContext.recording.elapsed())
+    if (waited || sent.events.length % EVENTS_OF_A_TURN === 0)
+      noteTime(sent.times, sent.events.length, callContext.recording.elapsed())
     this.#given.push(step.value)
     return step
   }
@@ -171,7 +174,7 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
 
   #failureEvents(error: ApiError): readonly StreamEvent[] {
     const { sent, callContext } = this.#reply
-    noteTime(sent, callContext.recording.elapsed())
+    noteTime(sent.times, sent.events.length, callContext.recording.elapsed())
     const body = envelope(error)
     const own = ownFailureEvents(body, sent, callContext.operation)
     // Those of the operation belong to the answer that the client has.

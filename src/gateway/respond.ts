@@ -15,8 +15,9 @@ import type { ReadyStream } from './reply-events.ts'
 // Large, and of use to broken answers alone.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
 
-const JSON_BODY = { 'content-type': 'application/json' }
-const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+/** The headers of a whole answer, and of a stream of events. */
+export const JSON_BODY = { 'content-type': 'application/json' }
+export const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
 /** Who hears a reply. */
 export interface Client {

@@ -8,6 +8,8 @@ import { encodeEvent, eventOfType } from '../lib/sse.ts'
 import { asObject } from '../lib/values.ts'
 import { type Failure, failureOf, UNHEARD } from './outcome.ts'
 import type { AnswerRecord, AttemptRecorder } from './recording.ts'
+import { SentBody, sentWhole } from './sent-body.ts'
+import { bodyEnd, sentAs } from './sent-end.ts'
 import { rulesOnWire, type SentContent, SentReader } from './sent-reader.ts'
 import { toEnd } from './through-faults.ts'
 import type { CallContext, CallEnd } from './types.ts'
@@ -29,6 +31,7 @@ export interface SentCall {
 export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply> {
   const { callContext, wire, record } = sentCall
   const { operation, stream, call, recording } = callContext
+  const { signal } = call
   const body = streamBytes(reply)
   const { bytes, announced } = body
   const reading = { rules: rulesOnWire(operation, wire), stream, contentBegan: () => record.contentBegan() }
@@ -36,17 +39,22 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
   if (bytes instanceof Uint8Array) {
     reader.add(bytes)
     const content = await reader.end(announced === undefined ? undefined : new ConnectionFailure(CUT_SHORT))
+    recording.sent = { ...sentAs({ ...reply, body }), body: sentWhole(bytes), ended: bodyEnd(reply, { signal }) }
     const problem = await endCall(reply, content, sentCall)
     if (problem) throw problem
     return reply
   }
   const along = new SentPieces(bytes, reader)
-  const over = async (failure?: Failure) => {
-    const content = await along.end(failure, call.signal)
+  const sent = new SentBody()
+  const over = async (failure: Failure | undefined, broken: unknown) => {
+    const content = await along.end(failure, signal)
+    const ended = bodyEnd(reply, { broken, signal })
+    recording.sent = { ...sentAs({ ...reply, body }), body: sent, ended, ...(!along.begun && { nothing: true }) }
     return endCall(along.begun ? reply : { ...reply, status: 0 }, content, sentCall)
   }
   const errorItem = (error: ApiError) => encoder.encode(encodeEvent(eventOfType(wire.error(error, recording.id))))
-  const pieces = toEnd(along.all(), { over, signal: call.signal, ...(isStream(reply) && { errorItem }) })
+  const note = sent.noting<Uint8Array>(() => recording.elapsed())
+  const pieces = toEnd(along.all(), { over, signal, note, ...(isStream(reply) && { errorItem }) })
   return { ...reply, body: { ...body, bytes: streamOf(pieces) } }
 }
 const encoder = new TextEncoder()

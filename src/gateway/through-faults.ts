@@ -4,13 +4,16 @@ import { ApiError, envelope } from '../contract/error.ts'
 import type { ActiveFault, NextReply } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
-import { isStream, unpacked } from '../faults/wire.ts'
+import { isStream, streamBytes, unpacked } from '../faults/wire.ts'
 import { streamOf } from '../lib/byte-stream.ts'
 import { encodeEvent, eventOfType, type PromptIterable, type StreamEvent } from '../lib/sse.ts'
 import { withFaults } from './attempt.ts'
-import { errorOf, type Failure, failureOf } from './outcome.ts'
+import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
+import type { TraceRecorder } from './recording.ts'
 import { putNothing, toResponse } from './respond.ts'
+import { SentBody, sentWhole } from './sent-body.ts'
+import { bodyEnd, breakOf, endOfAborted, sentAs } from './sent-end.ts'
 import type { CallContext, CallEnd } from './types.ts'
 
 interface FaultyCall {
@@ -42,12 +45,13 @@ export async function respondThroughFaults(
     const reply = await (door ? throughDoor(faults, answer, { ...hearing, door }) : withFaults(faults, answer, hearing))
     const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
     const errorItem = (error: ApiError) => eventOfType(door ? door.wire.error(error, recording.id) : envelope(error))
-    return await toResponse(await withEnd(headed, { end, signal, errorItem }), { connection, hold: call.hold })
+    return await toResponse(await withEnd(headed, { end, recording, errorItem }), { connection, hold: call.hold })
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)
     // Who called is told why the session ended the call.
     if (signal.reason instanceof ApiError) throw errorOf(failure)
+    recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
     await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
@@ -71,44 +75,70 @@ export function throughDoor(
 /** The reply, whose call ends with the last of it. */
 async function withEnd(
   reply: Reply,
-  { end, signal, errorItem }: { end: CallEnd; signal: AbortSignal; errorItem(error: ApiError): StreamEvent },
+  { end, recording, errorItem }: { end: CallEnd; recording: TraceRecorder; errorItem(error: ApiError): StreamEvent },
 ): Promise<Reply> {
   const { status, headers, body } = reply
-  const over = (failure?: Failure) => end.end({ status, headers, failure })
+  const { signal } = recording.call
+  const sent = new SentBody()
+  const over = (failure: Failure | undefined, broken: unknown) => {
+    recording.sent = { ...sentAs(reply), body: sent, ended: bodyEnd(reply, { broken, signal }) }
+    return end.end({ status, headers, failure })
+  }
   if (body.kind === 'events') {
-    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, errorItem }) } }
+    const note = (event: StreamEvent) => {
+      const block = encodeEvent(event)
+      sent.add(block, recording.elapsed())
+      return { data: undefined, block }
+    }
+    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, errorItem, note }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
     const encoded = (error: ApiError) => new TextEncoder().encode(encodeEvent(errorItem(error)))
-    const bytes = streamOf(toEnd(body.bytes, { over, signal, ...(isStream(reply) && { errorItem: encoded }) }))
-    return { ...reply, body: { ...body, bytes } }
+    const note = sent.noting<Uint8Array>(() => recording.elapsed())
+    const ending = { over, signal, note, ...(isStream(reply) && { errorItem: encoded }) }
+    return { ...reply, body: { ...body, bytes: streamOf(toEnd(body.bytes, ending)) } }
   }
-  const problem = await over()
+  const whole = streamBytes(reply).bytes
+  recording.sent = {
+    ...sentAs(reply),
+    body: sentWhole(whole as Uint8Array),
+    ended: bodyEnd(reply, { signal }),
+  }
+  const problem = await end.end({ status, headers, failure: undefined })
   if (problem) throw problem
   return reply
 }
 
 interface StreamEnd<Item> {
-  over(failure?: Failure): Promise<unknown>
+  /** Gets the failure, and what cut the stream short: `UNHEARD` when nobody reads on, undefined when it has its end. */
+  over(failure: Failure | undefined, broken: unknown): Promise<unknown>
   signal: AbortSignal
   /** What tells, in a stream that has begun, of an error that is ours. */
   errorItem?(error: ApiError): Item
+  /** Notes what goes out, and gives it as it does. */
+  note(item: Item): Item
 }
 
+/** The items of a stream, and the end of its call behind the last of them. */
 export async function* toEnd<Item>(
   items: Iterable<Item> | PromptIterable<Item>,
-  { over, signal, errorItem }: StreamEnd<Item>,
+  { over, signal, errorItem, note }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined
+  let broken: unknown = UNHEARD
   try {
-    yield* items
+    for await (const item of items) yield note(item)
+    broken = undefined
   } catch (error) {
+    broken = error
     failure = failureOf(error, signal)
     // A bug, or a session that ended the call; anything else is what the faults are for.
     const isOurs = failure.kind === 'bug' || signal.reason instanceof ApiError
     if (!isOurs || !errorItem) throw error
-    yield errorItem(errorOf(failure))
+    broken = UNHEARD
+    yield note(errorItem(errorOf(failure)))
+    broken = undefined
   } finally {
-    await over(failure)
+    await over(failure, broken)
   }
 }

@@ -1,8 +1,8 @@
 // What a report holds: everything that the page shows of some calls without a server.
 
 import type { CallRow } from '../contract/call-row.ts'
+import type { Exchange } from '../contract/exchange.ts'
 import type { ExplorationData } from '../contract/exploration.ts'
-import type { SentEvents } from '../contract/sent-events.ts'
 import type { StoredTrace } from '../contract/trace.ts'
 import type { Verification } from '../contract/verification.ts'
 import type { Waterfall } from '../contract/waterfall.ts'
@@ -11,8 +11,7 @@ import type { Waterfall } from '../contract/waterfall.ts'
 export interface ReportCall {
   trace: StoredTrace
   waterfall: Waterfall
-  /** Of a streamed answer. */
-  events?: SentEvents | undefined
+  exchange: Exchange
 }
 
 /** The data of a report. */

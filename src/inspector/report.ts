@@ -7,7 +7,7 @@ import type { Verification } from '../contract/verification.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import { rowOf } from '../views/call-row.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
-import { sentEvents } from '../views/sent-events.ts'
+import { exchangeOf } from '../views/exchange.ts'
 import type { ReportCall, ReportData } from './report-data.ts'
 
 /** Characters of calls in full: what is larger opens slowly in a browser. */
@@ -73,7 +73,7 @@ export async function inFull(
   return found
 }
 
-/** Where calls of a report are read, and what knows the operations that made their streams. */
+/** Where calls of a report are read, and what knows their operations. */
 export interface CallReader {
   traces: TraceStore
   operation(name: string): Operation | undefined
@@ -114,9 +114,8 @@ function fullCall({ traces, operation }: CallReader, id: string, own?: ReadonlyS
     .around(id, AROUND)
     .filter((one) => one.trace.session === trace.session && (own?.has(one.trace.id) ?? true))
   const waterfall = callWaterfall(trace, { calls, find: (one) => traces.get(one) })
-  if (!trace.stream) return { trace, waterfall }
-  const streamed = { trace, stream: traces.stream(id), operation: operation(trace.operation) }
-  return { trace, waterfall, events: sentEvents(streamed) }
+  const path = operation(trace.operation)?.path
+  return { trace, waterfall, exchange: exchangeOf({ trace, stored: traces.exchange(id), path }) }
 }
 
 /** The entries and verdicts of one of several runs, whose sessions and traces may have the names of another's. */

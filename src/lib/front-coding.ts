@@ -1,13 +1,14 @@
 // Texts of which each is much like the one before, such as the events of a stream: kept as what differs.
+import { cutWhole } from './well-formed.ts'
 
 /**
  * The first texts in threes: how many characters are those at the beginning of the text before, how many those at its end, and
- * the rest; as many texts as take no more than so many characters.
+ * the rest; as many texts as take no more than so many characters, of the last one its beginning. `before` is a known text that
+ * the first one may be like.
  */
-export function frontCoded(texts: Iterable<string>, most: number): (string | number)[] {
+export function frontCoded(texts: Iterable<string>, most: number, before = ''): (string | number)[] {
   const coded: (string | number)[] = []
   let left = most
-  let before = ''
   // The events of a stream have the same head and tail again and again. To look for one that is known takes a tenth of the time
   // that it takes to go through its characters; each is one of the text before.
   let knownHead = ''
@@ -21,7 +22,11 @@ export function frontCoded(texts: Iterable<string>, most: number): (string | num
     if (isNews(tail, knownTail)) knownTail = text.slice(text.length - tail)
     const middle = text.slice(head, text.length - tail)
     left -= middle.length + NUMBERS
-    if (left < 0) break
+    if (left < 0) {
+      const rest = cutWhole(middle, Math.max(0, left + middle.length))
+      if (rest !== '') coded.push(head, 0, rest)
+      break
+    }
     coded.push(head, tail, middle)
     before = text
   }
@@ -52,9 +57,8 @@ function sameTail(before: string, text: string, { room, from }: { room: number; 
 const NUMBERS = 8
 
 /** The texts that were coded. */
-export function frontDecoded(coded: readonly (string | number)[]): string[] {
+export function frontDecoded(coded: readonly (string | number)[], before = ''): string[] {
   const texts: string[] = []
-  let before = ''
   for (let at = 0; at + 2 < coded.length; at += 3) {
     const [head, tail, middle] = [Number(coded[at]), Number(coded[at + 1]), String(coded[at + 2])]
     before = before.slice(0, head) + middle + before.slice(before.length - tail)

@@ -139,7 +139,7 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'embeddings', body: () => ({ model: 'openai/text-embedding-3-small', input: 'Hello', dimensions: 4 }) },
   { id: 'chatCompletions', body: () => streamed },
   { id: 'listTraces', query: '?limit=1', keep: { id: (list) => first(list).id } },
-  { id: 'getEventsOfTrace' },
+  { id: 'getExchange' },
   ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth', 'getMetrics'].map((id) => ({
     id,
   })),

@@ -1,8 +1,11 @@
 // Calls with one fault of a scenario, and all that can be known of them afterwards: the bytes, the trace and the report.
+import { expect } from 'bun:test'
 import { forwardBackend } from '../../src/backends/forward/backend.ts'
 import { network } from '../../src/backends/forward/transport.ts'
 import { readForwarding } from '../../src/config/providers.ts'
+import type { Exchange } from '../../src/contract/exchange.ts'
 import type { StoredTrace } from '../../src/contract/trace.ts'
+import { bytesIn } from '../../src/views/wire-text.ts'
 import { createTestApp } from './app.ts'
 import { at, startProvider } from './forward.ts'
 
@@ -65,6 +68,19 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
   const { upstreams } = readForwarding({ section, backend: 'fixture', environment: {} })
   // The answers of the provider on loopback come at once, so that faults alone take time: the clock may be virtual.
   const app = createTestApp({}, undefined, upstream && forwardBackend(upstreams, network))
+  /** Whatever happens to it, the trace has the bytes of both sides as they were on the connection. */
+  const expectKept = async (
+    { pieces, broken, status, request }: Pick<Heard, 'pieces' | 'broken' | 'status'> & { request: object },
+    id: string | undefined,
+  ) => {
+    const exchange = (await app.fetch(`${SESSION}/_understudy/traces/${id}/exchange`)).json() as unknown as Exchange
+    const { request: asked, response, ended } = exchange
+    expect(asked?.body).toEqual({ text: JSON.stringify(request) })
+    const sent = Buffer.concat((response?.body ?? []).map(bytesIn))
+    expect(sent.toString('base64')).toBe(Buffer.concat(pieces).toString('base64'))
+    expect(ended === 'complete').toBe(broken === undefined)
+    if (sent.length > 0) expect([response?.status, response?.bytes]).toEqual([status, sent.length])
+  }
   return {
     app,
     /** Makes one call; every one begins the scenario anew, or ends it. */
@@ -90,6 +106,7 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
       const told = response.headers.get('x-understudy-trace')
       const id = told ?? ((await app.fetch(`${SESSION}/_understudy/traces`)).json() as unknown as Traces).data[0]?.id
       const trace = (await app.fetch(`${SESSION}/_understudy/traces/${id}`)).json() as unknown as StoredTrace
+      await expectKept({ pieces, broken, status: response.status, request }, id)
       const report = fault && (await app.fetch(`${SESSION}/_understudy/scenario`)).json()
       const rule = (report?.rules as Heard['rule'][] | undefined)?.[0]
       return { status: response.status, headers: response.headers, text, pieces, broken, trace, ...(rule && { rule }) }

@@ -1,83 +1,76 @@
-// What was answered: in words, event by event with times where it was a stream, and as it was on the wire.
+// What was answered: as it was on the wire, event by event with times where it was a stream, and as it is read.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { SentEvents } from '../../../contract/sent-events.ts'
+import type { Exchange } from '../../../contract/exchange.ts'
 import type { StoredTrace } from '../../../contract/trace.ts'
-import { askJson } from '../state/api.ts'
+import { endText, eventsIn, responseHead, type SentEvent, textIn, visible } from '../../../views/wire-text.ts'
 import { countText, spanText } from '../state/format.ts'
-import { reportData } from '../state/report.ts'
 import { CopyButton } from '../ui/copy.tsx'
-import { useLoaded } from '../ui/loaded.ts'
 import { Code, Json } from './json.tsx'
+import type { LoadedCall } from './loaded.ts'
 import { answeredIn, type Saying } from './texts.ts'
 
 /** The tab. */
-export function AnswerTab({ trace }: { trace: StoredTrace }) {
-  return trace.stream ? <StreamTab key={trace.id} trace={trace} /> : <WholeAnswer trace={trace} />
-}
-
-const WAYS = { text: 'Text', events: 'Events', raw: 'Raw' } as const
-type Way = keyof typeof WAYS
-
-function StreamTab({ trace }: { trace: StoredTrace }) {
-  const [way, setWay] = useState<Way>('text')
+export function AnswerTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'exchange'>) {
+  const [way, setWay] = useState<Way>('wire')
+  const ways = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
+  // An agent's turn and a call from inside have an answer, and no connection.
+  if (exchange.ended === null) return <ReadAnswer trace={trace} note={NO_CONNECTION} />
   return (
     <>
       <fieldset class="choices">
-        <legend class="hidden">How the stream is shown</legend>
-        {(Object.keys(WAYS) as Way[]).map((one) => (
-          <label key={one}>
-            <input type="radio" name="way" checked={one === way} onChange={() => setWay(one)} />
-            {WAYS[one]}
+        <legend class="hidden">How the response is shown</legend>
+        {ways.map(({ id, label }) => (
+          <label key={id}>
+            <input type="radio" name="way" checked={way === id} onChange={() => setWay(id)} />
+            {label}
           </label>
         ))}
       </fieldset>
-      {way === 'text' ? <WholeAnswer trace={trace} /> : <Events trace={trace} raw={way === 'raw'} />}
+      {way === 'read' ? <ReadAnswer trace={trace} note={READ} /> : <Sent exchange={exchange} way={way} />}
     </>
   )
 }
 
-async function loadEvents({ id, session }: StoredTrace): Promise<SentEvents | undefined> {
-  if (reportData) return reportData.calls[id]?.events
-  return askJson<SentEvents>(`/_understudy/traces/${encodeURIComponent(id)}/events`, { session })
-}
+const WAYS = [
+  { id: 'wire', label: 'As it was sent' },
+  { id: 'events', label: 'Events' },
+  { id: 'read', label: 'As it is read' },
+] as const
+type Way = (typeof WAYS)[number]['id']
 
-const FROM: Record<SentEvents['source'], string> = {
-  kept: 'As the gateway sent it',
-  answer: 'As the gateway sent it, made again from the answer',
-  none: '',
-}
+const NO_CONNECTION =
+  'Nothing was kept of a connection: the call was made from inside, asked not to be stored, or is old.'
+const READ = 'What was sent, read by Understudy: this is not how it was sent.'
 
-function Events({ trace, raw }: { trace: StoredTrace; raw: boolean }) {
-  const { value, error } = useLoaded(() => loadEvents(trace), [trace.id])
-  if (error !== undefined) return <p class="callout bad">{error}</p>
-  if (!value) return reportData ? <p class="note">This report holds no events.</p> : <p class="note">Loading …</p>
-  const { source, count, data } = value
-  if (source === 'none') return <p class="note">The events of this answer were not kept; its text was.</p>
-  const text = () => data.map((one) => `${one.text}\n\n`).join('')
-  const acted = trace.faults.length > 0 ? `; faults on the way to the client: ${trace.faults.join(', ')}` : ''
+/** What was sent, to its last byte, and how that ended. */
+function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' }) {
+  const { response, ended } = exchange
+  const pieces = response?.body ?? []
+  const text = () => textIn(pieces)
   return (
     <>
-      <p class="note">
-        {FROM[source]}, {countText(count)} events
-        {data.length < count && `, the first ${countText(data.length)} of them`}
-        {acted}.
+      <p class={`callout ${ended === 'complete' ? '' : 'bad'}`} data-ended={ended}>
+        {capital(endText(exchange))}.
       </p>
-      {raw ? (
-        <Block title="On the wire" copy={text}>
-          <Code text={text()} label="Answer on the wire" />
+      {response?.body && way === 'wire' && (
+        <Block title="Response as it was sent" copy={text}>
+          <Code text={responseHead({ ...response, headers: null })} label="Status of the response" />
+          <Code text={visible(text())} label="Response on the wire" />
         </Block>
-      ) : (
-        <EventTable data={data} />
       )}
+      {response?.body && way === 'events' && <EventTable data={eventsIn(pieces)} />}
+      {response?.truncated && <p class="note">Only the beginning of the body was kept.</p>}
     </>
   )
 }
+
+const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
 
 /** Events that are drawn before somebody asks for the rest. */
 const MOST_DRAWN = 300
 
-function EventTable({ data }: Pick<SentEvents, 'data'>) {
+function EventTable({ data }: { data: readonly SentEvent[] }) {
   const [all, setAll] = useState(false)
   const shown = all ? data : data.slice(0, MOST_DRAWN)
   return (
@@ -100,7 +93,7 @@ function EventTable({ data }: Pick<SentEvents, 'data'>) {
                   <td class="number">{at === null ? '' : spanText(at)}</td>
                   <td class="number note">{at === null || at === before ? '' : `+${spanText(at - before)}`}</td>
                   <td class="mono" title={text}>
-                    <EventText text={text} before={data[index - 1]?.text} />
+                    <EventText text={visible(text.trimEnd())} before={data[index - 1]?.text.trimEnd()} />
                   </td>
                 </tr>
               )
@@ -120,8 +113,19 @@ function EventTable({ data }: Pick<SentEvents, 'data'>) {
 /** Characters that are shown around what is new in an event. */
 const AROUND = 22
 
-/** An event: of one that is much like the one before, what is new. */
+/** Whether what an event says can be read. */
+function isSound(event: string): boolean {
+  const data = event.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))
+  try {
+    return data[0] === '[DONE]' || typeof JSON.parse(data.join('\n')) === 'object'
+  } catch {
+    return false
+  }
+}
+
+/** An event: of one that is much like the one before, what is new; of one that cannot be read, all. */
 function EventText({ text, before = '' }: { text: string; before: string | undefined }) {
+  if (!isSound(text)) return <span class="unsound">{text}</span>
   const shared = Math.min(text.length, before.length)
   let head = 0
   while (head < shared && text[head] === before[head]) head++
@@ -145,16 +149,21 @@ function EventText({ text, before = '' }: { text: string; before: string | undef
   )
 }
 
-function WholeAnswer({ trace: { answer, error, stream } }: { trace: StoredTrace }) {
-  if (answer === null) {
-    return error ? <Json value={{ error }} label="Error" /> : <p class="note">Nothing of the answer was kept.</p>
-  }
+/** The answer as Understudy read it, a stream put together again. */
+function ReadAnswer({ trace: { answer, error, stream }, note }: { trace: StoredTrace; note: string }) {
   return (
     <>
-      <Sayings title="What was answered" sayings={answeredIn(answer)} />
-      <Block title={stream ? 'Answer, its stream put together again' : 'Answer'} copy={indented(answer)}>
-        <Json value={answer} label="Answer" />
-      </Block>
+      <p class="note">{note}</p>
+      {answer === null ? (
+        error && <Json value={{ error }} label="Error" />
+      ) : (
+        <>
+          <Sayings title="What was answered" sayings={answeredIn(answer)} />
+          <Block title={stream ? 'Answer, its stream put together again' : 'Answer'} copy={indented(answer)}>
+            <Json value={answer} label="Answer" />
+          </Block>
+        </>
+      )}
     </>
   )
 }

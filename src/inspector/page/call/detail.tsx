@@ -1,16 +1,17 @@
 // One call: its course, what was asked and answered, and what can be made of it.
+import { curlOf } from '../../../views/curl.ts'
+import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import { toneClass } from '../calls/list.tsx'
-import { spanText } from '../state/format.ts'
+import { countText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
 import { AnswerTab, Block, indented, Sayings } from './answer.tsx'
-import { answerHeaders, Facts } from './facts.tsx'
+import { Facts } from './facts.tsx'
 import { Code, Json } from './json.tsx'
 import { call, type LoadedCall } from './loaded.ts'
 import { MadeTab } from './made.tsx'
-import { curlOf } from './repeat.ts'
 import { askedIn } from './texts.ts'
 import { WaterfallChart } from './waterfall.tsx'
 
@@ -42,14 +43,15 @@ export function close(): void {
   if (isInside) requestAnimationFrame(() => document.querySelector<HTMLElement>('[role=grid]')?.focus())
 }
 
-function Loaded({ trace, waterfall }: LoadedCall) {
-  const { model, operation, status, outcome, duration_ms, name } = trace
+function Loaded(call: LoadedCall) {
+  const { trace, waterfall, exchange } = call
+  const { model, operation, status, outcome, duration_ms, name, route } = trace
   const tabs: Tab[] = [
     { id: 'course', label: 'Course', show: () => <Course trace={trace} waterfall={waterfall} /> },
-    { id: 'request', label: 'Request', show: () => <RequestTab {...trace} /> },
-    { id: 'answer', label: 'Answer', show: () => <AnswerTab trace={trace} /> },
-    { id: 'headers', label: 'Headers', show: () => <HeadersTab trace={trace} /> },
-    { id: 'repeat', label: 'Repeat', show: () => <RepeatTab {...trace} /> },
+    { id: 'request', label: 'Request', show: () => <RequestTab {...call} /> },
+    { id: 'answer', label: 'Response', show: () => <AnswerTab key={trace.id} trace={trace} exchange={exchange} /> },
+    { id: 'headers', label: 'Headers', show: () => <HeadersTab exchange={exchange} /> },
+    { id: 'repeat', label: 'Repeat', show: () => <RepeatTab {...call} /> },
     ...(reportData ? [] : [{ id: 'make', label: 'Make of it', show: () => <MadeTab trace={trace} /> }]),
     { id: 'trace', label: 'Trace', show: () => <Json value={{ ...trace, ...WITHOUT_BODIES }} label="Trace as JSON" /> },
   ]
@@ -60,7 +62,7 @@ function Loaded({ trace, waterfall }: LoadedCall) {
         <h2>
           <span class="model">{model ?? 'no model'}</span>
           <span class="sub">
-            {name === operation ? operation : `${name} · ${operation}`} · {outcome} in {spanText(duration_ms)}
+            {name === operation ? operation : `${name} · ${operation}`} · {outcome} in {spanText(duration_ms)} · {route}
           </span>
         </h2>
         <button type="button" class="quiet" aria-label="Close the call" onClick={close}>
@@ -79,7 +81,7 @@ function Loaded({ trace, waterfall }: LoadedCall) {
 
 const WITHOUT_BODIES = { request: undefined, rendered: undefined, answer: undefined }
 
-function Course({ trace, waterfall }: LoadedCall) {
+function Course({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
   return (
     <>
       {trace.error && (
@@ -87,21 +89,31 @@ function Course({ trace, waterfall }: LoadedCall) {
           <strong>{trace.error.code}</strong> {trace.error.message}
         </div>
       )}
-      <WaterfallChart waterfall={waterfall} />
+      <WaterfallChart waterfall={waterfall} route={trace.route} />
       <Facts trace={trace} />
     </>
   )
 }
 
-function RequestTab({ request, rendered }: LoadedCall['trace']) {
+function RequestTab({ trace: { request, rendered, route }, exchange }: LoadedCall) {
+  const received = exchange.request
   return (
     <>
       <Sayings title="What was asked" sayings={askedIn(rendered ?? request)} />
-      <Block title="Request as it came" copy={indented(request)}>
-        <Json value={request} label="Request" />
-      </Block>
+      {received && (
+        <Block title="Request as it came" copy={() => textIn([received.body])}>
+          <Code text={requestHead({ ...received, headers: null })} label="Address" />
+          <Code text={visible(textIn([received.body]))} label="Request on the wire" />
+          {received.truncated && <p class="note">The first of {countText(received.bytes)} bytes.</p>}
+        </Block>
+      )}
+      {received && typeof request === 'string' ? null : (
+        <Block title={received ? 'The same, as it is read' : 'Request'} copy={indented(request)}>
+          <Json value={request} label="Request" />
+        </Block>
+      )}
       {rendered !== null && (
-        <Block title="Request as it was sent on" copy={indented(rendered)}>
+        <Block title={UNDERSTOOD[route]} copy={indented(rendered)}>
           <Json value={rendered} label="Rendered request" />
         </Block>
       )}
@@ -109,23 +121,33 @@ function RequestTab({ request, rendered }: LoadedCall['trace']) {
   )
 }
 
-function HeadersTab({ trace }: { trace: LoadedCall['trace'] }) {
-  const asked = trace.request_headers
+const UNDERSTOOD = {
+  gateway: 'Request as the gateway sent it on',
+  direct: 'As Understudy read it, in the words of its own API',
+} as const
+
+function HeadersTab({ exchange: { request, response } }: Pick<LoadedCall, 'exchange'>) {
   return (
     <>
-      <Block title="Headers of the request" {...(asked && { copy: indented(asked) })}>
-        {asked ? (
-          <HeaderList rows={Object.entries(asked)} />
-        ) : (
-          <p class="note">
-            They were not kept: of very many calls a second, only some have them, and those that failed.
-          </p>
-        )}
-      </Block>
-      <Block title="Headers of the answer that say what happened">
-        <HeaderList rows={answerHeaders(trace)} />
-      </Block>
+      <HeaderBlock title="Headers of the request" headers={request?.headers} />
+      {response ? (
+        <HeaderBlock title="Headers of the response" headers={response.headers} />
+      ) : (
+        <p class="note">No response was sent.</p>
+      )}
     </>
+  )
+}
+
+function HeaderBlock({ title, headers }: { title: string; headers: Record<string, string> | null | undefined }) {
+  return (
+    <Block title={title} {...(headers && { copy: indented(headers) })}>
+      {headers ? (
+        <HeaderList rows={Object.entries(headers)} />
+      ) : (
+        <p class="note">They were not kept: of very many calls a second, only some have them, and those that failed.</p>
+      )}
+    </Block>
   )
 }
 
@@ -142,13 +164,24 @@ function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) 
   )
 }
 
-function RepeatTab(trace: LoadedCall['trace']) {
+function RepeatTab({ trace, exchange }: LoadedCall) {
   const origin = location.protocol === 'file:' ? 'http://127.0.0.1:4010' : location.origin
-  const curl = curlOf(trace, origin)
-  if (!curl) return <p class="note">This call cannot be made again from here: its body is no JSON, or was not kept.</p>
+  const curl = curlOf({ trace, exchange, origin })
+  if (!curl) return <p class="note">This call cannot be made again from here: {UNREPEATED}.</p>
   return (
-    <Block title="As a command" copy={() => curl}>
-      <Code text={curl} label="Command" />
-    </Block>
+    <>
+      <Block title="As a command" copy={() => curl}>
+        <Code text={curl} label="Command" />
+      </Block>
+      {trace.scenario !== null && (
+        <p class="note">
+          The scenario {trace.scenario} goes on counting calls in this session: a rule for the first calls alone acts no
+          more. In another session (the header x-understudy-session) it begins anew.
+        </p>
+      )}
+    </>
   )
 }
+
+const UNREPEATED =
+  'it was made from inside, asked not to be stored, is of an earlier version, or its body was too long to be kept'

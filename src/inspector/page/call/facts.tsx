@@ -12,6 +12,7 @@ export function Facts({ trace }: { trace: StoredTrace }) {
     ['Began', `${instantText(Date.parse(started_at))}`],
     ['Took', spanText(duration_ms)],
     ['Operation', operation],
+    ['Route', ROUTES[trace.route]],
     ['Session', session],
     ['Plan', trace.plan.join(' → ')],
     ['Answered by', answeredBy],
@@ -54,29 +55,7 @@ function usageText({ usage }: StoredTrace): string | null {
   return counts.length === 0 ? null : counts.join(', ')
 }
 
-/** The headers of ours that the answer had, as far as the trace says them. */
-export function answerHeaders({
-  id,
-  session,
-  attempts,
-  cache,
-  model,
-  scenario,
-  fixture,
-  faults,
-  synthesized,
-}: StoredTrace) {
-  const acted = [...new Set([...faults, ...attempts.flatMap((attempt) => attempt.faults)])]
-  const rows: [string, string | null][] = [
-    ['x-understudy-trace', id],
-    ['x-understudy-session', session],
-    ['x-understudy-attempts', String(attempts.length)],
-    ['x-understudy-fallback', String(attempts.at(-1)?.position ?? 0)],
-    ['x-understudy-cache', cache?.status ?? 'off'],
-    ['x-understudy-faults', acted.join(', ')],
-    ['x-understudy-model', model],
-    ['x-understudy-scenario', scenario],
-    ['x-understudy-fixture', fixture ?? (synthesized ? 'synthesized' : null)],
-  ]
-  return rows.filter((row): row is [string, string] => row[1] !== null)
-}
+const ROUTES = {
+  direct: 'direct: straight to the provider, nothing in between',
+  gateway: 'gateway: retries, fallbacks and the like are its own',
+} as const

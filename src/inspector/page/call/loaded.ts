@@ -1,5 +1,6 @@
 // The chosen call with everything about it, from the server or from the report.
 import { effect, signal } from '@preact/signals'
+import type { Exchange } from '../../../contract/exchange.ts'
 import type { StoredTrace } from '../../../contract/trace.ts'
 import type { Waterfall } from '../../../contract/waterfall.ts'
 import { chosen } from '../calls/shown.ts'
@@ -7,9 +8,10 @@ import { askJson, wordsOf } from '../state/api.ts'
 import { callOf } from '../state/call-list.ts'
 import { reportData } from '../state/report.ts'
 
-/** A call with what happened in it. */
+/** A call with what happened in it, and what its connection carried. */
 export interface LoadedCall {
   trace: StoredTrace
+  exchange: Exchange
   waterfall: Waterfall
 }
 
@@ -34,11 +36,12 @@ export async function loadCall(id: string): Promise<LoadedCall> {
   // Whose it is, is known of those that are listed; of others, every session is asked.
   const row = callOf(id)
   const [query, session] = row ? ['', row.session] : ['?all=true', undefined]
-  const [trace, waterfall] = await Promise.all([
+  const [trace, waterfall, exchange] = await Promise.all([
     askJson<StoredTrace>(`${path}${query}`, { session }),
     askJson<Waterfall>(`${path}/waterfall${query}`, { session }),
+    askJson<Exchange>(`${path}/exchange${query}`, { session }),
   ])
-  return { trace, waterfall }
+  return { trace, waterfall, exchange }
 }
 
 effect(() => {

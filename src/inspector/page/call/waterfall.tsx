@@ -1,17 +1,20 @@
-// The waterfall of a call: what the gateway did, and below it what its client saw.
+// The waterfall of a call: what the gateway or the provider did, and below it what its client saw.
+import type { TraceRecord } from '../../../contract/trace.ts'
 import type { Waterfall, WaterfallRow } from '../../../contract/waterfall.ts'
 import { spanText, tickText } from '../state/format.ts'
 import { hashOf, here } from '../state/route.ts'
 import { type Axis, axisOf } from './axis.ts'
 
-const LANES = {
-  gateway: 'What the gateway did',
-  agent: 'What the agent did',
-  client: 'What the client saw',
-} as const
+const lanesOf = (route: TraceRecord['route']) =>
+  ({
+    gateway: route === 'direct' ? 'What the provider did' : 'What the gateway did',
+    agent: 'What the agent did',
+    client: 'What the client saw',
+  }) as const
 
 /** The waterfall. */
-export function WaterfallChart({ waterfall }: { waterfall: Waterfall }) {
+export function WaterfallChart({ waterfall, route }: { waterfall: Waterfall; route: TraceRecord['route'] }) {
+  const titles = lanesOf(route)
   const axis = axisOf(waterfall)
   const lanes = (['gateway', 'agent', 'client'] as const)
     .map((lane) => ({ lane, rows: waterfall.rows.filter((row) => row.lane === lane && row.kind !== 'usage') }))
@@ -21,9 +24,9 @@ export function WaterfallChart({ waterfall }: { waterfall: Waterfall }) {
     <div class="waterfall" role="table" aria-label="Waterfall of the call">
       <AxisLine axis={axis} />
       {lanes.map(({ lane, rows }) => (
-        <div key={lane} class={`lane ${lane}`} role="rowgroup" aria-label={LANES[lane]}>
+        <div key={lane} class={`lane ${lane}`} role="rowgroup" aria-label={titles[lane]}>
           <div class="lane-name" role="row">
-            <span role="rowheader">{LANES[lane]}</span>
+            <span role="rowheader">{titles[lane]}</span>
           </div>
           {rows.map((row, index) => (
             <Line key={index} row={row} axis={axis} />

@@ -1,5 +1,7 @@
 // Two calls side by side: what differs in their course, their requests and their answers.
+import type { Exchange } from '../../../contract/exchange.ts'
 import type { WaterfallRow } from '../../../contract/waterfall.ts'
+import { endText, textIn, visible } from '../../../views/wire-text.ts'
 import { type LoadedCall, loadCall } from '../call/loaded.ts'
 import { WaterfallChart } from '../call/waterfall.tsx'
 import { allCalls, callOf, calmChanges } from '../state/call-list.ts'
@@ -66,11 +68,25 @@ const courseOf = (rows: readonly WaterfallRow[]) =>
     .join('\n')
 const textOf = (value: unknown) => JSON.stringify(value, null, 2) ?? 'null'
 
+/** The response to its last byte, and how it ended. */
+const sentText = (exchange: Exchange) =>
+  [
+    ...(exchange.response
+      ? [`HTTP ${exchange.response.status}\n\n${visible(textIn(exchange.response.body ?? []))}`]
+      : []),
+    endText(exchange),
+  ].join('\n')
+
 function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
   const parts = [
     ['Course', courseOf(one.waterfall.rows), courseOf(other.waterfall.rows)],
-    ['Request', textOf(one.trace.request), textOf(other.trace.request)],
-    ['Answer', textOf(one.trace.answer ?? one.trace.error), textOf(other.trace.answer ?? other.trace.error)],
+    ['Request as it is read', textOf(one.trace.request), textOf(other.trace.request)],
+    [
+      'Response as it is read',
+      textOf(one.trace.answer ?? one.trace.error),
+      textOf(other.trace.answer ?? other.trace.error),
+    ],
+    ['Response as it was sent', sentText(one.exchange), sentText(other.exchange)],
   ] as const
   return (
     <>
@@ -80,7 +96,7 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
             <h2>
               {trace.status} {trace.outcome} in {spanText(trace.duration_ms)}
             </h2>
-            <WaterfallChart waterfall={waterfall} />
+            <WaterfallChart waterfall={waterfall} route={trace.route} />
           </section>
         ))}
       </div>

@@ -1,0 +1,111 @@
+// What is kept of the connection of a call, as far as the other texts of its trace do not say it already.
+import { REQUEST_ID } from '../contract/answer-headers.ts'
+import type { ResponseEnd } from '../contract/exchange.ts'
+import type { ExchangeNote, KeptBytes } from '../contract/exchange-note.ts'
+import { frontCoded } from '../lib/front-coding.ts'
+import { keptText } from '../lib/kept-text.ts'
+import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { WrittenEvents } from '../lib/written-events.ts'
+import type { AnswerRecord, SentStream, TraceRecorder } from './recording.ts'
+import { addressShown, shownSent } from './request-headers.ts'
+import { EVENT_STREAM, JSON_BODY } from './respond.ts'
+import type { BodyPiece } from './sent-body.ts'
+
+/** Characters that are kept of a request or a response, without what is the same in the text before. */
+const MOST_CHARACTERS = 64 * 1024
+
+/** What is known when the call ends. */
+interface NoteOptions {
+  /** The stored answer, as JSON. */
+  answer: string
+  /** Headers of the response; undefined where no more is kept of a call that went well than must be. */
+  headers: Record<string, string> | undefined
+}
+
+/** The note of a call that has ended; undefined of one that came on no connection. */
+export function exchangeNote(recording: TraceRecorder, { answer, headers }: NoteOptions): ExchangeNote | undefined {
+  const { call, sent } = recording
+  const { received, unread } = call
+  if (!received) return undefined
+  const ended = sent?.ended ?? endOf(recording)
+  const address = addressShown(received.url)
+  const note: ExchangeNote = {
+    ...(address !== call.operation.path && { address }),
+    ...(unread && { request: kept([unread], { before: call.text }) }),
+    ...(ended !== 'complete' && { ended }),
+  }
+  if (sent?.nothing) return { ...note, nothing: true }
+  if (!headers && ended === 'complete' && isOrdinary(recording)) return { ...note, dropped: true }
+  const all = headers && headersSent(recording, headers)
+  return { ...note, ...(all && { headers: all }), ...bodyNote(recording, answer) }
+}
+
+/** Whether it is a stream that was made here of the stored answer, and that nothing befell: to keep many takes too long. */
+function isOrdinary({ answer: record, steps }: TraceRecorder): boolean {
+  if (record?.content.kind !== 'events' || !record.complete || steps.faults.length > 0) return false
+  const { attempt, from } = record.answer
+  return (from.synthesized || from.fixture !== null) && attempt?.faults.length === 0
+}
+
+/** How the response to a call ends where nothing between it and the client broke. */
+function endOf({ call, answer }: TraceRecorder): ResponseEnd {
+  const kind = answer?.failure?.kind
+  if (kind === 'cancelled' || (answer && !answer.complete && kind === undefined)) return 'left'
+  return call.aborted && kind === 'disconnected' ? 'reset' : 'complete'
+}
+
+/** The headers that the response had; those of the HTTP server are its own. */
+function headersSent({ call, answer, sent }: TraceRecorder, headers: Record<string, string>): Record<string, string> {
+  const usual = answer?.content.kind === 'events' ? EVENT_STREAM : JSON_BODY
+  const also = call.wire?.idHeader
+  const id = headers[REQUEST_ID]
+  return shownSent(
+    Object.entries({
+      ...headers,
+      ...(sent?.type === undefined ? usual : { 'content-type': sent.type }),
+      ...(sent?.cookies && { 'set-cookie': sent.cookies.join(', ') }),
+      ...(also !== undefined && id !== undefined && headers[also] === undefined && { [also]: id }),
+    }),
+  )
+}
+
+/** The body of the response, where it is not the stored answer, and when its pieces went out. */
+function bodyNote(
+  { answer: record, sent }: TraceRecorder,
+  before: string,
+): Pick<ExchangeNote, 'response' | 'times'> | undefined {
+  if (sent?.body) {
+    const { pieces, times, more } = sent.body
+    const isAnswer = more === 0 && pieces.length === 1 && keptText(pieces[0] ?? '') === before
+    return { times, ...(!isAnswer && { response: kept(pieces, { before, more }) }) }
+  }
+  if (record?.content.kind !== 'events') return undefined
+  return { times: record.content.times, response: kept(piecesOf(record.content, record), { before }) }
+}
+
+/** A stream that went to its client as the gateway gave it. */
+function piecesOf({ events, closing = [] }: SentStream, { complete }: AnswerRecord): string[] {
+  const pieces = events instanceof WrittenEvents ? events.blocks() : events.map(textOf)
+  for (const event of closing) pieces.push(textOf(event))
+  if (complete) pieces.push(textOf(DONE_EVENT))
+  return pieces
+}
+
+/** What cannot be written was not sent. */
+function textOf(event: StreamEvent): string {
+  try {
+    return encodeEvent(event)
+  } catch {
+    return ''
+  }
+}
+
+/** As much of some pieces as is kept; `more` bytes came behind them. */
+function kept(pieces: readonly BodyPiece[], { before, more = 0 }: { before: string; more?: number }): KeptBytes {
+  const texts = pieces.map(keptText)
+  const coded = frontCoded(texts, MOST_CHARACTERS, before)
+  const [head, tail, middle] = coded.slice(-3)
+  const last = Number(head ?? 0) + Number(tail ?? 0) + String(middle ?? '').length
+  const isWhole = more === 0 && coded.length === 3 * texts.length && last === (texts.at(-1)?.length ?? 0)
+  return isWhole ? { coded } : { coded, bytes: pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), more) }
+}

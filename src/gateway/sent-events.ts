@@ -1,0 +1,105 @@
+// The events of a compatible API on their way to a client, noted as they are on the wire; the call ends before the last of them.
+import type { ApiError } from '../contract/error.ts'
+import type { EventsBody, Reply } from '../contract/reply.ts'
+import type { Wire } from '../contract/wire.ts'
+import {
+  DONE_EVENT,
+  encodeEvent,
+  eventOfType,
+  type PromptIterable,
+  type PromptIterator,
+  type StreamEvent,
+} from '../lib/sse.ts'
+import { asObject } from '../lib/values.ts'
+import type { TraceRecorder } from './recording.ts'
+import { SentBody } from './sent-body.ts'
+import type { CallEnd } from './types.ts'
+
+type Step = IteratorResult<StreamEvent>
+const OVER: Step = { done: true, value: undefined }
+
+/** What the events are sent for. */
+export interface SentStreamCall {
+  wire: Wire
+  recording: TraceRecorder
+  end: CallEnd
+}
+
+/** The reply whose events are noted as they are sent, and end the call. */
+export const noted = (reply: Reply & { body: EventsBody }, call: SentStreamCall): Reply => ({
+  ...reply,
+  body: { ...reply.body, events: new SentEvents(reply, call), marked: true },
+})
+
+/** Gone through once. No generator: what is there already comes without a promise. */
+class SentEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEvent> {
+  readonly #source: PromptIterator<StreamEvent> | Iterator<StreamEvent>
+  readonly #headers: Record<string, string>
+  readonly #call: SentStreamCall
+  readonly #body = new SentBody()
+  /** Whether the call has ended. */
+  #ended = false
+  #over = false
+
+  constructor({ body: { events }, headers }: Reply & { body: EventsBody }, call: SentStreamCall) {
+    this.#source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
+    this.#headers = headers
+    this.#call = call
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Step | Promise<Step> {
+    if (this.#over) return OVER
+    const step = this.#source.next()
+    return step instanceof Promise ? step.then((come) => this.#noted(come)) : this.#noted(step)
+  }
+
+  /** Somebody stopped listening. */
+  async return(): Promise<Step> {
+    await this.#source.return?.(undefined)
+    if (!this.#ended) await this.#end()
+    return OVER
+  }
+
+  #noted(step: Step): Step | Promise<Step> {
+    if (step.done) return this.#ended ? OVER : this.#end().then((problem) => (problem ? this.#problem(problem) : OVER))
+    let block: string
+    try {
+      block = encodeEvent(step.value)
+    } catch (error) {
+      return this.#thrownBack(error)
+    }
+    this.#body.add(block, this.#call.recording.elapsed())
+    const event = { data: undefined, block }
+    if (!this.#isLast(step.value)) return { done: false, value: event }
+    return this.#end().then((problem) => (problem ? this.#problem(problem) : { done: false, value: event }))
+  }
+
+  /** The maker of an event that cannot be encoded tells the client and the trace. */
+  async #thrownBack(error: unknown): Promise<Step> {
+    if (!this.#source.throw) throw error
+    return this.#noted(await this.#source.throw(error))
+  }
+
+  #isLast({ data, text }: StreamEvent): boolean {
+    const { events } = this.#call.wire
+    return text === DONE_EVENT.text || (events?.ends?.(asObject(data) ?? {}) ?? false)
+  }
+
+  /** Why the call could not be stored, in place of what comes last. */
+  #problem(problem: ApiError): Step {
+    this.#over = true
+    const { wire, recording } = this.#call
+    return { done: false, value: eventOfType(wire.error(problem, recording.id)) }
+  }
+
+  #end(): Promise<ApiError | undefined> {
+    const { recording, end } = this.#call
+    this.#ended = true
+    recording.sent = { body: this.#body }
+    return end.end({ status: 200, headers: this.#headers })
+  }
+}

@@ -1,0 +1,80 @@
+// What the client's connection carried of a call, put together from what is stored of it.
+import type { Bytes, Exchange, SentPiece } from '../contract/exchange.ts'
+import type { ExchangeNote, KeptBytes } from '../contract/exchange-note.ts'
+import { NO_TIME } from '../contract/exchange-note.ts'
+import type { StoredTrace } from '../contract/trace.ts'
+import type { StoredExchange } from '../db/trace-store.ts'
+import { frontDecoded } from '../lib/front-coding.ts'
+import { keptBytes } from '../lib/kept-text.ts'
+import { bytesIn, joinedBytes, toBase64 } from './wire-text.ts'
+
+/** A call whose connection is looked at. */
+export interface ExchangedCall {
+  trace: StoredTrace
+  stored: StoredExchange | undefined
+  /** The path of its operation. */
+  path: string | undefined
+}
+
+/** What the connection carried, byte by byte. */
+export function exchangeOf({ trace, stored, path }: ExchangedCall): Exchange {
+  if (!stored) return { object: 'exchange', request: null, response: null, ended: null }
+  const { note, request, answer } = stored
+  const body = note.request ? kept(note.request, request) : whole([request])
+  return {
+    object: 'exchange',
+    request: {
+      method: 'POST',
+      address: note.address ?? path ?? '',
+      headers: trace.request_headers,
+      body: joined(body.texts),
+      bytes: body.bytes,
+      truncated: body.truncated,
+    },
+    response: note.nothing ? null : responseOf(trace, note, answer),
+    ended: note.ended ?? 'complete',
+  }
+}
+
+function responseOf({ status }: StoredTrace, note: ExchangeNote, answer: string): Exchange['response'] {
+  if (note.dropped) return { status, headers: null, body: null, bytes: null, truncated: false }
+  const { texts, bytes, truncated } = note.response ? kept(note.response, answer) : whole([answer])
+  const times = timesOf(note.times ?? [], texts.length)
+  const body = texts.map((text, index): SentPiece => ({ at_ms: times[index] ?? null, ...keptBytes(text) }))
+  return { status, headers: note.headers ?? null, body, bytes, truncated }
+}
+
+/** Texts of bytes, and how many these are. */
+interface KeptTexts {
+  texts: readonly string[]
+  bytes: number
+  truncated: boolean
+}
+
+const whole = (texts: readonly string[]): KeptTexts => ({ texts, bytes: lengthOf(texts), truncated: false })
+
+function kept({ coded, bytes }: KeptBytes, before: string): KeptTexts {
+  const texts = frontDecoded(coded, before)
+  return bytes === undefined ? whole(texts) : { texts, bytes, truncated: true }
+}
+
+const lengthOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + bytesIn(keptBytes(text)).byteLength, 0)
+
+/** Pieces as one. */
+function joined(texts: readonly string[]): Bytes {
+  const [only] = texts
+  if (texts.length === 0) return { text: '' }
+  if (texts.length === 1 && only !== undefined) return keptBytes(only)
+  return { base64: toBase64(joinedBytes(texts.map(keptBytes))) }
+}
+
+/** The time of each piece, where it was kept. */
+function timesOf(times: readonly number[], pieces: number): (number | null)[] {
+  const found: (number | null)[] = []
+  for (let at = 0; at < times.length; at += 2) {
+    const [from = 0, time = NO_TIME] = times.slice(at, at + 2)
+    const to = Math.min(times[at + 2] ?? pieces, pieces)
+    for (let index = from; index < to; index++) found[index] = time === NO_TIME ? null : time
+  }
+  return found
+}
