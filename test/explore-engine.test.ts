@@ -89,6 +89,15 @@ test('calls whose traces were dropped are missing from the matrix, which says so
   expect(printed(whole)).not.toContain('missing')
 })
 
+test('a run that ends badly is told of also when the trace of the broken call was dropped', async () => {
+  const { run } = modelProgram([loop(6)], { keep_traces: 4 })
+  const failing: RunCommand = async (asked) => ({ ...(await run(asked)), ...(asked.scenario && { code: 1 }) })
+  const found = await explore(optionsOf(failing))
+  expect(found.cells.map(({ verdict, why }) => `${verdict}: ${why}`)).toEqual(
+    Array.from({ length: 4 }, () => 'broke: the command failed with 1'),
+  )
+})
+
 test('of very many calls of a kind the first, the last and some between them are broken', () => {
   const points = (count: number) => Array.from({ length: count }, (_, index) => ({ kind: 'k', nth: index + 1 }))
   expect(brokenPoints(points(100)).length).toBe(100)

@@ -205,6 +205,18 @@ for (const item of ['one', 'two', 'three', 'spare']) {
     why: /called again, but the request was never answered/,
   },
   {
+    name: 'an embedding dropped, and a model told of it',
+    code: `
+const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+const input = JSON.stringify({ model: 'openai/text-embedding-3-small', input: 'one' })
+const { ok } = await fetch(base + '/embeddings', { method: 'POST', headers, body: input })
+if (!ok) await ask({ messages: [user('An embedding has failed: what does that error mean?')] })
+`,
+    class: 'server-error-once',
+    verdict: 'swallowed',
+    why: /request was never answered|nothing was called again/,
+  },
+  {
     name: 'the same asked three times, and once more when one of them fails',
     code: `for (let done = 0, tries = 0; done < 3 && tries < 9; tries++) await ask({ messages: [user('Ready?')] }).then(() => done++, () => {})`,
     class: 'server-error-once',

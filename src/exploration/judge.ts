@@ -25,7 +25,9 @@ export function judgeCell(
   const hit = calls.filter(({ trace }) => metRule(trace, rule))
   const traces = hit.slice(0, MOST_SHOWN).map(({ trace }) => trace.id)
   const of = (verdict: CellVerdict, why: string, counted = false): Judgement => ({ verdict, why, traces, counted })
-  if (hit.length === 0) return of('not-applied', notApplied(run, rule))
+  // What was broken may be known by its rule alone: then only a bad end says something.
+  const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
+  if (hit.length === 0 && !isGone) return of('not-applied', notApplied(run, rule))
   const broken = { baseline, calls, hit, dropped: run.dropped }
   const [mistake] = mistakesIn({ ...broken, cell, findings: run.findings })
   const besides = mistake ? `; ${mistake.why}` : ''
@@ -36,6 +38,7 @@ export function judgeCell(
     )
   if (run.crashed) return of('crashed', `the command was ended by signal ${run.code - 128}${besides}`)
   if (run.code !== 0) return of('broke', `the command failed with ${run.code}${besides}`)
+  if (isGone) return of('not-applied', DROPPED)
   if (mistake) return { ...of('misbehaved', mistake.why), traces: mistake.traces.slice(0, MOST_SHOWN) }
   const recovery = recoveryOf(broken)
   if (!recovery)
@@ -57,10 +60,11 @@ const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string
   attempts.some((attempt) => attempt.faults.includes(rule)) ||
   (task?.steps.some((step) => step.faults?.includes(rule)) ?? false)
 
-/** Why the fault of a rule acted on nothing, or nothing is known of what it acted on. */
-function notApplied({ rules, dropped }: ObservedRun, name: string): string {
-  const found = rules.filter((rule) => rule.name === name)
-  if (dropped > 0 && found.some(({ applied }) => applied > 0)) return DROPPED
+const rulesNamed = ({ rules }: ObservedRun, name: string) => rules.filter((rule) => rule.name === name)
+
+/** Why the fault of a rule acted on nothing. */
+function notApplied(run: ObservedRun, name: string): string {
+  const found = rulesNamed(run, name)
   const skipped = found.flatMap((rule) => Object.keys(rule.skipped))
   return skipped[0] ?? found.find(({ idle }) => idle !== null)?.idle ?? 'the call did not come'
 }

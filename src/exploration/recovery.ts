@@ -170,7 +170,7 @@ function nextAfter(calls: readonly ObservedCall[], { client: { number } }: Obser
 /** Whether a later call tells the model of its broken answer, in the same conversation and in words that no quiet run has. */
 function corrects(call: ObservedCall, broken: ObservedCall, { texts }: Baseline): boolean {
   const begun = broken.request.items
-  const goesOn = begun.every(({ json }, at) => call.request.items[at]?.json === json)
+  const goesOn = begun.length > 0 && begun.every(({ json }, at) => call.request.items[at]?.json === json)
   if (!goesOn && !call.request.goesOn) return false
   const added = goesOn ? call.request.items.slice(begun.length) : call.request.items
   return added.some(({ text }) => text !== undefined && !texts.has(text) && complains(text))
