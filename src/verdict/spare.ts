@@ -44,7 +44,35 @@ export function spare(group: readonly ClientCall[], matcher: Matcher, costOf: Pa
     const pairs = exchanged(last, best.pairs)
     if (pairs) best = matcherOf(group, pairs)
   }
+  if (group.length > MOST_TO_SWAP) return best
+  for (const last of carelessIn(group, best, costOf)) best = swapped(last, best, { group, costOf }) ?? best
   return best
+}
+
+/** Of more calls than this, not all swaps are tried. */
+const MOST_TO_SWAP = 60
+
+/** A pairing in which two repetitions change places, so that fewer were given up carelessly; undefined when there is none. */
+function swapped(
+  last: ClientCall,
+  matcher: Matcher,
+  { group, costOf }: { group: readonly ClientCall[]; costOf: PairingOptions['costOf'] },
+): Matcher | undefined {
+  const careless = carelessIn(group, matcher, costOf).length
+  const own = new Set(chainTo(last, linksOf(matcher.pairs)))
+  const free = matcher.pairs.filter(
+    ({ first, declared, verdict }) => !declared && !verdict && natureOf(first) === 'retryable',
+  )
+  for (const one of free.filter(({ again }) => own.has(again))) {
+    for (const other of free) {
+      if (other === one || !fits(one.first, other.again) || !fits(other.first, one.again)) continue
+      const others = matcher.pairs.filter((pair) => pair !== one && pair !== other)
+      const pairs = [...others, { ...one, again: other.again }, { ...other, again: one.again }]
+      const better = matcherOf(group, pairs)
+      if (carelessIn(group, better, costOf).length < careless) return better
+    }
+  }
+  return undefined
 }
 
 /** The pairs after an exchange that spares a call; undefined when there is none. */
