@@ -38,13 +38,13 @@ const LIMITS: Record<string, number> = {
 const BY_CHANCE: Record<string, [socket: string, careful: string, careless: string]> = {
   'brown-out': [
     '200, whole; 503 or 529 later, by chance',
-    'responses, and 503 or 529 by chance; shows every response. **PASS**',
-    'responses, and 503 or 529 by chance; shows nothing for those. **FAIL**, error `gave-up`',
+    'responses, and 503 or 529 → response; shows the responses. **PASS**',
+    'responses, and 503 or 529; shows nothing for some questions. **FAIL**, error `gave-up`',
   ],
   'slow-first-token': [
     'silence, and 200 later',
-    'timeouts, and responses; shows the response, or tells its user of the failure. **PASS**, if it fails with the warning `gave-up`',
-    'a late response. **PASS**; or silence up to the hang limit, with `no-timeout` as under `black-hole`',
+    'timeouts → response; shows the response, or tells its user of the failure. **PASS**, at most with the warning `gave-up`',
+    'a late response; shows the response. **PASS**, or `no-timeout` as under `black-hole` after silence up to the hang limit',
   ],
 }
 /** Scenarios that take long come first, so that they end with the others. */
@@ -393,14 +393,13 @@ judged as \`understudy exec\` judges them. Use it to see what a scenario does to
 
 - **The apps** use \`openai\` (chat completions and responses), \`@anthropic-ai/sdk\`, or \`ai\` with \`@ai-sdk/openai\` and
   \`@ai-sdk/anthropic\`. They ask for a whole response or for a stream.
-- **A careful app** has a timeout of ${seconds(CAREFUL_LIMIT_MS)}, also for silence inside a stream; under the scenarios of silence it is ${distinct(Object.values(LIMITS).map(seconds)).join(' or ')}, so
-  that the test is short. It leaves retries to its package and repeats with pauses what the
-  package does not repeat: incomplete responses, broken bodies and its own timeouts. Then it asks the other provider. What cannot be helped it tells
-  its user, and ends with exit code 0.
-- **A careless app** has no timeout, asks once, shows whatever has come, and ends with exit code 0. Under ${HAMMERED.map((name) => `\`${name}\``).join(' and ')}, where asking once is
-  right, it repeats the call 25 times at once.
-- Apps ask one question; under \`brown-out\` they ask ${QUESTIONS['brown-out']}, and after the first one ${PASSING['brown-out']} pass on the session's clock; under \`token-quota\` they ask ${QUESTIONS['token-quota']}. The hang limit is ${seconds(HANG_LIMIT_MS)}
-  (\`--hang-limit\`). Repeated steps are listed once.
+- **A careful app** has a timeout of ${seconds(CAREFUL_LIMIT_MS)}, also for silence inside a stream (${distinct(Object.values(LIMITS).map(seconds)).join(' or ')} under the scenarios of
+  silence, to keep the test short). It leaves retries to its package. It repeats, with pauses, what the package does not repeat: incomplete
+  responses, broken bodies and its own timeouts. Then it asks the other provider. If that fails, too, it tells its user, and ends with exit code 0.
+- **A careless app** has no timeout, asks once, shows whatever has come, and ends with exit code 0. Under ${HAMMERED.map((name) => `\`${name}\``).join(' and ')},
+  where asking once is right, it repeats the call 25 times without a pause.
+- Apps ask one question. Under \`brown-out\` they ask ${QUESTIONS['brown-out']}, and ${PASSING['brown-out']} pass on the session's clock after the first one; under \`token-quota\` they
+  ask ${QUESTIONS['token-quota']}. The hang limit (\`--hang-limit\`) is ${seconds(HANG_LIMIT_MS)}. Equal steps are listed once.
 
 | scenario | calls | apps | the first call at the socket | a careful app | a careless app |
 |---|---|---|---|---|---|`
@@ -411,9 +410,10 @@ const FOOT = `## Limits
   which a test states that its program succeeded. See [Verdicts](verdicts.md).
 - **Nobody can see what an app shows.** A response that the content filter has stopped is complete, so no app is accused under \`content-filter\`.
   Under \`stream-missing-done\`, text with a finish reason is complete; on the responses API, where only the missing event has the status, it is not.
-- **A slow first token is a fault of nobody** while it comes within the hang limit.
+- **A slow first token is nobody's fault** while it comes within the hang limit.
+- **No timeout** is a warning for \`openai\` and \`@anthropic-ai/sdk\`, which end a call by themselves after 10 minutes, and an error for the AI SDK,
+  which waits for ever.
 - The scenarios for agents need a task of an agent ([Agents](agents.md)), which none of these apps has.
 
-To make this page anew, after a change of a scenario, run \`bun test/programs/scenario-table.ts\` in the source tree. A test compares the page with a
-run.
+To update this page after a change to a scenario, run \`npx bun test/programs/scenario-table.ts\` in the source tree. A test compares the page with a run.
 `
