@@ -118,7 +118,7 @@ test('no shipped scenario accepts a finding wholesale', () => {
   expect(accepting).toEqual([])
 })
 
-test('the page of the docs shows what happens (npx bun test/programs/scenario-table.ts)', () => {
+test('the page of the docs shows what happens (npm run scenario-table)', () => {
   expect(pageText(table)).toBe(readFileSync(join(ROOT, 'docs', 'scenario-table.md'), 'utf8'))
 })
 

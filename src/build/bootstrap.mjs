@@ -126,6 +126,10 @@ const tasks = {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) build(bun)
     run(bun, ['test/fuzz/run.ts', ...rest])
   },
+  'scenario-table'() {
+    if (!existsSync(join(root, 'dist', 'o200k.bin'))) build(bun)
+    run(bun, ['test/programs/scenario-table.ts'])
+  },
   bench() {
     build(bun)
     const other = ['loop', 'store', 'inspector', 'kill', 'scale'].find((name) => name === rest[0])

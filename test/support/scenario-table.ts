@@ -415,5 +415,5 @@ const FOOT = `## Limits
   which waits for ever.
 - The scenarios for agents need a task of an agent ([Agents](agents.md)), which none of these apps has.
 
-To update this page after a change to a scenario, run \`npx bun test/programs/scenario-table.ts\` in the source tree. A test compares the page with a run.
+To update this page after a change to a scenario, run \`npm run scenario-table\` in the source tree. A test compares the page with a run.
 `
