@@ -89,6 +89,13 @@ test('calls whose traces were dropped are missing from the matrix, which says so
   expect(printed(whole)).not.toContain('missing')
 })
 
+test('calls whose traces went with a reset are missing from the matrix, which says so', async () => {
+  const { run } = modelProgram([loop(2), { kind: 'reset' }, site('a')])
+  const found = await explore(optionsOf(run))
+  expect([found.points.filter(({ discovered }) => !discovered).map(({ nth }) => nth), found.dropped]).toEqual([[1], 2])
+  expect(printed(found)).toContain('missing   2 calls whose traces were dropped, or deleted by a reset')
+})
+
 test('a run that ends badly is told of also when the trace of the broken call was dropped', async () => {
   const { run } = modelProgram([loop(6)], { keep_traces: 4 })
   const failing: RunCommand = async (asked) => ({ ...(await run(asked)), ...(asked.scenario && { code: 1 }) })

@@ -171,7 +171,7 @@ export interface ExplorationData {
   left: LeftCell[]
   /** How many cells were not tried because their calls are among very many alike: those calls are not in `points`. */
   alike: number
-  /** Calls of a run without faults whose traces were dropped. */
+  /** Calls of a run without faults whose traces were dropped or deleted. */
   dropped: number
   /** Entries of the known cells that meet no bad cell any more. */
   mended: { point: string; class: string }[]

@@ -29,7 +29,7 @@ export interface Baseline {
   refused: ReadonlySet<string>
   /** What was found although nothing was broken. */
   findings: ReadonlySet<FindingKind>
-  /** Calls of a run whose traces were dropped, of which nothing else is known. */
+  /** Calls of a run whose traces were dropped or deleted, of which nothing else is known. */
   dropped: number
 }
 

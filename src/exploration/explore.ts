@@ -29,7 +29,7 @@ export interface Exploration {
   cells: CellResult[]
   /** Cells that can happen and were not tried. */
   left: LeftCell[]
-  /** Calls of a quiet run whose traces were dropped: they are no points here, though they may break as well. */
+  /** Calls of a quiet run whose traces were dropped or deleted: they are no points here, though they may break as well. */
   dropped: number
   /** How often the command was run under a fault, and how many runs pruning has saved. */
   runs: number

@@ -40,7 +40,7 @@ export interface ObservedRun {
   calls: ObservedCall[]
   /** Ids of the calls that are kept beyond the run: of very many calls not all are. */
   kept: ReadonlySet<string>
-  /** How many traces were dropped: nothing is known of those calls. */
+  /** How many traces were dropped, or deleted as by a reset: nothing is known of those calls. */
   dropped: number
   findings: { session: string; finding: Finding }[]
   /** What became of the rules of the scenario, over all sessions. */

@@ -34,6 +34,8 @@ export type Step =
   | { kind: 'branch'; on: 'failed' | 'content'; yes: Step[]; no: Step[] }
   /** Two calls at once, in two sessions. */
   | { kind: 'both'; sites: [Site, Site] }
+  /** Resets the first session, as helpers do between tests. */
+  | { kind: 'reset' }
 
 /** What became of a run, as the program knows it. */
 export interface ProgramRun {
@@ -95,10 +97,15 @@ async function perform(program: readonly Step[], understudy: Understudy): Promis
       }
     }
   }
+  const reset = () =>
+    understudy.app.fetch(
+      new Request('http://localhost/_understudy/reset', { method: 'POST', headers: { 'x-understudy-session': HOME } }),
+    )
   const steps = async (some: readonly Step[]): Promise<void> => {
     for (const step of some) {
       if (step.kind === 'ask') await ask(step)
       else if (step.kind === 'both') await allOf(step.sites.map(ask))
+      else if (step.kind === 'reset') await reset()
       else if (step.kind === 'branch')
         await steps((step.on === 'failed' ? failures > 0 : said.length % 2 === 0) ? step.yes : step.no)
       else

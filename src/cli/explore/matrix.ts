@@ -167,7 +167,7 @@ function summaryLines({ found, coverage }: ExploreReport): string[] {
     ...leftLines(found),
     ...(found.dropped > 0
       ? [
-          `  ${paint('red', 'missing')}   ${count(found.dropped, 'call')} whose traces were dropped: no fault was tried there; --keep-traces and --keep-trace-bytes keep more`,
+          `  ${paint('red', 'missing')}   ${count(found.dropped, 'call')} whose traces were dropped, or deleted by a reset: no fault was tried there; --keep-traces and --keep-trace-bytes keep more`,
         ]
       : []),
     ...unstable.map(({ id }) => `  unstable  ${id} came in one of the two quiet runs alone`),

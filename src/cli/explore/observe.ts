@@ -63,6 +63,8 @@ export const observer =
       const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
       const seen = seenIn(sessions)
       calls = seen.calls.length
+      // Those of parts that a reset has ended, or a deletion, have no traces any more.
+      const judged = verdicts.reduce((sum, one) => sum + one.calls, 0)
       const findings = verdicts.flatMap((one) => one.findings.map((finding) => ({ session: one.session, finding })))
       const kept = keptCalls(seen.calls, findings)
       const traces = sessions.list().map((session) => session.traces)
@@ -72,7 +74,7 @@ export const observer =
         ...seen,
         kept,
         findings,
-        dropped: traces.reduce((sum, store) => sum + store.dropped(), 0),
+        dropped: traces.reduce((sum, store) => sum + store.dropped(), 0) + Math.max(0, judged - calls),
         rules: verdicts.flatMap(({ rules }) => rules),
       })
     } finally {

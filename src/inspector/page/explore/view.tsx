@@ -97,7 +97,8 @@ function Notes({ data: { left, alike, dropped, mended, routes } }: { data: Explo
       )}
       {dropped > 0 && (
         <p class="callout warn">
-          {countedText(dropped, 'call')} missing: their traces were dropped, so no fault was tried there.
+          {countedText(dropped, 'call')} missing: their traces were dropped, or deleted by a reset, so no fault was
+          tried there.
         </p>
       )}
       {mended.map(({ point, class: name }) => (
