@@ -61,7 +61,7 @@ describe('top level before service options', () => {
     ['a person in the options', { svc: { identity: { id: 'ada' } } }, { identity: { id: 'ada' } }],
     [
       'a person in both',
-      { identity: { id: 'eve' }, svc: { identity: { id: 'ada', email: 'x' } } },
+      { identity: { id: 'eve' }, svc: { identity: { id: 'ada', email: 'ada@example.com' } } },
       { identity: { id: 'eve' } },
     ],
     ['a person under the older name', { svc: { contact: { id: 'ada' } } }, { identity: { id: 'ada' } }],

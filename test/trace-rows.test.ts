@@ -81,6 +81,7 @@ const client = fc.record(
     connection: maybe(text),
     retry: maybe(fc.nat()),
     key: maybe(text),
+    caller: text,
     until: fc.nat(),
     request: text,
     advised: fc.constant(true),

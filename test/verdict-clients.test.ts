@@ -149,7 +149,7 @@ describe('many workers with one prompt on one connection', () => {
   const wait = 1_000
   const CALL = {
     ...{ operation: 'chat.completions', model: 'openai/gpt-4o', request: 'r', body: { messages: ['Hello!'] } },
-    ...{ retry: null, key: null, caller: null, connection: 'one' },
+    ...{ retry: null, key: null, connection: 'one' },
   }
   /** What is found of calls every 40 ms, the last `good` of which are answered; all others are told to wait a second. */
   const found = (count: number, good: number) => {

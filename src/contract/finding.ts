@@ -57,8 +57,8 @@ export interface ClientMark {
   retry: number | null
   /** A fingerprint of its idempotency key. */
   key: string | null
-  /** A fingerprint of the API key that it was made with, never the key itself; null when it had none, or that was not kept. */
-  caller: string | null
+  /** A fingerprint of the API key that it was made with, never the key itself; absent when it had none, or that was not kept. */
+  caller?: string
 }
 
 /** A call of the workspace, as far as a judge needs it. Times are in ms since the epoch, `began` and `ended` on the session's clock. */

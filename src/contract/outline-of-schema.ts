@@ -64,7 +64,9 @@ function limitOf({ check, value, inclusive }: z.core.$ZodCheckGreaterThanDef | z
 }
 
 function patternOf({ format, pattern }: z.core.$ZodCheckRegexDef): SchemaRule | undefined {
-  return format === 'regex' ? { is: 'pattern', source: pattern.source, flags: pattern.flags } : undefined
+  return format === 'regex' || format === 'email'
+    ? { is: 'pattern', source: pattern.source, flags: pattern.flags }
+    : undefined
 }
 
 const isPlain = (value: unknown) => Bun.deepEquals(value, JSON.parse(JSON.stringify(value) ?? 'null'), true)

@@ -109,14 +109,14 @@ export const packedClient = (client: ClientNote): unknown[] =>
 
 /** The note as it was made, and as those of version 9 are stored. */
 export function unpackedClient(packed: Packed): ClientNote | null {
-  if (!Array.isArray(packed)) return packed && { caller: null, ...packed }
+  if (!Array.isArray(packed)) return packed as ClientNote | null
   const [connection = null, retry = null, key = null, until, headers, request, ...rest] = packed
-  const [advised, dated, timeout, hung, caller = null, question] = rest
+  const [advised, dated, timeout, hung, caller, question] = rest
   return {
     connection,
     retry,
     key,
-    caller,
+    ...(caller != null && { caller }),
     until,
     ...(request != null && { request }),
     ...(question != null && { question }),

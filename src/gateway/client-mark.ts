@@ -36,13 +36,13 @@ export function clientNote(call: Call, answerHeaders: Record<string, string>): C
 /** Where clients of providers put their API key. */
 const KEYS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']
 
-/** A fingerprint of the API key of a call, without the session that it names; null when there is none. */
-function callerOf(headers: Headers, secret: string): string | null {
+/** A fingerprint of the API key of a call, without the session that it names; undefined when there is none. */
+function callerOf(headers: Headers, secret: string): string | undefined {
   for (const name of KEYS) {
     const value = headers.get(name)
     if (value !== null) return keyPrint(secret, value)
   }
-  return null
+  return undefined
 }
 
 /** Digits of a fingerprint of a key: enough to tell those of one program apart. */
@@ -54,11 +54,12 @@ const keyPrint = rememberingAll((secret: string, value: string): string =>
 /** What headers say of the client behind a call; `secret` keeps the fingerprint of its API key from being guessed. */
 export function clientMark(headers: Headers, secret: string): ClientMark {
   const key = headers.get('idempotency-key')
+  const caller = callerOf(headers, secret)
   return {
     connection: null,
     retry: retryOf(headers),
     key: key === null ? null : fingerprint(key),
-    caller: callerOf(headers, secret),
+    ...(caller !== undefined && { caller }),
   }
 }
 

@@ -84,7 +84,8 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
   if (announced === undefined) return new Response(directStream(pieces, client), { status, headers })
   if (!connection) return new Response(directStream(broken(pieces), client), { status, headers })
   // The server would correct a length that is not kept, so this answer is written by hand.
-  const fields = [...new Headers(headers), ['content-length', announced], ['connection', 'close']]
+  const own = headers instanceof Headers ? [...headers] : Object.entries(headers)
+  const fields = [...own, ['content-length', announced], ['connection', 'close']]
   const head = [
     `HTTP/1.1 ${status} ${http().STATUS_CODES[status] ?? ''}`,
     ...fields.map(([name, value]) => `${name}: ${value}`),

@@ -60,7 +60,8 @@ export const clientCalls = (calls: readonly TraceEvidence[]): ClientCall[] => ca
 
 function clientCallOf({ trace, request, question, words, heard, client, seq }: TraceEvidence): ClientCall {
   const began = Date.parse(trace.started_at)
-  const { connection = null, retry = null, key = null, caller = null } = client ?? {}
+  const { connection = null, retry = null, key = null } = client ?? {}
+  const caller = client?.caller
   return {
     trace: trace.id,
     operation: trace.operation,
@@ -93,7 +94,7 @@ function clientCallOf({ trace, request, question, words, heard, client, seq }: T
       (sum, { wait_ms, outcome, duration_ms }) => sum + wait_ms + (outcome === 'timed out' ? duration_ms : 0),
       0,
     ),
-    mark: { connection, retry, key, caller },
+    mark: { connection, retry, key, ...(caller !== undefined && { caller }) },
   }
 }
 
@@ -151,7 +152,7 @@ export const isBound = (first: ClientCall, again: ClientCall): boolean =>
 
 /** Whether two calls were made with two API keys. */
 export function hasOtherKey({ mark: { caller: one } }: ClientCall, { mark: { caller: other } }: ClientCall): boolean {
-  return one !== null && other !== null && one !== other
+  return one !== undefined && other !== undefined && one !== other
 }
 
 /** What a provider says of an API key, and not of a request. */

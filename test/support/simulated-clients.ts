@@ -59,7 +59,7 @@ export interface Sent {
   request: string
   retry: number | null
   key: string | null
-  caller: string | null
+  caller?: string
   connection: string | null
 }
 
@@ -172,7 +172,7 @@ export function createWorld(luck: Luck) {
           hung: undefined,
           toResponse: 0,
           gatewayWaits: 0,
-          mark: { retry, key, connection, caller },
+          mark: { retry, key, connection, ...(caller !== undefined && { caller }) },
         }
         call = arriving
         calls.push(arriving)
@@ -243,7 +243,7 @@ export function createClient(world: World, manner: Manner, luck: Luck) {
         model,
         body,
         request: `${JSON.stringify(body)} of ${model} ${more}`,
-        caller: asked.caller ?? null,
+        ...(asked.caller !== undefined && { caller: asked.caller }),
         retry: marks === 'count' || marks === 'both' ? asked.repeat : marks === 'always 0' ? 0 : null,
         key: marks === 'key' || marks === 'both' ? asked.key : null,
         connection,
