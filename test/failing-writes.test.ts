@@ -1,5 +1,5 @@
 // Calls of one turn share a transaction, and a write that fails takes no other call with it.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { openClone, template } from '../src/db/open.ts'
 import { createWriter } from '../src/db/writer.ts'
 import { createTestApp } from './support/app.ts'
@@ -63,4 +63,73 @@ test('of a hundred writes with three bad ones, the three fail and the others are
   ])
   expect(database.prepare('SELECT count(*) FROM kept').pluck().get()).toBe(97)
   writer.close()
+})
+
+const PATHS: [string, object][] = [
+  ['/v2/router/chat/completions', { model: 'openai/gpt-4o', ...user('Hello') }],
+  ['/v1/chat/completions', { model: 'gpt-4o', ...user('Hello') }],
+  ['/v1/responses', { model: 'gpt-4o', input: 'Hello' }],
+  ['/v1/messages', { model: 'claude-sonnet-4', max_tokens: 100, ...user('Hello') }],
+  ['/v1/chat/completions', { model: 'openai/gpt-4o', ...user('Hello'), retry: { count: 1 } }],
+  ['/v2/router/embeddings', { model: 'openai/text-embedding-3-small', input: 'Hello' }],
+]
+const rows = PATHS.flatMap(([path, body]): [string, string, object][] =>
+  path.endsWith('embeddings')
+    ? [[path, 'whole', body]]
+    : [
+        [path, 'whole', body],
+        [path, 'streamed', { ...body, stream: true }],
+      ],
+)
+/** How a disk is full: in the moment of the commit, or before anything is written. */
+const failures = {
+  'at the commit': () => Promise.reject(Object.assign(new Error('disk is full'), { code: 'SQLITE_FULL' })),
+  'at once': () => {
+    throw Object.assign(new Error('disk is full'), { code: 'SQLITE_FULL' })
+  },
+}
+describe.each(Object.entries(failures))('a disk that is full %s', (_, fail) => {
+  test.each(rows)('%s, %s: is told with 507, and no call stays under way', async (path, _, body) => {
+    const name = `full-${Bun.hash(JSON.stringify([path, body, String(fail)]))}`
+    const at = (rest: string) => `/s/${name}${rest}`
+    const ask = () => app.post(at(path), body)
+    expect((await ask()).status).toBe(200)
+    const { traces } = app.understudy.sessions.find(name)
+    const { record } = traces
+    const leave = new AbortController()
+    const live = await app.understudy.app.fetch(
+      new Request(`http://localhost${at('/_understudy/live?as=rows')}`, {
+        headers: { authorization: 'Bearer any' },
+        signal: leave.signal,
+      }),
+    )
+    traces.record = fail
+    const refused = await ask()
+    traces.record = record
+    expect(refused.status).toBe(507)
+    expect(refused.text).toContain('nothing of this is stored')
+    expect((await ask()).status).toBe(200)
+    expect((await app.fetch(at('/_understudy/verify'))).json()).toMatchObject({ pending: 0, calls: 2, notices: [] })
+    const reader = (live.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader()
+    let shown = ''
+    while (!shown.includes('"seq":3')) shown += (await reader.read()).value ?? ''
+    expect([...shown.matchAll(/"under_way":(\d+)/g)].at(-1)?.[1]).toBe('0')
+    leave.abort()
+  })
+})
+
+test('a stream that takes its time tells of a full disk at its end', async () => {
+  const fault = { type: 'slow-stream', tokens_per_second: 1_000 }
+  await app.fetch('/s/slow/_understudy/scenario', {
+    method: 'PUT',
+    body: JSON.stringify({ name: 'slow', rules: [{ name: 'slow', fault }] }),
+  })
+  const { traces } = app.understudy.sessions.find('slow')
+  traces.record = failures['at the commit']
+  for (const [path, body] of PATHS.slice(0, 4)) {
+    const { status, text } = await app.post(`/s/slow${path}`, { ...body, stream: true })
+    expect(status).toBe(200)
+    expect(text).toContain('nothing of this is stored')
+  }
+  expect((await app.fetch('/s/slow/_understudy/verify')).json()).toMatchObject({ pending: 0 })
 })

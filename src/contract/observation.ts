@@ -40,6 +40,12 @@ export interface TraceSaved extends ObservationBase {
   seq: number
   trace: TraceRecord
 }
+/** A call has ended whose trace could not be stored. */
+export interface CallLost extends ObservationBase {
+  type: 'call-lost'
+  /** What would have been the id of its trace. */
+  trace: string
+}
 /** Something about a session is no longer as it was. */
 export interface SessionChanged extends ObservationBase {
   type: 'session-changed'
@@ -52,7 +58,14 @@ export interface SessionVerified extends ObservationBase {
   findings: readonly Finding[]
 }
 /** One thing that has happened. */
-export type Observation = CallBegun | AttemptEnded | TaskChanged | TraceSaved | SessionChanged | SessionVerified
+export type Observation =
+  | CallBegun
+  | AttemptEnded
+  | TaskChanged
+  | TraceSaved
+  | CallLost
+  | SessionChanged
+  | SessionVerified
 
 /** A step of the gateway beside the attempts that has ended. */
 export interface EndedStep {

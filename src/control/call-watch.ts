@@ -37,7 +37,7 @@ function shareCalls(name: string, observers: Observers): SharedCalls {
     if ('seq' in observation) fresh.add(observation.seq)
     // What was stored may be gone.
     else if (observation.type === 'session-changed') calls = undefined
-    else return
+    else if (observation.type !== 'call-lost') return
     for (const wake of waiters) wake()
   })
   return {

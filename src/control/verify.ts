@@ -47,7 +47,7 @@ export const lookWith =
       calls: asTheyAre(calls.since(run?.calls ?? 0), session),
       workspace: workspaceCalls.of(session),
       unread: unreadTasks(session, readers),
-      begun: session.calls,
+      underWay: session.underWay,
       dropped: session.traces.dropped(run?.calls ?? 0),
       // Where there are several, it may have had calls elsewhere, of which nobody here can know.
       adrift: about.instance.named && session.slot.origin === 'called' ? about.instance.name : undefined,

@@ -107,6 +107,8 @@ async function save(
     return refusal ?? bugError()
   } finally {
     // Whatever could not be stored: it is under way no more.
+    call.session.underWay.delete(seq)
+    if (!saved) observers.notify({ type: 'call-lost', session: call.session.name, trace: recording.id })
     call.over?.(saved)
   }
   const { request } = recording

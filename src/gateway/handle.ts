@@ -20,7 +20,7 @@ import { planOf, type Target } from './plan.ts'
 import { callKind, callPoint } from './point.ts'
 import { startTrace } from './recorder.ts'
 import type { AttemptAnswer, TraceRecorder } from './recording.ts'
-import { ReplyEvents } from './reply-events.ts'
+import { mayBeReady } from './reply-events.ts'
 import { headerAllowance } from './request-headers.ts'
 import { respondAtOnce, toResponse } from './respond.ts'
 import { route } from './route.ts'
@@ -102,7 +102,7 @@ const client: Listener<Response> = {
   },
   take(reply, { callContext: { call } }, { clientTimeout }) {
     const { body, headers } = reply
-    const atOnce = body.kind === 'events' && body.events instanceof ReplyEvents && body.events.atOnce()
+    const atOnce = body.kind === 'events' && mayBeReady(body.events) && body.events.atOnce()
     if (atOnce) return atOnce.then((blocks) => respondAtOnce(blocks, headers))
     if (body.kind === 'value') call.hold?.leaves?.()
     return toResponse(reply, { clientTimeout, hold: call.hold })
@@ -114,6 +114,8 @@ const inside: Listener<InnerAnswer> = {
   take: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
 }
 
+const isReady = ({ body }: Reply): boolean => body.kind === 'events' && mayBeReady(body.events) && body.events.isReady
+
 /** An answer as clients of another wire have it, noted as it is sent. */
 function putOnWire(
   answer: Reply,
@@ -122,7 +124,8 @@ function putOnWire(
 ): Reply {
   const reply = wire.put(answer, call)
   const { body } = reply
-  if (body.kind === 'events') return sentEvents().noted({ ...reply, body }, { wire, recording, end })
+  if (body.kind === 'events')
+    return sentEvents().noted({ ...reply, body }, { wire, recording, end, isReady: isReady(answer) })
   if (body.kind === 'bytes' || body === answer.body) return reply
   const text = body.text ?? JSON.stringify(body.value)
   recording.sent = { body: sentWhole(text) }

@@ -74,6 +74,7 @@ class CallRecording implements TraceRecorder {
     this.call = call
     this.observers = observers
     this.seq = session.nextCall()
+    session.underWay.add(this.seq)
     this.started = session.clock.now()
     this.#begun = session.clock.passed()
     this.id = traceIdOf(session, { started: this.started, seq: this.seq, key: call.inner?.key })

@@ -9,7 +9,7 @@ import {
   type StreamEvent,
   type StreamEvents,
 } from '../lib/sse.ts'
-import { areReady, eventList, type ReadyEvents, WrittenEvents } from '../lib/written-events.ts'
+import { areReady, dataCharacters, eventList, type ReadyEvents, WrittenEvents } from '../lib/written-events.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import type { AnswerRecord, SentStream } from './recording.ts'
 import { noteTime } from './sent-body.ts'
@@ -23,6 +23,21 @@ export interface ReadyStream {
   last: readonly string[]
 }
 
+/** A stream that may be there already. */
+export interface ReadyEventStream extends PromptIterable<StreamEvent> {
+  /** Whether all of it is there, and little. */
+  readonly isReady: boolean
+  /**
+   * All events as they are put on the wire, where they are there already and few: the call has ended before the first is sent.
+   * Undefined where they have to go one by one.
+   * @throws ApiError when the call cannot be stored: nothing has been sent, and so it can be refused.
+   */
+  atOnce(): Promise<ReadyStream> | undefined
+}
+
+/** Whether a stream is one of those. */
+export const mayBeReady = (events: StreamEvents): events is ReadyEventStream => 'atOnce' in events
+
 /** Characters of a stream that is sent in one piece: a connection takes them, whether or not its client reads. */
 const MOST_AT_ONCE = 64 * 1024
 /** Events that are there at once, after which the clock is looked at all the same: they may be sent in several turns. */
@@ -32,7 +47,7 @@ const EVENTS_OF_A_TURN = 64
  * The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. Gone through
  * once. No generator: what is there already comes without a promise.
  */
-export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEvent> {
+export class ReplyEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
   readonly #events: StreamEvents
   /** Those that went out one by one. */
   readonly #given: StreamEvent[] = []
@@ -58,11 +73,12 @@ export class ReplyEvents implements PromptIterable<StreamEvent>, PromptIterator<
     return this
   }
 
-  /**
-   * All of them as they are put on the wire, where they are there already and few: what is done with one after the other is done
-   * once with all, and the call has ended before the first is sent. Undefined where they have to go one by one.
-   * @throws ApiError when the call cannot be stored: nothing has been sent, and so it can be refused.
-   */
+  get isReady(): boolean {
+    const events = this.#events
+    return areReady(events) && dataCharacters(events) <= MOST_AT_ONCE && !this.#reply.callContext.call.aborted
+  }
+
+  /** What is done with one event after the other is done once with all. */
   atOnce(): Promise<ReadyStream> | undefined {
     const events = this.#events
     const { callContext, sent } = this.#reply

@@ -2,16 +2,10 @@
 import type { ApiError } from '../contract/error.ts'
 import type { EventsBody, Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
-import {
-  DONE_EVENT,
-  encodeEvent,
-  eventOfType,
-  type PromptIterable,
-  type PromptIterator,
-  type StreamEvent,
-} from '../lib/sse.ts'
+import { DONE_EVENT, encodeEvent, eventOfType, type PromptIterator, type StreamEvent } from '../lib/sse.ts'
 import { asObject } from '../lib/values.ts'
 import type { TraceRecorder } from './recording.ts'
+import type { ReadyEventStream, ReadyStream } from './reply-events.ts'
 import { SentBody } from './sent-body.ts'
 import type { CallEnd } from './types.ts'
 
@@ -23,6 +17,8 @@ export interface SentStreamCall {
   wire: Wire
   recording: TraceRecorder
   end: CallEnd
+  /** Whether all events are there, and few. */
+  isReady: boolean
 }
 
 /** The reply whose events are noted as they are sent, and end the call. */
@@ -32,7 +28,7 @@ export const noted = (reply: Reply & { body: EventsBody }, call: SentStreamCall)
 })
 
 /** Gone through once. No generator: what is there already comes without a promise. */
-class SentEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEvent> {
+class SentEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
   readonly #source: PromptIterator<StreamEvent> | Iterator<StreamEvent>
   readonly #headers: Record<string, string>
   readonly #call: SentStreamCall
@@ -40,6 +36,8 @@ class SentEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEv
   /** Whether the call has ended. */
   #ended = false
   #over = false
+  /** Whether nothing has been sent when the call ends, which can be refused then. */
+  #isKeptBack = false
 
   constructor({ body: { events }, headers }: Reply & { body: EventsBody }, call: SentStreamCall) {
     this.#source = Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : events[Symbol.iterator]()
@@ -49,6 +47,26 @@ class SentEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEv
 
   [Symbol.asyncIterator](): this {
     return this
+  }
+
+  get isReady(): boolean {
+    return this.#call.isReady
+  }
+
+  atOnce(): Promise<ReadyStream> | undefined {
+    return this.isReady ? this.#all() : undefined
+  }
+
+  async #all(): Promise<ReadyStream> {
+    this.#isKeptBack = true
+    const blocks: string[] = []
+    for (;;) {
+      // What is there needs no promise: it would cost more than the event.
+      const next = this.next()
+      const step = next instanceof Promise ? await next : next
+      if (step.done) return { blocks, last: [] }
+      blocks.push(encodeEvent(step.value))
+    }
   }
 
   next(): Step | Promise<Step> {
@@ -91,6 +109,7 @@ class SentEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEv
 
   /** Why the call could not be stored, in place of what comes last. */
   #problem(problem: ApiError): Step {
+    if (this.#isKeptBack) throw problem
     this.#over = true
     const { wire, recording } = this.#call
     return { done: false, value: eventOfType(wire.error(problem, recording.id)) }

@@ -110,8 +110,8 @@ async function withEnd(
 }
 
 interface StreamEnd<Item> {
-  /** Gets the failure, and what cut the stream short: `UNHEARD` when nobody reads on, undefined when it has its end. */
-  over(failure: Failure | undefined, broken: unknown): Promise<unknown>
+  /** Ends the call, and gives why it could not be stored. Gets the failure, and what cut the stream short: `UNHEARD` when nobody reads on, undefined when it has its end. */
+  over(failure: Failure | undefined, broken: unknown): Promise<ApiError | undefined>
   signal: AbortSignal
   /** What tells, in a stream that has begun, of an error that is ours. */
   errorItem?(error: ApiError): Item
@@ -126,6 +126,7 @@ export async function* toEnd<Item>(
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined
   let broken: unknown = UNHEARD
+  let problem: ApiError | undefined
   try {
     for await (const item of items) yield note(item)
     broken = undefined
@@ -139,6 +140,7 @@ export async function* toEnd<Item>(
     yield note(errorItem(errorOf(failure)))
     broken = undefined
   } finally {
-    await over(failure, broken)
+    problem = await over(failure, broken)
   }
+  if (problem && !failure && errorItem) yield errorItem(problem)
 }

@@ -35,6 +35,8 @@ export interface SessionData extends Stores {
   replaced(snapshot: Snapshot | null): Promise<SessionData>
   /** How many calls have begun. */
   calls: number
+  /** The numbers of the calls that are under way. */
+  readonly underWay: Set<number>
   /** Whether an earlier process has left it. */
   readonly restored: boolean
   /** Whether its database is open. */
@@ -111,6 +113,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     },
     restored: false,
     calls: awake?.stores.traces.lastSeq() ?? 0,
+    underWay: new Set(),
     get awake() {
       return awake !== undefined
     },
@@ -202,6 +205,7 @@ export function fileData({ database, restored, release }: FileDatabase, options:
       },
       restored,
       calls: stores.traces.lastSeq(),
+      underWay: new Set(),
       counts: own.counts,
       sleep() {},
       leave: () => checkpoints?.close(),

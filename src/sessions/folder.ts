@@ -210,6 +210,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     snapshot: () => use().snapshot(),
     replaced: async (snapshot) => restingData(source, options, await use().replaced(snapshot)),
     restored: source.restored,
+    underWay: new Set(),
     get calls() {
       return asleep?.calls ?? use().calls
     },

@@ -46,6 +46,8 @@ export interface Session {
   readonly secret: string
   /** How many calls have begun; goes on after a restart. */
   readonly calls: number
+  /** The numbers of the calls that are under way. */
+  readonly underWay: Set<number>
   /** The number of the next call: 1, 2, ... */
   nextCall(): number
   /** Begins a call or other work, which ends with this generation or when its client goes. */

@@ -191,6 +191,7 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
     get calls() {
       return data.calls
     },
+    underWay: data.underWay,
     nextCall: () => ++data.calls,
     begin: (client) => new RunningActivity(client, among),
     slot,

@@ -30,8 +30,8 @@ export interface SessionEvidence {
   workspace: WorkspaceEvidence
   /** Turns of tasks whose end the client has not read. */
   unread: readonly UnreadTask[]
-  /** The number of the last call that has begun. */
-  begun: number
+  /** The numbers of the calls that are under way. */
+  underWay: ReadonlySet<number>
   /** How many traces are gone. */
   dropped: number
   /** The instance that the session began at by being called, where there are several. */
@@ -51,7 +51,7 @@ const MOST_STEPS = 1000
 
 /** The report on a session. */
 export function verify(evidence: SessionEvidence): SessionVerdict {
-  const { session, run, runs, begun, dropped, adrift, strays, unread, fixtures, end, workspace } = evidence
+  const { session, run, runs, underWay, dropped, adrift, strays, unread, fixtures, end, workspace } = evidence
   const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
   const all = made.map(({ trace }) => trace)
   // Calls from inside reach providers like others, but no client made them.
@@ -59,8 +59,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const traces = calls.map(({ trace }) => trace)
   const tried = triedIn(all)
   const { accept, max_attempts: maxAttempts } = run?.scenario ?? {}
-  const before = run && dropped === 0 ? run.calls : (evidence.calls[0]?.seq ?? begun + 1) - 1
-  const pending = Math.max(0, begun - before - evidence.calls.length)
+  const pending = [...underWay].filter((seq) => seq > (run?.calls ?? 0)).length
   const judged = judgeClient(clientCalls(calls), { accept, maxAttempts, strays, unread, end })
   const work = judgeClient(workspaceClientCalls(workspace.calls), { accept, maxAttempts, end })
   const findings = [

@@ -36,6 +36,7 @@ export function liveRows(): Gathering {
     add(observation, call) {
       if (observation.type === 'attempt-ended') return undefined
       if (observation.type === 'call-begun') underWay.set(observation.trace, observation.session)
+      else if (observation.type === 'call-lost') underWay.delete(observation.trace)
       else if (observation.type === 'trace-saved') note(observation, call)
       else return alone(observation)
       isDue = true

@@ -65,6 +65,8 @@ export function startTelemetry(
         if (known) writer.add({ open: known, saved: observation, call })
         return
       }
+      case 'call-lost':
+        return open.forget(observation.trace)
       case 'session-verified':
         return verified(observation)
     }
