@@ -205,6 +205,27 @@ for (const item of ['one', 'two', 'three', 'spare']) {
     why: /called again, but the request was never answered/,
   },
   {
+    name: 'a broken stream whose words the model is asked to continue',
+    code: `
+const messages = [user('Tell me a story')]
+let said = ''
+let done = false
+try {
+  const response = await post({ stream: true, messages })
+  if (!response.ok) throw new Error('status ' + response.status)
+  for await (const piece of response.body.pipeThrough(new TextDecoderStream()))
+    for (const line of piece.split('\\n')) {
+      if (line === 'data: [DONE]') done = true
+      else if (line.startsWith('data: {')) said += JSON.parse(line.slice(6)).choices[0]?.delta?.content ?? ''
+    }
+} catch {}
+if (!done) await ask({ messages: [...messages, { role: 'assistant', content: said }, user('Please continue.')] })
+`,
+    class: 'cut-stream',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
     name: 'an embedding dropped, and a model told of it',
     code: `
 const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }

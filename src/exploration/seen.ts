@@ -5,7 +5,7 @@ import { safeParse } from '../contract/validation.ts'
 import { allOperations } from '../endpoints/index.ts'
 import { type Settings, settingsOf } from '../gateway/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { type ClientCall, clientCalls } from '../verdict/client-call.ts'
+import { brokeOff, type ClientCall, clientCalls } from '../verdict/client-call.ts'
 import { type CallShape, observedCall } from './points.ts'
 import type { ObservedRun } from './types.ts'
 import { addWays } from './ways.ts'
@@ -18,9 +18,15 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
       const { trace } = evidence
       const stored = trace.inner || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
       const [client] = clientCalls([evidence])
-      if (stored && client) addCall(seen, stored, client)
+      if (stored && client) addCall(seen, stored, withWords(client))
     }
   return seen
+}
+
+/** The call with the words of its response read, where the judge may ask for them: its session is gone when it does. */
+function withWords(client: ClientCall): ClientCall {
+  const words = brokeOff(client) ? client.words() : ''
+  return { ...client, words: () => words }
 }
 
 function addCall(
