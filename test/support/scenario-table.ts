@@ -17,22 +17,22 @@ export const SCENARIOS: readonly string[] = readdirSync(join(import.meta.dir, '.
   .sort()
 
 /** How long a client may wait in silence, in ms: longer than careful apps do. */
-export const HANG_LIMIT_MS = 4_000
+export const HANG_LIMIT_MS = 6_000
 /** How long a socket is looked at that nothing comes from, in ms. */
 const SILENCE_MS = 2_000
 /** More at once would keep each other waiting. */
 const AT_ONCE = 60
 
 /** How many questions apps ask where one cannot meet the scenario. */
-const QUESTIONS: Record<string, number> = { 'brown-out': 6, 'token-quota': 4 }
+const QUESTIONS: Record<string, number> = { 'brown-out': 5, 'token-quota': 4 }
 /** What a test lets pass on the session's clock after the first question. */
 const PASSING: Record<string, string> = { 'brown-out': '31 s' }
 /** How long careful apps wait under scenarios of silence, in ms: short, so that tests are, but long enough for responses where there are some. */
-const LIMITS: Record<string, number> = {
-  'black-hole': 1_500,
-  'stream-stalled': 1_500,
-  'slow-first-token': 1_500,
-  'timeout-then-fallback': 2_500,
+const LIMITS: Record<string, { whole?: number; streamed?: number }> = {
+  'black-hole': { whole: 1_500, streamed: 1_500 },
+  'stream-stalled': { streamed: 1_500 },
+  'slow-first-token': { whole: 1_500, streamed: 1_500 },
+  'timeout-then-fallback': { whole: 2_500, streamed: 2_500 },
 }
 /** What the page says of scenarios in which chance decides about each call: what any app may meet, in both forms. */
 const BY_CHANCE: Record<string, [socket: string, careful: string, careless: string]> = {
@@ -49,6 +49,7 @@ const BY_CHANCE: Record<string, [socket: string, careful: string, careless: stri
 }
 /** Scenarios that take long come first, so that they end with the others. */
 const LONG = [
+  'brown-out',
   'fallback-down',
   'black-hole',
   'stream-stalled',
@@ -230,8 +231,9 @@ const cellOf = (played: Played, cell: Omit<Cell, 'seen' | 'traces' | 'verdicts'>
     for (let number = 1; number <= (QUESTIONS[scenario] ?? 1); number++) {
       const advance = number === 2 ? PASSING[scenario] : undefined
       if (advance) await control('POST', `sessions/${name}/clock`, { advance: advance.replace(' ', '') })
-      const prompt = number === 1 ? PROMPT : `${PROMPT} And in ${number} days?`
-      const limit = LIMITS[scenario] ?? CAREFUL_LIMIT_MS
+      // Chance depends on the text: under these every app of the brown-out meets a failure.
+      const prompt = number === 1 ? PROMPT : `${PROMPT} And ${number} hours later?`
+      const limit = LIMITS[scenario]?.[stream ? 'streamed' : 'whole'] ?? CAREFUL_LIMIT_MS
       seen.push(await ask({ kind, stream, prompt, connection, limit }, manner))
     }
     const verdicts: Partial<Cell['verdicts']> = {}
@@ -393,7 +395,11 @@ judged as \`understudy exec\` judges them. Use it to see what a scenario does to
 
 - **The apps** use \`openai\` (chat completions and responses), \`@anthropic-ai/sdk\`, or \`ai\` with \`@ai-sdk/openai\` and
   \`@ai-sdk/anthropic\`. They ask for a whole response or for a stream.
-- **A careful app** has a timeout of ${seconds(CAREFUL_LIMIT_MS)}, also for silence inside a stream (${distinct(Object.values(LIMITS).map(seconds)).join(' or ')} under the scenarios of
+- **A careful app** has a timeout of ${seconds(CAREFUL_LIMIT_MS)}, also for silence inside a stream (${distinct(
+  Object.values(LIMITS)
+    .flatMap(Object.values<number>)
+    .map(seconds),
+).join(' or ')} under the scenarios of
   silence, to keep the test short). It leaves retries to its package. It repeats, with pauses, what the package does not repeat: incomplete
   responses, broken bodies and its own timeouts. Then it asks the other provider. If that fails, too, it tells its user, and ends with exit code 0.
 - **A careless app** has no timeout, asks once, shows whatever has come, and ends with exit code 0. Under ${HAMMERED.map((name) => `\`${name}\``).join(' and ')},
