@@ -31,7 +31,7 @@ describe.each(rows)('%s, %s', (name, how, fault) => {
     const [finding, ...others] = found(played)
     expect(others).toEqual([])
     expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'error' })
-    const end = name === 'a late first token' ? '; it would have ended by itself after 50 s' : ''
+    const end = name === 'a late first token' ? '; the silence would have ended after 50 s' : ''
     expect(finding?.message).toStartWith(
       `the client still waited after 400 ms of silence without a timeout, and the call was reset${end}`,
     )

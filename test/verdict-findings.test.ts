@@ -818,3 +818,14 @@ test('who reads the beginning of an answer and leaves has repeated nothing, thou
   expect(paths['client retry']).toBe(0)
   expect(findings).toEqual([])
 })
+
+test('recovery paths: equal calls after an incomplete response count as retries only with evidence', async () => {
+  const { paths } = await judged({
+    scenario: cut(),
+    async act({ post, message }) {
+      for (let user = 0; user < 3; user++)
+        await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
+    },
+  } as Row)
+  expect([paths['client retry'], paths['stream recovery']]).toEqual([0, 0])
+})

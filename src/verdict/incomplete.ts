@@ -23,8 +23,8 @@ const isLeft = ({ stream, begun, outcome, faulty, hung }: ClientCall): boolean =
   stream && begun && outcome === 'cancelled' && faulty && !hung
 const isIncomplete = (call: ClientCall): boolean => brokeOff(call) || isLeft(call)
 
-/** Whether a call shows that it repeats an incomplete response: it declares it, follows a pause, or asks another model. */
-const isEvident = ({ first, again, declared }: Pair): boolean =>
+/** Whether a call shows that it repeats the one before, should that have been incomplete: it declares it, follows a pause, or asks another model. */
+export const isEvident = ({ first, again, declared }: Pair): boolean =>
   declared || isFallback(first, again) || isBackoff(pauseBetween(first, again))
 
 /** Whether a pause, in ms, fits the back-off of a retry. */

@@ -3,12 +3,16 @@ import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 import type { Paths } from '../contract/verification.ts'
 import { brokeOff, isFallback } from './client-call.ts'
 import type { AttemptEvidence } from './expectations.ts'
+import { isEvident } from './incomplete.ts'
 import type { Pairing } from './pairing.ts'
 
 const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'answered'
 /** Whether the second call repeats the first because that failed: who leaves an answer, and says that the next call is a first try, does not. */
-const repeats = ({ first, again }: Pairing['pairs'][number]): boolean =>
-  failed(first) && !(first.outcome === 'cancelled' && again.mark.retry === 0)
+const repeats = (pair: Pairing['pairs'][number]): boolean => {
+  const { first, again } = pair
+  if (brokeOff(first)) return isEvident(pair)
+  return failed(first) && !(first.outcome === 'cancelled' && again.mark.retry === 0)
+}
 
 /** How often each way was taken. */
 export function pathsOf(
@@ -29,7 +33,8 @@ export function pathsOf(
     timeout: attempts(({ outcome }) => outcome === 'timed out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
     'stream recovery':
-      recovered + [...pairs, ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
+      recovered +
+      [...pairs.filter(repeats), ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
     'client retry': pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
     'client fallback': pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
   }
