@@ -39,7 +39,7 @@ describe.each(rows)('%s, %s', (name, how, fault) => {
   })
 
   test.each(['fetch', 'openai', 'anthropic'])('a careful program passes: %s', async (who) => {
-    const played = await run([who, how, '150'], fault)
+    const played = await run([who, how, '500'], fault, 5_000)
     expect(found(played).map(({ kind }) => kind)).not.toContain('no-timeout')
     expect(outcomes(played)).toEqual(['cancelled'])
   })

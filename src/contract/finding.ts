@@ -90,10 +90,10 @@ export interface ClientTimeout {
   assumed?: true
 }
 
-/** A call that we reset after `limit` ms of silence; the silence would have ended by itself `left` ms later, where that is known. */
+/** A call that we reset after `limit` ms of silence, which would have ended by itself after `silence` ms, where that is known. */
 export interface HungCall {
   limit: number
-  left?: number
+  silence?: number
 }
 
 /** A client's mark as it is kept beside a trace. */

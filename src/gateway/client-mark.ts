@@ -21,8 +21,8 @@ export function clientNote(call: Call, answerHeaders: Record<string, string>): C
   if (timeout !== undefined) note.timeout = timeout
   const reason: unknown = call.aborted ? call.signal.reason : undefined
   if (reason instanceof HangReset) {
-    const { limit, left } = reason
-    note.hung = { limit, ...(left !== undefined && { left }) }
+    const { limit, silence } = reason
+    note.hung = { limit, ...(silence !== undefined && { silence }) }
   }
   if (!retained) {
     note.request = fingerprint(text)

@@ -1,6 +1,6 @@
 // Time comes in as an argument everywhere, so that an outage of ten minutes can be played in milliseconds.
 
-import { noteLeft } from './hang-reset.ts'
+import { noteSilence } from './hang-reset.ts'
 import { monotonicMs } from './monotonic.ts'
 
 /** Where every timestamp and every wait of a session comes from. */
@@ -128,11 +128,10 @@ export function createSilences(): Silent & { until(signal: AbortSignal | undefin
 const realSilences = createSilences()
 async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
   if (ms === Number.POSITIVE_INFINITY) return realSilences.until(signal)
-  const began = performance.now()
   try {
     await sleep(ms, signal)
   } catch (reason) {
-    noteLeft(reason, ms - (performance.now() - began))
+    noteSilence(reason, ms)
     throw reason
   }
 }

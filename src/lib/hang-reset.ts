@@ -5,14 +5,14 @@ export class HangReset extends Error {
   /** Milliseconds of silence after which it happened. */
   readonly limit: number
   /** Milliseconds after which the silence would have ended by itself, where that is known. */
-  left: number | undefined
+  silence: number | undefined
   constructor(limit: number) {
     super(`the client was still waiting after ${limit} ms of silence, so its connection was reset (--hang-limit)`)
     this.limit = limit
   }
 }
 
-/** Notes, when latency is ended by such a reset, how much of it was left; endless silence has no end to note. */
-export function noteLeft(reason: unknown, left: number): void {
-  if (reason instanceof HangReset && Number.isFinite(left)) reason.left = Math.max(0, Math.round(left))
+/** Notes, when latency of `ms` is ended by such a reset, how long it would have been; endless silence has no end to note. */
+export function noteSilence(reason: unknown, ms: number): void {
+  if (reason instanceof HangReset && Number.isFinite(ms)) reason.silence = ms
 }

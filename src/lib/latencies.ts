@@ -1,6 +1,6 @@
 // The latencies of a virtual clock: each takes real time, and ends at an instant of the clock that its start alone decides.
 
-import { noteLeft } from './hang-reset.ts'
+import { noteSilence } from './hang-reset.ts'
 
 /** Real time that a client waited before it left counts in steps of this, so that runs stay identical. */
 const STEP_MS = 100
@@ -81,7 +81,7 @@ class RunningLatency implements Latency {
   }
 
   readonly #leave = () => {
-    noteLeft(this.#signal?.reason, this.#length - (performance.now() - this.#began))
+    noteSilence(this.#signal?.reason, this.due - this.start)
     const waited = Math.round((performance.now() - this.#began) / STEP_MS) * STEP_MS
     this.#parts.left(Math.min(this.due, this.start + waited))
     this.fail(this.#signal?.reason)

@@ -38,9 +38,7 @@ const waited = (found: readonly Hung[]): string =>
 
 /** What becomes of silence that has an end. */
 function ending(found: readonly Hung[]): string {
-  const ends = found.flatMap(({ call: { hung } }) => (hung?.left === undefined ? [] : [hung.limit + hung.left]))
+  const ends = found.flatMap(({ call: { hung } }) => (hung?.silence === undefined ? [] : [hung.silence]))
   if (ends.length === 0) return ''
-  // Timers differ a little from run to run.
-  const longest = Math.round(Math.max(...ends) / 100) * 100
-  return `; the silence would have ended after ${durationText(longest)}: if the client should wait for that, raise --hang-limit`
+  return `; the silence would have ended after ${durationText(Math.max(...ends))}: if the client should wait for that, raise --hang-limit`
 }
