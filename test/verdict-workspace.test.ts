@@ -173,6 +173,43 @@ test.each(compliant)('nothing is found of %s', async (_, fault, calls, act) => {
   expect(notices.join()).not.toContain('no calls were received')
 })
 
+describe('calls of an agent over A2A', () => {
+  const rpc = (id: string | number, text: string) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'message/send',
+    params: {
+      message: { kind: 'message', messageId: crypto.randomUUID(), role: 'user', parts: [{ kind: 'text', text }] },
+    },
+  })
+  const ask = ({ send }: Client, id: number, text: string) => {
+    const body = rpc(id, text)
+    return send('POST', '/a2a/clerk', body, { 'content-length': String(JSON.stringify(body).length) })
+  }
+
+  test('that ask something else are no retry of one that was not accepted', async () => {
+    const its = await client(down)
+    await ask(its, 1, 'one')
+    await ask(its, 2, 'two')
+    expect((await its.verdict('?ended=unknown')).findings).toMatchObject([
+      { kind: 'gave-up', operation: 'callAgent', count: 1 },
+    ])
+  })
+
+  test('that ask the same are one, with whatever ids', async () => {
+    const its = await client(down)
+    await ask(its, 1, 'one')
+    await ask(its, 2, 'one')
+    expect((await its.verdict('?ended=unknown')).findings).toEqual([])
+  })
+
+  test('that are many, and fail, are no storm', async () => {
+    const its = await client(down, '1+')
+    for (let call = 0; call < 30; call++) await ask(its, call, `question ${String.fromCharCode(97 + call)}`)
+    expect((await its.verdict('?ended=unknown')).findings.map(({ kind }) => kind)).toEqual(['gave-up'])
+  })
+})
+
 test('a retry of a workspace call is an exercised recovery path, and broken waits are counted', async () => {
   const its = await client(limit)
   await its.list(count(0))

@@ -213,7 +213,7 @@ function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteSer
     try {
       if (route.query) query = parseRequest(route.query, queryOf(request), { whole: 'the query' })
       const read = schema && (await bodyOf(request, route, limits))
-      sent.body = { value: read }
+      if (!route.readsBody) sent.body = { value: read }
       if (schema) body = parseRequest(schema, read)
     } catch (refusal) {
       if (refusal instanceof ApiError && INVALID.has(refusal.status)) await route.find?.({ request, params: named })

@@ -6,6 +6,8 @@ import { CLIENT_GONE } from '../gateway/outcome.ts'
 import { isDated, retryAfter } from '../gateway/retry.ts'
 import { realClock } from '../lib/clock.ts'
 import { fingerprint } from '../lib/ids.ts'
+import { asObject, parsedJson } from '../lib/values.ts'
+import { withoutVolatile } from '../lib/volatile.ts'
 import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
 import { EMULATED } from '../resources/through-scenario.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
@@ -41,7 +43,9 @@ export const workspaceNotes =
     const call = calls.begin(name)
     const began = sessions.known(name)?.clock.now()
     const arrived = realClock.now()
-    const end = (status: number, headers: Headers) => {
+    const copy = route.readsBody && isShort(request) ? request.clone() : undefined
+    const end = async (status: number, headers: Headers) => {
+      if (copy) sent.body = await copy.text().then(remoteCall, () => undefined)
       const session = sessionOf(request)
       const ended = session.clock.now()
       const { pathname, search } = new URL(request.url)
@@ -62,14 +66,24 @@ export const workspaceNotes =
     }
     try {
       const response = await answer(sent)
-      end(response.status, response.headers)
+      await end(response.status, response.headers)
       return response
     } catch (error) {
-      if (error instanceof ApiError) end(error.status, new Headers(error.headers))
-      else end(500, new Headers())
+      if (error instanceof ApiError) await end(error.status, new Headers(error.headers))
+      else await end(500, new Headers())
       throw error
     }
   }
+
+/** Bodies that a handler reads itself are copied up to so many bytes. */
+const MAX_COPIED = 1_000_000
+const isShort = ({ headers }: Request): boolean => Number(headers.get('content-length') ?? Number.NaN) <= MAX_COPIED
+
+/** A call of JSON-RPC without its ids, which are new for each try; undefined of what is no JSON. */
+function remoteCall(text: string): SentParts['body'] {
+  const { id: _, ...call } = asObject(parsedJson(text)) ?? {}
+  return Object.keys(call).length === 0 ? undefined : { value: withoutVolatile(JSON.stringify(call)).text }
+}
 
 function waitOf(headers: Headers, { clock }: Session): { wait: number | null } {
   const told = Object.fromEntries(headers)
