@@ -1,9 +1,11 @@
 // npm run bench kill [TRIALS] [EXECUTABLE] [SEED]: kills the server with SIGKILL at random moments while calls are in flight, and
-// starts it again on the same file: every call that was answered has its trace, and the file is sound. Ends with 1 when not.
+// starts it again on the same file: every call that was answered has its trace, every decision about a call of a tool and every result
+// of one that a client was shown is there, replies of fixtures go on where they were, and the file is sound. Ends with 1 when not.
 import { Database } from 'bun:sqlite'
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { headers } from './headers.ts'
+import { begin, lostWork, sizeOf, type Work, workUntilKilled, writeFixtures } from './kill-work.ts'
 import { BenchError } from './options.ts'
 import { bodyOf, ROUTER } from './servers.ts'
 import { median, type Server, scratch, start, understudy } from './support.ts'
@@ -31,11 +33,12 @@ function* chances(from: number): Generator<number, never> {
 const chance = chances(Number(seed))
 const upTo = (most: number) => chance.next().value * most
 
-/** What was answered to its last byte: the ids of the traces. */
+/** What was answered to its last byte: the ids of the traces, and the work beside them. */
 interface Answered {
   ids: string[]
   /** Calls that the kill cut off. */
   cut: number
+  work?: Work
 }
 
 async function oneCall(url: string, stream: boolean): Promise<string | undefined> {
@@ -67,12 +70,13 @@ async function callUntilKilled(server: Server): Promise<Answered> {
     }
   }
   const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)))
+  const working = workUntilKilled(server.url, { name: `trial-${totals.trials}`, over: () => killed })
   // Not before something is answered: the first call takes the longest.
-  await Promise.race([clients, first.promise.then(() => Bun.sleep(upTo(LONGEST_LOAD_MS)))])
+  await Promise.race([clients, working, first.promise.then(() => Bun.sleep(upTo(LONGEST_LOAD_MS)))])
   killed = true
   await server.stop()
   await clients
-  return answered
+  return { ...answered, work: await working }
 }
 
 /** Ids of answered calls that the server has no trace of. */
@@ -108,7 +112,10 @@ function soundness(file: string, folder: string): string {
   }
 }
 
-const argsOf = (file: string) => [executable, 'serve', '--json', '--port', '0', '--db', file]
+const argsOf = (file: string) => [
+  ...[executable, 'serve', '--json', '--port', '0'],
+  ...['--db', file, '--fixtures', fixtures],
+]
 
 /** Kills the server while it starts. */
 async function killedStart(file: string): Promise<void> {
@@ -119,19 +126,23 @@ async function killedStart(file: string): Promise<void> {
 }
 
 const { folder } = scratch()
-const totals = { trials: 0, answered: 0, cut: 0, lost: 0, unsound: 0, starts: 0 }
+const fixtures = writeFixtures(folder)
+const totals = { trials: 0, answered: 0, decisions: 0, results: 0, replies: 0, cut: 0, lost: 0, unsound: 0, starts: 0 }
 const answeredEach: number[] = []
 
-/** Kills the server once on a file that it has perhaps been killed on before; gives the ids that were answered. */
-async function trial(file: string, answeredBefore: readonly string[]): Promise<string[]> {
+/** Kills the server once on a file that it has perhaps been killed on before; gives what was answered. */
+async function trial(file: string, before: Answered | undefined): Promise<Answered> {
   if (++totals.trials % STARTS === 0) {
     await killedStart(file)
     totals.starts++
   }
   const server = await start({ args: argsOf(file) })
-  noteLost(await lostOf(server, answeredBefore))
-  const { ids, cut } = await callUntilKilled(server)
+  if (before) await look(server, before)
+  else await begin(server.url)
+  const answered = await callUntilKilled(server)
+  const { ids, cut, work } = answered
   totals.answered += ids.length
+  if (work) for (const [kind, count] of Object.entries(sizeOf(work))) totals[kind as keyof typeof totals] += count
   totals.cut += cut
   answeredEach.push(ids.length)
   const sound = soundness(file, folder)
@@ -140,22 +151,26 @@ async function trial(file: string, answeredBefore: readonly string[]): Promise<s
     console.error(`trial ${totals.trials}: the file is not sound: ${sound}`)
   }
   if (totals.trials % 100 === 0) console.error(JSON.stringify(totals))
-  return ids
+  return answered
 }
 
-function noteLost(lost: readonly string[]): void {
-  totals.lost += lost.length
+/** Looks for what was answered before the server was killed. */
+async function look(server: Server, { ids, work }: Answered): Promise<void> {
+  const lost = await lostOf(server, ids)
+  const others = work ? await lostWork(server.url, work) : []
+  totals.lost += lost.length + others.length
   if (lost.length > 0) console.error(`trial ${totals.trials}: answered without a trace: ${lost.join(' ')}`)
+  for (const what of others) console.error(`trial ${totals.trials}: lost: ${what}`)
 }
 
 while (totals.trials < Number(trials)) {
   const file = join(folder, `${totals.trials}.db`)
-  let answered: string[] = []
+  let answered: Answered | undefined
   for (let left = Math.min(ON_A_FILE, Number(trials) - totals.trials); left > 0; left--) {
     answered = await trial(file, answered)
   }
   const server = await start({ args: argsOf(file) })
-  noteLost(await lostOf(server, answered))
+  if (answered) await look(server, answered)
   await server.stop()
   for (const end of ['', '-wal', '-shm', '-lock']) rmSync(`${file}${end}`, { force: true })
 }

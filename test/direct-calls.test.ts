@@ -105,8 +105,9 @@ describe('the trace of a direct call says what became of it', () => {
 
   test.each(apis)('%s: a whole answer that is cut or empty is unreadable', async (api) => {
     for (const fault of [{ type: 'empty-body' }, { type: 'truncate-body' }, { type: 'malformed-json' }]) {
-      const { trace, status } = await hear(api, { stream: false, fault })
+      const { trace, status, headers } = await hear(api, { stream: false, fault })
       expect([fault.type, status, trace.outcome]).toEqual([fault.type, 200, 'unreadable'])
+      expect(headers.get('x-understudy-faults')).toBe('rule 1')
     }
   })
 

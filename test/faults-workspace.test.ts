@@ -228,3 +228,15 @@ test('a file comes through byte for byte while a scenario is played', async () =
   expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes)
   expect(response.headers.get('content-disposition')).toBe('attachment')
 })
+
+test('a file that is called JSON and is none is read as it is', async () => {
+  const { prefix, call } = await workspace([
+    { at: 'workspace', match: { path: '/v2/projects' }, fault: { type: 'delay', for: '1s' } },
+  ])
+  const form = new FormData()
+  form.set('purpose', 'retrieval')
+  form.set('file', new File(['RIFF: no JSON'], 'sound.json', { type: 'application/json' }))
+  const { _id } = (await app.fetch(`${prefix}/v2/files`, { method: 'POST', body: form })).json() as { _id: string }
+  const { status, text } = await call('GET', `/v2/files/${_id}/content`)
+  expect([status, text]).toEqual([200, 'RIFF: no JSON'])
+})

@@ -4,6 +4,8 @@
 export const REQUEST_ID = 'x-request-id'
 /** Names the trace of a call. */
 export const TRACE_ID = 'x-understudy-trace'
+/** The rules of the scenario that acted on an answer. */
+export const FAULTS = 'x-understudy-faults'
 
 /** Names the process that answers. */
 export const INSTANCE = 'x-understudy-instance'
@@ -28,7 +30,7 @@ export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
   'x-understudy-assumed': 'Models that the request names without a provider, as they were understood.',
   'x-understudy-session': 'The session of this call.',
   'x-understudy-point': 'Which of the calls of a program it is, whatever its user said.',
-  'x-understudy-faults': 'Faults applied, by rule.',
+  [FAULTS]: 'Faults applied, by rule.',
   'x-understudy-fixture': 'The fixture that answered, or synthesized; absent when the cache did.',
   'x-understudy-scenario': 'The scenario that is played, when there is one.',
 }

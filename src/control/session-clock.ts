@@ -56,7 +56,7 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
     examples: { later: { advance: '10m' } },
     answerName: 'SessionClock',
     response: SessionClock,
-    errors: [404],
+    errors: [404, 409],
     find: ({ params: { name = '' } }) => sessions.find(name),
     async handle({ params: { name = '' }, body: { advance, freeze, resume, set } }) {
       const session = sessions.find(name)

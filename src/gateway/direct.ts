@@ -1,6 +1,6 @@
 // A call of a compatible API that asks for nothing of a gateway: it goes straight to its provider, and what that sends reaches
 // the client as it is, faults included. What a correct client makes of it is read along and written into the trace.
-import { REQUEST_ID } from '../contract/answer-headers.ts'
+import { FAULTS, REQUEST_ID } from '../contract/answer-headers.ts'
 import { ApiError } from '../contract/error.ts'
 import type { ActiveFault } from '../contract/fault.ts'
 import { ConnectionFailure, jsonReply, type Reply } from '../contract/reply.ts'
@@ -82,7 +82,9 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   const connection = faults.length > 0 ? await callContext.call.hold?.find() : undefined
   try {
     const reply = await faultyReply(direct, attempt)
-    const headers = { ...ownHeaders(callContext.recording, reply), ...reply.headers }
+    const own = ownHeaders(callContext.recording, reply)
+    // The reply has ours as they were before any fault.
+    const headers = { ...own, ...reply.headers, [FAULTS]: own[FAULTS] ?? '' }
     return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record, model: asked.model }), {
       connection,
       clientTimeout,

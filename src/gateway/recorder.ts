@@ -1,5 +1,5 @@
 // Begins the record of a call, and says in headers what is known of it.
-import { INSTANCE, REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
+import { FAULTS, INSTANCE, REQUEST_ID, TRACE_ID } from '../contract/answer-headers.ts'
 import type { ActiveScenario } from '../contract/fault.ts'
 import type { EndedStep, Observers } from '../contract/observation.ts'
 import type { CallSequences } from '../contract/sequence.ts'
@@ -140,7 +140,7 @@ export function headersOf({ id, call, steps, point, answer: record }: TraceRecor
     'x-understudy-attempts': String(attempts.length),
     'x-understudy-fallback': String(last?.position ?? 0),
     'x-understudy-cache': cache?.status ?? 'off',
-    'x-understudy-faults': faultsOf(steps).join(', '),
+    [FAULTS]: faultsOf(steps).join(', '),
   }
   const model = answer?.model ?? last?.target ?? plan[0]
   if (model) headers['x-understudy-model'] = model

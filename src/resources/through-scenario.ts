@@ -1,10 +1,12 @@
 // Answers calls of the workspace through the faults of the scenario that is played.
+import { FAULTS } from '../contract/answer-headers.ts'
 import { ApiError, refusalBody } from '../contract/error.ts'
 import type { FaultFacts } from '../contract/fault.ts'
 import { type Reply, valueReply } from '../contract/reply.ts'
 import type { Route, RouteInput } from '../contract/route.ts'
 import { withFaults } from '../gateway/attempt.ts'
 import { toResponse } from '../gateway/respond.ts'
+import { parsedJson } from '../lib/values.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -78,7 +80,7 @@ async function played(route: Route, input: RouteInput, { session, signal, run }:
     about: { ...about, call, clock, signal },
     onActed: (rule) => applied.push(rule),
   })
-  const headers = { 'x-understudy-scenario': run.name, 'x-understudy-faults': applied.join(', ') }
+  const headers = { 'x-understudy-scenario': run.name, [FAULTS]: applied.join(', ') }
   return toResponse({ ...reply, headers: { ...reply.headers, ...headers } })
 }
 
@@ -105,9 +107,10 @@ async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
     // What comes in its own time is handed on in that.
     if (contentType.startsWith('text/event-stream') && answer.body)
       return { ...reply, body: { kind: 'bytes', contentType, bytes: answer.body } }
-    if (!contentType.startsWith('application/json'))
-      return { ...reply, body: { kind: 'bytes', contentType, bytes: await answer.bytes() } }
-    return { ...reply, body: { kind: 'value', value: await answer.json() } }
+    const bytes = await answer.bytes()
+    // A file may be called JSON and be something else.
+    const value = contentType.startsWith('application/json') ? parsedJson(new TextDecoder().decode(bytes)) : undefined
+    return { ...reply, body: value === undefined ? { kind: 'bytes', contentType, bytes } : { kind: 'value', value } }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     return { ...valueReply(refusalBody(error)), status: error.status, headers: error.headers }

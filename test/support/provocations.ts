@@ -144,6 +144,21 @@ export const PROVOCATIONS: readonly Provocation[] = [
     only: ({ id }) => id === 'moveClock',
     change: ({ path }) => ({ path: filled(path, 'default'), body: '{}' }),
   },
+  {
+    name: 'a reset while the clock is moved',
+    only: ({ id }) => id === 'moveClock',
+    change: ({ path }) => ({ path: filled(path, 'default'), body: '{"advance":"10m"}' }),
+    async make(send, app) {
+      const { clock } = app.understudy.sessions.get('default')
+      if (clock.kind === 'real') throw new Error('there is nothing to move')
+      // Work that does not end holds it.
+      void clock.work(new Promise<never>(() => {}))
+      const answer = send()
+      while (clock.waiting === 0) await new Promise((resolve) => setImmediate(resolve))
+      await app.post('/_understudy/reset', {})
+      return answer
+    },
+  },
   { name: 'an unknown model', only: callsModel, change: patched({ model: 'nobody/nothing' }) },
   { name: 'a reference to nothing', only: makesRecord, change: patched({ project_id: UNKNOWN }) },
   { name: 'a store of nothing', only: makesRecord, change: patched({ memory_stores: [UNKNOWN] }) },
