@@ -226,6 +226,46 @@ if (!done) await ask({ messages: [...messages, { role: 'assistant', content: sai
     why: /called again and was answered/,
   },
   {
+    name: 'a fallback to the API of another provider',
+    code: `
+const fallback = () => fetch(process.env.ANTHROPIC_BASE_URL + '/v1/messages', {
+  method: 'POST',
+  headers: { 'x-api-key': process.env.ANTHROPIC_API_KEY, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
+  body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 100, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }),
+})
+await ask({ messages: [user('Hi')] }).catch(fallback)
+`,
+    class: 'server-error-forever',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'a batch that fails and is asked for in halves',
+    code: `
+const embed = async (input) => {
+  const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: 'openai/text-embedding-3-small', input })
+  if ((await fetch(base + '/embeddings', { method: 'POST', headers, body })).ok) return
+  await embed(input.slice(0, 2))
+  await embed(input.slice(2))
+}
+await embed(['a', 'b', 'c', 'd'])
+`,
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'another key at once after a 429',
+    code: `
+const body = { messages: [user('Hi')] }
+await ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer other#explore' } }))
+`,
+    class: 'rate-limit-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
     name: 'an embedding dropped, and a model told of it',
     code: `
 const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
