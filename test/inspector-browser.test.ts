@@ -112,7 +112,7 @@ test('one call over time: retries, waits, faults and a fallback, against what th
   expect(await chart.getByRole('rowgroup', { name: 'What the client saw' }).count()).toBe(1)
   await page.screenshot({ path: screenshotPath('call') })
   await page.getByRole('tab', { name: 'Repeat' }).click()
-  const command = await page.getByRole('region', { name: 'Command' }).textContent()
+  const command = await page.getByRole('region', { name: 'Command', exact: true }).textContent()
   expect(command).toContain(`curl -sS '${server.url}/v2/router/chat/completions'`)
   expect(command).toContain("-H 'x-understudy-scenario: unavailable-burst'")
 })
@@ -210,6 +210,39 @@ test('a streamed response is shown as it was on the wire, as events with times, 
   expect(await page.getByRole('region', { name: 'Response on the wire' }).textContent()).toContain('data: [DONE]')
   await page.getByRole('tab', { name: 'Headers' }).click()
   expect(await page.getByRole('tabpanel').textContent()).toContain('Bearer (masked)')
+})
+
+test('a direct call is shown with the bytes that its client got, how they ended, and a command that repeats it', async () => {
+  const body = '{ "model":"gpt-4o", "stream":true, "own":1, "messages":[{"role":"user","content":"It\'s me"}] }'
+  const headers = {
+    'content-type': 'application/json',
+    authorization: 'Bearer any',
+    'x-understudy-scenario': 'stream-cut',
+  }
+  const response = await fetch(`${server.url}/s/direct/v1/chat/completions`, { method: 'POST', headers, body })
+  let got = ''
+  try {
+    for await (const piece of response.body ?? []) got += new TextDecoder().decode(piece)
+  } catch {
+    // It is cut.
+  }
+  await visit('#/calls?session=direct')
+  await page.locator('.row').first().click()
+  await page.getByRole('rowgroup', { name: 'What the provider did' }).waitFor()
+  expect(await page.locator('.call-head').textContent()).toEndWith('direct')
+  await page.getByRole('tab', { name: 'Response' }).click()
+  expect(await page.getByRole('region', { name: 'Response on the wire' }).textContent()).toBe(got)
+  expect(await page.locator('[data-ended]').textContent()).toContain('then the connection was reset')
+  await page.screenshot({ path: screenshotPath('direct') })
+  await page.getByRole('tab', { name: 'Request' }).click()
+  expect(await page.getByRole('region', { name: 'Request on the wire' }).textContent()).toBe(body)
+  await page.getByRole('tab', { name: 'Repeat' }).click()
+  const command = await page.getByRole('region', { name: 'Command', exact: true }).textContent()
+  const repeated = Bun.spawn(['sh', '-c', command ?? ''], { stderr: 'ignore' })
+  const again = await new Response(repeated.stdout).text()
+  const without = (text: string) => text.replace(/chatcmpl-\w+|"created":\d+/g, '')
+  expect(without(again)).toBe(without(got))
+  expect(got).toContain('data: {')
 })
 
 test('a clock is frozen and moved', async () => {

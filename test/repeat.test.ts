@@ -42,19 +42,27 @@ async function newest(url: string, session = 'default') {
   return { trace, exchange: (await json(`/${trace.id}/exchange`)) as Exchange }
 }
 
+/** The newest of every session. */
+async function newestOf(url: string) {
+  const response = await fetch(`${url}/_understudy/traces?limit=1&all=true`)
+  const [record] = ((await response.json()) as { data: StoredTrace[] }).data
+  return newest(url, record?.session)
+}
+
 /** Makes a call here, and repeats it there by the command. */
-async function repeated({ path, headers, body, session }: Call, variables: Record<string, string> = {}) {
+async function repeated({ path, headers, body, session }: Call, variables: Record<string, string> = {}, anew = false) {
   const sent = { authorization: 'Bearer sk-secret', ...headers }
   await fetch(`${urlOf(here)}${path}`, { method: 'POST', headers: sent, body })
     .then((response) => response.bytes())
     .catch(() => {})
   const first = await newest(urlOf(here), session)
-  const command = curlOf({ ...first, origin: urlOf(there) })
+  const command = curlOf({ ...first, origin: urlOf(there), anew })
   if (command === undefined) throw new Error('no command')
   const env = { PATH: process.env.PATH ?? '', ...variables }
   const shell = Bun.spawn(['sh'], { env, stdin: Buffer.from(`${command}\n`), stderr: 'ignore' })
   const [output, code] = await Promise.all([new Response(shell.stdout).bytes(), shell.exited])
-  return { command, first, second: await newest(urlOf(there), session), output, code }
+  const second = anew ? await newestOf(urlOf(there)) : await newest(urlOf(there), session)
+  return { command, first, second, output, code }
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -172,6 +180,21 @@ test.each(CALLS)('%s is repeated byte for byte', async (_, call) => {
   expect(second.trace.scenario).toBe(first.trace.scenario)
   expect(command).not.toContain('secret')
   expect(JSON.stringify(first)).not.toContain('secret')
+})
+
+test('in a new session the scenario begins anew, however often the call is repeated', async () => {
+  const headers = { ...JSON_TYPE, ...scenario('rate-limit-burst'), authorization: 'Bearer session:burst' }
+  const call = { session: 'burst', path: '/s/burst/v1/chat/completions', headers, body: text({}) }
+  const faults = []
+  for (let count = 0; count < 4; count++) {
+    const { first, second, code } = await repeated(call, {}, true)
+    expect([first.trace.session, code]).toEqual(['burst', 0])
+    expect(second.trace.session).toMatch(/^repeat-\d+$/)
+    expect(second.exchange.request).toMatchObject({ address: '/v1/chat/completions', body: { text: text({}) } })
+    faults.push([first.trace.status, second.trace.status])
+  }
+  expect(faults.map(([own]) => own)).toEqual([429, 429, 200, 200])
+  expect(faults[0]?.[1]).toBe(429)
 })
 
 test('the token is what the variable of the shell says, and so are other secrets', async () => {

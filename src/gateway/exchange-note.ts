@@ -6,7 +6,7 @@ import { frontCoded } from '../lib/front-coding.ts'
 import { keptText } from '../lib/kept-text.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import { WrittenEvents } from '../lib/written-events.ts'
-import type { AnswerRecord, SentStream, TraceRecorder } from './recording.ts'
+import type { AnswerRecord, AttemptAnswer, SentStream, TraceRecorder } from './recording.ts'
 import { addressShown, shownSent } from './request-headers.ts'
 import { EVENT_STREAM, JSON_BODY } from './respond.ts'
 import type { BodyPiece } from './sent-body.ts'
@@ -41,11 +41,12 @@ export function exchangeNote(recording: TraceRecorder, { answer, headers }: Note
 }
 
 /** Whether it is a stream that was made here of the stored answer, and that nothing befell: to keep many takes too long. */
-function isOrdinary({ answer: record, steps }: TraceRecorder): boolean {
-  if (record?.content.kind !== 'events' || !record.complete || steps.faults.length > 0) return false
-  const { attempt, from } = record.answer
-  return (from.synthesized || from.fixture !== null) && attempt?.faults.length === 0
-}
+const isOrdinary = ({ answer, steps }: TraceRecorder): boolean =>
+  answer?.content.kind === 'events' && answer.complete && steps.faults.length === 0 && isComposed(answer.answer)
+
+/** Whether no provider and no fault had a hand in an answer. */
+const isComposed = ({ attempt, from }: AttemptAnswer): boolean =>
+  (from.synthesized || from.fixture !== null) && attempt?.faults.length === 0
 
 /** How the response to a call ends where nothing between it and the client broke. */
 function endOf({ call, answer }: TraceRecorder): ResponseEnd {

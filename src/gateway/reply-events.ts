@@ -12,7 +12,7 @@ import {
 import { areReady, dataCharacters, eventList, type ReadyEvents, WrittenEvents } from '../lib/written-events.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import type { AnswerRecord, SentStream } from './recording.ts'
-import { noteTime } from './sent-body.ts'
+import { EVENTS_OF_A_TURN, noteTime } from './sent-body.ts'
 import type { ReplyContext } from './types.ts'
 
 type Step = IteratorResult<StreamEvent>
@@ -40,8 +40,6 @@ export const mayBeReady = (events: StreamEvents): events is ReadyEventStream => 
 
 /** Characters of a stream that is sent in one piece: a connection takes them, whether or not its client reads. */
 const MOST_AT_ONCE = 64 * 1024
-/** Events that are there at once, after which the clock is looked at all the same: they may be sent in several turns. */
-const EVENTS_OF_A_TURN = 64
 
 /**
  * The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. Gone through

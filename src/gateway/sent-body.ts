@@ -9,6 +9,9 @@ const MOST_HELD = 1 << 20
 /** A piece of a body, as it was given to the connection. */
 export type BodyPiece = string | Uint8Array
 
+/** Events that are there at once, after which the clock is looked at all the same: they may be sent in several turns. */
+export const EVENTS_OF_A_TURN = 64
+
 /** Notes, in pairs, that the piece of this number goes out now. */
 export function noteTime(times: number[], piece: number, now: number): void {
   if (times.length >= MOST_TIMES || times[times.length - 1] === now) return
@@ -23,14 +26,14 @@ export class SentBody {
   more = 0
   #held = 0
 
-  /** The next piece, and the ms from the start of the call at which it goes out. */
-  add(piece: BodyPiece, now: number): void {
+  /** The next piece, and the ms from the start of the call at which it goes out; undefined when that is as the one before. */
+  add(piece: BodyPiece, now: number | undefined): void {
     this.#held += piece.length
     if (this.#held > MOST_HELD && this.pieces.length > 0) {
       this.more += Buffer.byteLength(piece)
       return
     }
-    noteTime(this.times, this.pieces.length, now)
+    if (now !== undefined) noteTime(this.times, this.pieces.length, now)
     this.pieces.push(piece)
   }
 

@@ -6,7 +6,7 @@ import { DONE_EVENT, encodeEvent, eventOfType, type PromptIterator, type StreamE
 import { asObject } from '../lib/values.ts'
 import type { TraceRecorder } from './recording.ts'
 import type { ReadyEventStream, ReadyStream } from './reply-events.ts'
-import { SentBody } from './sent-body.ts'
+import { EVENTS_OF_A_TURN, SentBody } from './sent-body.ts'
 import type { CallEnd } from './types.ts'
 
 type Step = IteratorResult<StreamEvent>
@@ -72,7 +72,7 @@ class SentEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
   next(): Step | Promise<Step> {
     if (this.#over) return OVER
     const step = this.#source.next()
-    return step instanceof Promise ? step.then((come) => this.#noted(come)) : this.#noted(step)
+    return step instanceof Promise ? step.then((come) => this.#noted(come, true)) : this.#noted(step, false)
   }
 
   /** Somebody stopped listening. */
@@ -82,7 +82,8 @@ class SentEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
     return OVER
   }
 
-  #noted(step: Step): Step | Promise<Step> {
+  /** `waited` says that it was not there at once: what was, goes out at the time of the one before. */
+  #noted(step: Step, waited: boolean): Step | Promise<Step> {
     if (step.done) return this.#ended ? OVER : this.#end().then((problem) => (problem ? this.#problem(problem) : OVER))
     let block: string
     try {
@@ -90,7 +91,9 @@ class SentEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
     } catch (error) {
       return this.#thrownBack(error)
     }
-    this.#body.add(block, this.#call.recording.elapsed())
+    const body = this.#body
+    const isTimed = waited || body.pieces.length % EVENTS_OF_A_TURN === 0
+    body.add(block, isTimed ? this.#call.recording.elapsed() : undefined)
     const event = { data: undefined, block }
     if (!this.#isLast(step.value)) return { done: false, value: event }
     return this.#end().then((problem) => (problem ? this.#problem(problem) : { done: false, value: event }))
@@ -99,7 +102,7 @@ class SentEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
   /** The maker of an event that cannot be encoded tells the client and the trace. */
   async #thrownBack(error: unknown): Promise<Step> {
     if (!this.#source.throw) throw error
-    return this.#noted(await this.#source.throw(error))
+    return this.#noted(await this.#source.throw(error), true)
   }
 
   #isLast({ data, text }: StreamEvent): boolean {

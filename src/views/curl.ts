@@ -11,6 +11,8 @@ export interface RepeatedCall {
   exchange: Exchange
   /** Of the server, such as `http://127.0.0.1:4010`. */
   origin: string
+  /** Whether it is repeated in a session that is new each time, in which its scenario begins anew. */
+  anew?: boolean
 }
 
 /** Text in which a shell changes nothing. */
@@ -28,7 +30,8 @@ const MASK = '(masked)'
 const MOST_IN_ARGUMENT = 100_000
 
 /** The command, for a POSIX shell with curl; undefined of a call whose body was not kept. */
-export function curlOf({ trace, exchange: { request }, origin }: RepeatedCall): string | undefined {
+export function curlOf({ trace, exchange, origin, anew = false }: RepeatedCall): string | undefined {
+  const request = anew ? withoutSession(exchange.request) : exchange.request
   if (!request) return undefined
   const body = bodyArguments(trace, request)
   if (!body) return undefined
@@ -36,9 +39,17 @@ export function curlOf({ trace, exchange: { request }, origin }: RepeatedCall): 
   const call = [
     `${before}curl -sS${trace.stream ? ' -N' : ''}${urlOptions(request)} ${urlArgument(origin, request)}`,
     ...headersOf(trace, request, body).map((header) => `  -H ${header}`),
+    ...(anew ? ['  -H "x-understudy-session: repeat-$(date +%s)"'] : []),
     ...options.map((option) => `  ${option}`),
   ]
   return `${call.join(' \\\n')}${behind}`
+}
+
+/** The request without the session that its path or a header names; one that its token names gives way to a header. */
+function withoutSession(request: Exchange['request']): Exchange['request'] {
+  if (!request) return request
+  const { 'x-understudy-session': _, ...headers } = request.headers ?? usualHeaders(request, 'default')
+  return { ...request, address: request.address.replace(/^\/s\/[^/]+(?=\/)/, ''), headers }
 }
 
 /** curl would read a meaning into these. */

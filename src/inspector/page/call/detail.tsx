@@ -167,21 +167,30 @@ function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) 
 function RepeatTab({ trace, exchange }: LoadedCall) {
   const origin = location.protocol === 'file:' ? 'http://127.0.0.1:4010' : location.origin
   const curl = curlOf({ trace, exchange, origin })
+  const again = curlOf({ trace, exchange, origin, anew: true }) ?? ''
   if (!curl) return <p class="note">This call cannot be made again from here: {UNREPEATED}.</p>
   return (
     <>
       <Block title="As a command" copy={() => curl}>
         <Code text={curl} label="Command" />
       </Block>
-      {trace.scenario !== null && (
-        <p class="note">
-          The scenario {trace.scenario} goes on counting calls in this session: a rule for the first calls alone acts no
-          more. In another session (the header x-understudy-session) it begins anew.
-        </p>
+      {wasFaulty(trace) && (
+        <>
+          <p class="note">
+            Rules that count calls, such as “calls: 1-2”, go on counting in this session. In a new one they begin anew,
+            where the server knows the scenario {trace.scenario} by its name:
+          </p>
+          <Block title="In a new session" copy={() => again}>
+            <Code text={again} label="Command in a new session" />
+          </Block>
+        </>
       )}
     </>
   )
 }
+
+const wasFaulty = ({ scenario, faults, attempts }: LoadedCall['trace']) =>
+  scenario !== null && [...faults, ...attempts.flatMap((one) => one.faults)].length > 0
 
 const UNREPEATED =
   'it was made from inside, asked not to be stored, is of an earlier version, or its body was too long to be kept'

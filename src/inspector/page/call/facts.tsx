@@ -56,6 +56,6 @@ function usageText({ usage }: StoredTrace): string | null {
 }
 
 const ROUTES = {
-  direct: 'direct: straight to the provider, nothing in between',
-  gateway: 'gateway: retries, fallbacks and the like are its own',
+  direct: 'direct: straight to the provider',
+  gateway: 'gateway: with retries, fallbacks and the like',
 } as const
