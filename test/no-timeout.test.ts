@@ -52,6 +52,26 @@ describe.each(rows)('%s, %s', (name, how, fault) => {
   })
 })
 
+// The other APIs and SDKs, under one silence of each kind: what tells it is the same.
+const others = [
+  ['whole', SILENCES.hang],
+  ['stream', SILENCES['stall-stream']],
+] as const
+describe.each(others)('%s, %s', (how, fault) => {
+  test.each(['responses', 'ai-openai', 'ai-anthropic'])(
+    '%s passes with a deadline, and is found without',
+    async (who) => {
+      const careful = await run([who, how, '250'], fault, 2_000)
+      expect(found(careful).map(({ kind }) => kind)).not.toContain('no-timeout')
+      expect(outcomes(careful)).toEqual(['cancelled'])
+      const [finding, ...rest] = found(await run([who, how], fault))
+      expect(rest).toEqual([])
+      // The AI SDK has no timeout of its own, and declares none.
+      expect(finding).toMatchObject({ kind: 'no-timeout', severity: who === 'responses' ? 'warning' : 'error' })
+    },
+  )
+})
+
 test('a gateway call that hangs is reported as well', async () => {
   const gateway = JSON.stringify({ retry: { count: 2 } })
   const [finding, ...others] = found(await run(['fetch', 'whole', '-', '/chat/completions', gateway], SILENCES.hang))
