@@ -23,6 +23,16 @@ const ROWS: [found: string, requests: FuzzRequest[]][] = [
     [{ method: 'PATCH', path: '//', headers: { ...headers, 'x-understudy-session': '' }, body: { json: {} } }],
   ],
   [
+    'the task of an agent had no id of its request',
+    [
+      post('/v2/agents', {
+        ...{ key: 'support', role: 'S', description: 'A', instructions: 'H', path: 'D', model: 'openai/gpt-4o' },
+        settings: {},
+      }),
+      post('/v2/agents/support/task', { message: { role: 'user', parts: [{ kind: 'text', text: 'W' }] } }),
+    ],
+  ],
+  [
     'the name of a table was quoted in full',
     [post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { ['x'.repeat(20_000)]: 1 } })],
   ],

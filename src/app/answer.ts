@@ -1,12 +1,5 @@
 // What every answer has, whoever made it: an id, and what a page of an allowed origin needs to read it.
-import {
-  COMMON_HEADERS,
-  INSTANCE,
-  NEW_SESSION,
-  REQUEST_ID,
-  ROUTER_HEADERS,
-  TRACE_ID,
-} from '../contract/answer-headers.ts'
+import { COMMON_HEADERS, INSTANCE, NEW_SESSION, REQUEST_ID, ROUTER_HEADERS } from '../contract/answer-headers.ts'
 import type { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
 import { refusalOf } from '../contract/refusal.ts'
@@ -40,7 +33,7 @@ export function requestIds(instance: Instance): RequestIds {
     mark(response, also) {
       const { headers } = response
       // Those of a call are there: its trace's id, or what a real provider or a fault says, which may be nothing.
-      if (headers.has(TRACE_ID) && !headers.has(REQUEST_ID)) return
+      if (headers.has(INSTANCE) && !headers.has(REQUEST_ID)) return
       if (!headers.has(REQUEST_ID)) for (const [name, value] of Object.entries(named())) headers.set(name, value)
       if (also !== undefined && !headers.has(also)) headers.set(also, headers.get(REQUEST_ID) ?? '')
     },

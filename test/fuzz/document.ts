@@ -72,7 +72,8 @@ export function isUndocumented(
   { method, path }: { method: string; path: string },
   status: number,
 ) {
-  const [pathname = ''] = path.split('?', 1)
+  // As it is called: `..` leads somewhere else.
+  const { pathname } = new URL(path, 'http://localhost')
   const steps = pathname.split('/')
   const fits = (described: Described) => {
     const own = described.path.split('/')
