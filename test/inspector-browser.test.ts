@@ -47,8 +47,10 @@ test('with nothing there yet, snippets have the right address, and one call can 
   await page.getByRole('heading', { name: 'Point a client here' }).waitFor()
   for (const name of ['curl', 'OpenAI SDK', 'AI SDK', 'LangChain', 'Python']) {
     await page.getByRole('tab', { name, exact: true }).click()
-    expect(await page.getByRole('tabpanel').textContent()).toContain(`${server.url}/v2/router`)
+    expect(await page.getByRole('tabpanel').textContent()).toContain(`${server.url}/v1`)
   }
+  await page.getByRole('tab', { name: 'Anthropic SDK', exact: true }).click()
+  expect(await page.getByRole('tabpanel').textContent()).toContain(`baseURL: '${server.url}'`)
   await page.getByRole('button', { name: 'Send one' }).click()
   await rows().first().waitFor()
   expect(await rows().count()).toBe(1)

@@ -4,7 +4,8 @@
 export interface Snippet {
   id: string
   label: string
-  text(where: { base: string; key: string }): string
+  /** `url` is that of the server, `key` the token. */
+  text(where: { url: string; key: string }): string
 }
 
 /** The clients. */
@@ -12,53 +13,66 @@ export const SNIPPETS: readonly Snippet[] = [
   {
     id: 'curl',
     label: 'curl',
-    text: ({ base, key }) => `curl ${base}/chat/completions \\
+    text: ({ url, key }) => `curl ${url}/v1/chat/completions \\
   -H 'authorization: Bearer ${key}' \\
   -H 'content-type: application/json' \\
-  -d '{"model": "openai/gpt-4o", "messages": [{"role": "user", "content": "Hello!"}]}'`,
+  -d '{"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello!"}]}'`,
   },
   {
     id: 'openai',
     label: 'OpenAI SDK',
-    text: ({ base, key }) => `import OpenAI from 'openai'
+    text: ({ url, key }) => `import OpenAI from 'openai'
 
-const client = new OpenAI({ baseURL: '${base}', apiKey: '${key}' })
+const client = new OpenAI({ baseURL: '${url}/v1', apiKey: '${key}' })
 const completion = await client.chat.completions.create({
-  model: 'openai/gpt-4o',
+  model: 'gpt-4o',
   messages: [{ role: 'user', content: 'Hello!' }],
 })
 console.log(completion.choices[0].message.content)`,
   },
   {
+    id: 'anthropic',
+    label: 'Anthropic SDK',
+    text: ({ url, key }) => `import Anthropic from '@anthropic-ai/sdk'
+
+const client = new Anthropic({ baseURL: '${url}', apiKey: '${key}' })
+const message = await client.messages.create({
+  model: 'claude-sonnet-5',
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'Hello!' }],
+})
+console.log(message.content[0].text)`,
+  },
+  {
     id: 'ai-sdk',
     label: 'AI SDK',
-    text: ({ base, key }) => `import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+    text: ({ url, key }) => `import { createOpenAI } from '@ai-sdk/openai'
 import { generateText } from 'ai'
 
-const gateway = createOpenAICompatible({ name: 'understudy', baseURL: '${base}', apiKey: '${key}' })
-const { text } = await generateText({ model: gateway('openai/gpt-4o'), prompt: 'Hello!' })
+const openai = createOpenAI({ baseURL: '${url}/v1', apiKey: '${key}' })
+const { text } = await generateText({ model: openai('gpt-4o'), prompt: 'Hello!' })
 console.log(text)`,
   },
   {
     id: 'langchain',
     label: 'LangChain',
-    text: ({ base, key }) => `import { ChatOpenAI } from '@langchain/openai'
+    text: ({ url, key }) => `import { ChatOpenAI } from '@langchain/openai'
 
 const model = new ChatOpenAI({
-  model: 'openai/gpt-4o',
+  model: 'gpt-4o',
   apiKey: '${key}',
-  configuration: { baseURL: '${base}' },
+  configuration: { baseURL: '${url}/v1' },
 })
 console.log((await model.invoke('Hello!')).content)`,
   },
   {
     id: 'python',
     label: 'Python',
-    text: ({ base, key }) => `from openai import OpenAI
+    text: ({ url, key }) => `from openai import OpenAI
 
-client = OpenAI(base_url="${base}", api_key="${key}")
+client = OpenAI(base_url="${url}/v1", api_key="${key}")
 completion = client.chat.completions.create(
-    model="openai/gpt-4o",
+    model="gpt-4o",
     messages=[{"role": "user", "content": "Hello!"}],
 )
 print(completion.choices[0].message.content)`,

@@ -22,7 +22,9 @@ export function Start() {
       </p>
       <dl class="facts">
         {[
-          ['Base URL', `${location.origin}/v2/router`],
+          ['OpenAI', `${location.origin}/v1`],
+          ['Anthropic', location.origin],
+          ['Gateway', `${location.origin}/v2/router`],
           ['Token', key],
         ].map(([name, value]) => (
           <div key={name}>
@@ -41,7 +43,7 @@ export function Start() {
           id,
           label,
           show: () => {
-            const snippet = text({ base: `${location.origin}/v2/router`, key })
+            const snippet = text({ url: location.origin, key })
             return (
               <section class="block">
                 <header>
@@ -63,8 +65,8 @@ function SendOne({ session }: { session: string | undefined }) {
   const [state, setState] = useState('')
   const send = async () => {
     setState('sending …')
-    const body = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }
-    const sent = askJson('/v2/router/chat/completions', { method: 'POST', body, session })
+    const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }
+    const sent = askJson('/v1/chat/completions', { method: 'POST', body, session })
     setState(await sent.then(() => 'sent: it is the newest call', wordsOf))
   }
   return (
