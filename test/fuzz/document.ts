@@ -73,7 +73,7 @@ export function isUndocumented(
   status: number,
 ) {
   // As it is called: `..` leads somewhere else.
-  const { pathname } = new URL(path, 'http://localhost')
+  const { pathname } = new URL(`http://localhost${path}`)
   const steps = pathname.split('/')
   const fits = (described: Described) => {
     const own = described.path.split('/')
