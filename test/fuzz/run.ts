@@ -83,7 +83,7 @@ const memoryAtEnd = memory()
 const alive = server.exitCode === null
 server.kill()
 // The server names addresses that are nowhere, once each, which is what it should do.
-const said = (await printed).replace(/^understudy: .*there is no path .*\n/gm, '')
+const said = (await printed).replace(/^understudy: .*(?:there is no path|is not emulated).*\n/gm, '')
 
 print(
   `${counts.sent} requests in ${seconds} s (seed ${seed}), beside ${clients} rude clients: ${JSON.stringify(counts.statuses)}`,
