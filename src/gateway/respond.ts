@@ -182,7 +182,7 @@ function directStream<Item = Piece>(
 }
 
 /** Real time between the last byte of an answer and the end of its connection that a failure brings. */
-const PAUSE_BEFORE_END_MS = 30
+const PAUSE_BEFORE_END_MS = 50
 
 function thrownBack<Item>(source: Iterator<Item> | PromptIterator<Item>, error: unknown) {
   if (!source.throw) throw error
