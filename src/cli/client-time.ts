@@ -131,7 +131,7 @@ class ClientTime {
     const waited = now - first.left
     const passed = this.#clock.passed() - first.passed
     const behind = waited - passed
-    // Who has waited as long as it was told to meets what it was told to wait for.
+    // A client that has waited out its Retry-After must meet the recovery that it announced.
     const owed = first.wait - passed
     if (waited >= SHORTEST_PAUSE_MS) this.#follow(Math.max(owed, behind >= SHORTEST_PAUSE_MS ? behind : 0))
     return this.#following

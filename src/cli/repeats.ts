@@ -1,7 +1,7 @@
 // Which failed call a call repeats, as far as that can be told when it begins: whose client has waited in between.
 import type { ClientMark } from '../contract/finding.ts'
 
-/** A call that failed: when, on both clocks, and how long its client was told to wait (0 when it was not), in ms. */
+/** A call that failed: when, on both clocks, and its Retry-After in ms, 0 without one. */
 export interface Failed {
   left: number
   passed: number
@@ -62,8 +62,8 @@ function declaredOf({ key, retry }: ClientMark, calls: readonly KeptCall[]): Kep
 }
 
 /**
- * What many workers ask alike, and none says what it repeats, is told apart by their keys, by how long they were told to wait, and by
- * their connections. Where nothing tells it, a call repeats the last one: it may be one client that does not wait.
+ * The call that is most likely repeated where many workers send equal requests without a retry mark: by API key, by Retry-After, and by
+ * connection. Where nothing decides, it is the last one: this may be one client that does not wait.
  */
 function likelyOf(
   { caller, connection, key, retry }: ClientMark,

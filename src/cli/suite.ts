@@ -175,7 +175,7 @@ export async function judgeSessions({
     const headers = { 'x-understudy-session': name, authorization: `Bearer ${token ?? 'any'}` }
     // What the command had under way when it ended is over in a moment.
     const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s&ended=${ended}`, { headers }))
-    // A name that is none has no session.
+    // An invalid name has no session.
     return answer.ok ? [(await answer.json()) as Verification] : []
   }
   const judged: Verification[] = []
