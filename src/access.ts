@@ -99,6 +99,16 @@ export function callerOf(token: string | undefined, { tokens }: Pick<AccessOptio
 export const sessionName = (request: Request, token: string | undefined): string =>
   request.headers.get('x-understudy-session') ?? sessionIn(token ?? '') ?? DEFAULT_SESSION
 
+/** The same before anybody has looked at the token: undefined when that is not a token, which the application refuses. */
+export function namedSession(request: Request): string | undefined {
+  try {
+    return sessionName(request, tokenOf(request))
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
+}
+
 const sessionIn = remembering(
   (token: string) => /^session:(.*)$/.exec(token)?.[1] ?? /#(?:session:)?(.*)$/.exec(token)?.[1],
 )
@@ -117,8 +127,12 @@ export function checkSeen(name: string, seen: string, strict: boolean): void {
 const PREFIX = /^\/s\/([^/]+)(?=\/)/
 /** Paths that a client calls when it is given our origin as an address that it expects to end in `/v1`. */
 const WITHOUT_VERSION = /^\/messages(?=\/|$)/
-/** The request without a `/s/<session>` before its path, whose session goes into the header; `/messages` is `/v1/messages`. */
+/**
+ * The request without a `/s/<session>` before its path, whose session goes into the header; `/messages` is `/v1/messages`.
+ * Only the first prefix is one: a request that this has returned before stays as it is, whoever asks again.
+ */
 export function withoutPrefix(request: Request): Request {
+  if (asCame.has(request)) return request
   const pathStart = request.url.indexOf('/', 8)
   if (!request.url.startsWith('/s/', pathStart) && !request.url.startsWith('/messages', pathStart)) return request
   // Without a `Host` header there is a bare path, which is refused (`checkHost`).

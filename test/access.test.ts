@@ -1,5 +1,7 @@
 // Who may call: tokens, hosts, and pages of other origins.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { withClientTime } from '../src/cli/client-time.ts'
+import { countingRequests } from '../src/cli/suite.ts'
 import { send, testApps } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
 
@@ -118,4 +120,52 @@ test('a host listened on may be called by its name, and no other', async () => {
   expect(await status('build.example:4010')).toBe(200)
   expect(await status('localhost:4010')).toBe(200)
   expect(await status('other.example:4010')).toBe(403)
+})
+
+describe('a session in the path', () => {
+  /** An application with all that `serve` and `exec` put around it, and a session that has a scenario. */
+  const wrapped = async () => {
+    const target = appWith()
+    const requests = new Map<string, number>()
+    const around = countingRequests(withClientTime(target.understudy), requests)
+    const begun = await target.fetch('/_understudy/sessions/begun', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ scenario: 'rate-limit-burst' }),
+    })
+    expect(begun.status).toBe(200)
+    return { target: { ...target, understudy: around }, requests }
+  }
+  const post = { method: 'POST', headers: { authorization: 'Bearer any', 'content-type': 'application/json' } }
+  const nested = [
+    '/s/a/s/b/v2/router/chat/completions',
+    '/s/a/s/b/v1/chat/completions',
+    '/s/a/s/b/messages',
+    '/s/a/s/b/s/c/v1/messages',
+    '/s/a/s/b/_understudy/traces',
+    '/s/a/s/a/v2/datasets',
+  ]
+  test.each(nested)('is the first one alone, also after a scenario was active: POST %s is unknown', async (path) => {
+    const { target, requests } = await wrapped()
+    const plain = await send(appWith(), path, { ...post, body: JSON.stringify(body) })
+    const answer = await send(target, path, { ...post, body: JSON.stringify(body) })
+    expect([plain.status, answer.status, answer.text]).toEqual([404, 404, plain.text])
+    expect(answer.text).toContain(`/s/${path.split('/s/')[2]}`)
+    expect([...requests]).toEqual([['a', 1]])
+    expect(target.understudy.sessions.list().map(({ name }) => name)).toEqual(['default', 'begun', 'a'])
+  })
+
+  test('stays the one of a call that has it once, and the path without it is answered', async () => {
+    const { target } = await wrapped()
+    const answer = await send(target, `/s/a${CHAT}`, { ...post, body: JSON.stringify(body) })
+    expect([answer.status, answer.headers.get('x-understudy-session')]).toEqual([200, 'a'])
+  })
+
+  test('does not hide a token that is not one', async () => {
+    const { target, requests } = await wrapped()
+    const headers = { ...post.headers, authorization: 'Bearer two words' }
+    const answer = await send(target, `/s/a${CHAT}`, { ...post, headers, body: JSON.stringify(body) })
+    expect(errorOf(answer.text, 401).code).toBe('invalid_token')
+    expect([...requests]).toEqual([])
+  })
 })

@@ -1,6 +1,6 @@
 // Virtual time passes while a client really waits: before its next call when nothing is under way, and before it repeats a call
 // that failed, whatever else is under way.
-import { sessionName, tokenOf, withoutPrefix } from '../access.ts'
+import { namedSession, withoutPrefix } from '../access.ts'
 import type { Connection, ConnectionFinder } from '../contract/connection.ts'
 import type { ClientMark } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
@@ -56,19 +56,10 @@ export function withClientTime({ app, ...rest }: Understudy, real: () => number 
         // Without a scenario there is no recovery to meet, and answers stay the same however slow a client is.
         if (!rest.runs.begun) return app.fetch(incoming, hold)
         const request = withoutPrefix(incoming)
-        const name = CALLED.test(URL.parse(request.url)?.pathname ?? '') ? nameOf(request) : undefined
+        const name = CALLED.test(URL.parse(request.url)?.pathname ?? '') ? namedSession(request) : undefined
         return name === undefined ? app.fetch(request, hold) : serve(request, hold, clientOf(name))
       },
     },
-  }
-}
-
-/** The session of a call; undefined when its token is none, which is for the application to say. */
-function nameOf(request: Request): string | undefined {
-  try {
-    return sessionName(request, tokenOf(request))
-  } catch {
-    return undefined
   }
 }
 

@@ -1,6 +1,6 @@
 // Runs a command against servers of its own, once for each scenario and seed, and says what really happened.
 import { join, parse } from 'node:path'
-import { sessionName, tokenOf, withoutPrefix } from '../access.ts'
+import { namedSession, withoutPrefix } from '../access.ts'
 import { type Config, clientEnvironment } from '../config.ts'
 import type { Finding } from '../contract/finding.ts'
 import type { Verification } from '../contract/verification.ts'
@@ -131,8 +131,8 @@ export function countingRequests({ app, ...rest }: Understudy, requests: Map<str
       fetch(incoming, hold) {
         const request = withoutPrefix(incoming)
         if (!URL.parse(request.url)?.pathname.startsWith('/_understudy/')) {
-          const name = sessionName(request, tokenOf(request))
-          requests.set(name, (requests.get(name) ?? 0) + 1)
+          const name = namedSession(request)
+          if (name !== undefined) requests.set(name, (requests.get(name) ?? 0) + 1)
         }
         return app.fetch(request, hold)
       },
