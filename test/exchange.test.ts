@@ -69,11 +69,11 @@ const CALLS: [string, string, object][] = [
 ]
 test.each(CALLS)('the bytes of both sides are kept of %s, in the API that was called', async (_, path, body) => {
   const text = JSON.stringify(body, null, 2)
-  const answer = await app.post(`/s/bytes${path}`, text, { 'x-own': 'yes' })
+  const answer = await app.post(`/s/bytes${path}`, text, { 'x-own': 'yes', 'anthropic-beta': 'some' })
   const { request, response, ended } = await exchangeOf(app, idOf(answer), 'bytes')
   expect(request).toMatchObject({
     ...{ method: 'POST', address: `/s/bytes${path}`, body: { text }, bytes: Buffer.byteLength(text), truncated: false },
-    headers: { 'x-own': 'yes', authorization: 'Bearer (masked)' },
+    headers: { 'x-own': '(masked)', 'anthropic-beta': 'some', authorization: 'Bearer (masked)' },
   })
   expect(request?.headers).not.toHaveProperty('x-understudy-session')
   const sent = Buffer.concat((response?.body ?? []).map(bytesIn))
@@ -278,28 +278,87 @@ test('the exchange and its headers are in a snapshot too', async () => {
   expect(await exchangeOf(app, id, 'after')).toEqual(await exchangeOf(app, id, 'before'))
 })
 
-test('a trace has the headers of its call, and no secret of them', async () => {
-  const headers = {
-    'user-agent': 'a client',
-    authorization: 'Bearer tell-nobody',
-    'x-api-key': 'tell-nobody',
-    cookie: 'session=tell-nobody',
-    'x-goog-api-key': 'tell-nobody',
-    'idempotency-key': 'order-17',
-    'x-long': 'x'.repeat(2_000),
+const SECRET = 'tell-nobody-4f9K2x'
+const HEADERS: [name: string, sent: string, shown: string][] = [
+  ['user-agent', 'a client', 'a client'],
+  [
+    'user-agent',
+    'Mozilla/5.0 (X11; Linux x86_64) Chrome/141.0.0.0',
+    'Mozilla/5.0 (X11; Linux x86_64) Chrome/141.0.0.0',
+  ],
+  ['user-agent', `app/1.0 token=${SECRET}`, 'app/1.0 token=(masked)'],
+  ['user-agent', 'app/1.0 ghp_16C7e42F292c6912E7710c838347Ae178B4a', 'app/1.0 (masked)'],
+  ['user-agent', 'app 9f86d081884c7d659a2feaa0c55ad015', 'app (masked)'],
+  ['user-agent', 'app 3b241101-e2bb-4255-8caf-4136c566a962', 'app (masked)'],
+  ['authorization', `Bearer ${SECRET}`, 'Bearer (masked)'],
+  ['x-api-key', `two ${SECRET}`, '(masked)'],
+  ['x-api-key', SECRET, '(masked)'],
+  ['cookie', `session=${SECRET}#mine`, '(masked)'],
+  ['x-goog-api-key', SECRET, '(masked)'],
+  ['x-vault', SECRET, '(masked)'],
+  ['ocp-apim-subscription-id', SECRET, '(masked)'],
+  ['x-understudy-key', SECRET, '(masked)'],
+  ['baggage', `user=${SECRET}`, '(masked)'],
+  ['x-forwarded-uri', `/a?b=${SECRET}`, '(masked)'],
+  ['idempotency-key', 'order-17', 'order-17'],
+  ['referer', 'http://localhost:3000/chat/1', 'http://localhost:3000/chat/1'],
+  [
+    'referer',
+    `https://me:${SECRET}@app.example/a?page=2&q=${SECRET}#${SECRET}`,
+    'https://(masked)@app.example/a?page=2&q=(masked)#(masked)',
+  ],
+  [
+    'referer',
+    'https://app.example/reset/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc',
+    'https://app.example/reset/(masked)',
+  ],
+  ['x-request-id', 'sk-ant-api03-abcdefgh', '(masked)'],
+  ['accept', 'application/json', 'application/json'],
+  ['x-stainless-retry-count', '1', '1'],
+]
+test.each(HEADERS)('the header %s: %s is shown as %s', async (name, sent, shown) => {
+  const trace = await app.traceOf(await app.post(CHAT, { ...long, stream: false }, { [name]: sent }))
+  expect(trace.request_headers?.[name]).toBe(shown)
+  expect(JSON.stringify(trace)).not.toContain(SECRET)
+})
+
+test('a header that is kept is cut, and one that is not is no longer than its name', async () => {
+  const headers = { accept: 'x '.repeat(2_000), 'x-long': 'x'.repeat(2_000) }
+  const shown = (await app.traceOf(await app.post(CHAT, { ...long, stream: false }, headers))).request_headers
+  expect([shown?.accept?.length, shown?.['x-long']]).toEqual([501, '(masked)'])
+})
+
+const QUERIES: [sent: string, shown: string][] = [
+  ['beta=true&api-version=2024-10-21', 'beta=true&api-version=2024-10-21'],
+  [`code=${SECRET}&%6bey=${SECRET}&x=1`, 'code=(masked)&%6bey=(masked)&x=(masked)'],
+  [`${SECRET}&beta`, '(masked)&beta'],
+  [`beta=1;key=${SECRET}`, 'beta=1;key=(masked)'],
+  [`limit=${SECRET}9aB8c7D6`, 'limit=(masked)'],
+]
+test.each(QUERIES)('the query ?%s is shown as ?%s', async (sent, shown) => {
+  const { request } = await exchangeOf(app, idOf(await app.post(`/v1/chat/completions?${sent}`, '{}')))
+  expect(request?.address).toBe(`/v1/chat/completions?${shown}`)
+})
+
+test('a header of a response that is not known is masked', async () => {
+  const reply = {
+    error: {
+      status: 429,
+      message: 'Slow.',
+      headers: { 'x-amz-security-token': SECRET, 'retry-after': 7, 'x-own': SECRET },
+    },
   }
-  const trace = await app.traceOf(await app.post(CHAT, { ...long, stream: false }, headers))
-  const shown = trace.request_headers ?? {}
-  expect(shown).toMatchObject({
-    'user-agent': 'a client',
-    authorization: 'Bearer (masked)',
-    'x-api-key': '(masked)',
-    cookie: '(masked)',
-    'x-goog-api-key': '(masked)',
-    'idempotency-key': 'order-17',
+  const fixed = appWith({ fixtures: [] })
+  await fixed.fetch('/_understudy/fixtures', {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify([{ match: { operation: 'chat.completions' }, reply }]),
   })
-  expect(JSON.stringify(trace)).not.toContain('tell-nobody')
-  expect(shown['x-long']?.length).toBeLessThan(600)
+  const answer = await fixed.post(CHAT, { ...long, stream: false })
+  expect(answer.headers.get('x-own')).toBe(SECRET)
+  expect((await exchangeOf(fixed, idOf(answer))).response?.headers).toMatchObject({
+    ...{ 'x-amz-security-token': '(masked)', 'retry-after': '7', 'x-own': '(masked)' },
+  })
 })
 
 test('headers are read of so many calls a second, and of as many more as were left over', () => {

@@ -7,7 +7,7 @@ import { keptText } from '../lib/kept-text.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import { WrittenEvents } from '../lib/written-events.ts'
 import type { AnswerRecord, AttemptAnswer, SentStream, TraceRecorder } from './recording.ts'
-import { addressShown, shownSent } from './request-headers.ts'
+import { addressShown, shownHeaders } from './request-headers.ts'
 import { EVENT_STREAM, JSON_BODY } from './respond.ts'
 import type { BodyPiece } from './sent-body.ts'
 
@@ -60,7 +60,7 @@ function headersSent({ call, answer, sent }: TraceRecorder, headers: Record<stri
   const usual = answer?.content.kind === 'events' ? EVENT_STREAM : JSON_BODY
   const also = call.wire?.idHeader
   const id = headers[REQUEST_ID]
-  return shownSent(
+  return shownHeaders(
     Object.entries({
       ...headers,
       ...(sent?.type === undefined ? usual : { 'content-type': sent.type }),

@@ -1,56 +1,77 @@
 // The headers and the address of a call as its trace has them: few and short, and nothing secret.
 import { Allowance } from '../lib/allowance.ts'
+import { MASK, shownQuery, shownUrl, withoutRandom, withoutSecrets } from '../lib/secrets.ts'
 
 /** To read and store them takes some microseconds, so not every one of thousands of calls a second has them. */
 export const headerAllowance = () => new Allowance({ perSecond: 100, most: 1_000 })
 
-const MOST_HEADERS = 64
-const MOST_CHARACTERS = 500
-const SECRET = /auth|cookie|token|secret|password|signature|credential|session-key|api-?key/i
-/** Those of responses count tokens too. */
-const SECRET_SENT = /cookie|secret|password|credential|api-?key/i
+const MAX_HEADERS = 64
+const MAX_CHARACTERS = 500
+/** Characters in which secrets are looked for: a key that is cut is no longer recognized. */
+const MAX_READ = 4_000
 
-/** What stands in place of a secret. */
-export const MASK = '(masked)'
+/** How the value of a header is shown. */
+type Shows = (value: string) => string
 
-/** Headers by name, in their order; of what is secret only the kind, and the session that it names. */
-export const shownHeaders = (headers: Iterable<readonly [string, string]>) => withoutSecrets(headers, SECRET)
+/** Headers whose value may be shown. Nobody knows what others hold, so of those the trace has the name alone. */
+const SHOWN: ReadonlyMap<string, Shows> = new Map([
+  ...listed(withoutSecrets, [
+    // HTTP
+    ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'accept-ranges', 'age', 'allow', 'alt-svc'],
+    ...['cache-control', 'connection', 'content-disposition', 'content-encoding', 'content-language', 'content-length'],
+    ...['content-type', 'date', 'dnt', 'etag', 'expect', 'expires', 'if-match', 'if-modified-since'],
+    ...['if-none-match', 'if-unmodified-since', 'keep-alive', 'last-modified', 'pragma', 'prefer', 'priority', 'range'],
+    ...['retry-after', 'retry-after-ms', 'server', 'server-timing', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    ...['upgrade-insecure-requests', 'vary', 'via', 'warning', 'www-authenticate', 'x-content-type-options'],
+    ...['strict-transport-security', 'referrer-policy', 'x-should-retry', 'x-powered-by', 'x-robots-tag'],
+    ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-requested-with'],
+    ...['x-envoy-upstream-service-time', 'cf-ray', 'cf-cache-status'],
+    // Ids of calls and spans
+    ...['idempotency-key', 'request-id', 'traceparent', 'x-client-request-id', 'x-correlation-id', 'x-request-id'],
+    ...['x-amzn-requestid', 'x-amzn-errortype', 'apim-request-id', 'x-debug-trace-id', 'x-trace-id', 'x-ms-region'],
+    // Repetitions and how long a client waits
+    ...['amz-sdk-invocation-id', 'amz-sdk-request', 'grpc-previous-rpc-attempts', 'grpc-timeout', 'x-retry-count'],
+    ...['x-server-timeout', 'x-goog-api-client', 'x-goog-user-project'],
+    // What the APIs of providers take and send
+    ...['anthropic-beta', 'anthropic-dangerous-direct-browser-access', 'anthropic-organization-id'],
+    ...['anthropic-version', 'openai-beta', 'openai-model', 'openai-organization', 'openai-processing-ms'],
+    ...['openai-project', 'openai-version', 'x-app', 'x-title'],
+  ]),
+  ...listed(withoutRandom, ['user-agent', 'sec-websocket-protocol']),
+  ...listed(shownUrl, ['content-location', 'http-referer', 'location', 'origin', 'referer']),
+  ...listed((value) => value, ['host']),
+  ...listed(tokenShown, ['authorization', 'x-api-key']),
+])
+/** The same by how their name begins. */
+const SHOWN_FAMILIES =
+  /^(?:(?:x-understudy-|x-stainless-)(?!.*(?:key|token|secret|auth))|(?:anthropic-|x-)?ratelimit-|sec-fetch-|sec-ch-|access-control-|x-trial-endpoint-call-)[a-z0-9-]*$/
 
-/** The same of a response. */
-export const shownSent = (headers: Iterable<readonly [string, string]>) => withoutSecrets(headers, SECRET_SENT)
+function listed(shows: Shows, names: readonly string[]): [string, Shows][] {
+  return names.map((name) => [name, shows])
+}
 
-function withoutSecrets(headers: Iterable<readonly [string, string]>, secret: RegExp): Record<string, string> {
+const showsOf = (name: string): Shows | undefined =>
+  SHOWN.get(name) ?? (SHOWN_FAMILIES.test(name) ? withoutSecrets : undefined)
+
+/** Headers by name, in their order: of those that are not listed the name alone, of a token its kind and the session that it names. */
+export function shownHeaders(headers: Iterable<readonly [string, string]>): Record<string, string> {
   const shown: Record<string, string> = {}
   let count = 0
   for (const [name, value] of headers) {
-    if (++count > MOST_HEADERS) break
-    shown[name] = secret.test(name) ? masked(value) : cut(value)
+    if (++count > MAX_HEADERS) break
+    shown[name] = cut(showsOf(name.toLowerCase())?.(value.slice(0, MAX_READ)) ?? MASK)
   }
   return shown
 }
 
-/** `Bearer abc` keeps its first word. */
-function masked(value: string): string {
-  const [, kind = '', token = ''] = /^([A-Za-z]{1,20} +)?(.*)$/s.exec(value) ?? []
-  return `${kind}${maskedToken(token)}`
+/** `Bearer abc` keeps its first word; a token that is nothing but the name of a session is no secret, and neither is the name behind one. */
+function tokenShown(value: string): string {
+  const [, kind = '', token = ''] = /^((?:Bearer|Basic|Digest|Token|ApiKey|Negotiate) +)?(.*)$/is.exec(value) ?? []
+  if (/^session:[\w.-]+$/.test(token)) return `${kind}${withoutSecrets(token)}`
+  return `${kind}${MASK}${/#(?:session:)?[\w.-]{1,64}$/.exec(token)?.[0] ?? ''}`
 }
 
-/** A token that is nothing but the name of a session is no secret, and neither is the name behind one. */
-function maskedToken(token: string): string {
-  if (/^session:[\w.-]+$/.test(token)) return token
-  return `${MASK}${/#[\w.:-]+$/.exec(token)?.[0] ?? ''}`
-}
+/** Path and query of a URL; of parameters that are not known to be harmless only the name. */
+export const addressShown = (url: string): string => shownQuery(url.slice(url.indexOf('/', url.indexOf('://') + 3)))
 
-/** Parameters of a query that some APIs take a key by. */
-const SECRET_PARAMETER = /^(?:key|sig)$/i
-
-/** Path and query of a URL; of what is secret only the name. */
-export function addressShown(url: string): string {
-  const address = url.slice(url.indexOf('/', url.indexOf('://') + 3))
-  if (!address.includes('?')) return address
-  return address.replace(/([?&])([^=&#]*)=([^&#]*)/g, (whole, mark: string, name: string) =>
-    SECRET.test(name) || SECRET_PARAMETER.test(name) ? `${mark}${name}=${MASK}` : whole,
-  )
-}
-
-const cut = (value: string) => (value.length > MOST_CHARACTERS ? `${value.slice(0, MOST_CHARACTERS)}…` : value)
+const cut = (value: string) => (value.length > MAX_CHARACTERS ? `${value.slice(0, MAX_CHARACTERS)}…` : value)

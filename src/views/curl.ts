@@ -58,7 +58,7 @@ const urlOptions = ({ address }: Received): string =>
 
 /** The address; a secret of its query is a variable. */
 function urlArgument(origin: string, { address }: Received): string {
-  const parts = address.split(/([\w.~-]+=\(masked\))/)
+  const parts = address.split(/([^?&=]+=\(masked\))/)
   return parts
     .map((part, index) => {
       if (index % 2 === 0) return part === '' && index > 0 ? '' : quoted(index === 0 ? `${origin}${part}` : part)
@@ -68,7 +68,11 @@ function urlArgument(origin: string, { address }: Received): string {
     .join('')
 }
 
-const variableOf = (name: string) => name.toUpperCase().replace(/[^A-Z0-9]/g, '_')
+const variableOf = (name: string) =>
+  name
+    .toUpperCase()
+    .replace(/[^A-Z0-9]/g, '_')
+    .replace(/^\d/, '_$&')
 
 /** The variable of the token that the clients of an API have. */
 function tokenVariable({ address }: Received, header: string): string {

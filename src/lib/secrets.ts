@@ -1,0 +1,97 @@
+// Finds secrets in texts that others wrote, such as headers, addresses and settings that are quoted in errors.
+
+/** What stands in place of a secret. */
+export const MASK = '(masked)'
+
+/** Names of headers, parameters and settings whose value is a secret. */
+const SECRET_NAME =
+  /auth|cookie|token|secret|passw|passphrase|pwd|credential|signature|session-?(?:id|key)|api[-_]?key|access[-_]?key|private|jwt|bearer/i
+/** The same of short names, which stand in other words too. */
+const SECRET_WORD = /^(?:key|sig|sas|pw|pass|code|otp|pin|k|x-key)$/i
+
+/** Whether what has this name is a secret. */
+export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) || SECRET_WORD.test(name)
+
+/**
+ * Keys that their makers made recognizable: those of OpenAI and Anthropic (`sk-`), and of others that are built alike, AWS, GitHub, GitLab,
+ * Google, Slack, Hugging Face, Groq, xAI, Perplexity, SendGrid, Vault, PyPI, npm and the like; JSON Web Tokens.
+ */
+const KNOWN_KEY = new RegExp(
+  `(?<![A-Za-z0-9])(?:${[
+    /sk[-_][\w-]{6,}/,
+    /(?:pk|rk|ak|ek|whsec|api|key)[-_](?=[\w-]*\d)[\w-]{16,}/,
+    /(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}/,
+    /(?:gh[a-z]|github_pat|hf|gsk|fw|r8|tgp_v1|npm|ntn|figd|sbp|shpat|phc|glsa|dop_v1)_\w{10,}/,
+    /(?:gl[a-z]{2,5}|xai|pplx|nvapi|xox[a-z]|xapp|pypi|GOCSPX)-[\w-]{8,}/,
+    /AIza[\w-]{10,}|(?:ya29|SG|hv[sb])\.[\w.-]{10,}|dapi[0-9a-f]{16,}/,
+    /eyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)*/,
+  ]
+    .map(({ source }) => source)
+    .join('|')})`,
+  'g',
+)
+
+/** `Bearer abc`, `Basic abc`, as errors and logs repeat them. */
+const SCHEME = /\b(Bearer|Basic|Token|ApiKey)(\s+)(?!\(masked\))[^\s"',;)]+/gi
+/** `api_key=abc`, `"token": "abc"`, `password: abc`. */
+const NAMED = /([\w-]{1,64})(["']?\s*[=:]\s*["']?)(?!\(masked\))([^\s"',;&)}\]]+)/g
+/** The user and password of an address. */
+const USER_INFO = /((?:\b[a-z][a-z0-9+.-]{0,20}:)?\/\/)[^\s/?#"'<>]*@/gi
+/** Not a word of any language: letters and digits mixed, or very long. */
+const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
+const WORD = /[A-Za-z0-9+_=-]{16,}/g
+
+/** A text with the secrets in it masked that can be recognized: known kinds of keys, named ones, those of addresses. */
+export function withoutSecrets(text: string): string {
+  return text
+    .replace(USER_INFO, `$1${MASK}@`)
+    .replace(SCHEME, `$1$2${MASK}`)
+    .replace(NAMED, (whole, name: string, mark: string, value: string) =>
+      isSecretName(name) && !value.startsWith('//') ? `${name}${mark}${MASK}` : whole,
+    )
+    .replace(KNOWN_KEY, MASK)
+}
+
+/** The same, and without anything that looks random: for texts in which nothing that does is needed. */
+export const withoutRandom = (text: string): string =>
+  withoutSecrets(text)
+    .replace(UUID, MASK)
+    .replace(WORD, (word) => (looksRandom(word) ? MASK : word))
+
+/** Whether a part of a word has letters and digits in turn, as keys have and names do not. */
+const looksRandom = (word: string): boolean =>
+  word.split(/[-_=+]/).some((part) => part.length >= 12 && changesOf(part) >= 3) ||
+  (word.length >= 32 && /\d/.test(word))
+
+/** How often letters and digits take turns. */
+const changesOf = (text: string): number => (text.match(/\d(?=[A-Za-z])|[A-Za-z](?=\d)/g) ?? []).length
+
+/** Parameters of a query that are shown: all others have a name and no value, whatever they are for. */
+const SHOWN_PARAMETERS = new Set([
+  ...['beta', 'api-version', 'version', 'stream', 'model', 'format', 'alt', 'timeout'],
+  ...['limit', 'offset', 'page', 'page_size', 'per_page', 'order', 'sort'],
+])
+
+/** A path with its query (or the query of an address): the parameters that may be shown as they are, of the others the name. */
+export function shownQuery(address: string): string {
+  const at = address.indexOf('?')
+  if (at < 0) return address
+  const [query = '', ...fragment] = address.slice(at + 1).split('#')
+  const shown = query.split('&').map((part) => {
+    const [name = '', ...value] = part.split('=')
+    const isShown = SHOWN_PARAMETERS.has(name)
+    if (value.length === 0) return isShown || name === '' ? part : MASK
+    if (value.join('=') === '') return part
+    return `${name}=${isShown ? withoutRandom(value.join('=')) : MASK}`
+  })
+  return `${address.slice(0, at)}?${shown.join('&')}${fragment.length > 0 ? `#${MASK}` : ''}`
+}
+
+/** An address without its user, its secrets and its fragment, which is read by pages alone and may hold a key. */
+export function shownUrl(address: string): string {
+  const [withoutFragment = ''] = address.split('#')
+  const at = withoutFragment.indexOf('?')
+  const path = at < 0 ? withoutFragment : withoutFragment.slice(0, at)
+  const fragment = withoutFragment.length < address.length ? `#${MASK}` : ''
+  return `${withoutRandom(path)}${at < 0 ? '' : shownQuery(withoutFragment.slice(at))}${fragment}`
+}
