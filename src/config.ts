@@ -10,6 +10,7 @@ import { REFUSED } from './contract/outline.ts'
 import { parseByOutline } from './contract/quick-parse.ts'
 import { problemsOf, quote, safeParse } from './contract/validation.ts'
 import type { TimeSettings } from './lib/clock.ts'
+import { withoutProxy } from './lib/direct-fetch.ts'
 import { lazy } from './lib/lazy.ts'
 import { providerNames } from './providers/names.ts'
 
@@ -129,6 +130,8 @@ export const clientEnvironment = (
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: token,
     UNDERSTUDY_URL: url,
+    // A proxy of the environment could not reach us.
+    ...withoutProxy(process.env, new URL(url).hostname),
     UNDERSTUDY_TOKEN: token,
     // For helpers that need a command of ours; from source there is no executable.
     ...(basename(process.execPath).startsWith('understudy') && { UNDERSTUDY_BIN: process.execPath }),

@@ -141,6 +141,13 @@ const RULES: [string, RegExp, RegExp, string][] = [
   ],
   ['the console', /\bconsole\./, /^(cli|build)\/|^inspector\/page\//, 'console.log(1)'],
   ['the environment', /\bprocess\.env\b/, /^config\.ts$|^build\//, 'process.env.HOME'],
+  [
+    'a request to another server',
+    /(?:\bawait|\breturn|=>?|[?:(]) fetch\(/,
+    // What the control API shows of code that repeats a call is text.
+    /^(lib\/direct-fetch|control\/made-of)\.ts$|^inspector\/page\//,
+    'const response = await fetch(url)',
+  ],
   ['the end of the process', /\bprocess\.exit\b/, /^(cli|build)\//, 'process.exit(1)'],
 ]
 test.each(RULES)('%s is used in its own place alone', (_, rule, home, example) => {

@@ -52,6 +52,12 @@ describe('what a collector does not take is dropped, counted and said once:', ()
     ['500', () => new Response('no', { status: 500 }), {}, 'it answers 500'],
     ['400', () => new Response('no', { status: 400 }), {}, 'it answers 400'],
     ['a redirect', elsewhere, {}, 'it answers 307, a redirect, which is not followed'],
+    [
+      'a page of a proxy',
+      () => new Response('<h1>Log in</h1>', { headers: { 'content-type': 'text/html; charset=utf-8' } }),
+      {},
+      'it answers 200 with a page (text/html), as no collector does',
+    ],
     ['a collector that hangs', hang, { timeout: 20 }, 'no answer within 20 ms'],
   ]
   test.each(rows)('%s', async (_, answer, more, problem) => {

@@ -3,6 +3,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { serverAddress } from '../config.ts'
 import type { TraceSaved } from '../contract/observation.ts'
 import type { TraceRecord } from '../contract/trace.ts'
+import { directFetch } from '../lib/direct-fetch.ts'
 import { TraceError } from './errors.ts'
 
 /** Whose traces are followed. */
@@ -19,7 +20,7 @@ export async function* followLive(options: FollowOptions): AsyncGenerator<TraceR
   const headers = new Headers({ authorization: `Bearer ${token}` })
   const all = options.session === 'all'
   if (options.session && !all) headers.set('x-understudy-session', options.session)
-  const response = await fetch(`${url}/_understudy/live${all ? '?sessions=all' : ''}`, { headers })
+  const response = await directFetch(`${url}/_understudy/live${all ? '?sessions=all' : ''}`, { headers })
   if (!response.ok || !response.body)
     throw new TraceError(`${url} does not say what happens (status ${response.status})`)
   const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())

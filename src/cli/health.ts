@@ -1,6 +1,7 @@
 // understudy health: whether a server is up and takes calls, as containers and balancers ask it.
 import { Command } from 'commander'
 import { serverAddress } from '../config.ts'
+import { directFetch } from '../lib/direct-fetch.ts'
 import { asObject } from '../lib/values.ts'
 import { ServerError } from './errors.ts'
 import { jsonAnswer } from './server.ts'
@@ -15,9 +16,11 @@ export const healthCommand = (): Command =>
     .action(async (flags: { url?: string }) => console.log(await healthOf(serverAddress(flags).url)))
 
 async function healthOf(url: string): Promise<string> {
-  const answer = await fetch(`${url}/_understudy/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
-    throw new ServerError(`no server answers at ${url}`)
-  })
+  const answer = await directFetch(`${url}/_understudy/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(
+    () => {
+      throw new ServerError(`no server answers at ${url}`)
+    },
+  )
   const { status, instance, counts } = await jsonAnswer(answer, url)
   if (!answer.ok) throw new ServerError(`${instance ?? url} is ${status ?? `answering ${answer.status}`}`)
   const sessions = asObject(counts)?.sessions

@@ -6,6 +6,7 @@ import { parseSource } from '../contract/source.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import type { Verification } from '../contract/verification.ts'
 import { createUnderstudy } from '../deps.ts'
+import { directFetch } from '../lib/direct-fetch.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { loadShipped, openScenario } from '../scenarios/load.ts'
 import { nothingInjected, verdictOf } from '../verdict/inconclusive.ts'
@@ -145,7 +146,7 @@ function against(address: string, given: string | undefined): { send: Send; clos
   const unreachable = () => new ServerError(`no server answers at ${url}: start one with understudy serve`)
   return {
     async send(path, init = {}) {
-      const answer = fetch(`${url}${path}`, { ...init, headers: { ...headers, ...init.headers } })
+      const answer = directFetch(`${url}${path}`, { ...init, headers: { ...headers, ...init.headers } })
       return path.startsWith('/_understudy') ? answer.catch(() => Promise.reject(unreachable())) : answer
     },
     close() {},

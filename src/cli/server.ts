@@ -1,6 +1,7 @@
 // What commands that change a running server share: where it is, and how its refusals are told.
 import type { Command } from 'commander'
 import { serverAddress } from '../config.ts'
+import { directFetch } from '../lib/direct-fetch.ts'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { ServerError } from './errors.ts'
 
@@ -25,7 +26,7 @@ export async function callServer(flags: ServerFlags, method: string, path: strin
   if (flags.session !== undefined) headers['x-understudy-session'] = flags.session
   if (body !== undefined) headers['content-type'] = 'application/json'
   const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
-  const response = await fetch(`${url}${path}`, request).catch(() => {
+  const response = await directFetch(`${url}${path}`, request).catch(() => {
     throw new ServerError(`no server answers at ${url}: start one with understudy serve, or name it with --url`)
   })
   const answer = (await jsonAnswer(response, url)) as { message?: string }

@@ -8,6 +8,7 @@ import { openReadOnly } from '../db/open.ts'
 import { traceStore } from '../db/trace-store.ts'
 import { READ_ONLY } from '../db/writer.ts'
 import { operationNamed } from '../endpoints/index.ts'
+import { directFetch } from '../lib/direct-fetch.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { exchangeOf } from '../views/exchange.ts'
 import { TraceError } from './errors.ts'
@@ -81,7 +82,7 @@ function serverSource(options: TraceOptions): TraceSource {
     if (options.session && !all) headers.set('x-understudy-session', options.session)
     let response: Response
     try {
-      response = await fetch(`${url}${path}`, { headers })
+      response = await directFetch(`${url}${path}`, { headers })
     } catch {
       throw new Unreachable(`no server answers at ${url}: start one with 'understudy serve', or name a file with --db`)
     }

@@ -1,8 +1,10 @@
 // Which host names are this machine.
 
-/** True for `localhost`, names below it, 127.0.0.0/8 and ::1, with or without brackets. */
+/** True for `localhost`, names below it, 127.0.0.0/8 (as IPv6 too) and ::1, with or without brackets. */
 export const isLoopback = (host: string): boolean =>
-  /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[?::1\]?|\[?::ffff:127(?:\.\d{1,3}){3}\]?)$/i.test(host)
+  /^(?:(?:.+\.)?localhost\.?|127(?:\.\d{1,3}){3}|\[?::1\]?|\[?::ffff:(?:127(?:\.\d{1,3}){3}|7f[\da-f]{2}:[\da-f]{1,4})\]?)$/i.test(
+    host,
+  )
 
 /** True for the addresses that mean every interface. */
 export const isWildcard = (host: string): boolean => ['0.0.0.0', '::', '[::]'].includes(host)

@@ -1,5 +1,6 @@
 // The way to a provider and back: what is common to every wire format. Keys never leave this folder in another direction.
 import { ConnectionFailure, type Reply } from '../../contract/reply.ts'
+import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
@@ -15,7 +16,7 @@ export const network: Transport = (url, init) => {
   const { headers: given = {} } = init
   // Those that are the same in every call to an upstream are frozen.
   const headers = Object.isFrozen(given) ? frozenHeaders.getOrInsertComputed(given, unpacked) : unpacked(given)
-  return fetch(url, { ...init, headers, redirect: 'manual', timeout: false })
+  return directFetch(url, { ...init, headers, redirect: 'manual', timeout: false })
 }
 
 const frozenHeaders = new WeakMap<HeadersInit & object, Headers>()

@@ -1,6 +1,7 @@
 // Sends spans to a collector, as OTLP/HTTP asks for it: in batches, beside the calls, and never more than fits a bounded queue.
 // What a collector does not take is counted; nobody waits for it, and no call knows of it.
 import { realClock } from '../../lib/clock.ts'
+import { directFetch } from '../../lib/direct-fetch.ts'
 import { once } from '../../lib/once.ts'
 import { VERSION } from '../../version.ts'
 import { CORE, SCHEMA_URL } from './conventions.ts'
@@ -165,7 +166,7 @@ function frameOf(resource: Readonly<Record<string, string>>) {
 async function post(target: ExportTarget, body: string, over: AbortSignal): Promise<Delivery> {
   const { url, headers, timeout, tls } = target
   try {
-    const response = await fetch(url, {
+    const response = await directFetch(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json', 'user-agent': `understudy/${VERSION}` },
       body,
@@ -176,6 +177,10 @@ async function post(target: ExportTarget, body: string, over: AbortSignal): Prom
     })
     const answer = await beginningOf(response)
     const { status } = response
+    // As of a proxy or a page to log in, which would answer anything so.
+    const page = /^\s*text\/html/i.test(response.headers.get('content-type') ?? '')
+    if (status >= 200 && status < 300 && page)
+      return { problem: `it answers ${status} with a page (text/html), as no collector does`, again: false }
     if (status >= 200 && status < 300) return partOf(answer)
     const redirected = status >= 300 && status < 400 ? ', a redirect, which is not followed' : ''
     const after = waitIn(response.headers.get('retry-after'))
