@@ -67,7 +67,7 @@ test('a stream, an unknown agent, an unknown task and one of another agent are r
   await ok('POST', '/v2/agents', { ...agent, key: 'other' })
   const made = await ok('POST', '/v2/agents/clock/responses', { message })
   expect(await refused('POST', '/v2/agents/clock/responses', { message, stream: true })).toEqual([400, 'stream'])
-  expect(await refused('POST', '/v2/agents/nobody/responses', { message })).toEqual([404, 'agent_key'])
+  expect(await refused('POST', '/v2/agents/nobody/responses', { message })).toEqual([404, 'key'])
   for (const path of [`other/responses/${made.task_id}`, 'clock/responses/nothing'])
     expect(await refused('GET', `/v2/agents/${path}`)).toEqual([404, 'task_id'])
 })

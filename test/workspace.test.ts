@@ -174,6 +174,7 @@ describe('human review sets', () => {
     [{ filter_type: 'name', filter_value: 'x', human_eval_ids: [] }, 'human_eval_ids'],
     [{ filter_type: 'name', filter_value: 'x', human_eval_ids: ['x'] }, 'human_eval_ids[0]'],
     [{ filter_type: 'name', filter_value: 'x', display_name: 'n'.repeat(256) }, 'display_name'],
+    [{ filter_type: 'name', filter_value: 'x', project_id: 'p' }, 'project_id'],
   ]
   test.each(refused)('%j is refused at %s', async (wrong, param) => {
     const { status, body } = await call('POST', '/v2/human-eval-sets', { ...set, ...wrong })
@@ -185,7 +186,7 @@ describe('human review sets', () => {
       ...set,
       filter_type: 'name',
       filter_value: 'x',
-      project_id: 'p',
+      project_id: '00000000-0000-4000-8000-000000000000',
     })
     expect([status, (body.error as Json).param]).toEqual([404, 'project_id'])
   })

@@ -24,7 +24,7 @@ export interface TaskRouteDeps {
 
 const Task = AgentTask
 const about = { tag: 'Agents', response: Task }
-const PATH = '/v2/agents/:agent_key'
+const PATH = '/v2/agents/:key'
 const taskPath = `${PATH}/tasks/:task_id`
 
 export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
@@ -50,9 +50,9 @@ const taskHeaders = ({ session }: TaskOwner, { turn }: AgentTaskRecord) => ({
 /** Looks for the agent of a path. */
 export const findsAgent =
   ({ callOf }: TaskRouteDeps): NonNullable<Route['find']> =>
-  async ({ request, params: { agent_key = '' } }) => {
+  async ({ request, params: { key = '' } }) => {
     const { session, caller } = await callOf(request)
-    recordIn(agents, { records: session.records, caller }, { parent: '', name: agent_key })
+    recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
   }
 
 const question = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Where is my parcel?' }] }
@@ -75,9 +75,9 @@ function submitRoute(deps: TaskRouteDeps): Route {
     body: TaskBody,
     errors: [404],
     find: findsAgent(deps),
-    async handle({ request, params: { agent_key = '' }, body }) {
+    async handle({ request, params: { key = '' }, body }) {
       const owner = await callOf(request)
-      const call = { ...owner, agent: agent_key, body, from: fromOf(request), client: request.signal }
+      const call = { ...owner, agent: key, body, from: fromOf(request), client: request.signal }
       const task = await tasks().submit(call)
       const headers = taskHeaders(owner, task)
       if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
@@ -113,10 +113,10 @@ function streamRoute(deps: TaskRouteDeps): Route {
     contentType: 'text/event-stream',
     errors: [404],
     find: findsAgent(deps),
-    async handle({ request, params: { agent_key = '' }, body }) {
+    async handle({ request, params: { key = '' }, body }) {
       const owner = await callOf(request)
       const { stream_timeout_seconds: seconds, ...taskBody } = body
-      const call = { ...owner, agent: agent_key, body: taskBody, from: fromOf(request), client: request.signal }
+      const call = { ...owner, agent: key, body: taskBody, from: fromOf(request), client: request.signal }
       const headersOf = (task: AgentTaskRecord) => taskHeaders(owner, task)
       return toResponse(await streamOfTask({ tasks: tasks(), call, seconds, signal: request.signal, headersOf }))
     },
@@ -135,8 +135,8 @@ function readingRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
       query: pageQuery(50),
       response: listOf(Task),
       errors: [404],
-      async handle({ request, params: { agent_key = '' }, query }) {
-        const { data, hasMore } = tasks().list(await callOf(request), agent_key, query)
+      async handle({ request, params: { key = '' }, query }) {
+        const { data, hasMore } = tasks().list(await callOf(request), key, query)
         return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
       },
     }),
@@ -218,9 +218,9 @@ function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
 }
 
 /** The task that a path names; 404 when it is not one of the agent's. */
-function ownTask(owner: TaskOwner, { agent_key = '', task_id = '' }: Record<string, string>, tasks: TaskService) {
+function ownTask(owner: TaskOwner, { key = '', task_id = '' }: Record<string, string>, tasks: TaskService) {
   const { session, caller } = owner
-  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent_key })
+  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
   const found = tasks.get(owner, task_id)
   if (found.task.agent_id !== agent._id) throw taskNotFound(task_id)
   return found

@@ -87,7 +87,7 @@ function respondRoute(deps: TaskRouteDeps): Route {
   return asRoute({
     ...about,
     method: 'post',
-    path: '/v2/agents/:agent_key/responses',
+    path: '/v2/agents/:key/responses',
     summary: 'Respond as an agent',
     description: 'Submits a task and answers with what the agent says in its turn; streams are not emulated here.',
     operationId: 'createAgentResponse',
@@ -96,10 +96,10 @@ function respondRoute(deps: TaskRouteDeps): Route {
     response: AgentResponse,
     answerName: 'AgentResponse',
     find: findsAgent(deps),
-    async handle({ request, params: { agent_key = '' }, body: { background, stream: _, conversation, ...body } }) {
+    async handle({ request, params: { key = '' }, body: { background, stream: _, conversation, ...body } }) {
       const owner = await callOf(request)
       const context = conversation && { context: conversation.id }
-      const call = { ...owner, ...context, agent: agent_key, body, from: fromOf(request), client: request.signal }
+      const call = { ...owner, ...context, agent: key, body, from: fromOf(request), client: request.signal }
       const task = await tasks().submit(call)
       return shownResponse(background ? { task, history: [] } : await tasks().settled(owner, task._id, request.signal))
     },
@@ -110,7 +110,7 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
   return asRoute({
     ...about,
     method: 'get',
-    path: '/v2/agents/:agent_key/responses/:task_id',
+    path: '/v2/agents/:key/responses/:task_id',
     summary: 'Get a response of an agent',
     description: 'What the agent has said in the last turn of the task so far.',
     operationId: 'getAgentResponse',
@@ -125,8 +125,8 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
 }
 
 /** The task, when it is one of the agent's. */
-function taskOfAgent({ session, caller }: TaskOwner, { agent_key = '' }: Fields, found: WholeTask): WholeTask {
-  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: String(agent_key) })
+function taskOfAgent({ session, caller }: TaskOwner, { key = '' }: Fields, found: WholeTask): WholeTask {
+  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: String(key) })
   if (found.task.agent_id !== agent._id) throw taskNotFound(found.task._id)
   return found
 }

@@ -83,7 +83,7 @@ export const externalAgent = ({ key }: Fields) =>
     400,
     'agent_is_external',
     `the agent ${quote(key)} is of type 'a2a' and runs somewhere else: it is kept here, and not called`,
-    { param: 'agent_key' },
+    { param: 'key' },
   )
 
 /** The task that a call continues; 404 when there is none of this agent, 409 while it is active. */

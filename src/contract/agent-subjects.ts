@@ -9,7 +9,7 @@ export const AGENT_SUBJECTS = {
   tool: { name: TOOL_CALLS, path: TASK_PATH },
   task: { name: 'agents.iterations', path: TASK_PATH },
   approval: { name: 'agents.approvals', path: '/_understudy/tasks/:task_id/:decision' },
-  cancel: { name: 'agents.cancellations', path: '/v2/agents/:agent_key/tasks/:task_id/cancel' },
+  cancel: { name: 'agents.cancellations', path: '/v2/agents/:key/tasks/:task_id/cancel' },
 } as const satisfies Partial<Record<FaultPoint, FaultSubject>>
 
 /** The same by any point; undefined at those that are not of agents. */

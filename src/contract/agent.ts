@@ -140,16 +140,18 @@ const model = {
     ),
 }
 const HEADERS = 20
+const a2aFields = {
+  agent_url: z.url(),
+  card_url: z.url().optional(),
+  headers: z
+    .record(z.string(), z.looseObject({ value: z.string(), encrypted: z.boolean().default(false) }))
+    .refine((headers) => Object.keys(headers).length <= HEADERS, { error: `must have at most ${HEADERS} headers` })
+    .meta({ maxProperties: HEADERS })
+    .optional(),
+  cached_card: z.unknown().optional(),
+}
 const A2a = z
-  .looseObject({
-    agent_url: z.url(),
-    card_url: z.url().optional(),
-    headers: z
-      .record(z.string(), z.looseObject({ value: z.string(), encrypted: z.boolean().default(false) }))
-      .refine((headers) => Object.keys(headers).length <= HEADERS, { error: `must have at most ${HEADERS} headers` })
-      .optional(),
-    cached_card: z.unknown().optional(),
-  })
+  .looseObject(a2aFields)
   .transform((a2a) => ({ ...a2a, card_url: a2a.card_url ?? `${a2a.agent_url.replace(/\/$/, '')}/card` }))
 const kind = {
   type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is an agent somewhere else: kept, not run.'),
@@ -218,7 +220,6 @@ export type AgentTool = z.infer<typeof AgentTool>
 export const Agent = z.object({
   _id: Ulid,
   ...fields,
-  display_name: z.string().optional(),
   project_id: Uuid,
   status: z.enum(['live', 'draft', 'pending', 'published']).describe('`live` is the latest version.'),
   skills: z.array(z.string()),
@@ -235,7 +236,10 @@ export const Agent = z.object({
     .meta({ examples: ['1.0.0'] }),
   metrics: z.object({ total_cost: z.number() }),
   type: z.enum(['internal', 'a2a']),
-  a2a: z.looseObject({}).optional().describe('Only of agents of type `a2a`.'),
+  a2a: z
+    .looseObject({ ...a2aFields, card_url: z.url() })
+    .optional()
+    .describe('Only of agents of type `a2a`.'),
   settings: z.object({
     ...settings,
     tools: z.array(AgentTool),

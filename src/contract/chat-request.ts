@@ -173,7 +173,7 @@ export const ChatRequest = z
     max_completion_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
     logprobs: z.boolean().nullish().describe('Whether to return the log probability of each token.'),
     top_logprobs: z.int().min(0).max(20).nullish().describe('Needs `logprobs: true`.'),
-    n: z.int().min(1).max(128).nullish().describe('Number of choices.'),
+    n: z.int().min(1).max(128).nullish().describe('Number of choices.').meta({ default: 1 }),
     response_format: ResponseFormat.nullish().describe('Plain text, any JSON object, or JSON of a schema.'),
     reasoning_effort: ReasoningEffort.nullish(),
     verbosity: z.string().nullish().describe('Lower levels give shorter answers.'),
@@ -208,7 +208,8 @@ export const ChatRequest = z
     modalities: z
       .array(z.enum(['text', 'audio']))
       .nullish()
-      .describe('Kinds of output; default text.'),
+      .describe('Kinds of output.')
+      .meta({ default: ['text'] }),
     guardrails: Guardrails.nullish(),
     ...Routing,
     identity: Identity.nullish(),

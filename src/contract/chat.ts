@@ -28,9 +28,23 @@ export const TokenLogprob = AlternativeLogprob.extend({ top_logprobs: z.array(Al
 export type TokenLogprob = z.infer<typeof TokenLogprob>
 const Logprobs = z.object({ content: z.array(TokenLogprob).nullable(), refusal: z.array(TokenLogprob).nullable() })
 
+const thought_signature = z
+  .string()
+  .optional()
+  .describe('Sent back with the call in a later request; of models that sign their thoughts.')
+const redacted_reasoning = z
+  .string()
+  .optional()
+  .describe('Reasoning that the provider hides; sent back as it is in a later call.')
 const FunctionCall = z.object({ name: z.string(), arguments: z.string() })
 const AnswerToolCall = z.discriminatedUnion('type', [
-  z.object({ index: integer.optional(), id: z.string(), type: z.literal('function'), function: FunctionCall }),
+  z.object({
+    index: integer.optional(),
+    id: z.string(),
+    type: z.literal('function'),
+    function: FunctionCall,
+    thought_signature,
+  }),
   z.object({
     index: integer.optional(),
     id: z.string(),
@@ -56,6 +70,7 @@ export const ChatCompletion = z.object({
         refusal: z.string().nullable(),
         reasoning: z.string().optional(),
         reasoning_signature: z.string().optional().describe('Sent back with the reasoning in a later call.'),
+        redacted_reasoning,
         tool_calls: z.array(AnswerToolCall).optional(),
         function_call: FunctionCall.optional().describe('Instead of `tool_calls` when the call had `functions`.'),
         audio: z
@@ -88,6 +103,7 @@ export const ChatChunk = z.object({
         refusal: z.string().nullish(),
         reasoning: z.string().optional(),
         reasoning_signature: z.string().optional(),
+        redacted_reasoning,
         audio: z
           .object({
             id: z.string(),
@@ -103,6 +119,7 @@ export const ChatChunk = z.object({
               id: z.string().optional(),
               type: z.enum(['function', 'custom']).optional(),
               function: z.object({ name: z.string().optional(), arguments: z.string() }).optional(),
+              thought_signature,
               custom: z.object({ name: z.string().optional(), input: z.string() }).optional(),
             }),
           )

@@ -15,7 +15,9 @@ import {
 } from './shared.ts'
 import { textsSchema } from './texts.ts'
 
-const penalty = z.number().min(-2).max(2).nullish()
+const penalty = z.number().min(-2).max(2).nullish().meta({ default: 0 })
+/** Most tokens of a choice when the call says nothing, as of the models of this operation. */
+export const DEFAULT_MAX_TOKENS = 16
 /** Most choices that one call may ask for, over all of its prompts. */
 const MOST_CHOICES = 2048
 
@@ -26,18 +28,23 @@ export const CompletionRequest = z
     prompt: textsSchema(0).describe(
       'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
     ),
-    echo: z.boolean().nullish().describe('Whether each choice begins with its prompt.'),
+    echo: z.boolean().nullish().describe('Whether each choice begins with its prompt.').meta({ default: false }),
     frequency_penalty: penalty,
     presence_penalty: penalty,
-    max_tokens: z.int().min(0).nullish().describe('Most tokens generated for each choice; 16 when left out.'),
+    max_tokens: z
+      .int()
+      .min(0)
+      .nullish()
+      .describe('Most tokens generated for each choice.')
+      .meta({ default: DEFAULT_MAX_TOKENS }),
     seed: ModelSeed.nullish(),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
       .describe('Up to 4 sequences that end the text; they are not part of it.'),
-    temperature: z.number().min(0).max(2).nullish(),
-    top_p: z.number().min(0).max(1).nullish(),
-    n: z.int().min(1).max(128).nullish().describe('Choices for each prompt.'),
+    temperature: z.number().min(0).max(2).nullish().meta({ default: 1 }),
+    top_p: z.number().min(0).max(1).nullish().meta({ default: 1 }),
+    n: z.int().min(1).max(128).nullish().describe('Choices for each prompt.').meta({ default: 1 }),
     user: z.string().nullish().describe('The end user, by any name.'),
     thinking: Thinking.nullish(),
     metadata: Metadata.nullish(),

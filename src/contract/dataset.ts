@@ -1,11 +1,12 @@
 // Datasets and their datapoints.
 import { z } from 'zod'
 import { Message } from './chat-request.ts'
-import { common, Path, Ulid, Uuid } from './workspace.ts'
+import { common, Path, timestamp, Ulid, Uuid } from './workspace.ts'
 
+const display_name = z.string().min(1).max(128).describe('1 to 128 characters.')
 const datasetFields = {
-  display_name: z.string().min(1).max(128).describe('1 to 128 characters.'),
-  project_id: z.string().optional().describe('The project it belongs to.'),
+  display_name,
+  project_id: Uuid.optional().describe('The project it belongs to.'),
   path: Path.optional(),
 }
 /** What makes a dataset. */
@@ -15,7 +16,7 @@ export const DatasetPatch = z.object(datasetFields).partial()
 /** A dataset as it is answered. */
 export const Dataset = z.object({
   _id: Uuid,
-  display_name: z.string(),
+  display_name,
   project_id: Uuid,
   metadata: z.object({
     total_versions: z.int().describe('Versions so far: each change of the dataset or of a datapoint makes one.'),
@@ -24,18 +25,38 @@ export const Dataset = z.object({
   ...common,
 })
 
-const isNested = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (!Array.isArray(value) || value.some((item) => typeof item === 'object'))
+const PLAIN = ['string', 'number', 'boolean', 'null']
+const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null
 const Inputs = z
   .record(
     z.string(),
-    z.unknown().refine((value) => !isNested(value), {
-      error: 'must be a text, a number, a boolean, null or a list of these: nested objects are not supported',
-    }),
+    z
+      .unknown()
+      .refine((value) => isPlain(value) || (Array.isArray(value) && value.every(isPlain)), {
+        error: 'must be a text, a number, a boolean, null or a list of these: nested objects are not supported',
+      })
+      .meta({ anyOf: [{ type: PLAIN }, { type: 'array', items: { type: PLAIN } }] }),
   )
   .describe('Input values by name; nested objects are not supported.')
+const review = {
+  id: z.string().describe('Id of the evaluation.'),
+  evaluation_type: z.literal('human_review'),
+  human_review_id: Ulid.describe('The human review that it answers.'),
+  reviewed_by_id: z.string().describe('Who reviewed it.'),
+  source: z.string().describe('Where it was made: the name of the service options (`svc`), or `external`.'),
+  reviewed_at: timestamp,
+}
+const said = 'What the reviewer entered.'
+/** What a person says of a datapoint. */
+const HumanReview = z.discriminatedUnion('type', [
+  z.looseObject({ ...review, type: z.literal('string'), value: z.string().describe(said) }),
+  z.looseObject({ ...review, type: z.literal('number'), value: z.number().describe(said) }),
+  z.looseObject({
+    ...review,
+    type: z.literal('string_array'),
+    values: z.array(z.string()).describe('What the reviewer chose.'),
+  }),
+])
 const datapointFields = {
   inputs: Inputs.optional(),
   messages: z.array(Message).optional().describe('The conversation so far.'),
@@ -48,7 +69,7 @@ export const Datapoint = z.object({
   _id: Ulid,
   dataset_id: Uuid,
   ...datapointFields,
-  evaluations: z.array(z.looseObject({})).optional().describe('Human reviews.'),
+  evaluations: z.array(HumanReview).optional().describe('Human reviews.'),
   snapshot_version: z.string().describe("The dataset's version that the last change made."),
   ...common,
 })

@@ -26,7 +26,13 @@ export const ImageRequest = z.looseObject({
   model: ModelId.describe(
     `One of ${Object.keys(IMAGE_MODELS).join(', ')}, whose rules are held; any other image model takes what one of them does.`,
   ).meta({ examples: Object.keys(IMAGE_MODELS) }),
-  n: z.int().min(1).max(10).nullish().describe('Number of pictures, 1 when left out; openai/dall-e-3 makes only 1.'),
+  n: z
+    .int()
+    .min(1)
+    .max(10)
+    .nullish()
+    .describe('Number of pictures; openai/dall-e-3 makes only 1.')
+    .meta({ default: 1 }),
   size: choice('size', 'Width and height in pixels.'),
   quality: choice('quality', 'How much detail.'),
   style: choice('style', 'How dramatic.'),

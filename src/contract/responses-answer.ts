@@ -1,6 +1,8 @@
 // Model responses on the wire: the response object of the specification, and the events that build it in a stream.
 import { z } from 'zod'
 import { TokenLogprob } from './chat.ts'
+import { MAX_TOP_LOGPROBS, ServiceTier, Truncation } from './responses.ts'
+import { ResponsesTool } from './responses-tools.ts'
 
 const count = z.int().min(0)
 const text = z.string()
@@ -80,7 +82,7 @@ export const ModelResponse = z.object({
   parallel_tool_calls: z.boolean(),
   previous_response_id: text.nullable(),
   reasoning: z.object({ effort: text.nullable(), summary: text.nullable() }),
-  service_tier: text,
+  service_tier: ServiceTier.nullable(),
   store: z.boolean(),
   temperature: z.number(),
   text: z.looseObject({ format: z.looseObject({ type: z.enum(['text', 'json_object', 'json_schema']) }) }),
@@ -88,11 +90,11 @@ export const ModelResponse = z.object({
     z.enum(['none', 'auto', 'required']),
     z.object({ type: z.literal('function'), function: z.object({ name: text }) }),
   ]),
-  tools: z.array(z.looseObject({ type: text })),
-  top_logprobs: count,
+  tools: z.array(ResponsesTool),
+  top_logprobs: count.max(MAX_TOP_LOGPROBS),
   logprobs: z.boolean(),
   top_p: z.number(),
-  truncation: z.enum(['auto', 'disabled']),
+  truncation: Truncation.nullable(),
   usage: ResponseUsage.optional().describe('Absent until the response has ended.'),
   user: text.nullable(),
   metadata: z.record(text, text),

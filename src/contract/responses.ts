@@ -123,9 +123,16 @@ const Format = z.discriminatedUnion('type', [
   }),
 ])
 
+/** The tiers of processing that a call may ask for. */
+export const ServiceTier = z.enum(['auto', 'default', 'flex', 'scale', 'priority'])
+/** What happens to a conversation that is longer than the model takes. */
+export const Truncation = z.enum(['auto', 'disabled'])
+/** Most tokens whose log probabilities are shown at one position. */
+export const MAX_TOP_LOGPROBS = 20
+
 const settings = {
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
+  temperature: z.number().min(0).max(2).nullish().meta({ default: 1 }),
+  top_p: z.number().min(0).max(1).nullish().meta({ default: 1 }),
   reasoning: z
     .looseObject({
       effort: ReasoningEffort.nullish(),
@@ -154,12 +161,12 @@ const settings = {
     )
     .nullish()
     .describe('What the answer shall hold besides.'),
-  top_logprobs: z.int().min(0).max(20).nullish().describe('Likeliest tokens shown at each position.'),
+  top_logprobs: z.int().min(0).max(MAX_TOP_LOGPROBS).nullish().describe('Likeliest tokens shown at each position.'),
   tools: z.array(ResponsesTool).nullish(),
-  tool_choice: ResponsesToolChoice.nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  truncation: z.enum(['auto', 'disabled']).nullish().describe('auto drops what does not fit the model.'),
-  service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
+  tool_choice: ResponsesToolChoice.nullish().meta({ default: 'auto' }),
+  parallel_tool_calls: z.boolean().nullish().meta({ default: true }),
+  truncation: Truncation.nullish().describe('auto drops what does not fit the model.').meta({ default: 'disabled' }),
+  service_tier: ServiceTier.nullish().meta({ default: 'auto' }),
 }
 
 /** The body of `POST /v2/router/responses`; unknown fields are kept. */
@@ -171,8 +178,8 @@ export const ResponsesRequest = z
     previous_response_id: optionalText.describe('Continues the conversation of a stored response.'),
     metadata: Metadata.nullish(),
     ...settings,
-    store: z.boolean().nullish().describe('Whether later calls may refer to the response; true when left out.'),
-    background: z.boolean().nullish().describe('Echoed; the answer is ready at once.'),
+    store: z.boolean().nullish().describe('Whether later calls may refer to the response.').meta({ default: true }),
+    background: z.boolean().nullish().describe('Echoed; the answer is ready at once.').meta({ default: false }),
     user: optionalText,
     guardrails: Guardrails.nullish(),
     ...Routing,

@@ -1,12 +1,12 @@
 // Human review sets: which spans people review, and for what.
 import { z } from 'zod'
-import { common, Ulid } from './workspace.ts'
+import { common, Ulid, Uuid } from './workspace.ts'
 
 const fields = {
   display_name: z.string().min(1).max(255).describe('1 to 255 characters.'),
   human_eval_ids: z.array(Ulid).min(1).describe('The human reviews, at least one.'),
   description: z.string().optional(),
-  project_id: z.string().optional().describe('Scopes the set to a project.'),
+  project_id: Uuid.optional().describe('Scopes the set to a project.'),
 }
 const filterValues = z.array(z.string()).min(1).describe('The span types to match, at least one.')
 const filterValue = z.string().min(1).describe('Pattern of the name to match.')

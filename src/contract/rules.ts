@@ -3,6 +3,9 @@
 import { parseDuration, parseSize } from '../lib/units.ts'
 import { chatProblems } from './chat-rules.ts'
 
+/** Most pairs of a call's metadata. */
+export const MAX_METADATA_PAIRS = 16
+
 /** What a rule looks at, and adds what it finds to. */
 interface Payload<T> {
   value: T
@@ -37,7 +40,7 @@ export const rules = {
   regex: finding(regexProblems),
   isInteger: (value: unknown) => Number.isInteger(value),
   isNothing: (value: unknown) => value == null,
-  hasFewPairs: (pairs: object) => Object.keys(pairs).length <= 16,
+  hasFewPairs: (pairs: object) => Object.keys(pairs).length <= MAX_METADATA_PAIRS,
   hasContent: (file: Given<'file_data' | 'uri' | 'file_id'>) => (file.file_data ?? file.uri ?? file.file_id) != null,
   saysSomething: (script: Given<'content' | 'tool_calls' | 'refusal'>) =>
     script.content !== undefined || Boolean(script.tool_calls) || script.refusal !== undefined,

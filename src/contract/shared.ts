@@ -1,7 +1,7 @@
 // Request shapes that the router operations share (the specification, "Shared request structures"), with their limits and defaults.
 import { z } from 'zod'
 import { FilterBy } from './filter.ts'
-import { rules } from './rules.ts'
+import { MAX_METADATA_PAIRS, rules } from './rules.ts'
 
 /** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
 export const ModelId = z
@@ -106,7 +106,8 @@ export const KnowledgeBases = z
   .describe('Knowledge bases whose chunks are put before the messages.')
 export const Metadata = z
   .record(z.string().max(64), z.string().max(512))
-  .refine(rules.hasFewPairs, { error: 'must have at most 16 pairs' })
+  .refine(rules.hasFewPairs, { error: `must have at most ${MAX_METADATA_PAIRS} pairs` })
+  .meta({ maxProperties: MAX_METADATA_PAIRS })
   .describe('At most 16 pairs, stored with the trace; keys up to 64 characters, values up to 512.')
 
 const Inputs = z

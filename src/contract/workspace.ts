@@ -49,7 +49,8 @@ export const Key = z
     error: "must be letters and digits, with '_' and '-' only between them",
   })
 
-const timestamp = z.iso.datetime().describe('ISO 8601, UTC, with milliseconds.')
+/** An instant, as records have it. */
+export const timestamp = z.iso.datetime().describe('ISO 8601, UTC, with milliseconds.')
 
 /** Fields of every record. */
 export const common = {
@@ -78,6 +79,7 @@ export function pageQuery(size: number | null, { most = MOST_IN_PAGE, described,
     .transform(Number)
     .pipe(z.int().min(1).max(most))
     .optional()
+    .meta(size === null ? {} : { default: size })
     .describe(described ?? `1 to ${most}; ${size === null ? 'all records when left out' : `default ${size}`}.`)
   return z
     .strictObject({

@@ -1,7 +1,7 @@
 // POST /v2/router/completions (the specification, "Create a legacy completion").
 import { cutText, joinPieces, type TextAnswer } from '../answers/text-answer.ts'
 import { usageOf } from '../answers/usage.ts'
-import { Completion, CompletionRequest, CompletionScript } from '../contract/completions.ts'
+import { Completion, CompletionRequest, CompletionScript, DEFAULT_MAX_TOKENS } from '../contract/completions.ts'
 import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/operation.ts'
 import {
   assembleCompletion,
@@ -82,8 +82,6 @@ function synthesize(request: CompletionRequest): CompletionScript {
   }
   return { content: readTexts(request).map(continued) }
 }
-
-const DEFAULT_MAX_TOKENS = 16
 
 function compose(request: CompletionRequest, script: CompletionScript, answerContext: AttemptContext): RenderedAnswer {
   const prompts = readTexts(request)

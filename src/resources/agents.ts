@@ -33,7 +33,7 @@ export const agents: Resource = defineResource({
   plural: 'agents',
   tag: 'Agents',
   path: '/v2/agents',
-  param: 'agent_key',
+  param: 'key',
   id: ulidForm,
   refers: true,
   verbs: ['create', 'list', 'get', 'update', 'delete'],

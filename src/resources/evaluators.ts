@@ -5,13 +5,13 @@ import { defineResource, PAGED } from './define.ts'
 import { projectOf } from './projects.ts'
 import { versionsOf } from './versions.ts'
 
-const polite = {
+const friendly = {
   type: 'llm_eval',
   mode: 'single',
-  key: 'polite',
+  key: 'friendly',
   path: 'Default',
   model: 'openai/gpt-4o',
-  prompt: 'Is this answer polite? {{log.output}}',
+  prompt: 'Is this answer friendly? {{log.output}}',
   output_type: 'boolean',
   guardrail_config: { enabled: true, type: 'boolean', value: true, alert_on_failure: false },
 }
@@ -32,7 +32,7 @@ export const evaluators = defineResource({
     create:
       'Makes an evaluator. `llm_eval` in mode `single` asks a model, `json_schema` validates; a jury, `http_eval` and `python_eval` are not emulated.',
   },
-  examples: { create: { polite }, update: { repeated: { repetitions: 3 } } },
+  examples: { create: { friendly }, update: { repeated: { repetitions: 3 } } },
   create: EvaluatorBody,
   update: EvaluatorUpdate,
   record: Evaluator,

@@ -35,7 +35,7 @@ export const knowledgeBases = defineResource({
   verbs: VERBS,
   examples: {
     create: {
-      help: { key: 'help', embedding_model: 'openai/text-embedding-3-small', path: 'Default' },
+      handbook: { key: 'handbook', embedding_model: 'openai/text-embedding-3-small', path: 'Default' },
       external: {
         type: 'external',
         key: 'wiki',

@@ -15,7 +15,7 @@ export const projects = defineResource({
   param: 'project_id',
   id: uuidForm,
   verbs: ['create', 'list', 'get', 'update', 'delete'],
-  examples: { create: { support: { name: 'Support' } }, update: { renamed: { name: 'Customer support' } } },
+  examples: { create: { billing: { name: 'Billing' } }, update: { renamed: { name: 'Customer billing' } } },
   create: ProjectBody,
   update: ProjectPatch,
   record: Project,

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { ContactBody } from '../contract/contact.ts'
 import { DatapointBody, DatasetBody } from '../contract/dataset.ts'
 import { EVALUATOR_TYPES, EvaluatorBody, EvaluatorPatch } from '../contract/evaluator.ts'
+import { FeedbackBody } from '../contract/feedback.ts'
 import { ChunkingOptions, InternalKnowledgeBody } from '../contract/knowledge.ts'
 import { ProjectBody } from '../contract/project.ts'
 import { ReviewSetBody } from '../contract/review-set.ts'
@@ -54,6 +55,10 @@ export const SeedSchema = z.strictObject({
     .array(z.discriminatedUnion('filter_type', [bySpan.extend(project).strict(), byName.extend(project).strict()]))
     .default([])
     .describe('Review sets by display_name; `project` is the name of one.'),
+  feedback: z
+    .array(FeedbackBody.required({ id: true }).strict())
+    .default([])
+    .describe('Feedback by id. The trace that it names need not be there.'),
 })
 export type Seed = z.infer<typeof SeedSchema>
 

@@ -12,6 +12,7 @@ import { datapoints } from './datapoints.ts'
 import { datasets } from './datasets.ts'
 import type { Resource, Transaction } from './define.ts'
 import { evaluators } from './evaluators.ts'
+import { feedback } from './feedback.ts'
 import { createFile } from './files.ts'
 import { datasources, knowledgeBases } from './knowledge.ts'
 import { projects } from './projects.ts'
@@ -89,6 +90,7 @@ export function applySeed(work: Transaction, { seed, documents }: PreparedSeed):
     const base = put(knowledgeBases, work, body)
     for (const document of list) putDocument(work, String(base._id), document, documents.get(document.file))
   }
+  for (const rating of seed.feedback) put(feedback, work, rating)
   for (const { project, ...body } of seed.review_sets) {
     const named = project === undefined ? undefined : put(projects, work, { name: project })
     put(reviewSets, work, { ...body, ...(named && { project_id: named._id }) }, 'display_name')

@@ -6,11 +6,11 @@ import { projectOf } from './projects.ts'
 import { versionsOf } from './versions.ts'
 
 const lookUp = {
-  key: 'look_up_order',
-  description: 'Finds an order by its number.',
+  key: 'look_up_parcel',
+  description: 'Finds a parcel by its number.',
   function: {
-    name: 'look_up_order',
-    description: 'Finds an order by its number.',
+    name: 'look_up_parcel',
+    description: 'Finds a parcel by its number.',
     parameters: { type: 'object', properties: { number: { type: 'string' } }, required: ['number'] },
   },
 }
@@ -35,7 +35,7 @@ export const tools = defineResource({
   id: toolId,
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['list'],
-  examples: { create: { order: lookUp, weather }, update: { described: { description: 'Finds an order.' } } },
+  examples: { create: { parcel: lookUp, weather }, update: { described: { description: 'Finds a parcel.' } } },
   descriptions: {
     create:
       'Makes a tool. `function` belongs to the client, who runs it; `http`, `code` and `mcp` are kept and offered to agents, and answered by fixtures or by a made-up result: nothing is called or run.',

@@ -107,12 +107,12 @@ const RECORDS: readonly ExampleCall[] = [
 ]
 
 const AGENTS: readonly ExampleCall[] = [
-  { id: 'createAgent', keep: own('agent_key', 'key') },
+  { id: 'createAgent', keep: own('key', 'key') },
   ...['listAgents', 'getAgent', 'updateAgent'].map((id) => ({ id })),
   { id: 'listAgentVersions', keep: ownVersion },
   { id: 'getAgentVersion' },
   { id: 'deleteAgent' },
-  { id: 'createAgent', body: () => approving, keep: own('agent_key', 'key') },
+  { id: 'createAgent', body: () => approving, keep: own('key', 'key') },
   { id: 'getAgentCard' },
   { id: 'callAgent' },
   { id: 'streamAgentTask', body: () => ({ message: question }) },

@@ -16,7 +16,7 @@ export interface A2aRouteDeps extends TaskRouteDeps {
 }
 
 const server = lazy<typeof import('./server.ts')>(() => require('./server.ts'))
-const PATH = '/a2a/:agent_key'
+const PATH = '/a2a/:key'
 const Rpc = z.looseObject({
   jsonrpc: z.literal('2.0'),
   id: z.union([z.string(), z.int(), z.null()]).optional(),
@@ -35,11 +35,11 @@ export const a2aRoutes = (deps: A2aRouteDeps): readonly Route[] => [cardRoute(de
 async function partsOf(
   { tasks, callOf }: A2aRouteDeps,
   request: Request,
-  { agent_key = '' }: Record<string, string>,
+  { key = '' }: Record<string, string>,
 ): Promise<AgentCallParts> {
   const owner = await callOf(request)
   const { session, caller } = owner
-  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent_key })
+  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
   if (agent.type === 'a2a') throw externalAgent(agent)
   const prefix = session.name === DEFAULT_SESSION ? '' : `/s/${session.name}`
   const url = `${new URL(request.url).origin}${prefix}/a2a/${agent.key}`

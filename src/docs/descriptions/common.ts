@@ -19,7 +19,7 @@ export const COMMON_WORDS: Readonly<Record<string, string>> = {
   'inputs[].is_pii': 'Whether it says something of a person. Nothing is hidden here.',
   'path.memory_store_key': 'Key of the memory store.',
   'path.model': 'Name of the model.',
-  'path.agent_key': 'Key or id of the agent.',
+  'path.key': 'Key or id of the agent.',
   'path.knowledge_id': 'Id of the knowledge base.',
   'path.dataset_id': 'Id of the dataset.',
   'path.datapoint_id': 'Id of the datapoint.',
