@@ -1,6 +1,7 @@
 // Reads the settings file: each setting with the file and line it came from, for the errors.
 import { readFileSync } from 'node:fs'
 import { quote } from '../contract/validation.ts'
+import { FILE_LIMITS, type ReadYaml, readYaml, YamlError } from '../contract/yaml-text.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
 
 /** A setting that cannot be used; the message is one line that names the value and what would be valid. */
@@ -35,13 +36,10 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
     if (named !== undefined) throw new ConfigError(`settings file ${quote(path)} does not exist`)
     return { settings: new Map() }
   }
-  const { LineCounter, parseDocument } = yaml()
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const lines = new (yaml().LineCounter)()
   const lineOf = (offset: number) => `${path}:${lines.linePos(offset).line}`
-  const [broken] = document.errors
-  if (broken) throw new ConfigError(`${lineOf(broken.pos[0])}: ${broken.message}`)
-  const values = valuesOf(document, path)
+  const { document, value } = parsed(text, lines, lineOf)
+  const values = value ?? {}
   if (typeof values !== 'object' || Array.isArray(values)) {
     throw new ConfigError(`${path} is ${quote(values)}, not settings by name; valid: ${keys.join(', ')}`)
   }
@@ -63,6 +61,16 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
   return { settings, section: { value: providers, locationOf: (keyPath) => locationOf([PROVIDERS, ...keyPath]) } }
 }
 
+/** Parses the text; its mistakes are those of the settings. */
+function parsed(text: string, lines: InstanceType<Yaml['LineCounter']>, lineOf: (offset: number) => string): ReadYaml {
+  try {
+    return readYaml(text, lines, FILE_LIMITS)
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    throw new ConfigError(`${lineOf(error.offset)}: ${error.message}`)
+  }
+}
+
 /** The text of a file, undefined when there is none. */
 function readText(path: string): string | undefined {
   try {
@@ -71,14 +79,5 @@ function readText(path: string): string | undefined {
     const { code, message } = error as { code?: string; message: string }
     if (code === 'ENOENT') return undefined
     throw new ConfigError(`settings file ${quote(path)} cannot be read: ${message}`)
-  }
-}
-
-/** The document as a value; an alias without its anchor is found only here. */
-function valuesOf(document: ReturnType<Yaml['parseDocument']>, path: string): unknown {
-  try {
-    return document.toJS() ?? {}
-  } catch (error) {
-    throw new ConfigError(`${path}: ${(error as Error).message}`)
   }
 }

@@ -2,7 +2,7 @@
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
 import { formatPath, type Problem, valueAt } from './validation.ts'
-import { yamlMistake } from './yaml-mistakes.ts'
+import { FILE_LIMITS, type ReadYaml, readYaml, YamlError, type YamlLimits } from './yaml-text.ts'
 
 /** A file that cannot be used; the message has a line a problem, each with file, line and path. */
 export class FileError extends Error {}
@@ -18,26 +18,24 @@ export interface SourceFile {
 }
 
 /**
- * Parses a file of YAML or JSON.
- * @throws FileError where it is neither.
+ * Parses a file of YAML or JSON, or a text in a request that is written like one.
+ * @throws FileError where it is neither, or more than `limits`.
  */
-export function parseSource(path: string, text: string): SourceFile {
-  const { LineCounter, parseDocument } = yaml()
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
+export function parseSource(path: string, text: string, limits: YamlLimits = FILE_LIMITS): SourceFile {
+  const lines = new (yaml().LineCounter)()
   const locationOf = (offset: number) => {
     const { line, col } = lines.linePos(offset)
     return `${path}:${line}:${col}`
   }
-  const mistake = yamlMistake(document, text)
-  if (mistake) throw new FileError(`${locationOf(mistake.offset)}: ${mistake.message}`)
-  let value: unknown
+  let read: ReadYaml
   try {
-    value = document.toJS()
+    read = readYaml(text, lines, limits)
   } catch (error) {
-    // Such as aliases that stand for too much.
-    throw new FileError(`${path}: ${(error as Error).message}`)
+    if (!(error instanceof YamlError)) throw error
+    const { offset, message } = error
+    throw new FileError(`${locationOf(offset)}: ${message}`)
   }
+  const { document, value } = read
   const at = (steps: readonly PropertyKey[]) => locationOf(offsetOf(document, steps))
   const half = mayHoldHalf(text) ? halfCharacterIn(value) : undefined
   if (half)

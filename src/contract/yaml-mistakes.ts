@@ -21,7 +21,6 @@ const lineOf = (text: string, offset: number) => restOfLine(text, text.lastIndex
 /** By the library's name of the mistake: what to do. */
 const REASONS: Record<string, (text: string, offset: number, message: string) => string | undefined> = {
   TAB_AS_INDENT: () => 'indent with spaces',
-  DUPLICATE_KEY: (text, offset) => `'${restOfLine(text, offset).split(':', 1)[0]?.trim()}' is there twice`,
   BAD_ALIAS: () => `a text that begins with * ${QUOTES}`,
   TAG_RESOLVE_FAILED: () => `a text that begins with ! ${QUOTES}`,
   BAD_SCALAR_START: (text, offset) => `a text that begins with ${text[offset]} ${QUOTES}`,
@@ -46,7 +45,7 @@ const REASONS: Record<string, (text: string, offset: number, message: string) =>
 /** The first mistake in a document, undefined when it can be read. */
 export function yamlMistake(document: YamlDocument, text: string): YamlMistake | undefined {
   const [broken] = [...document.errors, ...document.warnings]
-  if (!broken) return strayAlias(document) ?? (text.includes('{{') ? bareTemplate(document) : undefined)
+  if (!broken) return keyOrAliasMistake(document, text)
   const offset = isOpenQuote(broken) ? (openQuote(document) ?? broken.pos[0]) : broken.pos[0]
   const reason = REASONS[broken.code]?.(text, offset, broken.message)
   return { offset, message: reason === undefined ? broken.message : `${broken.message}: ${reason}` }
@@ -66,32 +65,44 @@ function openQuote(document: YamlDocument): number | undefined {
   return found
 }
 
-/** `*name` where nothing has that name. */
-function strayAlias(document: YamlDocument): YamlMistake | undefined {
+const isPlain = (node: { type?: string | undefined }) => node.type === 'PLAIN'
+
+/** What the library lets pass: an alias of nothing, a key that is there twice or is no text, a merge key. */
+function keyOrAliasMistake(document: YamlDocument, text: string): YamlMistake | undefined {
   let found: YamlMistake | undefined
-  const { visit } = yaml()
+  const anchors = new Set<string>()
+  const { isMap, isNode, isScalar, visit } = yaml()
+  const mistake = (node: { range?: readonly number[] | null | undefined } | null, message: string) => {
+    found = { offset: node?.range?.[0] ?? 0, message }
+    return visit.BREAK
+  }
   visit(document, {
     Alias(_, node) {
-      if (node.resolve(document)) return undefined
-      found = {
-        offset: node.range?.[0] ?? 0,
-        message: `Unresolved alias *${node.source}: a text that begins with * ${QUOTES}`,
-      }
-      return visit.BREAK
+      if (anchors.has(node.source)) return undefined
+      return mistake(node, `Unresolved alias *${node.source}: a text that begins with * ${QUOTES}`)
     },
-  })
-  return found
-}
-
-/** `{{name}}` without quotes, which is a mapping whose key is a mapping. */
-function bareTemplate(document: YamlDocument): YamlMistake | undefined {
-  let found: YamlMistake | undefined
-  const { isMap, visit } = yaml()
-  visit(document, {
-    Pair(_, { key }) {
-      if (!isMap(key)) return undefined
-      found = { offset: key.range?.[0] ?? 0, message: `a mapping cannot be a key: ${TEMPLATE}` }
-      return visit.BREAK
+    Map(_, node) {
+      if (node.anchor !== undefined) anchors.add(node.anchor)
+      const keys = new Set<string>()
+      for (const { key } of node.items) {
+        if (!isNode(key)) continue
+        if (!isScalar(key)) {
+          const isTemplate = isMap(key) && text.includes('{{')
+          return mistake(key, isTemplate ? `a mapping cannot be a key: ${TEMPLATE}` : 'a key must be a text')
+        }
+        if (key.value === '<<' && isPlain(key))
+          return mistake(key, 'merge keys (<<) are not supported: write the keys out')
+        const name = String(key.value)
+        if (keys.has(name)) return mistake(key, `Map keys must be unique: '${name.slice(0, 100)}' is there twice`)
+        keys.add(name)
+      }
+      return undefined
+    },
+    Seq(_, node) {
+      if (node.anchor !== undefined) anchors.add(node.anchor)
+    },
+    Scalar(_, node) {
+      if (node.anchor !== undefined) anchors.add(node.anchor)
     },
   })
   return found

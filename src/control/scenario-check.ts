@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { FileError, parseSource } from '../contract/source.ts'
+import { REQUEST_LIMITS } from '../contract/yaml-text.ts'
 import type { Scenario } from '../scenarios/engine.ts'
-import { idleRules, parseScenario } from '../scenarios/load.ts'
+import { idleRules, scenarioIn } from '../scenarios/load.ts'
 
 /** Where a scenario of a request is said to be from. */
 export const IN_REQUEST = 'the request'
@@ -27,10 +28,12 @@ function remarkOf(text: string): z.infer<typeof Remark> {
   return { line: Number(line), column: Number(column), message }
 }
 
+const sourceOf = (text: string) => parseSource(IN_REQUEST, text, REQUEST_LIMITS)
+
 /** The scenario of a text; throws `ApiError` 400 with a line for everything that is wrong. */
 export function scenarioOfText(text: string, param = ''): Scenario {
   try {
-    return parseScenario(IN_REQUEST, text)
+    return scenarioIn(sourceOf(text), text)
   } catch (error) {
     if (!(error instanceof FileError)) throw error
     throw new ApiError(400, 'invalid_request_error', error.message, { param: param === '' ? 'text' : `${param}.text` })
@@ -56,8 +59,8 @@ export const scenarioCheckRoute = (operations: () => readonly string[]): Route =
 
 function check(text: string, operations: readonly string[]): z.infer<typeof Checked> {
   try {
-    const scenario = parseScenario(IN_REQUEST, text)
-    const source = parseSource(IN_REQUEST, text)
+    const source = sourceOf(text)
+    const scenario = scenarioIn(source, text)
     const idle = idleRules(scenario, operations, (index) => source.at(['rules', index]))
     return { valid: true, name: scenario.name, problems: [], warnings: idle.map(remarkOf) }
   } catch (error) {

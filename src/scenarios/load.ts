@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
 import { agentSubject } from '../contract/agent-subjects.ts'
-import { FileError, parseSource } from '../contract/source.ts'
+import { FileError, parseSource, type SourceFile } from '../contract/source.ts'
 import { problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
 import { fileVersion } from '../lib/file-version.ts'
@@ -22,14 +22,19 @@ export const shippedScenarios = (): string[] => listAssets('scenarios').map(name
  * A scenario of a file's text.
  * @throws FileError with all problems.
  */
-export function parseScenario(path: string, text: string): Scenario {
-  const source = parseSource(path, text)
+export const parseScenario = (path: string, text: string): Scenario => scenarioIn(parseSource(path, text), text)
+
+/**
+ * The scenario that a parsed text holds.
+ * @throws FileError with all problems.
+ */
+export function scenarioIn(source: SourceFile, text: string): Scenario {
   const result = safeParse(ScenarioFile, source.value)
   if (!result.success) {
     const problems = problemsOf(result.error, source.value)
     throw new FileError(problems.map((problem) => source.line(problem, 'the scenario')).join('\n'))
   }
-  return { ...result.data, location: path, text }
+  return { ...result.data, location: source.path, text }
 }
 
 /** Whether a file is a scenario and not a fixture: by its folder, or because it has rules. */

@@ -157,6 +157,9 @@ export const Expectation = Like.extend({
 })
 export type Expectation = z.infer<typeof Expectation>
 
+/** Rules, and expectations, of one scenario: each attempt is compared with all of them. */
+const MAX_RULES = 1_000
+
 /** A scenario file. */
 export const ScenarioFile = z
   .strictObject({
@@ -171,8 +174,8 @@ export const ScenarioFile = z
         'Whether latency that clients feel, such as that of a delay or a slow stream, takes real time on a virtual clock, or is skipped; real when left out.',
       ),
     needs: Needs.optional(),
-    rules: z.array(Rule).min(1),
-    expect: z.array(Expectation).default([]),
+    rules: z.array(Rule).min(1).max(MAX_RULES),
+    expect: z.array(Expectation).max(MAX_RULES).default([]),
     accept: z
       .array(FindingKind)
       .optional()
@@ -184,13 +187,15 @@ export const ScenarioFile = z
       .describe('Most attempts at providers for one request of a client, its own repetitions included.'),
   })
   .superRefine(({ rules, expect }, context) => {
+    const seen = new Set<string>()
     for (const [index, { name }] of rules.entries()) {
-      if (rules.findIndex((other) => other.name === name) !== index)
+      if (seen.has(name))
         context.addIssue({
           code: 'custom',
           path: ['rules', index, 'name'],
           message: 'must be unlike all others',
         })
+      seen.add(name)
     }
     const names = rules.map(({ name }) => name)
     const refuseUnknown = ({ rule }: CallPattern, path: (string | number)[]) => {

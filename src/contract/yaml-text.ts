@@ -1,0 +1,115 @@
+// YAML of people and programs, read within limits: the library has none of its own, and takes quadratic time for some texts.
+import { nestingProblem } from '../lib/nesting.ts'
+import { type Yaml, yaml } from '../lib/yaml.ts'
+import { yamlMistake } from './yaml-mistakes.ts'
+
+/** How much YAML is read: characters, and tokens (words, punctuation, line breaks), which take about 10 microseconds each. */
+export interface YamlLimits {
+  characters: number
+  tokens: number
+}
+
+/** Of a file on disk, which is read at start-up and when it changes. */
+export const FILE_LIMITS: YamlLimits = { characters: 16_000_000, tokens: 500_000 }
+/** Of a text in a request: some 2,000 lines. */
+export const REQUEST_LIMITS: YamlLimits = { characters: 256_000, tokens: 20_000 }
+const MAX_ALIASES = 1_000
+
+/** A text that cannot be read as YAML; `offset` is where, in UTF-16 units. */
+export class YamlError extends Error {
+  readonly offset: number
+  constructor(message: string, offset: number) {
+    super(message)
+    this.offset = offset
+  }
+}
+
+/** A text that was read. */
+export interface ReadYaml {
+  document: ReturnType<Yaml['parseDocument']>
+  /** As JSON has it: no cycle, nothing but objects, arrays and scalars. */
+  value: unknown
+}
+
+type LineCounter = InstanceType<Yaml['LineCounter']>
+
+/**
+ * Reads one document of YAML 1.2 or JSON.
+ * @param lines told of the beginning of each line
+ * @throws YamlError for a mistake, and for a text that is larger, deeper or more repetitive than `limits` allow
+ */
+export function readYaml(text: string, lines: LineCounter, limits: YamlLimits): ReadYaml {
+  checkSize(text, limits)
+  try {
+    return parse(text, lines, limits)
+  } catch (error) {
+    // The library calls itself for each level.
+    if (error instanceof RangeError) throw new YamlError('the text is nested too deeply', 0)
+    throw error
+  }
+}
+
+function checkSize(text: string, { characters, tokens }: YamlLimits): void {
+  if (text.length > characters)
+    throw new YamlError(`the text is longer than ${characters} characters, got ${text.length}`, 0)
+  // Each token has a character at least.
+  if (text.length <= Math.min(tokens, MAX_ALIASES)) return
+  let [count, aliases, offset] = [0, 0, 0]
+  for (const token of new (yaml().Lexer)().lex(text)) {
+    offset += token.length
+    if (token.startsWith('*')) aliases++
+    if (++count > tokens) throw new YamlError(`the text has more than ${tokens} words and signs of YAML`, offset)
+    if (aliases > MAX_ALIASES) throw new YamlError(`the text has more than ${MAX_ALIASES} aliases`, offset)
+  }
+}
+
+function parse(text: string, lines: LineCounter, limits: YamlLimits): ReadYaml {
+  // Unique keys: `yamlMistake` looks for them, since the library compares each with each. YAML 1.1's tags make no JSON.
+  const document = yaml().parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'error',
+    uniqueKeys: false,
+    resolveKnownTags: false,
+  })
+  const mistake = yamlMistake(document, text)
+  // The library reports a stack that ran out as a mistake of the text.
+  if (mistake?.message.startsWith('Maximum call stack')) throw new RangeError(mistake.message)
+  if (mistake) throw new YamlError(mistake.message, mistake.offset)
+  let value: unknown
+  try {
+    value = document.toJS()
+  } catch (error) {
+    if (error instanceof RangeError) throw error
+    // Such as aliases that stand for too much.
+    throw new YamlError((error as Error).message, 0)
+  }
+  if (!text.includes('*')) return { document, value: checkedDepth(value) }
+  const size = expandedSize(value, new Map())
+  if (size === undefined) throw new YamlError('the text has an alias inside of what it stands for', 0)
+  if (size > limits.tokens)
+    throw new YamlError(`the text has more than ${limits.tokens} values once its aliases are resolved`, 0)
+  return { document, value: checkedDepth(value) }
+}
+
+function checkedDepth(value: unknown): unknown {
+  const problem = nestingProblem(value)
+  if (problem) throw new YamlError(`the text ${problem}`, 0)
+  return value
+}
+
+/** How many values there are in one, each alias counted as what it stands for; undefined where that has no end. */
+function expandedSize(value: unknown, sizes: Map<object, number | undefined>): number | undefined {
+  if (typeof value !== 'object' || value === null) return 1
+  // What is still being counted is in the map without a number.
+  if (sizes.has(value)) return sizes.get(value)
+  sizes.set(value, undefined)
+  let sum = 1
+  for (const inner of Object.values(value)) {
+    const size = expandedSize(inner, sizes)
+    if (size === undefined) return undefined
+    sum += size
+  }
+  sizes.set(value, sum)
+  return sum
+}
