@@ -106,7 +106,8 @@ function validated(key: Key, { value, source }: SettingValue): unknown {
 }
 
 // Variables of ours that are no setting of the server.
-const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN']
+const LAUNCHER = 'UNDERSTUDY_PARENT'
+const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER]
 function refuseUnknownVariables(environment: Record<string, string | undefined>): void {
   const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
@@ -123,6 +124,8 @@ export const clientEnvironment = (
   const token = allowed === undefined ? `session:${session}` : `${allowed}#session:${session}`
   return {
     ...process.env,
+    // What it starts has another parent.
+    [LAUNCHER]: undefined,
     // Programs that were written for these APIs are led to their own paths, and need no change.
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_BASE: `${url}/v1`,
@@ -136,6 +139,14 @@ export const clientEnvironment = (
     // For helpers that need a command of ours; from source there is no executable.
     ...(basename(process.execPath).startsWith('understudy') && { UNDERSTUDY_BIN: process.execPath }),
   }
+}
+
+/** Process id of the launcher whose end is to be ours, as npm's packages have one; undefined without one. */
+export function launcher(environment: Record<string, string | undefined> = process.env): number | undefined {
+  const text = environment[LAUNCHER]
+  if (!text) return undefined
+  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text)
+  throw new ConfigError(`${LAUNCHER} ${quote(text)} is not valid: it must be the process id of our parent`)
 }
 
 /** Where a command that talks to a running server finds it: flags, else `UNDERSTUDY_URL`, else the default port. */

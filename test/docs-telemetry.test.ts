@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readConfig } from '../src/config.ts'
 import { CORE, EVENTS, GEN_AI, OWN, REQUEST_PARAMETERS } from '../src/observers/otlp/conventions.ts'
 import { testApps } from './support/app.ts'
-import { EXECUTABLE, emptyFolder } from './support/server.ts'
+import { EXECUTABLE, emptyFolder, environment } from './support/server.ts'
 
 const page = readFileSync(join(import.meta.dir, '..', 'docs', 'telemetry.md'), 'utf8')
 const { appWith, close } = testApps()
@@ -38,7 +38,7 @@ async function exported(answer: () => Response | Promise<Response>) {
   const args = command.replace('http://localhost:4318', address).split(' ').slice(1)
   const child = Bun.spawn([EXECUTABLE, ...args, '--port', '0', '--json', '--db', ':memory:'], {
     cwd: folder.path,
-    env: { PATH: process.env.PATH ?? '' },
+    env: environment(),
     stdout: 'pipe',
     stderr: 'pipe',
   })

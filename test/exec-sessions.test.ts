@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { runLines } from '../src/cli/report.ts'
 import type { TraceRecord } from '../src/contract/trace.ts'
 import { play, program } from './support/exec.ts'
-import { EXECUTABLE, emptyFolder, run, startServer } from './support/server.ts'
+import { EXECUTABLE, emptyFolder, environment, run, startServer } from './support/server.ts'
 
 // Each test starts programs, on a machine that may be busy.
 setDefaultTimeout(60_000)
@@ -164,7 +164,7 @@ describe('a run', () => {
     const command = ['exec', '--scenario', 'rate-limit-burst', '--', ...program('plain', 'one then sleeping')]
     const child = Bun.spawn([EXECUTABLE, ...command], {
       cwd: folder.path,
-      env: { PATH: process.env.PATH ?? '' },
+      env: environment(),
       stdout: 'pipe',
     })
     const decoder = new TextDecoder()

@@ -1,7 +1,7 @@
 // Ctrl-C of exec where the command takes no notice of it: what there is to do is said, and then the report comes.
 import { afterAll, expect, test } from 'bun:test'
 import { folderWith } from './support/fixtures.ts'
-import { EXECUTABLE } from './support/server.ts'
+import { EXECUTABLE, environment } from './support/server.ts'
 
 const folder = folderWith({
   // Ignores every Ctrl-C, as does what it starts.
@@ -12,7 +12,7 @@ afterAll(folder.remove)
 test.skipIf(process.platform === 'win32')('a second Ctrl-C ends it, and the report is there', async () => {
   const child = Bun.spawn([EXECUTABLE, 'exec', '--', 'sh', 'deaf.sh'], {
     cwd: folder.path,
-    env: { PATH: process.env.PATH ?? '' },
+    env: environment(),
     stdout: 'pipe',
     stderr: 'pipe',
   })

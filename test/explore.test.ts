@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { EXECUTABLE, emptyFolder } from './support/server.ts'
+import { EXECUTABLE, emptyFolder, environment } from './support/server.ts'
 
 // An exploration starts its command some fifty times.
 setDefaultTimeout(240_000)
@@ -83,7 +83,7 @@ interface Report {
 async function understudy(...args: string[]) {
   const child = Bun.spawn([EXECUTABLE, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '' },
+    env: environment(),
     stdout: 'pipe',
     stderr: 'pipe',
   })

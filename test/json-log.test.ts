@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { logCallsAsJson } from '../src/cli/json-log.ts'
 import { createTestApp } from './support/app.ts'
-import { EXECUTABLE, emptyFolder } from './support/server.ts'
+import { EXECUTABLE, emptyFolder, environment } from './support/server.ts'
 
 const CHAT = '/v2/router/chat/completions'
 const SECRET = 'Xylophone-4711'
@@ -49,7 +49,7 @@ test('each call is a line with its ids', async () => {
 
 test('the executable writes them on standard error, and the last of them at its end', async () => {
   const args = [EXECUTABLE, 'serve', '--port', '0', '--db', ':memory:', '--json', '--log', 'json']
-  const child = Bun.spawn(args, { cwd: folder.path, stdout: 'pipe', stderr: 'pipe' })
+  const child = Bun.spawn(args, { cwd: folder.path, env: environment(), stdout: 'pipe', stderr: 'pipe' })
   const reader = child.stdout.getReader()
   const ready = JSON.parse(new TextDecoder().decode((await reader.read()).value)) as { url: string }
   const calls = 3

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { StoredTrace } from '../src/contract/trace.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
-import { EXECUTABLE, emptyFolder, run, type Server, startServer } from './support/server.ts'
+import { EXECUTABLE, emptyFolder, environment, run, type Server, startServer } from './support/server.ts'
 
 const folder = emptyFolder()
 afterAll(folder.remove)
@@ -132,7 +132,7 @@ test.skipIf(process.platform !== 'linux')(
     const command = `trap '' XFSZ; ulimit -S -f ${BLOCKS}; exec "$0" serve --port 0 --json "$@"`
     const child = Bun.spawn(['sh', '-c', command, EXECUTABLE, ...args], {
       cwd: folder.path,
-      env: { PATH: process.env.PATH ?? '' },
+      env: environment(),
       stdout: 'pipe',
       stderr: 'inherit',
     })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StoredTrace, TraceRecord } from '../src/contract/trace.ts'
-import { EXECUTABLE, emptyFolder, run, type Server, startServer } from './support/server.ts'
+import { EXECUTABLE, emptyFolder, environment, run, type Server, startServer } from './support/server.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -238,7 +238,7 @@ test.each(['server', 'file', 'all'])(
     const tail = Bun.spawn([EXECUTABLE, 'trace', 'tail', '--json', '--status', '200', ...source], {
       cwd,
       stdout: 'pipe',
-      env: { PATH: process.env.PATH ?? '' },
+      env: environment(),
     })
     const reader = tail.stdout.getReader()
     const printed = reader.read()

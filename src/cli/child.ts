@@ -2,6 +2,7 @@
 import { constants } from 'node:os'
 import { ConfigError } from '../config.ts'
 import { realClock } from '../lib/clock.ts'
+import { onStop, type StopCause } from './stop-signals.ts'
 
 /** How a command ended. */
 export interface ChildEnd {
@@ -26,20 +27,19 @@ export interface ChildOptions {
 const TIMED_OUT = 124
 /** How long a command that is asked to end may take before it is ended. */
 const GRACE_MS = 5_000
-/** Two signals of one Ctrl-C are no further apart. */
+/** Signals that mean one and the same are no further apart: to the group, and from who is in front of us. */
 const TWICE_MS = 500
 /** A command that has not ended so long after a Ctrl-C may well take no notice of it. */
 const PATIENCE_MS = 2_000
 const STILL_RUNS = 'the command has been asked to end, and still runs; Ctrl-C again ends it at once'
-const PASSED_ON: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Runs a command to its end; signals reach it and everything it has started. */
 export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildEnd> {
   // Heard from before there is anything that could ask for the end; they come when the child is there.
-  let passOn = (_: NodeJS.Signals) => {}
-  const hear = (signal: NodeJS.Signals) => passOn(signal)
-  for (const signal of PASSED_ON) process.on(signal, hear)
+  let passOn = (_: StopCause) => {}
+  const hearNoMore = onStop((cause) => passOn(cause))
   const child = start(command, options)
+  const guard = guardOf(child)
   const over = new AbortController()
   let timedOut = false
   let stopped: NodeJS.Signals | undefined
@@ -49,8 +49,11 @@ export async function runChild(command: readonly string[], options: ChildOptions
     signalGroup(child, signal)
     void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
   }
-  passOn = (signal) => {
+  passOn = (cause) => {
     const now = realClock.now()
+    // Nobody is left who could ask again.
+    const signal = cause === 'launcher' ? 'SIGTERM' : cause
+    if (stopped !== undefined && signal !== 'SIGINT' && cause !== 'launcher' && now - stoppedAt < TWICE_MS) return
     // A person who asks twice will not wait; the same Ctrl-C may also come from whoever has started us.
     if (stopped !== undefined && signal === 'SIGINT') {
       if (now - stoppedAt >= TWICE_MS) signalGroup(child, 'SIGKILL')
@@ -77,8 +80,24 @@ export async function runChild(command: readonly string[], options: ChildOptions
   over.abort()
   // What it has started and left behind.
   if (timedOut) signalGroup(child, 'SIGKILL')
-  for (const signal of PASSED_ON) process.off(signal, hear)
+  guard?.kill('SIGKILL')
+  hearNoMore()
   return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
+}
+
+/** Waits for our end, that of its input, and then ends the group as we would; it is deaf to what we are told. */
+const GUARD = `trap '' HUP INT TERM; read -r _; kill -s TERM -- "-$0"; sleep ${GRACE_MS / 1_000}; kill -s KILL -- "-$0"`
+
+/** A process that ends a command, and all it has started, when we are killed and cannot; undefined where there are no groups. */
+function guardOf({ pid }: Bun.Subprocess): Bun.Subprocess<'pipe', 'ignore', 'ignore'> | undefined {
+  if (process.platform === 'win32') return undefined
+  try {
+    const io = { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' } as const
+    return Bun.spawn(['/bin/sh', '-c', GUARD, String(pid)], { ...io, detached: true })
+  } catch {
+    // An image without a shell has none; the command runs without it.
+    return undefined
+  }
 }
 
 function start(command: readonly string[], { env, cwd, output = 'inherit' }: ChildOptions): Bun.Subprocess {

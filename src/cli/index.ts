@@ -5,6 +5,7 @@ import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
 import { ServerError, TraceError } from './errors.ts'
+import { stopWithLauncher } from './stop-signals.ts'
 
 // Each is loaded when it is run, or when the help names them all; the version needs none.
 const COMMANDS: Record<string, () => Command> = {
@@ -58,6 +59,7 @@ export async function runCli(typed: readonly string[]): Promise<void> {
   }
   try {
     refuseUnknownHelp(program, typed)
+    stopWithLauncher()
     await program.parseAsync(args as string[], { from: 'user' })
   } catch (error) {
     fail(error, program, args)

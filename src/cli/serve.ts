@@ -12,6 +12,7 @@ import { withIdleCollection } from './idle-collection.ts'
 import { FLUSH_MS, listen, notice, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
+import { onStop, type StopCause } from './stop-signals.ts'
 
 /** How often it is looked whether calls are over. */
 const LOOK_MS = 20
@@ -105,11 +106,12 @@ async function atRest({ sessions }: Understudy, deadline: number): Promise<numbe
 function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, config: Config): void {
   const { sessions, observers, telemetry } = understudy
   let stopping: number | undefined
-  const stop = async (cause: NodeJS.Signals | 'input') => {
+  const stop = async (cause: StopCause | 'input') => {
     const now = realClock.now()
     if (stopping !== undefined) {
       // Who asks again will not wait.
-      if (cause === 'SIGINT' || (cause === 'SIGTERM' && now - stopping > TWICE_MS)) process.exit(1)
+      const again = cause === 'SIGTERM' || cause === 'SIGHUP'
+      if (cause === 'SIGINT' || (again && now - stopping > TWICE_MS)) process.exit(1)
       return
     }
     stopping = now
@@ -125,7 +127,6 @@ function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, 
     endWorkers()
     process.exit(0)
   }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
+  onStop(stop)
   if (config.stop_with_stdin) process.stdin.on('end', () => stop('input')).resume()
 }

@@ -21,8 +21,9 @@ const LATE_MS = 30_000
 
 const serve = ['serve', '--port', '0', '--json', '--db', ':memory:', '--clock', 'virtual', '--client-timeout', '5s']
 const main = join(import.meta.dir, '..', '..', 'src', 'main.ts')
-const server = Bun.spawn([process.execPath, main, ...serve], { stdout: 'pipe', stderr: 'pipe' })
-process.on('exit', () => server.kill())
+// It ends with us, however that happens.
+const env = { ...process.env, UNDERSTUDY_PARENT: String(process.pid) }
+const server = Bun.spawn([process.execPath, main, ...serve], { env, stdout: 'pipe', stderr: 'pipe' })
 const printed = new Response(server.stderr).text()
 const reader = server.stdout.getReader()
 const { value } = await reader.read()

@@ -1,7 +1,7 @@
 // Explorations of small programs: by the executable, as one line of JSON.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { EXECUTABLE } from './server.ts'
+import { EXECUTABLE, environment } from './server.ts'
 
 /** A cell as `--json` says it. */
 export interface ExploredCell {
@@ -72,7 +72,7 @@ export async function exploreIn(
 ) {
   const child = Bun.spawn([EXECUTABLE, 'explore', '--json', ...flags, '--', ...command], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: environment(env),
     stdout: 'pipe',
     stderr: 'pipe',
   })

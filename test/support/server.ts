@@ -26,8 +26,12 @@ export function emptyFolder(): { path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-// Nothing of the machine's own settings reaches the executable.
-const environment = (more: Record<string, string>) => ({ PATH: process.env.PATH ?? '', ...more })
+/** The environment of the executable: nothing of the machine's own settings reaches it, and it ends with this process. */
+export const environment = (more: Record<string, string> = {}): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  UNDERSTUDY_PARENT: String(process.pid),
+  ...more,
+})
 
 /** Runs the executable to its end. */
 export async function run(args: readonly string[], { cwd = tmpdir(), env = {} } = {}): Promise<Finished> {

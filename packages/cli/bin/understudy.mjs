@@ -1,9 +1,8 @@
 #!/usr/bin/env node
 // Hands over to the executable, which comes in a package for each platform.
-import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
+import { launchExecutable } from './launch.mjs'
 
 const platform = `${process.platform}-${process.arch}`
 
@@ -27,12 +26,9 @@ function executable() {
 }
 
 const path = executable()
-const child = spawn(path, process.argv.slice(2), { stdio: 'inherit' })
-// Ctrl-C reaches the executable by itself, and it decides when it ends; who stops us alone means both.
-process.on('SIGINT', () => {})
-for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-child.on('error', ({ message }) => {
+try {
+  process.exit((await launchExecutable(path, process.argv.slice(2))).code)
+} catch ({ message }) {
   console.error(`understudy: ${path} cannot be run: ${message}`)
   process.exit(1)
-})
-child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
+}

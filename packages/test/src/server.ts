@@ -87,7 +87,7 @@ async function open(options: StartOptions, forget: () => void): Promise<Understu
 }
 
 /** Settings of whoever calls us that are none of a server that is started here. */
-const NOT_PASSED_ON = ['BIN', 'URL', 'TOKEN', 'HOST', 'READY_FILE'].map((name) => `UNDERSTUDY_${name}`)
+const NOT_PASSED_ON = ['BIN', 'URL', 'TOKEN', 'HOST', 'READY_FILE', 'PARENT'].map((name) => `UNDERSTUDY_${name}`)
 
 function flagsOf({ fixtures = [], scenario, seedFile, clock = 'virtual', args = [] }: StartOptions): string[] {
   return [
