@@ -1,8 +1,20 @@
 // What is wrong in a sessions folder is an error of the session that it belongs to, which can be deleted: all else is answered.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import { type Dirent, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  type Dirent,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import Driver from 'better-sqlite3'
+import type { OwnedSlot } from '../src/sessions/slot.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -32,6 +44,23 @@ const say = (app: TestApp, session: string) =>
   app.post(`/s/${session}${CHAT}`, { model: 'openai/gpt-4o', ...user('Hello') })
 const remove = (app: TestApp, name: string) => app.fetch(`/_understudy/sessions/${name}`, { method: 'DELETE' })
 
+const problemsOf = async (app: TestApp) =>
+  ((await app.fetch('/_understudy/sessions')).json().problems as { session: string }[]).map(({ session }) => session)
+/** Everything that concerns all sessions. */
+const SHARED = [
+  ...['health', 'metrics', 'sessions', 'traces?all=true', 'calls?sessions=all', 'traces', 'verify'].map(
+    (path) => `/_understudy/${path}`,
+  ),
+  ...['/v2/datasets', '/v2/agents'],
+]
+const sharedStatuses = async (app: TestApp) => {
+  const answers = await Promise.all(SHARED.map((path) => app.fetch(path)))
+  return answers.map(({ status }) => status)
+}
+const allFine = SHARED.map(() => 200)
+/** Closes the file of a session, as happens a few seconds after it was used. */
+const sleep = (app: TestApp, name: string) => (app.understudy.sessions.find(name).slot as OwnedSlot).sleep()
+
 const fileOf = (dir: string, name = 'one') => join(dir, `${name}.session.db`)
 /** Gives what a session was made with, as another program or another version may have left it. */
 const setSettings = (dir: string, settings: string) => {
@@ -45,7 +74,22 @@ const damage = (file: string) => {
   bytes.fill(7, 1024)
   writeFileSync(file, bytes)
 }
+const halve = (file: string) => truncateSync(file, Math.floor(statSync(file).size / 2))
+/** Spoils the part of a database behind what is looked at when it is opened. */
+const damageRows = (file: string) => {
+  const bytes = readFileSync(file)
+  bytes.fill(7, Math.floor(bytes.length / 4), Math.floor(bytes.length / 2))
+  writeFileSync(file, bytes)
+}
+const withVersion = (file: string) => {
+  const database = new Driver(file)
+  database.pragma('user_version = 999')
+  database.close()
+}
 const ways: [string, (dir: string) => void, string][] = [
+  ['no content', (dir) => truncateSync(fileOf(dir), 0), 'is empty'],
+  ['half of its bytes', (dir) => halve(fileOf(dir)), 'is not a healthy SQLite file'],
+  ['a newer schema', (dir) => withVersion(fileOf(dir)), 'has schema version 999'],
   ['a damaged database', (dir) => damage(fileOf(dir)), 'is not a healthy SQLite file'],
   ['half of what it was made with', (dir) => setSettings(dir, '{"session":'), 'one.session.db'],
   ['invalid settings', (dir) => setSettings(dir, '{"settings":{"seed":"x"}}'), "'seed'"],
@@ -76,18 +120,13 @@ describe('a session that was left', () => {
       200,
       ...paths.map(() => 200),
     ])
+    expect(await problemsOf(app)).toEqual(['one'])
+    expect(others[0]?.json()).toMatchObject({ status: 'ok', counts: { sessions_unusable: 1 } })
+    expect(others[0]?.text).not.toContain(dir)
     expect((await remove(app, 'one')).status).toBe(200)
     expect(readdirSync(dir).filter((name) => name.startsWith('one'))).toEqual([])
+    expect(await problemsOf(app)).toEqual([])
     expect((await put(app, 'one', { seed: 8 })).json()).toMatchObject({ seed: 8, calls: 0, origin: 'made' })
-  })
-
-  test('in a file without content begins anew, and says so', async () => {
-    const dir = newFolder()
-    await put(start(dir), 'one', { seed: 7 })
-    close()
-    writeFileSync(fileOf(dir), '')
-    const answer = await say(start(dir), 'one')
-    expect([answer.status, answer.headers.get('x-understudy-session-new')]).toEqual([200, 'true'])
   })
 
   test('is the same when it is asked for first after a restart', async () => {
@@ -112,6 +151,115 @@ describe('a session that was left', () => {
     const app = start(dir)
     expect(existsSync(`${fileOf(dir, 'two')}.new`)).toBe(false)
     expect((await say(app, 'two')).headers.get('x-understudy-session-new')).toBe('true')
+  })
+})
+
+describe('a session whose file is spoiled while nobody uses it', () => {
+  const all = (file: string) => ['', '-wal', '-shm'].map((end) => file + end)
+  const removeAll = (file: string) => {
+    for (const one of all(file)) rmSync(one, { force: true })
+  }
+  const spoiled: [string, (file: string) => void, string, 'deleted' | 'stays'][] = [
+    ['damaged', damage, 'is not a healthy SQLite file', 'deleted'],
+    ['cut', halve, 'is not a healthy SQLite file', 'deleted'],
+    ['empty', (file) => truncateSync(file, 0), 'is empty', 'deleted'],
+    ['gone', removeAll, 'is gone', 'deleted'],
+    ['of a newer version', withVersion, 'has schema version 999', 'deleted'],
+    ['full of other bytes', (file) => writeFileSync(file, Buffer.alloc(9_000, 'x')), 'is not a session file', 'stays'],
+    ['shorter than a header', (file) => truncateSync(file, 60), 'is not a session file', 'stays'],
+    [
+      'replaced by a folder',
+      (file) => {
+        removeAll(file)
+        mkdirSync(file)
+      },
+      'is not a session file',
+      'stays',
+    ],
+    [
+      'replaced by a link',
+      (file) => {
+        removeAll(file)
+        symlinkSync(join(file, '..', 'nothing'), file)
+      },
+      'is not a session file',
+      'stays',
+    ],
+  ]
+  test.each(spoiled)('%s: it alone fails, and DELETE ends that', async (_, spoil, said, end) => {
+    const dir = newFolder()
+    const app = start(dir)
+    for (const name of ['one', 'two']) expect((await say(app, name)).status).toBe(200)
+    sleep(app, 'one')
+    spoil(fileOf(dir))
+    // Before anything else of the control API was asked for.
+    expect(await sharedStatuses(app)).toEqual(allFine)
+    const refused = [await say(app, 'one'), await app.fetch('/s/one/_understudy/traces')]
+    refused.push(await app.fetch('/s/one/v2/datasets'), await app.post('/_understudy/sessions/one/reset', {}))
+    for (const answer of refused) expect(errorOf(answer.text, 507).message).toContain(said)
+    expect(await sharedStatuses(app)).toEqual(allFine)
+    expect([(await say(app, 'two')).status, await problemsOf(app)]).toEqual([200, ['one']])
+    const health = await app.fetch('/_understudy/health')
+    expect(health.json()).toMatchObject({ status: 'ok', counts: { sessions: 3, sessions_unusable: 1 } })
+    expect(health.text).not.toContain(dir)
+    expect((await app.fetch('/_understudy/metrics')).text).toContain('understudy_sessions_unusable 1')
+    const reset = (await app.post('/_understudy/reset?all=true', {})).json()
+    expect(reset).toMatchObject({ sessions: ['default', 'two'], problems: [{ session: 'one' }] })
+    const deleted = await remove(app, 'one')
+    const names = ((await app.fetch('/_understudy/sessions')).json().data as { name: string }[]).map(({ name }) => name)
+    expect(names).toEqual(['default', 'two'])
+    if (end === 'stays') {
+      expect(errorOf(deleted.text, 507).message).toContain(said)
+      rmSync(fileOf(dir), { recursive: true })
+    } else expect(deleted.status).toBe(200)
+    expect(await problemsOf(app)).toEqual([])
+    expect((await say(app, 'one')).headers.get('x-understudy-session-new')).toBe('true')
+  })
+
+  test('where only its rows are read: lists leave it out, and its own answers name it', async () => {
+    const dir = newFolder()
+    const first = start(dir)
+    for (let number = 0; number < 40; number++)
+      await first.post(`/s/one${CHAT}`, { model: 'openai/gpt-4o', ...user(`${number} ${'text '.repeat(2_000)}`) })
+    await say(first, 'two')
+    close()
+    damageRows(fileOf(dir))
+    const app = start(dir)
+    await app.fetch('/_understudy/sessions/one')
+    await say(app, 'two')
+    expect(await sharedStatuses(app)).toEqual(allFine)
+    const { message } = errorOf((await app.fetch('/s/one/_understudy/calls?limit=1000')).text, 507)
+    expect(message).toContain(`session "one" cannot be had: what is in ${fileOf(dir)} cannot be read`)
+    expect(await problemsOf(app)).toEqual(['one'])
+    const rows = (await app.fetch('/_understudy/calls?sessions=all')).json().data as { session: string }[]
+    expect(new Set(rows.map(({ session }) => session))).toContain('two')
+    sleep(app, 'one')
+    expect(await sharedStatuses(app)).toEqual(allFine)
+    expect((await remove(app, 'one')).status).toBe(200)
+    expect(readdirSync(dir).filter((name) => name.startsWith('one'))).toEqual([])
+  })
+
+  test('a log that does not fit is no part of it', async () => {
+    const dir = newFolder()
+    const app = start(dir)
+    await say(app, 'one')
+    sleep(app, 'one')
+    writeFileSync(`${fileOf(dir)}-wal`, Buffer.alloc(50_000, 9))
+    expect((await app.fetch('/s/one/_understudy/traces')).json().data).toHaveLength(1)
+  })
+
+  test('mended, it goes on as it was', async () => {
+    const dir = newFolder()
+    const app = start(dir)
+    await say(app, 'one')
+    sleep(app, 'one')
+    const bytes = readFileSync(fileOf(dir))
+    damage(fileOf(dir))
+    expect((await say(app, 'one')).status).toBe(507)
+    writeFileSync(fileOf(dir), bytes)
+    expect((await say(app, 'one')).status).toBe(200)
+    expect(await problemsOf(app)).toEqual([])
+    expect((await app.fetch('/s/one/_understudy/traces')).json().data).toHaveLength(2)
   })
 })
 

@@ -1,6 +1,7 @@
 // --sessions-dir: named sessions are there again after a restart, however the process ended, and one process has the folder.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { StoredTrace } from '../src/contract/trace.ts'
 import { CHAT, user } from './support/chat.ts'
@@ -123,32 +124,40 @@ test('a folder that cannot be made ends the start with a line', async () => {
   expect(stderr).toContain('sessions folder /dev/null/sessions cannot be made')
 })
 
+/** As a user to whom files can refuse something. */
+const UNPRIVILEGED = process.getuid?.() === 0 ? 'setpriv --reuid=65534 --regid=65534 --clear-groups' : ''
+/** Starts the executable in a shell that has run something before. */
+async function startInShell(before: string, args: readonly string[], user = ''): Promise<Server> {
+  const command = `${before}; exec ${user} "$0" serve --port 0 --json "$@"`
+  const child = Bun.spawn(['sh', '-c', command, EXECUTABLE, ...args], {
+    cwd: folder.path,
+    env: environment({ TMPDIR: tmpdir() }),
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const { value } = await child.stdout.getReader().read()
+  const ready = JSON.parse(new TextDecoder().decode(value)) as { url: string }
+  const server: Server = {
+    url: ready.url,
+    pid: child.pid,
+    ready,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      await child.exited
+      return child.exitCode
+    },
+  }
+  running.push(server)
+  return server
+}
+
 // Files may grow to so much, as on a disk that is nearly full.
 const BLOCKS = 600
 test.skipIf(process.platform !== 'linux')(
   'where no more can be written, a call says so and leaves nothing; all else is answered',
   async () => {
     const { dir, args } = own()
-    const command = `trap '' XFSZ; ulimit -S -f ${BLOCKS}; exec "$0" serve --port 0 --json "$@"`
-    const child = Bun.spawn(['sh', '-c', command, EXECUTABLE, ...args], {
-      cwd: folder.path,
-      env: environment(),
-      stdout: 'pipe',
-      stderr: 'inherit',
-    })
-    const { value } = await child.stdout.getReader().read()
-    const ready = JSON.parse(new TextDecoder().decode(value)) as { url: string }
-    const server: Server = {
-      url: ready.url,
-      pid: child.pid,
-      ready,
-      async stop(signal = 'SIGTERM') {
-        child.kill(signal)
-        await child.exited
-        return child.exitCode
-      },
-    }
-    running.push(server)
+    const server = await startInShell(`trap '' XFSZ; ulimit -S -f ${BLOCKS}`, args)
     const kept: (string | null)[] = []
     let refused: Response | undefined
     for (let index = 0; index < 60 && !refused; index++) {
@@ -166,5 +175,43 @@ test.skipIf(process.platform !== 'linux')(
     await server.stop('SIGKILL')
     expect(existsSync(join(dir, 'full.session.db'))).toBe(true)
     expect(await tracesOf(await start(args), 'full')).toHaveLength(kept.length)
+  },
+)
+
+test.skipIf(process.platform !== 'linux')(
+  'what may not be read or written is an error of its session alone',
+  async () => {
+    const { dir, args } = own()
+    mkdirSync(dir)
+    chmodSync(folder.path, 0o777)
+    chmodSync(dir, 0o777)
+    const first = await startInShell('true', args, UNPRIVILEGED)
+    for (const name of ['one', 'two', 'three']) expect((await say(first, name)).status).toBe(200)
+    await first.stop()
+    chmodSync(join(dir, 'one.session.db'), 0)
+    chmodSync(join(dir, 'two.session.db'), 0o444)
+    const server = await startInShell('true', args, UNPRIVILEGED)
+    const remove = (name: string) => ask(server, `/_understudy/sessions/${name}`, undefined, 'DELETE')
+    const unusable = async () => {
+      const health = await ask(server, '/_understudy/health')
+      expect(health.status).toBe(200)
+      return ((await health.json()) as { counts: { sessions_unusable: number } }).counts.sessions_unusable
+    }
+    const refusal = async (response: Response) => errorOf(await response.text(), 507).message
+    expect(await refusal(await say(server, 'one'))).toContain('EACCES')
+    expect(await refusal(await remove('one'))).toContain('EACCES')
+    expect(await refusal(await say(server, 'two'))).toContain('readonly database')
+    expect((await say(server, 'three')).status).toBe(200)
+    expect(await unusable()).toBe(2)
+    expect((await remove('two')).status).toBe(200)
+    expect(await unusable()).toBe(1)
+    chmodSync(dir, 0o555)
+    expect(await refusal(await say(server, 'new'))).toContain('EACCES')
+    expect(await refusal(await remove('three'))).toContain('EACCES')
+    const paths = ['/_understudy/sessions', '/_understudy/traces?all=true', '/_understudy/verify', '/v2/datasets']
+    for (const path of paths) expect([path, (await ask(server, path)).status]).toEqual([path, 200])
+    chmodSync(dir, 0o777)
+    expect((await say(server, 'new')).status).toBe(200)
+    expect((await remove('three')).status).toBe(200)
   },
 )

@@ -28,6 +28,7 @@ import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
 import { createEventQueue, type EventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
+import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { createStrayLog, type StrayLog } from './stray.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
@@ -183,8 +184,13 @@ function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () =
   const wake = (session: Session) => {
     // Looked at first, since there may be a thousand sessions that sleep.
     const waiting = session.keyedKinds()
-    if (waiting.includes(EVENT)) queue.wake(session)
-    if (waiting.includes(AGENT_TASK)) tasks().wake(session)
+    try {
+      if (waiting.includes(EVENT)) queue.wake(session)
+      if (waiting.includes(AGENT_TASK)) tasks().wake(session)
+    } catch (error) {
+      // What cannot be read waits until its session is used, and says so then.
+      if (!(error instanceof UnusableSession)) throw error
+    }
   }
   for (const session of sessions.list()) wake(session)
   sessions.watch({

@@ -40,8 +40,11 @@ export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
     query: CallsQuery,
     response: Calls,
     handle({ request, query }): z.infer<typeof Calls> {
-      const list = query.sessions === 'all' ? sessions.list() : [sessionOf(request)]
-      return { object: 'list', instance: about.instance.traced ?? null, ...callsPage(list, query) }
+      const page =
+        query.sessions === 'all'
+          ? sessions.overAll((list) => callsPage(list, query))
+          : callsPage([sessionOf(request)], query)
+      return { object: 'list', instance: about.instance.traced ?? null, ...page }
     },
   })
 }

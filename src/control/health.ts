@@ -33,6 +33,11 @@ const Health = z.object({
   database: z.string(),
   counts: z.object({
     sessions: z.int(),
+    sessions_unusable: z
+      .int()
+      .describe(
+        'Sessions whose files cannot be used, as damaged ones; all others are answered. GET /_understudy/sessions names them, and says why.',
+      ),
     sessions_dropped: z
       .int()
       .describe('Removed since the start, because nobody used them for as long as --session-ttl.'),
@@ -113,7 +118,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
       const { files } = fixtures
       files.look()
       const all = sessions.list()
-      const counts = all.map((session) => session.counts())
+      const counts = sessions.overAll((list) => list.map((session) => session.counts()))
       const traces = together(counts.map((one) => one.traces))
       const scenarios = runs.sizes(all)
       const health: z.infer<typeof Health> = {
@@ -125,6 +130,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
         database: about.db,
         counts: {
           sessions: all.length,
+          sessions_unusable: sessions.problems().length,
           sessions_dropped: sessions.dropped(),
           traces: traces.entries,
           traces_dropped: traces.dropped,

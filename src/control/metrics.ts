@@ -13,7 +13,7 @@ export function metricsText(deps: ControlDeps): string {
 function programFamilies({ sessions, about, strays, events }: ControlDeps): CountFamily[] {
   const { version, mode, instance, telemetry } = about
   const all = sessions.list()
-  const traces = all.map((session) => session.counts().traces)
+  const traces = sessions.overAll((list) => list.map((session) => session.counts().traces))
   const sum = (of: (one: (typeof traces)[number]) => number) => traces.reduce((total, one) => total + of(one), 0)
   const { workers, jobs } = workerCounts()
   const { user, system } = process.cpuUsage()
@@ -25,6 +25,7 @@ function programFamilies({ sessions, about, strays, events }: ControlDeps): Coun
     counter('process_cpu_seconds_total', 'Processor time.', (user + system) / 1e6),
     gauge('process_resident_memory_bytes', 'Memory.', process.memoryUsage.rss()),
     gauge('understudy_sessions', 'Sessions that there are.', all.length),
+    gauge('understudy_sessions_unusable', 'Sessions whose files cannot be used.', sessions.problems().length),
     counter('understudy_sessions_dropped_total', 'Sessions removed because nobody used them.', sessions.dropped()),
     gauge(
       'understudy_traces',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
+import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
 import { ClockKind, clockOf, clockRoute, SessionClock } from './session-clock.ts'
@@ -45,7 +46,17 @@ const Info = z.object({
     ),
 })
 
+const Problem = z.object({
+  session: z.string(),
+  message: z.string().describe('What is wrong with its file, and what can be done.'),
+})
 const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that are meant.') })
+const Reset = Done.extend({
+  problems: z
+    .array(Problem)
+    .optional()
+    .describe('Sessions that were not reset, since their files cannot be used; absent when there are none.'),
+})
 const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
 const path = '/_understudy/sessions'
 const tag = 'Emulator'
@@ -68,6 +79,15 @@ const infoOf =
 export function sessionRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, earlier } = deps
   const info = infoOf(deps)
+  /** What cannot be read is no evidence of anything, and can be deleted all the same. */
+  const evidenceOf = (session: Session) => {
+    try {
+      return earlier.before(session, 'deletion')
+    } catch (error) {
+      if (error instanceof UnusableSession) return undefined
+      throw error
+    }
+  }
   return [
     ...makingRoutes(deps, info),
     {
@@ -78,8 +98,22 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       operationId: 'listSessions',
       summary: 'List sessions',
       description: 'All sessions of this process, and of no other instance, in the order in which they were made.',
-      response: z.object({ object: z.literal('list'), instance: InstanceName, data: z.array(Info) }),
-      handle: () => ({ object: 'list', instance: about.instance.name, data: sessions.list().map(info) }),
+      response: z.object({
+        object: z.literal('list'),
+        instance: InstanceName,
+        data: z.array(Info),
+        problems: z
+          .array(Problem)
+          .describe(
+            'Sessions whose files could not be used the last time, which are in the list where they were before.',
+          ),
+      }),
+      handle: () => ({
+        object: 'list',
+        instance: about.instance.name,
+        data: sessions.list().map(info),
+        problems: sessions.problems(),
+      }),
     },
     {
       method: 'get',
@@ -104,7 +138,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       errors: [400, 404],
       handle({ params: { name = '' } }) {
         const session = sessions.loaded(name)
-        const keep = session && earlier.before(session, 'deletion')
+        const keep = session && evidenceOf(session)
         sessions.delete(name)
         keep?.()
         return { sessions: [name] }
@@ -187,14 +221,28 @@ function resetRoutes(
       description:
         'Resets the session of the caller, or all of them; their workspaces are then filled as those of new ones.',
       query: z.strictObject({ all }),
-      response: Done,
-      async handle({ request, query }) {
-        const chosen = query.all === 'true' ? sessions.list() : [sessionOf(request)]
-        for (const session of chosen) await reset(session)
-        return { sessions: chosen.map(({ name }) => name) }
+      response: Reset,
+      async handle({ request, query }): Promise<z.infer<typeof Reset>> {
+        if (query.all !== 'true') return { sessions: [(await reset(sessionOf(request))).name] }
+        const names: string[] = []
+        const problems: z.infer<typeof Problem>[] = []
+        for (const session of sessions.list()) {
+          const { name } = session
+          await reset(session).then(
+            () => names.push(name),
+            (error: unknown) => problems.push({ session: name, message: unusable(error).message }),
+          )
+        }
+        return { sessions: names, ...(problems.length > 0 && { problems }) }
       },
     }),
   ]
+}
+
+/** The error of one session among many; every other error is thrown. */
+function unusable(error: unknown): UnusableSession {
+  if (error instanceof UnusableSession) return error
+  throw error
 }
 
 /** What sessions were made with, by their slots: as text, so that the same can be asked for again. */

@@ -62,7 +62,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
     handle({ request, query }) {
       if (query.session !== undefined) mustBeSeen(query.session, request)
       const instance = about.instance.traced ?? null
-      if (query.all === 'true') return { object: 'list', instance, ...ofAll(sessions.list(), query) }
+      if (query.all === 'true') return { object: 'list', instance, ...sessions.overAll((every) => ofAll(every, query)) }
       const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
       if (query.starting_after !== undefined && !traces.has(query.starting_after)) throw unknown(query.starting_after)
       const { data, hasMore } = traces.list({ ...query, after: query.starting_after })
@@ -99,8 +99,8 @@ interface TraceRequest {
 /** The trace that a request names, and the session that has it; throws `ApiError` 404. */
 function wantedTrace({ request, params, query }: TraceRequest, { sessions, sessionOf }: ControlDeps) {
   const id = params.id ?? ''
-  const meant = query.all === 'true' ? sessions.list() : [sessionOf(request)]
-  const session = meant.find(({ traces }) => traces.has(id))
+  const find = (meant: readonly Session[]) => meant.find(({ traces }) => traces.has(id))
+  const session = query.all === 'true' ? sessions.overAll(find) : find([sessionOf(request)])
   const trace = session?.traces.get(id)
   if (!session || !trace) throw unknown(id)
   return { session, trace }

@@ -1,7 +1,8 @@
 // Opens a database: the only file that names the driver.
-import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import Driver from 'better-sqlite3'
+import { errorCode, isOutOfFiles } from '../contract/storage-error.ts'
 import { isCompiled, readAsset } from '../lib/assets.ts'
 import { migrations } from './migrations.ts'
 import { NOT_SHOWN } from './trace-row.ts'
@@ -108,9 +109,10 @@ export function openFile(file: string): { database: Database; restored: boolean;
 
 /** The same for whoever holds a lock of its own. */
 export function openUnlocked(file: string): { database: Database; restored: boolean } {
+  let database: Database | undefined
   try {
     const isNew = putEmptyFile(file)
-    const database = new Driver(file, { timeout: 2000 })
+    database = new Driver(file, { timeout: 2000 })
     refuseForeign(database, file)
     // WAL before synchronous: NORMAL is safe against a killed process only there.
     database.pragma('journal_mode = WAL')
@@ -129,7 +131,10 @@ export function openUnlocked(file: string): { database: Database; restored: bool
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
     return { database, restored }
   } catch (error) {
-    throw explained(error, file)
+    const problem = explained(error, file)
+    // Else what it has open would stay so until the next collection of garbage.
+    database?.close()
+    throw problem
   }
 }
 
@@ -185,19 +190,28 @@ export function lockFile(file: string, { what, advice }: { what: string; advice:
     return () => holding.close()
   } catch (error) {
     holder?.close()
-    if (codeOf(error).startsWith('SQLITE_BUSY')) {
+    if (errorCode(error).startsWith('SQLITE_BUSY')) {
       throw new DatabaseError(`${what} is in use by another understudy: stop that one, or ${advice}`)
     }
     throw explained(error, file)
   }
 }
 
-const codeOf = (error: unknown) => String((error as { code?: unknown }).code ?? '')
+/** The code of an error at opening a file: SQLite does not say that the system lets nobody open another one. */
+function withoutFiles(file: string, code: string): string {
+  if (!code.startsWith('SQLITE_CANTOPEN')) return code
+  try {
+    closeSync(openSync(file, 'r'))
+    return code
+  } catch (error) {
+    return isOutOfFiles(error) ? errorCode(error) : code
+  }
+}
 
 /** What the driver has thrown, as an error for whoever named the file. */
 export function explained(error: unknown, file: string): DatabaseError {
   if (error instanceof DatabaseError) return error
-  const code = codeOf(error)
+  const code = withoutFiles(file, errorCode(error))
   if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
     const damaged = `database ${file} is not a healthy SQLite file`
     return Object.assign(new DatabaseError(damaged, ': move it away, or name another with --db'), { code })

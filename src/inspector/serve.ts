@@ -8,7 +8,7 @@ const FIRST_CALLS = 100
 
 /** The calls that the page begins with: a page of `GET /_understudy/calls`, before the control API is loaded. */
 export const firstCalls = (sessions: Sessions): Response =>
-  Response.json(callsPage(sessions.list(), { limit: FIRST_CALLS }))
+  Response.json(sessions.overAll((list) => callsPage(list, { limit: FIRST_CALLS })))
 
 /** The page, compressed for those who take that. */
 export async function pageResponse({ headers }: Request): Promise<Response> {

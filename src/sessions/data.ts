@@ -15,6 +15,7 @@ import {
 import {
   type DataCounts,
   type DataHistory,
+  type DataLimits,
   type DataOptions,
   nothingDropped,
   type OpenStores,
@@ -39,6 +40,8 @@ export interface SessionData extends Stores {
   readonly underWay: Set<number>
   /** Whether an earlier process has left it. */
   readonly restored: boolean
+  /** Why its file could not be used the last time; undefined when it could, or in memory. */
+  readonly problem?: string | undefined
   /** Whether its database is open. */
   readonly awake: boolean
   /** Whether nothing waits to be written. */
@@ -77,6 +80,11 @@ interface SleepingData {
 }
 
 const nothing = (limit = Number.POSITIVE_INFINITY): StoreSize => ({ entries: 0, bytes: 0, limit, dropped: 0 })
+/** What an empty database holds. */
+export const nothingStored = (keep: DataLimits): DataCounts => ({
+  traces: nothing(keep.traceBytes),
+  keyValues: nothing(keep.answerBytes),
+})
 /** Bytes of a database beyond which it stays open: what it costs is what it holds. */
 const LARGEST_ASLEEP = 2 * 2 ** 20
 
@@ -85,7 +93,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
   let awake = begun
   let asleep: SleepingData | undefined
   const dropped = begun?.dropped ?? nothingDropped()
-  const none = { traces: nothing(options.keep.traceBytes), keyValues: nothing(options.keep.answerBytes) }
+  const none = nothingStored(options.keep)
   const use = (): OpenData => {
     if (awake) return awake
     const bytes = asleep ? Buffer.from(Bun.zstdDecompressSync(asleep.bytes)) : empty()

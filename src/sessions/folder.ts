@@ -1,12 +1,14 @@
 // The folder in which named sessions outlive the process: a database file for each. Whatever else is in the folder is left alone.
 import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { ApiError } from '../contract/error.ts'
+import { errorCode, isDamage, isOutOfFiles, tooManyFiles } from '../contract/storage-error.ts'
 import { DatabaseError, lockFile, openUnlocked } from '../db/open.ts'
 import { isOwnFile, readSettings, withSettings } from '../db/session-file.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
-import { fileData, type SessionData } from './data.ts'
-import { foreignFile, unrestorable } from './refusals.ts'
-import { type DataCounts, type DataOptions, onUse } from './stores.ts'
+import { fileData, nothingStored, type SessionData } from './data.ts'
+import { foreignFile, UnusableSession, unrestorable, unwritable } from './refusals.ts'
+import { type DataCounts, type DataOptions, type Guard, guardedOnUse } from './stores.ts'
 
 /** What a session was made with, as the control API was asked for it. */
 export type MadeWith = Record<string, unknown>
@@ -21,7 +23,7 @@ export interface SessionFolder {
   madeWith(name: string): MadeWith | undefined
   /** 507 when the file of a name belongs to another program. */
   refuseForeign(name: string): void
-  /** Removes a session; a file of another program stays. */
+  /** Removes a session; 507 when the file of the name belongs to another program, which stays, or cannot be removed. */
   remove(name: string): void
   /** Lets another process have the folder. */
   close(): void
@@ -44,27 +46,29 @@ const COMPANIONS = ['-wal', '-shm', '-journal']
 export function openFolder(folder: string, { db, empty }: FolderOptions): SessionFolder {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
-  const has = (name: string) => stateOf(fileOf(name)) !== 'missing'
+  const stateOf = (name: string) => cared(name, () => fileState(fileOf(name)))
+  const has = (name: string) => stateOf(name) !== 'missing'
   const refuseForeign = (name: string) => {
-    if (stateOf(fileOf(name)) === 'foreign') throw foreignFile(name, fileOf(name))
+    if (stateOf(name) === 'foreign') throw foreignFile(name, fileOf(name))
   }
   const remove = (name: string) => {
     const file = fileOf(name)
-    if (stateOf(file) === 'foreign') return
-    for (const end of ['', ...COMPANIONS]) removeFile(file + end)
+    if (stateOf(name) === 'foreign') throw foreignFile(name, file)
+    cared(name, () => {
+      for (const end of ['', ...COMPANIONS]) removeFile(file + end)
+    })
+  }
+  const write = (name: string, made: MadeWith | undefined) => {
+    remove(name)
+    cared(name, () => writeWhole(fileOf(name), made ? withSettings(empty(), JSON.stringify(made)) : empty()))
   }
   return {
     has,
-    refuseForeign,
     data(name, options, made) {
-      refuseForeign(name)
       const restored = has(name)
       try {
-        if (!restored) {
-          remove(name)
-          writeWhole(fileOf(name), made ? withSettings(empty(), JSON.stringify(made)) : empty())
-        }
-        return restingData({ name, file: fileOf(name), restored }, options)
+        if (!restored) write(name, made)
+        return restingData({ name, file: fileOf(name), restored, check: () => checkState(name, fileOf(name)) }, options)
       } catch (error) {
         if (!restored) remove(name)
         throw error
@@ -72,7 +76,7 @@ export function openFolder(folder: string, { db, empty }: FolderOptions): Sessio
     },
     madeWith(name) {
       if (!has(name)) return undefined
-      refuseForeign(name)
+      checkState(name, fileOf(name))
       const text = settingsText(name, fileOf(name))
       if (text === undefined) return undefined
       const made = asObject(parsedJson(text))
@@ -80,25 +84,49 @@ export function openFolder(folder: string, { db, empty }: FolderOptions): Sessio
       return made
     },
     remove,
+    refuseForeign,
     close: release,
   }
+}
+
+/** Does something with the file of a session; 503 where no more files can be opened, 507 when the system does not let us. */
+function cared<Result>(name: string, run: () => Result): Result {
+  try {
+    return run()
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === '' || error instanceof ApiError) throw error
+    throw isOutOfFiles(error) ? tooManyFiles(code) : unwritable(name, `cannot be used: ${(error as Error).message}`)
+  }
+}
+
+/** 507 when there is not what we wrote where the file of a session must be. */
+function checkState(name: string, file: string): void {
+  const state = cared(name, () => fileState(file))
+  if (state === 'foreign') throw foreignFile(name, file)
+  if (state !== 'own') throw unrestorable(name, `its file ${file} is ${state === 'empty' ? 'empty' : 'gone'}`)
+}
+
+/** What `openUnlocked` and the like have thrown, as the refusal of a session. */
+function refusalOf(name: string, error: unknown): unknown {
+  if (!(error instanceof DatabaseError)) return error
+  return isOutOfFiles(error) ? tooManyFiles(errorCode(error)) : unrestorable(name, error.problem)
 }
 
 function settingsText(name: string, file: string): string | undefined {
   try {
     return readSettings(file)
   } catch (error) {
-    throw error instanceof DatabaseError ? unrestorable(name, error.problem) : error
+    throw refusalOf(name, error)
   }
 }
 
-/** Whether a path holds one of our databases, nothing worth keeping, or something of another program. */
-function stateOf(file: string): 'missing' | 'own' | 'foreign' {
+/** Whether a path holds one of our databases, nothing, a file without content, or something of another program. */
+function fileState(file: string): 'missing' | 'empty' | 'own' | 'foreign' {
   const stat = lstatSync(file, { throwIfNoEntry: false })
   if (!stat) return 'missing'
   if (!stat.isFile()) return 'foreign'
-  // A file without content is what a machine that lost power has left of one.
-  if (stat.size === 0) return 'missing'
+  if (stat.size === 0) return 'empty'
   return isOwnFile(file) ? 'own' : 'foreign'
 }
 
@@ -132,7 +160,7 @@ function locked(folder: string, db: string): () => void {
   // What a process that was killed had begun to write.
   for (const name of readdirSync(folder)) {
     const file = join(folder, name)
-    if (name.endsWith(SUFFIX + DRAFT) && stateOf(file) === 'own') removeFile(file)
+    if (name.endsWith(SUFFIX + DRAFT) && fileState(file) === 'own') removeFile(file)
   }
   return release
 }
@@ -157,7 +185,7 @@ const DRAFT = '.new'
 /** Renamed into place, so that nobody ever finds half of it. */
 function writeWhole(file: string, content: Buffer): void {
   const draft = file + DRAFT
-  if (stateOf(draft) !== 'foreign') removeFile(draft)
+  if (fileState(draft) !== 'foreign') removeFile(draft)
   // Whatever else is there is not written over.
   writeFileSync(draft, content, { flag: 'wx' })
   try {
@@ -173,46 +201,89 @@ interface SessionFile {
   name: string
   file: string
   restored: boolean
+  /** 507 when it is not there as it was left. */
+  check(): void
 }
 
-function openData({ name, file, restored }: SessionFile, options: DataOptions): SessionData {
+function openData({ name, file, restored, check }: SessionFile, options: DataOptions): SessionData {
+  check()
   try {
     const data = fileData({ ...openUnlocked(file), restored, release: () => {} }, options)
     options.opened?.()
     return data
   } catch (error) {
-    throw error instanceof DatabaseError ? unrestorable(name, error.problem) : error
+    throw refusalOf(name, error)
   }
+}
+
+/** What a session that sleeps is known to hold. */
+interface RestingCounts {
+  counts: DataCounts
+  keyedKinds: readonly string[]
+  calls: number
 }
 
 /** Data in a file that is open only while somebody uses it. */
 function restingData(source: SessionFile, options: DataOptions, begun?: SessionData): SessionData {
+  const { name } = source
   // Opened at once: what cannot be opened is no session, which would be counted and listed.
   let awake: SessionData | undefined = begun ?? openData(source, options)
-  let asleep: { counts: DataCounts; keyedKinds: readonly string[]; calls: number } | undefined
+  let known: RestingCounts = { counts: nothingStored(options.keep), keyedKinds: [], calls: 0 }
+  /** Why it could not be opened the last time, and why something in it could not be read. */
+  let [closedBy, spoiledBy]: (UnusableSession | undefined)[] = []
   const use = (): SessionData => {
-    if (!awake) {
+    if (awake) return awake
+    try {
       awake = openData(source, options)
-      // Calls that were refused before they were written have had their numbers too.
-      if (asleep) awake.calls = Math.max(awake.calls, asleep.calls)
-      asleep = undefined
+    } catch (error) {
+      closedBy = error instanceof UnusableSession ? error : undefined
+      throw error
     }
+    closedBy = undefined
+    spoiledBy = undefined
+    // Calls that were refused before they were written have had their numbers too.
+    awake.calls = Math.max(awake.calls, known.calls)
     return awake
   }
+  /** A file that turns out to be damaged where it is read is an error of this session. */
+  const guard: Guard = (run) => {
+    try {
+      return run()
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      spoiledBy = unrestorable(name, `what is in ${source.file} cannot be read: ${(error as Error).message}`)
+      throw spoiledBy
+    }
+  }
+  /** What was known before, when that is so. */
+  const readOr = <Result>(run: () => Result, before: Result): Result => {
+    try {
+      return guard(run)
+    } catch (error) {
+      if (error instanceof UnusableSession) return before
+      throw error
+    }
+  }
+  const store = <Store extends object>(of: (data: SessionData) => Store) => guardedOnUse(() => of(use()), guard)
+  const countsOf = (data: SessionData) => readOr(() => data.counts(), known.counts)
+  const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), known.keyedKinds)
   return {
-    traces: onUse(() => use().traces),
-    keyValues: onUse(() => use().keyValues),
-    records: onUse(() => use().records),
-    contents: onUse(() => use().contents),
-    sequences: onUse(() => use().sequences),
+    traces: store((data) => data.traces),
+    keyValues: store((data) => data.keyValues),
+    records: store((data) => data.records),
+    contents: store((data) => data.contents),
+    sequences: store((data) => data.sequences),
     transact: (run) => use().transact(run),
-    keyedKinds: () => asleep?.keyedKinds ?? use().keyedKinds(),
-    snapshot: () => use().snapshot(),
+    keyedKinds: () => (awake ? kindsOf(awake) : known.keyedKinds),
+    snapshot: () => guard(() => use().snapshot()),
     replaced: async (snapshot) => restingData(source, options, await use().replaced(snapshot)),
     restored: source.restored,
     underWay: new Set(),
+    get problem() {
+      return (closedBy ?? spoiledBy)?.message
+    },
     get calls() {
-      return asleep?.calls ?? use().calls
+      return awake?.calls ?? known.calls
     },
     set calls(count) {
       use().calls = count
@@ -223,15 +294,15 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     get idle() {
       return awake?.idle ?? true
     },
-    counts: () => asleep?.counts ?? use().counts(),
+    counts: () => (awake ? countsOf(awake) : known.counts),
     sleep() {
       if (!awake?.idle) return
-      const { calls } = awake
-      asleep = { counts: awake.counts(), keyedKinds: awake.keyedKinds(), calls }
-      awake.close()
+      const resting = awake
+      known = { counts: countsOf(resting), keyedKinds: kindsOf(resting), calls: resting.calls }
       awake = undefined
+      readOr(() => resting.close(), undefined)
     },
     leave: () => awake?.leave(),
-    close: () => awake?.close(),
+    close: () => readOr(() => awake?.close(), undefined),
   }
 }

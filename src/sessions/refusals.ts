@@ -19,27 +19,39 @@ export function checkName(name: string): void {
 export function entryOf(sessions: ReadonlyMap<string, SessionEntry>, name: string): SessionEntry {
   const found = sessions.get(name)
   if (found) return found
-  throw new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, {
-    param: 'session',
-  })
+  throw sessionNotFound(name)
+}
+
+/** 404 for a name that no session has. */
+export const sessionNotFound = (name: string) =>
+  new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, { param: 'session' })
+
+/** 507 of one session, whose file cannot be used: nothing is wrong with any other. */
+export class UnusableSession extends ApiError {
+  /** Its name. */
+  readonly session: string
+  constructor(session: string, message: string) {
+    super(507, 'storage_failed', `session ${JSON.stringify(session)} ${message}`, { param: 'session' })
+    this.session = session
+  }
 }
 
 /** A session that an earlier process has left, and that is not what it left. */
 export const unrestorable = (name: string, problem: string) =>
-  new ApiError(
-    507,
-    'storage_failed',
-    `session ${JSON.stringify(name)} cannot be had: ${problem}; mend that and call again, or delete the session (DELETE /_understudy/sessions/${name})`,
-    { param: 'session' },
+  new UnusableSession(
+    name,
+    `cannot be had: ${problem}; mend that and call again, or delete the session (DELETE /_understudy/sessions/${name})`,
   )
+
+/** A session whose file cannot be written or removed. */
+export const unwritable = (name: string, problem: string) =>
+  new UnusableSession(name, `${problem}; mend that and call again`)
 
 /** A session whose file would be one of another program, which is left as it is. */
 export const foreignFile = (name: string, file: string) =>
-  new ApiError(
-    507,
-    'storage_failed',
-    `session ${JSON.stringify(name)} cannot be used: ${file} is not a session file of understudy; move it away, or use another session name`,
-    { param: 'session' },
+  new UnusableSession(
+    name,
+    `cannot be used: ${file} is not a session file of understudy; move it away, or use another session name`,
   )
 
 export const tooMany = (most: number) =>

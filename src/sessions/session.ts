@@ -84,6 +84,8 @@ export interface SessionSlot {
   announce(): boolean
   /** The generation in force. */
   readonly current: Session
+  /** Why its file could not be used the last time; undefined when it could. */
+  readonly problem: string | undefined
   /** How time passes in it when no scenario says otherwise. */
   readonly ownTime: TimeSettings
   /**

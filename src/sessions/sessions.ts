@@ -9,7 +9,17 @@ import { resetError } from './data.ts'
 import type { MadeWith } from './folder.ts'
 import { watchIdle } from './idle.ts'
 import { createPeeked } from './peeked.ts'
-import { alreadyThere, entryOf, isName, shuttingDown, tooMany, undeletable, unrestorable } from './refusals.ts'
+import {
+  alreadyThere,
+  entryOf,
+  isName,
+  sessionNotFound,
+  shuttingDown,
+  tooMany,
+  UnusableSession,
+  undeletable,
+  unrestorable,
+} from './refusals.ts'
 import { DEFAULT_SESSION, type Session } from './session.ts'
 import type { OwnedSlot } from './slot.ts'
 import { type SessionSettings, type SessionsOptions, slotMaker } from './slots.ts'
@@ -28,6 +38,13 @@ export interface SessionListener {
   removed?(name: string): void
   /** A session that an earlier process has left is here again, and was made with this. */
   restored?(session: Session, made: MadeWith): void
+}
+
+/** A session that cannot be used as it is. */
+export interface SessionProblem {
+  session: string
+  /** What is wrong, and what can be done. */
+  message: string
 }
 
 /** All sessions of a process. */
@@ -53,6 +70,10 @@ export interface Sessions {
   /** Forgets a session and all it holds; calls that still run in it end. 404 when there is none. */
   delete(name: string): void
   list(): Session[]
+  /** What `read` gives of all of them; those are left out whose files it cannot read. */
+  overAll<Result>(read: (sessions: readonly Session[]) => Result): Result
+  /** The sessions whose files could not be used the last time, those too that were left and could not be brought back. */
+  problems(): SessionProblem[]
   /** The process that they live in. */
   readonly instance: Instance
   /** From now on no session begins: 503 for whoever calls one that is not there. */
@@ -70,10 +91,15 @@ export interface Sessions {
   close(): void
 }
 
+/** Sessions that could not be brought back, and are named: anybody can ask for more. */
+const MAX_UNRESTORED = 1_000
+
 /** The sessions that there are, how they come and how they go. */
 function registryOf(options: SessionsOptions) {
   const { most = 1_000, realNow = realClock.now } = options
   const sessions = new Map<string, SessionEntry>()
+  /** Those that were left and could not be brought back, with why. */
+  const unrestored = new Map<string, string>()
   const listeners: SessionListener[] = []
   const all = () => [...sessions.values(), ...peeked.entries()]
   const awake = limitAwake(all)
@@ -89,8 +115,18 @@ function registryOf(options: SessionsOptions) {
     },
   })
   const peeked = createPeeked(slotOf, realNow)
+  /** Remembers of a session that cannot be brought back, or removed, why. */
+  const noting = <Result>(name: string, run: () => Result): Result => {
+    try {
+      return run()
+    } catch (error) {
+      if (error instanceof UnusableSession && unrestored.size < MAX_UNRESTORED) unrestored.set(name, error.message)
+      throw error
+    }
+  }
   const registry = {
     sessions,
+    unrestored,
     peeked,
     folder,
     listeners,
@@ -101,23 +137,33 @@ function registryOf(options: SessionsOptions) {
       if (registry.draining) throw shuttingDown()
       if (sessions.size >= most) throw tooMany(most)
       const looked = settings === undefined && !folder ? peeked.slot(name) : undefined
-      const slot = looked ?? slotOf(name, settings ?? 'called', made)
+      const slot = looked ?? noting(name, () => slotOf(name, settings ?? 'called', made))
       peeked.remove(name)
       sessions.set(name, { slot, used: realNow() })
-      if (slot.origin === 'restored') continueIn(registry, name, slot)
+      if (slot.origin === 'restored') noting(name, () => continueIn(registry, name, slot))
+      unrestored.delete(name)
       return slot.current
     },
     /** Brings back one that an earlier process has left. */
     restore(name: string): void {
-      if (!sessions.has(name) && isName(name) && folder?.has(name)) registry.create(name)
+      if (sessions.has(name) || !isName(name)) return
+      if (noting(name, () => folder?.has(name))) registry.create(name)
     },
-    /** One that an earlier process has left need not be brought back for it, which may not be possible. */
+    /**
+     * One that an earlier process has left need not be brought back for it, which may not be possible. One whose file cannot be
+     * removed is forgotten all the same: it is used by nobody any more.
+     */
     remove(name: string, why: string): void {
-      if (!sessions.has(name) && isName(name)) folder?.refuseForeign(name)
-      if (sessions.has(name) || !isName(name) || !folder?.has(name)) forget(entryOf(sessions, name).slot, why)
+      const entry = sessions.get(name)
+      if (!entry && (!isName(name) || !folder?.has(name))) throw sessionNotFound(name)
       sessions.delete(name)
-      folder?.remove(name)
-      for (const listener of listeners) listener.removed?.(name)
+      unrestored.delete(name)
+      if (entry) forget(entry.slot, why)
+      try {
+        noting(name, () => folder?.remove(name))
+      } finally {
+        if (entry || !unrestored.has(name)) for (const listener of listeners) listener.removed?.(name)
+      }
     },
     close() {
       awake.stop()
@@ -160,10 +206,28 @@ export function createSessions(options: SessionsOptions): Sessions {
     return entry.slot.current
   }
   create(DEFAULT_SESSION)
+  const list = () => [...sessions.values()].map(({ slot }) => slot.current)
+  const isLeft = (name: string): boolean => {
+    try {
+      return registry.folder?.has(name) ?? false
+    } catch {
+      return true
+    }
+  }
   const expire = (name: string, why: string) => {
     const entry = sessions.get(name)
-    if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.slot.current)
-    remove(name, why)
+    try {
+      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.slot.current)
+    } catch (error) {
+      // Nothing can be said of what cannot be read.
+      if (!(error instanceof UnusableSession)) throw error
+    }
+    try {
+      remove(name, why)
+    } catch (error) {
+      // What stays of it in the folder is among the problems.
+      if (!(error instanceof UnusableSession)) throw error
+    }
   }
   const idle = watchIdle({ sessions, peeked, realNow, ttl: options.ttl, remove: expire })
   return {
@@ -195,7 +259,26 @@ export function createSessions(options: SessionsOptions): Sessions {
       remove(name, 'the session was deleted')
     },
     instance: options.instance,
-    list: () => [...sessions.values()].map(({ slot }) => slot.current),
+    list,
+    overAll(read) {
+      for (let readable: readonly Session[] = list(); ; ) {
+        try {
+          return read(readable)
+        } catch (error) {
+          if (!(error instanceof UnusableSession)) throw error
+          const rest = readable.filter(({ name, slot }) => name !== error.session && slot.problem === undefined)
+          if (rest.length === readable.length) throw error
+          readable = rest
+        }
+      }
+    },
+    problems: () => [
+      // Whoever has moved a file away has mended it.
+      ...[...registry.unrestored].flatMap(([session, message]) => (isLeft(session) ? [{ session, message }] : [])),
+      ...list().flatMap(({ name, slot }) =>
+        slot.problem === undefined ? [] : [{ session: name, message: slot.problem }],
+      ),
+    ],
     drain() {
       registry.draining = true
     },

@@ -114,6 +114,9 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     get awake() {
       return generation.data.awake
     },
+    get problem() {
+      return generation.data.problem
+    },
     renew({ clock: kind = ownTime.clock, latency = ownTime.latency } = {}) {
       checkClock(kind, noVirtualClock)
       const clock = clockOf({ clock: kind, latency }, generation.clock)

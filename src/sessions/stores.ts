@@ -115,3 +115,30 @@ export const storesOver = (
 /** A store that is looked up each time it is used. */
 export const onUse = <Store extends object>(store: () => Store): Store =>
   new Proxy({} as Store, { get: (own, name) => Reflect.get(Object.hasOwn(own, name) ? own : store(), name) })
+
+/** Does something with a store, and makes of what it throws what a caller is to be told. */
+export type Guard = <Result>(run: () => Result) => Result
+
+/** The same, in which every method runs under a guard, and what it gives is read under it. */
+export const guardedOnUse = <Store extends object>(store: () => Store, guard: Guard): Store =>
+  new Proxy({} as Store, {
+    get(_, name) {
+      const value: unknown = Reflect.get(store(), name)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        const result: unknown = guard(() => Reflect.apply(value, store(), args))
+        return isIterator(result) ? guardedIterator(result, guard) : result
+      }
+    },
+  })
+
+const isIterator = (value: unknown): value is Iterator<unknown> =>
+  typeof value === 'object' && value !== null && 'next' in value && typeof value.next === 'function'
+
+function* guardedIterator(items: Iterator<unknown>, guard: Guard): Generator<unknown> {
+  try {
+    for (let item = guard(() => items.next()); !item.done; item = guard(() => items.next())) yield item.value
+  } finally {
+    items.return?.()
+  }
+}
