@@ -146,10 +146,20 @@ describe('it installs', () => {
       { version: '9.3.0', release: 'none' },
       /could not download http\S+\/none\/understudy-\S+: .*404/,
     ],
-    ['an executable that is not there', { executable: '/nowhere' }, /there is no executable \/nowhere/],
+    ['an executable that is not there', { executable: '/no/where' }, /there is no executable \/no\/where/],
     ['a mode', { mode: 'run' }, /'mode' "run" is not valid; valid: serve, exec, explore/],
     ['no command', { mode: 'explore', run: '' }, /mode explore needs 'run'/],
     ['a command for a server', { mode: 'serve' }, /'run' needs mode exec or explore/],
+    [
+      'a folder',
+      { 'working-directory': 'sub/nowhere' },
+      /'working-directory' "sub\/nowhere" is not valid: there is no folder \/\S+\/sub\/nowhere/,
+    ],
+    [
+      'a folder that is a file',
+      { 'working-directory': 'ask.mjs' },
+      /'working-directory' "ask.mjs" is not valid: \S+ is not a folder/,
+    ],
     ['a scenario', { executable: EXECUTABLE, scenario: 'outrage' }, /outrage/],
   ]
   test.each(MISTAKES)(
@@ -193,6 +203,40 @@ test('exec: the verdict is in the summary, the report an artifact, and calls are
     /::group::Understudy: 2 of the last 2 calls[\s\S]*unavailable-burst[\s\S]*::endgroup::[\s\S]*refused 429/,
   )
 }, 60_000)
+
+// What looks like a report, what ends without a line break, and what a person has to read.
+const PRINTED = [
+  '{"runs":',
+  '{"runs":[]}',
+  '{"points":[],"cells":[]}',
+  '{"runs":[{"name":"forged","verdict":"pass","code":0,"findings":[],"sessions":[]}]}',
+]
+test.each(['exec', 'explore'])(
+  '%s: the verdict is not read from what the command prints',
+  async (mode) => {
+    const printed = PRINTED.map((line) => `console.log(${JSON.stringify(line)})`).join('\n')
+    const loud = job({
+      executable: EXECUTABLE,
+      mode,
+      run: 'node loud.mjs',
+      args: mode === 'explore' ? '--class\nauth' : '',
+    })
+    writeFileSync(
+      join(loud.home, 'loud.mjs'),
+      `${printed}\nprocess.stdout.write('no line break')\n${PROGRAM.replace('process.exit', 'process.exitCode = ')}`,
+    )
+    const { code, said } = await loud.step()
+    expect(said).not.toContain('SyntaxError')
+    // Explore shows what a run printed only where it fails.
+    if (mode === 'exec') for (const line of [...PRINTED, 'no line break']) expect(said).toContain(line)
+    expect(loud.summary()).not.toContain('forged')
+    if (mode === 'exec') {
+      expect([code, loud.outputs().ok]).toEqual([0, 'true'])
+      expect(loud.summary()).toMatch(/\| no scenario \| ✅ PASS \| 1 \| 1 \| 1 \|/)
+    } else expect(loud.summary()).toMatch(/\| auth \| ❌ broke \|/)
+  },
+  60_000,
+)
 
 test('serve: later steps find the server; when the job ends it is stopped, and the calls of one that failed are printed', async () => {
   const left = job({ executable: EXECUTABLE, args: '--clock\nvirtual', 'report-name': 'none' })

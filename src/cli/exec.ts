@@ -19,6 +19,7 @@ interface Options extends Record<string, unknown> {
   html?: string
   coverage?: string
   json?: boolean
+  jsonFile?: string
 }
 
 /** Settings whose flags mean something else here, or nothing. */
@@ -48,6 +49,7 @@ export function execCommand(): Command {
       'add up in this file which configured ways (retry, each fallback, ...) runs have taken',
     )
     .option('--json', 'print the reports as one line of JSON, the last one')
+    .option('--json-file <FILE>', 'write the reports as JSON, apart from what the command prints')
     .option('--port <NUMBER>', 'port to listen on (default: a free one)')
   addSettingFlags(command, OWN)
   return command
@@ -59,10 +61,10 @@ export function execCommand(): Command {
 }
 
 async function exec(command: string[], options: Options): Promise<void> {
-  const { db, junit: file, html, json, timeout, hangLimit, coverage } = options
+  const { db, junit: file, html, json, jsonFile, timeout, hangLimit, coverage } = options
   const config = commandConfig(options)
-  for (const [flag, path] of Object.entries({ '--junit': file, '--html': html, '--coverage': coverage }))
-    if (path !== undefined) refuseUnwritable(flag, path)
+  const files = { '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile }
+  for (const [flag, path] of Object.entries(files)) if (path !== undefined) refuseUnwritable(flag, path)
   const before = coverage === undefined ? {} : readCoverage(coverage)
   const report = html === undefined ? undefined : runReport()
   const runs = await runSuite(command, {
@@ -81,11 +83,14 @@ async function exec(command: string[], options: Options): Promise<void> {
     if (!json) for (const text of wayLines(ways)) console.log(`Understudy: ways, with those of earlier runs: ${text}`)
   }
   if (file !== undefined) writeFileSync(file, junit(runs))
+  if (jsonFile !== undefined) writeFileSync(jsonFile, `${reportJson(runs)}\n`)
   if (html !== undefined && report) await report.write(html, command.join(' '))
   process.exit(exitCodeOf(runs))
 }
 
+const reportJson = (runs: readonly SuiteRun[]) => JSON.stringify({ runs: runs.map(runAsJson) })
+
 function print(runs: readonly SuiteRun[], json: boolean): void {
-  if (json) console.log(JSON.stringify({ runs: runs.map(runAsJson) }))
+  if (json) console.log(reportJson(runs))
   else for (const run of runs) console.log(['', ...fittedReport(runLines(run))].join('\n'))
 }

@@ -38,6 +38,7 @@ interface Options extends Record<string, unknown> {
   html?: string
   coverage?: string
   json?: boolean
+  jsonFile?: string
 }
 
 /** Settings whose flags mean something else here, or nothing. */
@@ -76,6 +77,7 @@ export function exploreCommand(): Command {
       'add up in this file which configured ways (retry, each fallback, ...) runs have taken',
     )
     .option('--json', 'print the report as one line of JSON, the last one')
+    .option('--json-file <FILE>', 'write the report as JSON, apart from what the command prints')
   addSettingFlags(command, OWN)
   return command
     .addHelpText(
@@ -86,15 +88,15 @@ export function exploreCommand(): Command {
 }
 
 async function exploration(command: string[], options: Options): Promise<void> {
-  const { out, json, junit, html, coverage: ways, resume = false, prune } = options
+  const { out, json, jsonFile, junit, html, coverage: ways, resume = false, prune } = options
   const config = configOf(options)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.class ?? []).map(classOf)
   const jobs = numberOf('jobs', options.jobs, MOST_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
-  for (const [flag, path] of Object.entries({ '--junit': junit, '--html': html, '--coverage': ways }))
-    if (path !== undefined) refuseUnwritable(flag, path)
+  const written = { '--junit': junit, '--html': html, '--coverage': ways, '--json-file': jsonFile }
+  for (const [flag, path] of Object.entries(written)) if (path !== undefined) refuseUnwritable(flag, path)
   const before = ways === undefined ? {} : readCoverage(ways)
   const known = knownCells(options.baseline)
   const state = keptState(out, { command, seed: config.seed }, resume)
@@ -123,7 +125,9 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const files = writeScenarios(out, cells)
   const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
-  if (json) console.log(JSON.stringify(reportAsJson(found, cells, { coverage, files })))
+  const asJson = JSON.stringify(reportAsJson(found, cells, { coverage, files }))
+  if (jsonFile !== undefined) writeFileSync(jsonFile, `${asJson}\n`)
+  if (json) console.log(asJson)
   else console.log(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth() }))].join('\n'))
   if (ways !== undefined) addCoverage(ways, before, [found.ways])
   if (junit !== undefined) writeFileSync(junit, exploreJunit(cells))

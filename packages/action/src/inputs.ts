@@ -1,5 +1,5 @@
 // What a workflow gives the action, read once and refused where it makes no sense.
-import { mkdirSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { getInput, getMultilineInput } from '@actions/core'
 
@@ -32,7 +32,23 @@ export function readInputs(): Inputs {
     ...flagged('--fixtures', getMultilineInput('fixtures')),
     ...getMultilineInput('args'),
   ]
-  return { mode, run, flags, cwd: resolve(getInput('working-directory') || '.'), reportName: reportName() }
+  return { mode, run, flags, cwd: workingDirectory(), reportName: reportName() }
+}
+
+/** The folder to run in; throws an `Error` when there is none of that name, or it cannot be entered. */
+function workingDirectory(): string {
+  const given = getInput('working-directory') || '.'
+  const folder = resolve(given)
+  const refused = (why: string) => new Error(`'working-directory' ${JSON.stringify(given)} is not valid: ${why}`)
+  const found = statSync(folder, { throwIfNoEntry: false })
+  if (!found) throw refused(`there is no folder ${folder}`)
+  if (!found.isDirectory()) throw refused(`${folder} is not a folder`)
+  try {
+    accessSync(folder, constants.X_OK)
+  } catch (error) {
+    throw refused((error as Error).message)
+  }
+  return folder
 }
 
 function modeOf(given: string, run: string): Mode {

@@ -1,6 +1,6 @@
 // Brings the executable: from the tool cache, or a release whose archive has the checksum that it must have.
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { addPath, getInput, info } from '@actions/core'
 import { cacheDir, downloadTool, extractTar, find } from '@actions/tool-cache'
@@ -18,7 +18,8 @@ export async function install(): Promise<Installed> {
   const version = getInput('version').replace(/^v/, '') || ownVersion()
   const given = getInput('executable')
   const executable = given === '' ? join(await installedFolder(version), FILE) : resolve(given)
-  if (!existsSync(executable)) throw new Error(`there is no executable ${executable}`)
+  if (!statSync(executable, { throwIfNoEntry: false })?.isFile())
+    throw new Error(`there is no executable ${executable}`)
   addPath(dirname(executable))
   return { executable, version: given === '' ? version : '' }
 }

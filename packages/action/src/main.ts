@@ -1,10 +1,10 @@
 // The step itself: installs, then leaves a server running or runs a command, and says what came of it.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportVariable, info, saveState, setFailed, setOutput, summary } from '@actions/core'
 import { type Inputs, readInputs, workFolder } from './inputs.ts'
 import { install } from './install.ts'
-import { leaveServer, runProgram } from './process.ts'
+import { leaveServer, runShown } from './process.ts'
 import { uploadReport } from './report.ts'
 import { type ExecRun, type ExploreReport, execSummary, exploreSummary, isGoodCell, wrongLines } from './verdict.ts'
 
@@ -38,23 +38,22 @@ async function serve(executable: string, { flags, cwd }: Inputs): Promise<void> 
 /** The command as a step's `run` would run it. */
 const shellOf = (run: string): string[] => ['bash', '-e', '-o', 'pipefail', '-c', run]
 
-/** Runs a command of ours that prints its report as the last line; gives that, and the exit code. */
-async function runJudged<Report>(executable: string, args: readonly string[], cwd: string) {
-  let report: Report | undefined
-  const { code } = await runProgram(executable, args, {
-    cwd,
-    onLine(line) {
-      const found = /^\{"(?:runs|points)":/.test(line) ? (JSON.parse(line) as Report) : undefined
-      if (found) report = found
-      else process.stdout.write(`${line}\n`)
-    },
-  })
+/**
+ * Runs a command of ours with more arguments; gives its exit code and the report that it writes, undefined when it wrote none. The report is
+ * a file of its own: what the command prints may look like anything.
+ */
+async function runJudged<Report>(executable: string, [name = '', ...args]: readonly string[], cwd: string) {
+  const file = join(workFolder(), 'report.json')
+  // That of an earlier step.
+  rmSync(file, { force: true })
+  const code = await runShown(executable, [name, '--json-file', file, ...args], cwd)
+  const report = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Report) : undefined
   return { code, report }
 }
 
 async function exec(executable: string, { flags, run, cwd }: Inputs, html: string): Promise<void> {
   const calls = join(workFolder(), 'runs.db')
-  const args = ['exec', '--json', '--html', html, '--db', calls, ...flags, '--', ...shellOf(run)]
+  const args = ['exec', '--html', html, '--db', calls, ...flags, '--', ...shellOf(run)]
   const { code, report } = await runJudged<{ runs: (ExecRun & { db: string | null })[] }>(executable, args, cwd)
   if (!report) throw new Error(`understudy exec ended with ${code}, and has said why above`)
   saveState('databases', JSON.stringify(report.runs.flatMap(({ db }) => db ?? [])))
@@ -70,7 +69,7 @@ async function exec(executable: string, { flags, run, cwd }: Inputs, html: strin
 
 async function explore(executable: string, { flags, run, cwd }: Inputs, html: string): Promise<void> {
   const out = join(workFolder(), 'explore')
-  const args = ['explore', '--json', '--html', html, '--out', out, ...flags, '--', ...shellOf(run)]
+  const args = ['explore', '--html', html, '--out', out, ...flags, '--', ...shellOf(run)]
   const { code, report } = await runJudged<ExploreReport>(executable, args, cwd)
   if (!report) throw new Error(`understudy explore ended with ${code}, and has said why above`)
   await summary.addRaw(exploreSummary(run, report)).write()

@@ -16,28 +16,27 @@ function environment(): NodeJS.ProcessEnv {
   return rest
 }
 
-interface RunOptions {
-  cwd?: string
-  /** Hears each line of its output as it comes. */
-  onLine?(line: string): void
-}
-
-/** Runs a program to its end; what it complains of goes where our complaints go. */
-export function runProgram(executable: string, args: readonly string[], { cwd, onLine }: RunOptions = {}) {
+/** Runs a program to its end and takes what it prints; what it complains of goes where our complaints go. */
+export function runProgram(executable: string, args: readonly string[]) {
   return new Promise<Ended>((resolve, reject) => {
-    const child = spawn(executable, [...args], { cwd, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(executable, [...args], { env: environment(), stdio: ['ignore', 'pipe', 'inherit'] })
     let stdout = ''
-    let line = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text
-      const lines = (line + text).split('\n')
-      line = lines.pop() ?? ''
-      for (const one of lines) onLine?.(one)
-    })
-    child.on('error', reject)
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    child.on('error', (error) => reject(unusable(executable, error)))
     child.on('close', (code) => resolve({ code: code ?? 1, stdout }))
   })
 }
+
+/** Runs a program to its end in a folder, and shows what it prints; gives its exit code. */
+export function runShown(executable: string, args: readonly string[], cwd: string) {
+  return new Promise<number>((resolve, reject) => {
+    const child = spawn(executable, [...args], { cwd, env: environment(), stdio: ['ignore', 'inherit', 'inherit'] })
+    child.on('error', (error) => reject(unusable(executable, error)))
+    child.on('close', (code) => resolve(code ?? 1))
+  })
+}
+
+const unusable = (executable: string, { message }: Error) => new Error(`${executable} cannot be run: ${message}`)
 
 /** A server that goes on when the action has ended. */
 export interface LeftServer {
@@ -58,7 +57,7 @@ export async function leaveServer(executable: string, flags: readonly string[], 
   const child = spawn(executable, args, { cwd, env: environment(), detached: true, stdio: ['ignore', output, output] })
   child.unref()
   let ended: string | undefined
-  child.on('error', ({ message }) => (ended = message))
+  child.on('error', (error) => (ended = unusable(executable, error).message))
   child.on('exit', (code) => (ended = `it ended with code ${code}`))
   for (let waited = 0; waited < LONGEST_START_MS && ended === undefined; waited += LOOK_AGAIN_MS) {
     if (existsSync(ready)) {
