@@ -49,6 +49,10 @@ export interface Submission {
   before?: { task: AgentTaskRecord; history: readonly MessageRecord[] }
 }
 
+/** Aborted when nobody waits for the submission any more. */
+const goneWith = ({ session, client }: Pick<TaskCall, 'session' | 'client'>): AbortSignal =>
+  client ? AbortSignal.any([session.ended, client]) : session.ended
+
 /** Checks a call; throws `ApiError` for what cannot be taken, and changes nothing. */
 export async function submissionOf(call: TaskCall): Promise<Submission> {
   const { session, caller, body } = call
@@ -62,7 +66,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   // The variables that an agent's texts name stand there without a value.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
-  const fill = await clock.work(fillerOf(templates, { engine: says.engine, values }))
+  const fill = await clock.work(fillerOf(templates, { engine: says.engine, values }, { signal: goneWith(call) }))
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)
   if (body.message.role === 'tool') checkResults(body.message, before?.history ?? [])

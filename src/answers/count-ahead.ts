@@ -5,7 +5,7 @@ import { splitAtWords } from '../lib/token-parts.ts'
 import { batchesOf, runBatches } from '../lib/worker/batches.ts'
 import type { SplitText } from '../lib/worker/jobs.ts'
 import { packTexts } from '../lib/worker/packed-texts.ts'
-import { runJob } from '../lib/worker/pool.ts'
+import { inWorker } from './in-worker.ts'
 import {
   isVeryLong,
   knowsPieces,
@@ -31,7 +31,7 @@ export async function countAhead(counting: () => void, signal: AbortSignal): Pro
   const batches = batchesOf(parts, { size: ({ part }) => part.length, most: PART })
   const sums = new Uint32Array(texts.length)
   await runBatches(batches, signal, async (batch) => {
-    const numbers = await runJob('countTokens', packTexts(batch.map(({ part }) => part)))
+    const numbers = await inWorker('countTokens', packTexts(batch.map(({ part }) => part)), { signal })
     for (const [index, { owner }] of batch.entries()) sums[owner] = (sums[owner] ?? 0) + (numbers[index] ?? 0)
   })
   await inSlices(texts.entries(), ([index, text]) => rememberCount(text, sums[index] ?? 0))
@@ -73,7 +73,7 @@ const NONE = new Uint32Array()
 
 async function splitLong(text: string, signal: AbortSignal): Promise<void> {
   const { parts, each } = splitPlan(text)
-  const split = await runBatches(parts, signal, (part) => runJob('splitTokens', { text: part, each }))
+  const split = await runBatches(parts, signal, (part) => inWorker('splitTokens', { text: part, each }, { signal }))
   const found: TextPiece[] = []
   await inSlices(parts.entries(), ([index, part]) => {
     for (const piece of piecesIn(part, split[index])) found.push(piece)

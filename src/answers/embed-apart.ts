@@ -2,7 +2,7 @@
 import type { EncodedVectors, VectorEncoding } from '../lib/embedding.ts'
 import { batchesOf, runBatches } from '../lib/worker/batches.ts'
 import { packTexts } from '../lib/worker/packed-texts.ts'
-import { runJob } from '../lib/worker/pool.ts'
+import { inWorker } from './in-worker.ts'
 
 /** A vector as an answer has it, and as JSON. */
 export interface VectorItem {
@@ -30,7 +30,7 @@ export async function embedApart(
 ): Promise<VectorItem[]> {
   const batches = batchesOf(texts, { size: sizeOf, most: BATCH })
   const embedded = async (batch: readonly string[]) =>
-    itemsOf(await runJob('embedTexts', { ...packTexts(batch), ...how }))
+    itemsOf(await inWorker('embedTexts', { ...packTexts(batch), ...how }, { signal }))
   return (await runBatches(batches, signal, embedded)).flat()
 }
 

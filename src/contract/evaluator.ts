@@ -1,5 +1,6 @@
 // Evaluators: questions about a text that a model or a schema answers.
 import { z } from 'zod'
+import { nestingProblem } from '../lib/nesting.ts'
 import { ModelId } from './shared.ts'
 import { Evaluation } from './trace.ts'
 import { common, Key, Path, Ulid, Uuid, VersionPatch } from './workspace.ts'
@@ -42,9 +43,10 @@ function parsedSchema(text: string, context: z.RefinementCtx): Record<string, un
   }
   try {
     const parsed: unknown = JSON.parse(text)
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
-      return parsed as Record<string, unknown>
-    return refuse('must be the JSON of an object')
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+      return refuse('must be the JSON of an object')
+    const problem = nestingProblem(parsed)
+    return problem === undefined ? (parsed as Record<string, unknown>) : refuse(problem)
   } catch (error) {
     return refuse(`must be JSON: ${(error as Error).message}`)
   }

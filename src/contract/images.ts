@@ -1,6 +1,6 @@
 // Images on the wire (the specification, "Generate images" and "Image result"), and what a fixture says of them.
 import { z } from 'zod'
-import { type ImageSource, imageFormatOf } from '../lib/media/image-files.ts'
+import { type ImageSource, imageFormatOf } from '../lib/media/image-format.ts'
 import { IMAGE_MODELS, type ImageChoice, valuesOf } from './image-models.ts'
 import { Timing } from './script.ts'
 import { Identity, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'

@@ -55,14 +55,14 @@ export interface AnswerContext {
   workspace(): string
   /** The address of a path of this server as the caller reaches it, with the session in it. */
   publicUrl(path: string): string
+  /** Aborted when nobody waits for the answer any more. Made when it is asked for, which most calls never do. */
+  readonly signal: AbortSignal
 }
 
 /** What the answer of one attempt is made with. */
 export interface AttemptContext extends AnswerContext {
   /** `<provider>/<model>` that answers. */
   model: string
-  /** Aborted when nobody waits for the answer any more. */
-  readonly signal: AbortSignal
 }
 
 /** An answer in both of its forms; each is made only when asked for. */
@@ -111,6 +111,12 @@ export interface StreamRules {
 export interface SynthesisOptions {
   /** Whether tools are called when the request demands it, or whenever they are offered and none has given its result. */
   tools: 'asked' | 'eager'
+}
+
+/** Who asks for an answer that is made up. */
+export interface SynthesisCall {
+  /** Aborted when nobody waits for it any more. */
+  readonly signal: AbortSignal
 }
 
 /** Answers that are bytes on the wire. */
@@ -162,8 +168,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   fillTexts?(request: Request, fill: FillText): Request
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
   resolve?(request: Request, answerContext: AnswerContext): Request | Promise<Request>
-  /** The answer when no fixture matches: a function of the request and the options alone. */
-  synthesize(request: Request, options: SynthesisOptions): Script | Promise<Script>
+  /** The answer when no fixture matches: a function of the request and the options alone, unless the call has gone. */
+  synthesize(request: Request, options: SynthesisOptions, call: SynthesisCall): Script | Promise<Script>
   compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
   /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
   assemble(events: readonly StreamEvent[]): object

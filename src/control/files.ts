@@ -1,9 +1,9 @@
 // GET /files/:name: the pictures that answers point at. A browser fetches them, so the address alone gives the right to.
 import { z } from 'zod'
+import { imageFile } from '../answers/image-files.ts'
 import { ApiError } from '../contract/error.ts'
 import { FILE_KIND, type StoredFile } from '../contract/images.ts'
 import type { Route } from '../contract/route.ts'
-import { imageFile } from '../lib/media/image-files.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'
 
@@ -29,7 +29,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
       throw new ApiError(404, 'file_not_found', message)
     }
     const { source, expires } = file
-    const bytes = await imageFile(source)
+    const bytes = await imageFile(source, request.signal)
     return new Response(bytes.slice(), {
       headers: {
         'content-type': `image/${source.format}`,

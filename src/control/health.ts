@@ -15,7 +15,7 @@ import { type ControlDeps, InstanceName } from './types.ts'
 
 const metrics = lazy<typeof import('./metrics.ts')>(() => require('./metrics.ts'))
 // Brings a library that a start does not need.
-const images = lazy<typeof import('../lib/media/image-files.ts')>(() => require('../lib/media/image-files.ts'))
+const images = lazy<typeof import('../answers/image-files.ts')>(() => require('../answers/image-files.ts'))
 
 const Stored = z.object({
   entries: z.int(),
@@ -75,7 +75,15 @@ const Health = z.object({
     })
     .describe('What calls leave in the databases of all sessions together.'),
   workers: z
-    .object({ workers: z.int(), jobs: z.int().describe('That wait or are done now.') })
+    .object({
+      workers: z.int(),
+      jobs: z.int().describe('That wait or are done now.'),
+      stopped: z.int().describe('Jobs since the start that took longer or more memory than they may.'),
+      refused: z.int().describe('Jobs since the start for which no worker was free in time: their callers got 429.'),
+      abandoned: z
+        .int()
+        .describe('Jobs since the start that nobody waited for any more, since their clients had gone.'),
+    })
     .describe('Threads for heavy work, which start when they are needed.'),
   spending: z
     .object({

@@ -15,7 +15,7 @@ function programFamilies({ sessions, about, strays, events }: ControlDeps): Coun
   const all = sessions.list()
   const traces = sessions.overAll((list) => list.map((session) => session.counts().traces))
   const sum = (of: (one: (typeof traces)[number]) => number) => traces.reduce((total, one) => total + of(one), 0)
-  const { workers, jobs } = workerCounts()
+  const { workers, jobs, stopped, refused, abandoned } = workerCounts()
   const { user, system } = process.cpuUsage()
   const spans = telemetry?.counts()
   return [
@@ -46,6 +46,9 @@ function programFamilies({ sessions, about, strays, events }: ControlDeps): Coun
     gauge('understudy_events_waiting', 'Events of workspaces that are not applied yet.', events().waiting),
     gauge('understudy_workers', 'Threads for heavy work.', workers),
     gauge('understudy_worker_jobs', 'Jobs that wait for them or are done now.', jobs),
+    counter('understudy_worker_stopped_total', 'Jobs that took longer or more memory than they may.', stopped),
+    counter('understudy_worker_refused_total', 'Jobs for which no worker was free in time.', refused),
+    counter('understudy_worker_abandoned_total', 'Jobs whose clients had gone.', abandoned),
     gauge('understudy_live_clients', 'Clients of /_understudy/live.', liveSize().entries),
     ...(spans
       ? [

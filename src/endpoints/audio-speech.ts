@@ -1,11 +1,11 @@
 // POST /v2/router/audio/speech: a text as sound, the same for the same call.
+import { inWorker } from '../answers/in-worker.ts'
 import { countCached } from '../answers/text-answer.ts'
-import type { Operation, RenderedAnswer } from '../contract/operation.ts'
+import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { SPEECH_TYPES, SpeechRequest, SpeechScript, SpokenAudio } from '../contract/speech.ts'
 import { chance } from '../lib/chance.ts'
 import type { SpeechVoice } from '../lib/media/speech.ts'
 import { asObject, asText } from '../lib/values.ts'
-import { runJob } from '../lib/worker/pool.ts'
 
 export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
   name: 'audio.speech',
@@ -61,12 +61,17 @@ function voiceOf(voice: SpeechRequest['voice']): SpeechVoice {
   return VOICES.find((one) => one === name) ?? VOICES[Math.floor(chance(0, name, 'voice') * VOICES.length)] ?? 'alloy'
 }
 
-async function compose(request: SpeechRequest, script: SpeechScript): Promise<RenderedAnswer> {
+async function compose(
+  request: SpeechRequest,
+  script: SpeechScript,
+  { signal }: AttemptContext,
+): Promise<RenderedAnswer> {
   const { input, voice, response_format: format, speed } = request
   const text = script.text ?? input
   const spoken = { text, voice: voiceOf(voice), format: format === 'pcm' ? ('pcm16' as const) : format, speed }
   // Files were read with the fixture.
-  const audio = script.audio === undefined ? (await runJob('speak', spoken)).bytes.toBase64() : String(script.audio)
+  const audio =
+    script.audio === undefined ? (await inWorker('speak', spoken, { signal })).bytes.toBase64() : String(script.audio)
   const tokens = countCached(text)
   return {
     usage: { prompt_tokens: tokens, total_tokens: tokens },

@@ -102,13 +102,13 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   promptTokens: chatPromptTokens,
   attachments: chatAttachments,
   fillTexts: fillChatTexts,
-  resolve(request) {
+  resolve(request, answerContext) {
     checkEffort(request.model, request.reasoning_effort, 'reasoning_effort')
     const format = request.response_format
     if (format?.type !== 'json_schema') return request
-    return checkSchemaField(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM).then(() => request)
+    return checkSchemaField(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM, answerContext).then(() => request)
   },
-  synthesize: (request, options) => synthesizeText(chatAnswerRequest(request), options),
+  synthesize: (request, options, call) => synthesizeText(chatAnswerRequest(request), options, call),
   compose: composeChat,
   assemble: assembleChat,
   assembly: chatAssembly,

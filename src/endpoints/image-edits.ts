@@ -5,7 +5,7 @@ import { ImageEditForm, ImageVariationForm } from '../contract/image-edits.ts'
 import type { ImageRequest, ImageScript } from '../contract/images.ts'
 import type { Operation } from '../contract/operation.ts'
 import { sha256 } from '../lib/ids.ts'
-import { imageFormatOf } from '../lib/media/image-files.ts'
+import { imageFormatOf } from '../lib/media/image-format.ts'
 import { images } from './images.ts'
 
 /** A picture of a request that has been looked at. */

@@ -1,4 +1,5 @@
 // POST /v2/router/images/generations (the specification, "Generate images").
+import { imageFile } from '../answers/image-files.ts'
 import { countCached } from '../answers/text-answer.ts'
 import { ApiError } from '../contract/error.ts'
 import { choicesOf, IMAGE_MODELS, imageProblems, imageRules, sidesOf } from '../contract/image-models.ts'
@@ -17,7 +18,7 @@ import { quote } from '../contract/validation.ts'
 import { settingsOf } from '../gateway/settings.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
 import type { ImageFormat } from '../lib/media/image.ts'
-import { type ImageSource, imageFile, imageFormatOf } from '../lib/media/image-files.ts'
+import { type ImageSource, imageFormatOf } from '../lib/media/image-format.ts'
 import { asList, asObject, asText, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
 import { assembleImages, imageEvents, imageStream, replayImages } from './images/stream.ts'
@@ -110,7 +111,7 @@ async function compose(
   const pictures =
     chosen.response_format === 'url' && !request.stream
       ? await addresses(sources, answerContext, lifeOf(request))
-      : await encoded(sources)
+      : await encoded(sources, answerContext)
   const revised = imageRules(model).revises && {
     revised_prompt: script.revised_prompt ?? revise(prompt, chosen.style),
   }
@@ -121,7 +122,9 @@ async function compose(
     ...settingsEcho(chosen),
     ...(usage && { usage }),
   })
-  const partial = request.stream ? await encoded(unfinished(sources[0], request.partial_images ?? 0)) : []
+  const partial = request.stream
+    ? await encoded(unfinished(sources[0], request.partial_images ?? 0), answerContext)
+    : []
   return {
     usage: usage ?? { images: n, size: chosen.size, quality: chosen.quality },
     tokens: usage?.output_tokens ?? 0,
@@ -189,8 +192,10 @@ const ROUTED = { name: 'images.generations', request: ImageRequest }
 /** An answer from the cache gives the address out again, up to the last moment that it is stored. */
 const lifeOf = (request: ImageRequest): number => FILE_LIFE + (settingsOf(ROUTED, request).cacheTtl ?? 0) * 1_000
 
-const encoded = (sources: readonly ImageSource[]) =>
-  Promise.all(sources.map(async (source) => ({ b64_json: Buffer.from(await imageFile(source)).toString('base64') })))
+const encoded = (sources: readonly ImageSource[], { signal }: AttemptContext) =>
+  Promise.all(
+    sources.map(async (source) => ({ b64_json: Buffer.from(await imageFile(source, signal)).toString('base64') })),
+  )
 
 /** The prompt as a model that writes it anew would have it. */
 const revise = (prompt: string, style: string | undefined) =>

@@ -94,7 +94,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   attachments: responsesAttachments,
   fillTexts: fillResponsesTexts,
   resolve,
-  synthesize: (request, options) => synthesizeText(responsesAnswerRequest(request), options),
+  synthesize: (request, options, call) => synthesizeText(responsesAnswerRequest(request), options, call),
   compose: composeResponse,
   assemble: assembleResponse,
   assembly: responseAssembly,

@@ -26,7 +26,7 @@ export const runaway = defineFault({
         return undefined
       }
       const { name, parameters } = called
-      const sample = await context.clock.work(satisfying(parameters, 'tools'))
+      const sample = await context.clock.work(satisfying(parameters, 'tools', context))
       const id = `call_${fingerprint(`${context.luck('call')}:${name}`)}`
       const call = { id, type: 'function', function: { name, arguments: JSON.stringify(sample ?? {}) } }
       return { ...message, content: null, tool_calls: [{ index: 0, ...call }] }

@@ -227,7 +227,7 @@ function* rendered(
 ): Steps<object> {
   const { operation } = call
   const large = isLarge(call.text)
-  const rendering = renderVariables(operation, parsed, call.text.length)
+  const rendering = renderVariables(call, parsed)
   const filled = (rendering instanceof Promise ? yield rendering : rendering) as object
   const balanced = settings.balance ? { ...filled, model: targets[0]?.model } : filled
   if (large) yield nextTurn()
@@ -305,8 +305,12 @@ function cached(callContext: CallContext, key: string): AttemptAnswer | undefine
   return { kind: 'answered', model, content, from: { headers: {}, usage, fixture: null, synthesized: false } }
 }
 
-function makingOf({ session, url, caller }: Call, { id, started }: { id: string; started: number }): AnswerContext {
+function makingOf(call: Call, { id, started }: { id: string; started: number }): AnswerContext {
+  const { session, url, caller } = call
   return {
+    get signal() {
+      return call.signal
+    },
     id,
     now: started,
     secret: session.secret,

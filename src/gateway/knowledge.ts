@@ -8,7 +8,7 @@ import type { KnowledgeDirectory } from './types.ts'
 interface RetrievalContext {
   operation: Operation
   settings: Settings
-  call: Pick<Call, 'session' | 'caller'>
+  call: Pick<Call, 'session' | 'caller' | 'signal'>
   recording: TraceRecorder
 }
 

@@ -140,5 +140,5 @@ export type KnowledgeQuery = Settings['knowledge'][number] & { query: string; pa
 /** Searches the knowledge bases of the workspace that a call is made in. */
 export interface KnowledgeDirectory {
   /** The nearest chunks, best first; refuses a knowledge base that does not exist. */
-  search(call: Pick<Call, 'session' | 'caller'>, query: KnowledgeQuery): Promise<FoundChunk[]>
+  search(call: Pick<Call, 'session' | 'caller' | 'signal'>, query: KnowledgeQuery): Promise<FoundChunk[]>
 }

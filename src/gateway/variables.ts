@@ -1,11 +1,16 @@
 // Prompt variables: `variables` and the older `svc.inputs`, put into the texts of a call by one of three engines.
+import { inWorker } from '../answers/in-worker.ts'
 import { ApiError } from '../contract/error.ts'
-import type { FillText, Operation } from '../contract/operation.ts'
+import type { FillText } from '../contract/operation.ts'
 import type { Inputs, TemplateEngine } from '../contract/shared.ts'
 import { TemplateTooLong } from '../lib/template-budget.ts'
 import { renderAll, rendererOf, type Templating } from '../lib/templates.ts'
 import { packTexts, unpackTexts } from '../lib/worker/packed-texts.ts'
-import { JobTimeout, runJob } from '../lib/worker/pool.ts'
+import type { JobOwner } from '../lib/worker/pool.ts'
+import type { Call } from './call.ts'
+
+/** What is needed of a call to fill in its variables. */
+type RenderedCall = Pick<Call, 'operation' | 'text' | 'signal'>
 
 interface TemplateFields {
   variables?: Record<string, unknown> | null
@@ -17,22 +22,22 @@ interface TemplateFields {
 const RENDERED_HERE = 50_000
 /** What takes more than this is begun again in a worker: some ten milliseconds. */
 const LIMITS_HERE = { steps: 10_000, characters: 1_000_000 }
-/** Some hundred times what a text of 10 MB takes; a template may also have no end. */
-const LONGEST_MS = 60_000
 
-/** The request, of so many characters, with its variables filled in; a request without any comes back as it is. */
-export function renderVariables(operation: Operation, request: unknown, length: number): unknown | Promise<unknown> {
+/** The request of a call with its variables filled in; a request without any comes back as it is. */
+export function renderVariables(call: RenderedCall, request: unknown): unknown | Promise<unknown> {
+  const { operation } = call
   const { variables, template_engine, svc } = request as TemplateFields
   if (!operation.fillTexts || (!variables && !svc?.inputs && !template_engine)) return request
-  return rendered(operation, request as TemplateFields, length)
+  return rendered(call, request as TemplateFields)
 }
 
-async function rendered(operation: Operation, request: TemplateFields, length: number): Promise<unknown> {
+async function rendered(call: RenderedCall, request: TemplateFields): Promise<unknown> {
+  const { operation } = call
   if (!operation.fillTexts) return request
   const { variables, template_engine, svc } = request
   const values = { ...inputValues(svc?.inputs), ...variables }
   const engine = template_engine ?? 'text'
-  if (length <= RENDERED_HERE) {
+  if (call.text.length <= RENDERED_HERE) {
     const fill = await filler(engine, values)
     try {
       return operation.fillTexts(request, fill)
@@ -45,7 +50,7 @@ async function rendered(operation: Operation, request: TemplateFields, length: n
     templates.push(text)
     return text
   })
-  return operation.fillTexts(request, await fillerApart(templates, { engine, values }))
+  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, call))
 }
 
 function inputValues(inputs: Inputs | null | undefined): Record<string, unknown> {
@@ -54,14 +59,18 @@ function inputValues(inputs: Inputs | null | undefined): Record<string, unknown>
 }
 
 /** What puts values into these texts, which are then asked for in their order; long ones are rendered in a worker. */
-export async function fillerOf(templates: readonly string[], templating: Templating): Promise<FillText> {
+export async function fillerOf(
+  templates: readonly string[],
+  templating: Templating,
+  owner: JobOwner,
+): Promise<FillText> {
   const length = templates.reduce((sum, text) => sum + text.length, 0)
   if (length <= RENDERED_HERE) {
     const { texts, problem } = await renderAll(templates, templating, LIMITS_HERE)
     if (!(problem instanceof TemplateTooLong))
       return fillerFrom(texts, { engine: templating.engine, problem: problem?.message })
   }
-  return fillerApart(templates, templating)
+  return fillerApart(templates, templating, owner)
 }
 
 /** What puts values into texts by an engine. */
@@ -78,15 +87,14 @@ async function filler(engine: TemplateEngine, values: Record<string, unknown>): 
 }
 
 /** What gives the texts that a worker made of these templates, asked for in their order. */
-async function fillerApart(templates: readonly string[], { engine, values }: Templating): Promise<FillText> {
-  const { problem, ...packed } = await runJob(
-    'renderTemplates',
-    { ...packTexts(templates), engine, values },
-    LONGEST_MS,
-  ).catch((error: unknown) => {
-    if (!(error instanceof JobTimeout)) throw error
-    throw new ApiError(400, 'invalid_template', `the ${engine} templates have no end: ${error.message}`)
-  })
+async function fillerApart(
+  templates: readonly string[],
+  { engine, values }: Templating,
+  { signal }: JobOwner,
+): Promise<FillText> {
+  const stopped = (why: string) => new ApiError(400, 'invalid_template', `the ${engine} templates take ${why}`)
+  const work = { ...packTexts(templates), engine, values }
+  const { problem, ...packed } = await inWorker('renderTemplates', work, { signal, stopped })
   return fillerFrom(unpackTexts(packed), { engine, problem })
 }
 

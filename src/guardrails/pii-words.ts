@@ -11,18 +11,26 @@ const BEFORE = 30
 /** Digits with little between them, as many as a number has; a longer run of them is a table. */
 const CANDIDATE = /(?<![\p{L}\d])[+(]?\d(?:[-. ()/]{0,3}\d){6,16}(?![\p{L}\d]|[-. ()/]{0,3}\d)/gu
 
+/** Where a number stands in a candidate. */
+interface NumberFound {
+  startsAt: number
+  endsAt: number
+}
+
 /** Telephone numbers: with a country code, written as in North America, or of some countries behind a word like "call". */
 export async function phoneNumbersIn(text: string): Promise<Span[]> {
   const spans: Span[] = []
+  // A list names the same number again and again, and each takes a millisecond.
+  const known = new Map<string, NumberFound[]>()
   for (const { 0: candidate, index } of text.matchAll(CANDIDATE)) {
     const named = PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index))
     const { findPhoneNumbersInText } = await import('libphonenumber-js/min')
-    const found = COUNTRIES.flatMap((country) => findPhoneNumbersInText(candidate, country)).find(
-      ({ startsAt, endsAt }) => {
-        const written = candidate.slice(startsAt, endsAt)
-        return named || written.startsWith('+') || AMERICAN.test(written)
-      },
-    )
+    const numbers = known.get(candidate) ?? COUNTRIES.flatMap((country) => findPhoneNumbersInText(candidate, country))
+    known.set(candidate, numbers)
+    const found = numbers.find(({ startsAt, endsAt }) => {
+      const written = candidate.slice(startsAt, endsAt)
+      return named || written.startsWith('+') || AMERICAN.test(written)
+    })
     if (found) spans.push({ start: index + found.startsAt, end: index + found.endsAt })
   }
   return spans

@@ -2,7 +2,8 @@
 
 /** What may be taken out of a text before it is cut, in the order in which it happens. */
 export const CLEAN_UPS: Record<string, (text: string) => string> = {
-  delete_emails: (text) => text.replace(/[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu, ''),
+  delete_emails: (text) =>
+    text.replace(/(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu, ''),
   delete_credit_cards: (text) =>
     text.replace(/\b\d(?:[ -]?\d){12,18}\b/g, (digits) => (passesLuhn(digits.replace(/\D/g, '')) ? '' : digits)),
   // Two groups of digits are a number to call only when they begin like one.
@@ -45,13 +46,39 @@ function passesLuhn(digits: string): boolean {
 export const cleaned = (text: string, names: readonly string[]): string =>
   Object.entries(CLEAN_UPS).reduce((rest, [name, clean]) => (names.includes(name) ? clean(rest) : rest), text)
 
-/** Chunks of at most `size` characters, cut between paragraphs, lines or words; neighbours share at most `overlap` characters. */
-export async function chunkText(text: string, { size, overlap }: { size: number; overlap: number }): Promise<string[]> {
+/** How a text is cut: the greatest length of a chunk, and of what neighbours share, in characters. */
+export interface ChunkLengths {
+  size: number
+  overlap: number
+}
+
+/** Chunks that are made of one text at most. */
+const MAX_CHUNKS = 100_000
+/** Characters of all chunks of a text at most: with a large overlap each stands in many. */
+const MAX_CHARACTERS = 100_000_000
+
+/** How many characters the chunks of a text have together, about. */
+export const chunkedLength = (length: number, { size, overlap }: ChunkLengths): number =>
+  (length * Math.min(length, size)) / (size - overlap)
+
+/**
+ * Chunks of at most `size` characters, cut between paragraphs, lines or words; neighbours share at most `overlap` characters.
+ * @throws RangeError when that makes too many, or too much text
+ */
+export async function chunkText(text: string, { size, overlap }: ChunkLengths): Promise<string[]> {
+  const together = chunkedLength(text.length, { size, overlap })
+  if (together > MAX_CHARACTERS || together / size > MAX_CHUNKS) throw tooManyChunks(together / size, { size, overlap })
   const { RecursiveCharacterTextSplitter } = await import('@langchain/textsplitters')
   const { short, back } = shortened(text)
   const chunks = await new RecursiveCharacterTextSplitter({ chunkSize: size, chunkOverlap: overlap }).splitText(short)
+  if (chunks.length > MAX_CHUNKS) throw tooManyChunks(chunks.length, { size, overlap })
   return chunks.map(back)
 }
+
+const tooManyChunks = (count: number, { size, overlap }: ChunkLengths) =>
+  new RangeError(
+    `with chunks of ${size} characters that share ${overlap} it makes about ${Math.round(count)} of them; at most ${MAX_CHUNKS}, of ${MAX_CHARACTERS} characters together`,
+  )
 
 const PRIVATE_START = 0xe000
 const PRIVATE_END = 0xf8ff

@@ -12,9 +12,70 @@ const decoded: Reader = (bytes) => {
     throw new UnreadableDocument('it is not text in UTF-8')
   }
 }
+/** Levels of elements: far more than any page has. What is nested deeper takes its reader the square of the depth, or more. */
+const MAX_DEPTH = 500
+/** Elements that end without an end tag. */
+const OPEN_ENDED = new Set(
+  'area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot option optgroup colgroup html head body'.split(
+    ' ',
+  ),
+)
+
+/** Refuses HTML that is nested too deep; an end tag ends one element, whichever it names. */
+function checkDepth(html: string): void {
+  let depth = 0
+  for (const [, end, name = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)/gi)) {
+    if (OPEN_ENDED.has(name.toLowerCase())) continue
+    depth = end ? Math.max(0, depth - 1) : depth + 1
+    if (depth > MAX_DEPTH) throw new UnreadableDocument(`it is nested more than ${MAX_DEPTH} levels deep`)
+  }
+}
+
 const fromHtml = async (html: string) => {
+  checkDepth(html)
   const { NodeHtmlMarkdown } = await import('node-html-markdown')
   return NodeHtmlMarkdown.translate(html)
+}
+
+/** Characters of the text that is made of a document. */
+const MAX_TEXT = 50_000_000
+
+/** Paragraphs together; those of a table name their columns again and again. */
+function joined(paragraphs: Iterable<string>): string {
+  const parts: string[] = []
+  let length = 0
+  for (const paragraph of paragraphs) {
+    length += paragraph.length + 2
+    checkLength(length)
+    parts.push(paragraph)
+  }
+  return parts.join('\n\n')
+}
+
+function checkLength(length: number): void {
+  if (length > MAX_TEXT) throw new UnreadableDocument(`its text has more than ${MAX_TEXT} characters`)
+}
+
+/** Bytes of all parts of a Word document together, unpacked. */
+const MAX_UNPACKED = 100_000_000
+
+/** Refuses a ZIP archive whose parts are together too large, whatever it says of their sizes. */
+async function checkUnpacked(bytes: Uint8Array): Promise<void> {
+  const { default: JSZip } = await import('jszip')
+  const { files } = await JSZip.loadAsync(bytes)
+  let total = 0
+  for (const file of Object.values(files)) {
+    await new Promise<void>((resolve, reject) => {
+      const stream = file.nodeStream('nodebuffer')
+      stream.on('error', reject).on('end', resolve)
+      stream.on('data', ({ length }: Buffer) => {
+        total += length
+        if (total <= MAX_UNPACKED) return
+        stream.pause()
+        reject(new UnreadableDocument(`it unpacks to more than ${MAX_UNPACKED / 1e6} MB`))
+      })
+    })
+  }
 }
 
 /** Readers by the ending of a file's name. */
@@ -26,12 +87,12 @@ const READERS: Record<string, Reader> = {
   csv: async (bytes) => {
     const { default: papa } = await import('papaparse')
     const rows = papa.parse<Record<string, string>>(await decoded(bytes), { header: true, skipEmptyLines: true }).data
-    return rows.map((row) => fieldLines(row)).join('\n\n')
+    return joined(rows.values().map(fieldLines))
   },
   json: async (bytes) => {
     const value: unknown = JSON.parse(await decoded(bytes))
     const items = Array.isArray(value) ? value : [value]
-    return items.map((item) => (isFields(item) ? fieldLines(item) : asText(item))).join('\n\n')
+    return joined(items.values().map((item) => (isFields(item) ? fieldLines(item) : asText(item))))
   },
   pdf: async (bytes) => {
     const { extractText, getDocumentProxy } = await import('unpdf')
@@ -40,6 +101,7 @@ const READERS: Record<string, Reader> = {
     return (await extractText(document, { mergePages: true })).text
   },
   docx: async (bytes) => {
+    await checkUnpacked(bytes)
     const { default: mammoth } = await import('mammoth')
     return fromHtml((await mammoth.convertToHtml({ buffer: Buffer.from(bytes) })).value)
   },
@@ -63,16 +125,28 @@ const fieldLines = (fields: Record<string, unknown>) =>
     .map(([name, value]) => `${name}: ${asText(value)}`)
     .join('\n')
 
+/** The kind of a document, told by its name's ending, else by its media type; undefined when there is no reader for it. */
+function kindOfDocument(name: string, type: string): string | undefined {
+  const ending = /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
+  return ALIASES[ending] ?? (Object.hasOwn(READERS, ending) ? ending : TYPES[type.split(';')[0] ?? ''])
+}
+
+/** Whether a document is its text: to read any other one may take as long as whoever wrote it wants. */
+export function isPlainText(name: string, type: string): boolean {
+  const kind = kindOfDocument(name, type)
+  return kind === 'txt' || kind === 'md'
+}
+
 /** The text of a document, told by its name's ending, else by its media type; throws `UnreadableDocument`. */
 export async function textOf(bytes: Uint8Array, name: string, type: string): Promise<string> {
-  const ending = /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
-  const kind = ALIASES[ending] ?? (ending in READERS ? ending : TYPES[type.split(';')[0] ?? ''])
+  const kind = kindOfDocument(name, type)
   const read = kind === undefined ? undefined : READERS[kind]
   if (!read) {
     throw new UnreadableDocument(`${JSON.stringify(name)} is not one of ${Object.keys(READERS).join(', ')}`)
   }
   try {
     const text = await read(bytes)
+    checkLength(text.length)
     if (text.trim() === '') throw new UnreadableDocument('it holds no text')
     return text
   } catch (error) {

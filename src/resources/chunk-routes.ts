@@ -15,6 +15,8 @@ import { ApiError } from '../contract/error.ts'
 import type { Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { listOf } from '../contract/workspace.ts'
+import type { JobOwner } from '../lib/worker/pool.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { Transaction } from './define.ts'
 import { chunks, countChunks, datasources, includesChunk } from './knowledge.ts'
 import type { ResourceDeps } from './routes.ts'
@@ -46,6 +48,9 @@ type Reading = Pick<Transaction, 'records' | 'caller'>
 /** The datasource of a path; 404 when there is none. */
 const datasourceOf = (work: Reading, params: PathParams): Fields => findRecord(datasources, work, params)
 
+/** Whose work it is: that of a client, and of a session that may begin anew. */
+const goneWith = ({ ended }: Session, { signal }: Request): JobOwner => ({ signal: AbortSignal.any([ended, signal]) })
+
 /** The chunks of a datasource, in their order. */
 function chunksIn(work: Reading, { _id }: Fields): Fields[] {
   const { workspace } = work.caller
@@ -71,7 +76,7 @@ function createRoute(deps: ResourceDeps): Route {
       const vectors = await session.clock.work(
         vectorsOf(
           body.map(({ text }) => text),
-          session.ended,
+          goneWith(session, request),
         ),
       )
       const made = await session.transact(() => {
@@ -129,7 +134,7 @@ function updateRoute({ callOf }: ResourceDeps): Route {
       const { session, caller } = await callOf(request)
       findRecord(chunks, { records: session.records, caller }, params)
       const { text } = body
-      const [vector] = text === undefined ? [] : await session.clock.work(vectorsOf([text], session.ended))
+      const [vector] = text === undefined ? [] : await session.clock.work(vectorsOf([text], goneWith(session, request)))
       const changed = await session.transact(() => {
         const work = workOf(session, caller)
         const record = updateRecord(chunks, work, body, params)

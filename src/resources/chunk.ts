@@ -1,14 +1,16 @@
 // Cuts a datasource's file into chunks that retrieval finds: what the event of a queued datasource does.
 
+import { inWorker } from '../answers/in-worker.ts'
 import { ChunkingOptions } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
-import { chunkText, cleaned } from '../lib/chunking.ts'
+import { chunkedLength, chunkText, cleaned } from '../lib/chunking.ts'
 import { embed } from '../lib/embedding.ts'
 import { sliceEnd } from '../lib/slices.ts'
-import { textOf, UnreadableDocument } from '../lib/text-of.ts'
+import { isPlainText, textOf, UnreadableDocument } from '../lib/text-of.ts'
+import { turnsOf } from '../lib/turns.ts'
 import type { ChunkingJob } from '../lib/worker/jobs.ts'
 import { unpackTexts } from '../lib/worker/packed-texts.ts'
-import { runJob } from '../lib/worker/pool.ts'
+import { type JobOwner, MAX_DOCUMENTS } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Transaction } from './define.ts'
 import type { EventHandler } from './events.ts'
@@ -28,12 +30,17 @@ export interface NewChunk {
   vector: Float32Array
 }
 
-/** Bytes of a document that is read and cut here. */
-const CUT_HERE = 50_000
+/** Bytes of a plain text that is read and cut here, and characters of its chunks together: that takes some milliseconds. */
+const CUT_HERE = 10_000
+const CHUNKED_HERE = 50_000
 /** Chunks that are stored together with the note that they are complete; more are stored before, in slices. */
 const STORED_TOGETHER = 200
 
-const NEVER = new AbortController().signal
+/** Tries to read a document that may begin without an end: a process that was killed or crashed on the way counts as one. */
+const MAX_TRIES = 2
+
+/** Documents of all sessions that are read at the same time. */
+const documentTurns = turnsOf(MAX_DOCUMENTS)
 
 /** A document, and how it is cut. */
 interface CutDocument {
@@ -42,31 +49,35 @@ interface CutDocument {
   options: ChunkingOptions
 }
 
-/** The chunks of a document, each text once; throws `UnreadableDocument`, or the signal's reason when that is aborted. */
-export async function chunksOfFile({ bytes, file, options }: CutDocument, signal = NEVER): Promise<NewChunk[]> {
+/** The chunks of a document, each text once; throws `UnreadableDocument`, or the signal's reason when its owner has gone. */
+export async function chunksOfFile({ bytes, file, options }: CutDocument, owner: JobOwner): Promise<NewChunk[]> {
   const { chunking_configuration: how, chunking_cleanup_options: cleanUps } = options
   const names = Object.keys(cleanUps).filter((name) => cleanUps[name])
   const lengths = how.type === 'advanced' ? { size: how.chunk_max_characters, overlap: how.chunk_overlap } : STANDARD
   const about = { name: String(file.file_name), type: String(file.content_type) }
-  if (bytes.length > CUT_HERE) return chunksApart({ bytes, ...about, cleanUps: names, ...lengths }, signal)
+  const isSmall = bytes.length <= CUT_HERE && chunkedLength(bytes.length, lengths) <= CHUNKED_HERE
+  if (!isSmall || !isPlainText(about.name, about.type))
+    return chunksApart({ bytes, ...about, cleanUps: names, ...lengths }, owner)
   const text = await textOf(bytes, about.name, about.type)
   const texts = new Set(await chunkText(cleaned(text, names), lengths))
   return [...texts].map((one) => ({ text: one, vector: embed(one, DIMENSIONS) }))
 }
 
 /** The same in workers. */
-async function chunksApart(job: ChunkingJob, signal: AbortSignal): Promise<NewChunk[]> {
-  const packed = await runJob('chunkDocument', job)
+async function chunksApart(job: ChunkingJob, owner: JobOwner): Promise<NewChunk[]> {
+  const { signal, patient = false } = owner
+  const stopped = (why: string) => new UnreadableDocument(`to read it takes ${why}`)
+  const packed = await inWorker('chunkDocument', job, { signal, patient, stopped })
   if (typeof packed === 'string') throw new UnreadableDocument(packed)
   const texts = [...new Set(unpackTexts(packed))]
-  const vectors = await vectorsOf(texts, signal)
+  const vectors = await vectorsOf(texts, owner)
   return texts.map((text, index) => ({ text, vector: vectors[index] ?? new Float32Array(DIMENSIONS) }))
 }
 
 /** Stores the last chunks of a datasource, from the position `first` on; it is then complete. */
 export function storeChunks(work: Transaction, datasource: Fields, made: readonly NewChunk[], first = 0): void {
   for (let position = first; position < made.length; position++) storeChunk(work, datasource, made, position)
-  settle(work, datasource, { status: 'completed', chunks_count: made.length })
+  settle(work, datasource, { status: 'completed', chunks_count: made.length, tries: undefined })
 }
 
 function storeChunk(work: Transaction, datasource: Fields, made: readonly NewChunk[], position: number): void {
@@ -131,17 +142,53 @@ const process: EventHandler = async (data, session, work) => {
   })
   if (!found) return () => {}
   await session.clock.sleep(PROCESSING_MS, session.ended)
-  await session.clock.work(removeChunks(session, work, data))
-  const result = await session.clock.work(cut(session, work(), found))
-  const unreadable = result instanceof UnreadableDocument
-  const stored = unreadable ? 0 : await session.clock.work(storeFirst(session, work, data, result))
+  const turn = { signal: session.ended, key: session }
+  const { result, stored } = await session.clock.work(documentTurns.take(turn, () => tried(session, work, data)))
   return (now) => {
     const before = current(now, data)
     if (!before) return
-    if (unreadable) settle(now, before, { status: 'failed', error: result.message })
+    if (result instanceof UnreadableDocument)
+      settle(now, before, { status: 'failed', error: result.message, tries: undefined })
     else storeChunks(now, before, result, stored)
   }
 }
+
+/** What came of a try to read a document, and how many of its chunks are stored. */
+interface Try {
+  result: NewChunk[] | UnreadableDocument
+  stored: number
+}
+
+/** One try, counted before it begins: what takes the process with it is not tried at every start from then on. */
+async function tried(session: Session, work: () => Transaction, data: Fields): Promise<Try> {
+  const { ended } = session
+  const count = (by: 1 | -1) =>
+    session.transact(() => {
+      const now = work()
+      const before = current(now, data)
+      return before && settle(now, before, { tries: Number(before.tries ?? 0) + by })
+    })
+  const before = current(work(), data)
+  if (!before) return { result: [], stored: 0 }
+  if (Number(before.tries ?? 0) >= MAX_TRIES) return { result: new UnreadableDocument(TRIED), stored: 0 }
+  await count(1)
+  // A server that is stopped, or a session that begins anew, ends a try for another reason: this is committed on the way.
+  const uncount = () => void count(-1).catch(() => {})
+  ended.addEventListener('abort', uncount, { once: true })
+  try {
+    await removeChunks(session, work, data)
+    const result = await cut(session, work(), before)
+    const stored = result instanceof UnreadableDocument ? 0 : await storeFirst(session, work, data, result)
+    return { result, stored }
+  } catch (error) {
+    if (!ended.aborted) await count(-1)
+    throw error
+  } finally {
+    ended.removeEventListener('abort', uncount)
+  }
+}
+
+const TRIED = `the process ended ${MAX_TRIES} times while it was read; make the datasource again to try it once more`
 
 async function cut({ contents, ended }: Session, { records, caller }: Transaction, datasource: Fields) {
   const id = String(datasource.file_id)
@@ -150,7 +197,7 @@ async function cut({ contents, ended }: Session, { records, caller }: Transactio
   if (!file || !bytes) return new UnreadableDocument('its file was deleted')
   try {
     const options = ChunkingOptions.parse(datasource.chunking_options ?? {})
-    return await chunksOfFile({ bytes, file, options }, ended)
+    return await chunksOfFile({ bytes, file, options }, { signal: ended, patient: true })
   } catch (error) {
     if (error instanceof UnreadableDocument) return error
     throw error

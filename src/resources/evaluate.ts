@@ -53,12 +53,15 @@ const SAYS_OF_CALL = /^(x-understudy-|x-request-id$|age$)/
 /** Problems that are told at most. */
 const MOST_PROBLEMS = 3
 
-async function checkSchema({ schema = {} }: EvaluatorFields, { texts }: GuardrailInput): Promise<EvaluationResult> {
+async function checkSchema(
+  { schema = {} }: EvaluatorFields,
+  { texts, signal }: GuardrailInput,
+): Promise<EvaluationResult> {
   const { SchemaError } = await import('../lib/json-schema/index.ts')
   const problems: string[] = []
   for (const text of texts) {
     try {
-      problems.push(...(await schemaProblems(schema, text)))
+      problems.push(...(await schemaProblems(schema, text, { signal })))
     } catch (error) {
       if (error instanceof SlowSchema)
         throw new ApiError(422, 'slow_schema', `its schema is of no use: ${error.message}`)

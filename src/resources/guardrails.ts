@@ -1,4 +1,5 @@
 // What goes by the id of a guardrail: those built in, and the evaluators of the workspace by key or id.
+import { inWorker } from '../answers/in-worker.ts'
 import { ApiError } from '../contract/error.ts'
 import type { EvaluatorFields } from '../contract/evaluator.ts'
 import type { AskModel } from '../gateway/ask.ts'
@@ -7,7 +8,6 @@ import type { GuardrailCheck, GuardrailDirectory } from '../gateway/types.ts'
 import type { BuiltIn } from '../guardrails/define.ts'
 import { builtIns } from '../guardrails/index.ts'
 import { packTexts } from '../lib/worker/packed-texts.ts'
-import { runJob } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { evaluate } from './evaluate.ts'
 import { passes, wanted } from './evaluator-value.ts'
@@ -41,13 +41,17 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
 }
 
 /** Texts of this many characters together are checked here: others need not wait for that. */
-const CHECKED_HERE = 50_000
+const CHECKED_HERE = 2_000
 
 const builtInCheck =
   ({ name, check }: BuiltIn, { clock }: Session): GuardrailCheck =>
-  async ({ texts }) => {
+  async ({ texts, signal }) => {
     const isLong = texts.reduce((sum, { length }) => sum + length, 0) > CHECKED_HERE
-    const checked = isLong ? runJob('checkTexts', { ...packTexts(texts), guardrail: name }) : check(texts)
+    const stopped = (why: string) =>
+      new ApiError(422, 'guardrail_stopped', `the guardrail ${name} did not check a text: that takes ${why}`)
+    const checked = isLong
+      ? inWorker('checkTexts', { ...packTexts(texts), guardrail: name }, { signal, stopped })
+      : check(texts)
     const reason = await clock.work(checked)
     return { outcome: reason === null ? 'passed' : 'blocked', reason, evaluation: null }
   }

@@ -158,7 +158,7 @@ export const datasources = defineResource({
           data: { knowledge_id: parents[0], datasource_id: _id },
         })
   },
-  show: ({ chunking_options: _, ...datasource }) => datasource,
+  show: ({ chunking_options: _, tries: __, ...datasource }) => datasource,
 })
 
 export const chunks = defineResource({

@@ -8,6 +8,7 @@ import type { Contents, Fields } from '../contract/record.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import type { KnowledgeDirectory } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
+import type { JobOwner } from '../lib/worker/pool.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Transaction } from './define.ts'
 import { type Filterable, meets } from './filter.ts'
@@ -34,7 +35,7 @@ const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ??
 async function searchChunks(
   { contents, records }: Pick<Transaction, 'contents' | 'records'>,
   base: Fields,
-  search: Search,
+  search: Search & JobOwner,
 ): Promise<FoundRecord[]> {
   const usual = base.retrieval_settings as RetrievalSettings | undefined
   const { query, filter_by: filter } = search
@@ -44,7 +45,8 @@ async function searchChunks(
   const words = wordsOf(query)
   const byWords =
     type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MOST_MATCHES)
-  const byVector = type === 'keyword_search' ? new Map() : await nearTo(await vectorOf(query), knowledge, contents)
+  const byVector =
+    type === 'keyword_search' ? new Map() : await nearTo(await vectorOf(query, search), knowledge, contents)
   // Both halves of a hybrid search count the same.
   const share = type === 'hybrid_search' ? 0.5 : 1
   const scores = [...new Set([...byWords.keys(), ...byVector.keys()])].map((seq: number) => ({
@@ -63,7 +65,8 @@ async function searchChunks(
     .toArray()
 }
 
-const vectorOf = async (text: string): Promise<Float32Array> => (await vectorsOf([text]))[0] ?? new Float32Array()
+const vectorOf = async (text: string, owner: JobOwner): Promise<Float32Array> =>
+  (await vectorsOf([text], owner))[0] ?? new Float32Array()
 
 /** Chunks that are compared in one go. */
 const COMPARED = 1_000
@@ -93,7 +96,7 @@ const filterable = (
 
 /** What the gateway finds in the knowledge bases of a workspace, by id or key. */
 export const knowledgeOf = (prepare: (session: Session) => Promise<void>): KnowledgeDirectory => ({
-  async search({ session, caller }, { knowledge_id, param, ...query }) {
+  async search({ session, caller, signal }, { knowledge_id, param, ...query }) {
     await prepare(session)
     const base = session.records.named(knowledgeBases.kind, caller().workspace, knowledge_id)
     if (!base) {
@@ -101,7 +104,7 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
       throw new ApiError(404, 'knowledge_not_found', message, { param })
     }
     refuseExternal(base, param)
-    const found = await searchChunks(session, base, query)
+    const found = await searchChunks(session, base, { ...query, signal })
     return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
   },
 })
@@ -127,8 +130,8 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
       const { session, caller } = await callOf(request)
       const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
       refuseExternal(base, 'knowledge_id')
-      const found = await searchChunks(session, base, body)
-      return { matches: await Promise.all(ranked(found, body).map((one) => matchOf(one, body))) }
+      const found = await searchChunks(session, base, { ...body, signal: request.signal })
+      return { matches: await Promise.all(ranked(found, body).map((one) => matchOf(one, body, request))) }
     },
   })
 }
@@ -148,9 +151,10 @@ function ranked(found: readonly FoundRecord[], { rerank_config: rerank }: Search
 async function matchOf(
   { score, chunk }: FoundRecord,
   { search_options: options, rerank_config: rerank }: SearchRequest,
+  owner: JobOwner,
 ) {
   const { _id, text, metadata, embedding } = chunk
-  const vector = options.include_vectors && (embedding ?? [...(await vectorOf(String(text)))])
+  const vector = options.include_vectors && (embedding ?? [...(await vectorOf(String(text), owner))])
   return {
     id: _id,
     text,

@@ -28,6 +28,8 @@ export interface PreparedSeed {
   documents: Map<string, { bytes: Uint8Array; chunks: NewChunk[] }>
 }
 
+/** Seeds are read for every session that is still to come. */
+const FOR_ALL = { signal: new AbortController().signal, patient: true }
 const OPTIONS = ChunkingOptions.parse({})
 const namesOf = (file: string) => ({ file_name: basename(file), content_type: '' })
 
@@ -56,7 +58,7 @@ export async function prepareSeed(
   for (const { file, chunking_options } of named) {
     const bytes = documents.get(file) ?? new Uint8Array()
     try {
-      const chunks = await chunksOfFile({ bytes, file: namesOf(file), options: chunking_options ?? OPTIONS })
+      const chunks = await chunksOfFile({ bytes, file: namesOf(file), options: chunking_options ?? OPTIONS }, FOR_ALL)
       prepared.set(file, { bytes, chunks })
     } catch (error) {
       if (!(error instanceof UnreadableDocument)) throw error

@@ -1,8 +1,9 @@
 // The vectors of texts, by which chunks are found; those of long texts are made in workers.
+import { inWorker } from '../answers/in-worker.ts'
 import { embed } from '../lib/embedding.ts'
 import { batchesOf, runBatches } from '../lib/worker/batches.ts'
 import { packTexts } from '../lib/worker/packed-texts.ts'
-import { runJob } from '../lib/worker/pool.ts'
+import type { JobOwner } from '../lib/worker/pool.ts'
 
 /** Numbers in a vector. */
 export const DIMENSIONS = 256
@@ -11,15 +12,13 @@ const MADE_HERE = 20_000
 /** Characters of texts whose vectors are made in one go. */
 const BATCH = 40_000
 
-const NEVER = new AbortController().signal
-
-/** The vector of each text; throws the signal's reason when that is aborted. */
-export async function vectorsOf(texts: readonly string[], signal = NEVER): Promise<Float32Array[]> {
+/** The vector of each text; throws the signal's reason when its owner has gone. */
+export async function vectorsOf(texts: readonly string[], owner: JobOwner): Promise<Float32Array[]> {
   const length = texts.reduce((sum, text) => sum + text.length, 0)
   if (length <= MADE_HERE) return texts.map((text) => embed(text, DIMENSIONS))
   const batches = batchesOf([...texts], { size: ({ length }) => length, most: BATCH })
-  const made = await runBatches(batches, signal, async (some) => {
-    const vectors = await runJob('vectorsOf', { ...packTexts(some), dimensions: DIMENSIONS })
+  const made = await runBatches(batches, owner.signal, async (some) => {
+    const vectors = await inWorker('vectorsOf', { ...packTexts(some), dimensions: DIMENSIONS }, owner)
     return some.map((_, index) => vectors.subarray(index * DIMENSIONS, (index + 1) * DIMENSIONS))
   })
   return made.flat()

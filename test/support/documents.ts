@@ -4,21 +4,27 @@ import JSZip from 'jszip'
 const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 /** A PDF of one page with one line. */
-export const pdf = (line: string) => {
-  const drawing = `BT /F1 12 Tf 20 200 Td (${line}) Tj ET`
+export const pdf = (line: string) => pdfOf(bytes(`BT /F1 12 Tf 20 200 Td (${line}) Tj ET`))
+
+/** A PDF of one page with this content, packed as `filter` says. */
+export function pdfOf(content: Uint8Array, filter = ''): Uint8Array<ArrayBuffer> {
   const objects = [
     '<</Type/Catalog/Pages 2 0 R>>',
     '<</Type/Pages/Kids[3 0 R]/Count 1>>',
     '<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>',
-    `<</Length ${drawing.length}>>stream\n${drawing}\nendstream`,
+    [`<</Length ${content.length}${filter}>>stream\n`, content, '\nendstream'],
     '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
   ]
-  const body = objects.map((object, index) => `${index + 1} 0 obj${object}endobj\n`).join('')
-  return bytes(`%PDF-1.4\n${body}trailer<</Root 1 0 R>>\n`)
+  const body = objects.flatMap((object, index) => [`${index + 1} 0 obj`, object, 'endobj\n'].flat())
+  const parts = ['%PDF-1.4\n', ...body, 'trailer<</Root 1 0 R>>\n']
+  return new Uint8Array(Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))))
 }
 
 /** A Word document of one paragraph. */
-export async function docx(text: string): Promise<Uint8Array<ArrayBuffer>> {
+export const docx = (text: string) => docxOf(`<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`)
+
+/** A Word document with this body. */
+export async function docxOf(body: string): Promise<Uint8Array<ArrayBuffer>> {
   const xml = (inner: string) => bytes(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>${inner}`)
   const office = 'http://schemas.openxmlformats.org'
   const parts = {
@@ -29,10 +35,10 @@ export async function docx(text: string): Promise<Uint8Array<ArrayBuffer>> {
       `<Relationships xmlns="${office}/package/2006/relationships"><Relationship Id="r1" Type="${office}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`,
     ),
     'word/document.xml': xml(
-      `<w:document xmlns:w="${office}/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:body></w:document>`,
+      `<w:document xmlns:w="${office}/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`,
     ),
   }
   const zip = new JSZip()
   for (const [name, part] of Object.entries(parts)) zip.file(name, part)
-  return new Uint8Array(await zip.generateAsync({ type: 'arraybuffer' }))
+  return new Uint8Array(await zip.generateAsync({ type: 'arraybuffer', compression: 'DEFLATE' }))
 }

@@ -70,6 +70,7 @@ export function attempt(
       secret: '',
       keyValues: kept,
       workspace: () => '',
+      signal: new AbortController().signal,
       publicUrl: (path) => path,
     },
     clock: virtualClock(),

@@ -27,7 +27,7 @@ export async function runTool(
   context: ToolContext,
 ): Promise<ToolResult> {
   const { clock } = context.session
-  const problem = await clock.work(mismatch(definition, call.arguments))
+  const problem = await clock.work(mismatch(definition, call.arguments, context))
   if (problem !== undefined) return { error: problem }
   const { timeout = TOOL_TIMEOUT } = call.entry
   const reason = () => new ToolTimeout(`the tool ${call.name} gave no result within its timeout of ${timeout} s`)
@@ -48,9 +48,10 @@ export async function runTool(
 async function mismatch(
   { name, parameters }: ToolDefinition,
   given: Record<string, unknown>,
+  { signal }: Pick<ToolContext, 'signal'>,
 ): Promise<string | undefined> {
   try {
-    const problems = await schemaProblems(parameters, JSON.stringify(given))
+    const problems = await schemaProblems(parameters, JSON.stringify(given), { signal })
     if (problems.length === 0) return undefined
     const said = problems.slice(0, MOST_PROBLEMS).join('; ')
     return `the arguments of ${name} do not fit its schema: ${said}`

@@ -28,7 +28,7 @@ export async function standInBySchema(
   const given = await context.fixtures.answer(call, context)
   if (given) return given
   try {
-    const result = await context.session.clock.work(satisfying(schema, 'output_schema'))
+    const result = await context.session.clock.work(satisfying(schema, 'output_schema', context))
     return { result: { ...MADE_UP, result } }
   } catch (error) {
     if (error instanceof ApiError) return { error: error.message }

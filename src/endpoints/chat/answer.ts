@@ -1,4 +1,5 @@
 // Makes the answer of a chat call from a script: its parts first, then whole or as chunks from the same parts.
+import { inWorker } from '../../answers/in-worker.ts'
 import { logprobsOf } from '../../answers/logprobs.ts'
 import { cutText, joinPieces, type TextAnswer, type TextPiece } from '../../answers/text-answer.ts'
 import { usageJson, usageOf } from '../../answers/usage.ts'
@@ -9,7 +10,6 @@ import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { remembering } from '../../lib/remember.ts'
-import { runJob } from '../../lib/worker/pool.ts'
 import type { WrittenEvents } from '../../lib/written-events.ts'
 import { chatChunks } from './chunks.ts'
 import { type ChatAudio, type ChatFrame, type ChoiceParts, isText, type TextChoice } from './parts.ts'
@@ -28,7 +28,8 @@ export function composeChat(
   const answer = answerOf(request, script)
   if (!audio || !modalities?.includes('audio') || !answer.content)
     return composed(request, script, answerContext, { answer })
-  const speaking = script.audio === undefined ? speech(joinPieces(answer.content), audio) : givenSound(script.audio)
+  const speaking =
+    script.audio === undefined ? speech(joinPieces(answer.content), audio, answerContext) : givenSound(script.audio)
   return composedWithSound(request, script, answerContext, { answer, speaking })
 }
 
@@ -67,8 +68,11 @@ interface SpokenText {
   seconds: number
 }
 
-const speech = (text: string, { voice, format }: NonNullable<ChatRequest['audio']>): Promise<SpokenText> =>
-  runJob('speak', { text, voice, format })
+const speech = (
+  text: string,
+  { voice, format }: NonNullable<ChatRequest['audio']>,
+  { signal }: AttemptContext,
+): Promise<SpokenText> => inWorker('speak', { text, voice, format }, { signal })
 
 /** The sound of a fixture, as it is; files were read with the fixture. */
 async function givenSound(audio: NonNullable<TextScript['audio']>): Promise<SpokenText> {

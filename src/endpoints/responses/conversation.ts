@@ -91,7 +91,7 @@ export const RESPONSES_SCHEMA_PARAM = 'text.format.schema'
 export async function resolve(request: ResponsesRequest, answerContext: AnswerContext): Promise<ResponsesRequest> {
   checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
   const format = request.text?.format
-  if (format?.type === 'json_schema') await checkSchemaField(format.schema, RESPONSES_SCHEMA_PARAM)
+  if (format?.type === 'json_schema') await checkSchemaField(format.schema, RESPONSES_SCHEMA_PARAM, answerContext)
   const follow = (reference: InputItem): InputItem => {
     if (reference.type !== 'item_reference') return reference
     const { id } = reference

@@ -111,12 +111,22 @@ const nullLast = (branches: Schema[]): Schema[] => {
   return [...branches.filter((branch) => !isNull(branch)), ...branches.filter(isNull)]
 }
 
+/** The end of what a reference led to, on the way through it. */
+class ReferenceEnd {
+  readonly target: Schema
+  constructor(target: Schema) {
+    this.target = target
+  }
+}
+
 interface Rest {
-  ahead: Schema[]
+  ahead: (Schema | ReferenceEnd)[]
   choices: Choice[]
   way: SchemaBranch
-  /** References followed at this place: a second time would go round in a circle. */
+  /** What references led to that the way is inside of at this place: a second time would go round in a circle. */
   followed: Schema[]
+  /** What they led to that the way has been through: once more adds nothing. */
+  taken: Schema[]
 }
 
 function timesInside(schema: Schema, inside: SchemaStack | undefined): number {
@@ -138,13 +148,15 @@ function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
       ? new SchemaError(`${message} in this schema`, path)
       : new InvalidSchema(message, path)
   }
+  if (rest.taken.includes(target)) return rest
   if (rest.followed.includes(target) || timesInside(target, walk.inside) >= walk.depth) {
     walk.note(new SchemaError(`the reference ${JSON.stringify(schema.$ref)} leads back to itself without end`, path))
     return
   }
   const inside = typeof target === 'object' ? { schema: target, outer: rest.way.inside } : rest.way.inside
   const { parts } = rest.way
-  return { ...rest, ahead: [target, ...rest.ahead], followed: [...rest.followed, target], way: { parts, inside } }
+  const ahead = [target, new ReferenceEnd(target), ...rest.ahead]
+  return { ...rest, ahead, followed: [...rest.followed, target], way: { parts, inside } }
 }
 
 /** The rest of the way after taking the keywords of one schema, or undefined when its type contradicts the others. */
@@ -167,7 +179,7 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
 
 /** Every way through some schemas that must all hold, the likely ones first. */
 export function waysThrough(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
-  return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [] }, walk)
+  return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [], taken: [] }, walk)
 }
 
 function* walkOn(rest: Rest, walk: Walk): Generator<SchemaBranch> {
@@ -178,6 +190,11 @@ function* walkOn(rest: Rest, walk: Walk): Generator<SchemaBranch> {
     if (!choice) yield rest.way
     else for (const way of choice) yield* walkOn({ ...rest, ahead: way, choices }, walk)
     return
+  }
+  if (schema instanceof ReferenceEnd) {
+    const { target } = schema
+    const followed = rest.followed.filter((one) => one !== target)
+    return yield* walkOn({ ...rest, ahead, followed, taken: [...rest.taken, target] }, walk)
   }
   if (schema === false) return walk.note(new SchemaError('the schema allows nothing here', ''))
   if (schema === true) return yield* walkOn({ ...rest, ahead }, walk)

@@ -56,7 +56,8 @@ export function* objectsFor(run: SampleRun, context: ContainerContext): Generato
     throw new SchemaError(message, whereIs(run, parts, 'maxProperties'))
   }
   const known = [...new Set(parts.flatMap((part) => Object.keys(part.properties ?? {})))]
-  const optional = known.filter((name) => !required.includes(name))
+  const needed = new Set(required)
+  const optional = known.filter((name) => !needed.has(name))
   const names =
     known.length === 0 && required.length === 0
       ? Math.min(max, Math.max(min, run.lean ? 0 : dictionarySize(parts)))

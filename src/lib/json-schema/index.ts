@@ -1,13 +1,59 @@
 // JSON Schema of any draft: a plausible value that satisfies a schema, and what is wrong with a value.
 import type { Schema as ValidatorSchema } from '@cfworker/json-schema'
-import { checkKeywords, InvalidSchema, prepare, type Schema, SchemaError, TooLarge, WorkSpent } from './prepare.ts'
+import {
+  checkKeywords,
+  InvalidSchema,
+  prepare,
+  type Schema,
+  SchemaError,
+  type SpendSteps,
+  TooLarge,
+  WorkSpent,
+} from './prepare.ts'
 import { valueFor, valuesFor } from './sample.ts'
 import type { SampleRun } from './types.ts'
 
 export { InvalidSchema, SchemaError, WorkSpent }
 
-/** Values made and checked for one attempt at a sample. */
-const BUDGET = 50_000
+/** How much may be done for a schema. */
+export interface SchemaBudget {
+  /** Values made and checked for one attempt at a sample. */
+  values: number
+  /** Schemas that values are held against, in one attempt or check: some microseconds each. */
+  steps: number
+}
+
+/** What is done before other calls have their turn: some ten milliseconds. */
+export const SMALL_BUDGET: SchemaBudget = { values: 1_000, steps: 3_000 }
+/** What is done at all. */
+const FULL_BUDGET: SchemaBudget = { values: 50_000, steps: 300_000 }
+/** Steps for each character of a text that is checked: most have a value in ten characters, in front of two or three schemas. */
+const STEPS_A_CHARACTER = 2
+/** Texts of more characters are told their first problems alone. */
+const ALL_PROBLEMS = 100_000
+
+interface StepCounter {
+  spend: SpendSteps
+  /** Begins anew. */
+  refill(): void
+}
+
+function stepCounter(most: number): StepCounter {
+  let left = most
+  return {
+    spend(steps) {
+      left -= steps
+      if (left < 0)
+        throw new WorkSpent(
+          `the schema takes too much work: a value is held against its parts more than ${most} times`,
+          '',
+        )
+    },
+    refill() {
+      left = most
+    },
+  }
+}
 
 /**
  * Attempts at a sample: one with everything, then only what is required, not recursive and more recursive. A recursive schema
@@ -47,18 +93,25 @@ const replyContext = (errors: Problem[]): Problem[] =>
     return !next?.keywordLocation.startsWith(`${error.keywordLocation}/`)
   })
 
-function preparedWith({ dereference, validate }: Library, schema: unknown) {
-  const prepared = prepare(schema, validate)
+function preparedWith({ dereference, validate }: Library, schema: unknown, spend: SpendSteps) {
+  const prepared = prepare(schema, validate, spend)
   const lookup = dereference(prepared.schema as ValidatorSchema | boolean)
-  const problemsOf = (value: unknown, part: Schema, location: string): Problem[] =>
+  const problemsOf = (value: unknown, part: Schema, location: string, onlyFirst = false): Problem[] =>
     replyContext(
-      validate(value, part as ValidatorSchema | boolean, '2020-12', lookup, false, null, '#', location).errors,
+      validate(value, part as ValidatorSchema | boolean, '2020-12', lookup, onlyFirst, null, '#', location).errors,
     )
   return { ...prepared, lookup: lookup as Record<string, Schema>, problemsOf }
 }
 
 /** Whether a sample takes what reads patterns, which is large to load and may have much to do; `text` is the schema as JSON. */
-export const hasPatterns = (text: string): boolean => text.includes('"pattern')
+const hasPatterns = (text: string): boolean => text.includes('"pattern')
+
+/**
+ * Whether there is more to a schema than the steps that are counted, so that it must not be looked at beside other calls;
+ * `text` is the schema as JSON. The validator's own pattern of a `url` looks back without an end.
+ */
+export const isOpenEnded = (text: string): boolean =>
+  hasPatterns(text) || text.includes('"format":"url"') || text.includes('"uniqueItems":true')
 
 /** What is given to a schema without patterns. */
 function* noTexts(): Generator<string> {}
@@ -73,21 +126,23 @@ export async function checkSchema(schema: object | boolean): Promise<void> {
 
 /**
  * A value that satisfies the schema, of any draft, always the same for the same schema and key.
- * @param budget values that one attempt may make and check; with less than usual, `WorkSpent` is thrown at once
+ * @param budget what one attempt may take; with less than usual, `WorkSpent` is thrown at once
  * @throws SchemaError for a schema that nothing was found for, `InvalidSchema` for one that is none, saying why and where.
  */
-export async function sampleOf(schema: object | boolean, key: string, budget = BUDGET): Promise<unknown> {
+export async function sampleOf(schema: object | boolean, key: string, budget = FULL_BUDGET): Promise<unknown> {
   const library = await load()
   let failure: unknown
   try {
     const patternTexts = await loadTexts(schema)
-    const { schema: root, lookup, origin, problemsOf } = preparedWith(library, schema)
+    const counter = stepCounter(budget.steps)
+    const { schema: root, lookup, origin, problemsOf } = preparedWith(library, schema, counter.spend)
     const check: SampleRun['check'] = (value, part) => {
       const at = typeof part === 'object' ? (origin.get(part) ?? '') : ''
       const [problem] = problemsOf(value, part, at)
       return problem && new SchemaError(problem.error, problem.keywordLocation)
     }
     for (const attempt of ATTEMPTS) {
+      counter.refill()
       try {
         const run: SampleRun = {
           ...attempt,
@@ -95,7 +150,7 @@ export async function sampleOf(schema: object | boolean, key: string, budget = B
           origin,
           key,
           check,
-          budget,
+          budget: budget.values,
           patternTexts,
           valuesFor: (schemas, at) => valuesFor(run, schemas, at),
         }
@@ -103,7 +158,7 @@ export async function sampleOf(schema: object | boolean, key: string, budget = B
         const sample = valueFor(run, [root], { name: '', path: '', turn: 0, inside })
         return JSON.parse(JSON.stringify(sample))
       } catch (error) {
-        if (error instanceof WorkSpent && budget < BUDGET) throw error
+        if (error instanceof WorkSpent && budget !== FULL_BUDGET) throw error
         if (failure === undefined || failure instanceof TooLarge) failure = error
       }
     }
@@ -114,14 +169,18 @@ export async function sampleOf(schema: object | boolean, key: string, budget = B
 }
 
 /**
- * Problems of a value under a schema of any draft, in words; empty when it is valid.
- * @throws SchemaError when the schema is malformed.
+ * Problems of a JSON text under a schema of any draft, in words; empty when it is valid.
+ * @param budget what the check may take; with less than usual, `WorkSpent` says that more is to be tried
+ * @throws SyntaxError when the text is no JSON, SchemaError when the schema is malformed or takes too much work
  */
-export async function violations(schema: object | boolean, value: unknown): Promise<string[]> {
+export async function violations(schema: object | boolean, text: string, budget = FULL_BUDGET): Promise<string[]> {
   const library = await load()
+  const value: unknown = JSON.parse(text)
   try {
-    const { schema: root, problemsOf } = preparedWith(library, schema)
-    return problemsOf(value, root, '').map(({ instanceLocation, error }) => {
+    const more = budget === FULL_BUDGET ? STEPS_A_CHARACTER * text.length : 0
+    const { spend } = stepCounter(budget.steps + more)
+    const { schema: root, problemsOf } = preparedWith(library, schema, spend)
+    return problemsOf(value, root, '', text.length > ALL_PROBLEMS).map(({ instanceLocation, error }) => {
       const where = instanceLocation.slice(1)
       return where === '' ? error : `${where}: ${error}`
     })

@@ -69,8 +69,11 @@ export class InvalidSchema extends SchemaError {}
 /** Something is larger than a sample may be. */
 export class TooLarge extends SchemaError {}
 
-/** All the work that is done for one sample is spent. */
+/** All the work that is done for one sample or check is spent. */
 export class WorkSpent extends TooLarge {}
+
+/** Takes steps from what may be done; throws `WorkSpent` when there are none left. */
+export type SpendSteps = (steps: number) => void
 
 /** Names of the JSON types. */
 export const TYPES: InstanceType[] = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null']
@@ -136,6 +139,8 @@ function modernize(schema: Plain, old: boolean): Plain {
     dependencies,
     exclusiveMinimum,
     exclusiveMaximum,
+    $recursiveRef,
+    $recursiveAnchor: __,
     ...rest
   } = schema
   const out: Plain = { ...rest }
@@ -143,6 +148,7 @@ function modernize(schema: Plain, old: boolean): Plain {
     for (const key of Object.keys(out)) if (!['$ref', '$defs', 'definitions', 'default'].includes(key)) delete out[key]
   }
   if (old && typeof id === 'string' && out.$ref === undefined) out.$id = id
+  if (typeof $recursiveRef === 'string') out.$ref ??= $recursiveRef
   if (typeof out.$dynamicRef === 'string') out.$ref ??= out.$dynamicRef
   if (typeof out.$dynamicAnchor === 'string') out.$anchor ??= out.$dynamicAnchor
   if (Array.isArray(items)) {
@@ -176,13 +182,67 @@ export interface PreparedSchema {
   origin: WeakMap<object, string>
 }
 
-function rewrite(schema: unknown, path: string, context: { old: boolean; origin: WeakMap<object, string> }): unknown {
+interface RewriteContext {
+  /** Whether the schema is of a draft before 2019-09. */
+  old: boolean
+  origin: WeakMap<object, string>
+  /** What every schema object inherits from: see `counting`. */
+  counted: object
+  weights: WeakMap<object, number>
+}
+
+/**
+ * What makes the validator count: it reads `$recursiveRef` of a schema whenever it holds a value against it or looks references
+ * up in it, and no prepared schema has one of its own. References that double, each of two to two more, make it go over a few
+ * hundred bytes 2^n times.
+ */
+const counting = (spend: SpendSteps, weights: WeakMap<object, number>): object =>
+  Object.create(null, {
+    $recursiveRef: {
+      get(this: object) {
+        spend(weights.get(this) ?? 1)
+        return undefined
+      },
+    },
+  })
+
+/** Characters that are compared or written in a step. */
+const STEP_CHARACTERS = 64
+/** Names of properties that are looked up in a step. */
+const STEP_NAMES = 8
+const LISTED = ['enum', 'const', 'required', 'dependentRequired']
+/** Values of an `enum` that a problem names. */
+const NAMED_VALUES = 50
+
+/** Steps for one look of a value at a schema object, without those at the schemas in it. */
+function weightOf(schema: Plain): number {
+  let weight = 1
+  for (const key of LISTED) {
+    const value = schema[key]
+    if (value !== undefined) weight += Math.floor(JSON.stringify(value).length / STEP_CHARACTERS)
+  }
+  for (const key of MAPS) {
+    const value = schema[key]
+    if (isPlain(value)) weight += Math.floor(Object.keys(value).length / STEP_NAMES)
+  }
+  return weight
+}
+
+/** A long `enum` whose problems name only its first values: each value that is none of them would be told all of it. */
+function shortInWords(values: unknown[]): unknown[] {
+  if (values.length <= NAMED_VALUES) return values
+  const shown = [...values.slice(0, NAMED_VALUES), `... and ${values.length - NAMED_VALUES} more`]
+  return Object.defineProperty([...values], 'toJSON', { value: () => shown })
+}
+
+function rewrite(schema: unknown, path: string, context: RewriteContext): unknown {
   const inner = (value: unknown, key: string | number) => rewrite(value, path + step(key), context)
   if (Array.isArray(schema)) return schema.map(inner)
   if (!isPlain(schema)) return schema
-  const out: Plain = Object.create(null)
+  const out: Plain = Object.create(context.counted)
   for (const [key, value] of Object.entries(modernize(schema, context.old))) {
-    if (VALUES.has(key)) out[key] = value
+    if (key === 'enum' && Array.isArray(value)) out[key] = shortInWords(value)
+    else if (VALUES.has(key)) out[key] = value
     else if (key === 'pattern' && typeof value === 'string') out[key] = patternAt(value, `${path}/pattern`)
     else if (MAPS.has(key) && isPlain(value)) {
       const all: Plain = Object.create(null)
@@ -194,6 +254,7 @@ function rewrite(schema: unknown, path: string, context: { old: boolean; origin:
     } else out[key] = inner(value, key)
   }
   context.origin.set(out, path)
+  context.weights.set(out, weightOf(out))
   return out
 }
 
@@ -205,11 +266,18 @@ export function checkKeywords(schema: unknown, validator: typeof validate): void
 
 /**
  * Checks a schema and writes it in the terms of 2020-12.
+ * @param spend called with the steps that the validator takes, whenever it holds a value against a part of the schema
  * @throws InvalidSchema when a keyword is malformed.
  */
-export function prepare(schema: unknown, validator: typeof validate): PreparedSchema {
+export function prepare(schema: unknown, validator: typeof validate, spend: SpendSteps): PreparedSchema {
   checkKeywords(schema, validator)
   const marker = isPlain(schema) ? schema.$schema : undefined
-  const context = { old: /draft-0?[34567]/.test(String(marker)), origin: new WeakMap<object, string>() }
+  const weights = new WeakMap<object, number>()
+  const context: RewriteContext = {
+    old: /draft-0?[34567]/.test(String(marker)),
+    origin: new WeakMap<object, string>(),
+    counted: counting(spend, weights),
+    weights,
+  }
   return { schema: rewrite(schema, '', context) as Schema, origin: context.origin }
 }

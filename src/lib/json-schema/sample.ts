@@ -8,10 +8,12 @@ import { type Keywords, type Schema, SchemaError, TooLarge, TYPES, WorkSpent } f
 import { fitted, formatTexts, LONGEST_TEXT, plainText } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
-const sizeOf = (value: unknown): number =>
-  typeof value === 'object' && value !== null
-    ? Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 1)
-    : 1
+/** What a value takes to be looked at: each value in it, and its texts by their length. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return 1 + Math.floor(value.length / 64)
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 1)
+}
 
 const weights = new WeakMap<object, number>()
 
@@ -104,6 +106,7 @@ function* proposals(run: SampleRun, way: SchemaBranch, position: ValuePosition):
   const lists = parts.flatMap((part) => ('const' in part ? [[part.const]] : ((part.enum && [part.enum]) ?? [])))
   const [shortest] = lists.sort((a, b) => a.length - b.length)
   if (shortest) {
+    spend(run, Math.floor(shortest.length / 64))
     const likely = shortest.length > 1 ? shortest.filter((value) => value !== null) : shortest
     yield* rotated(likely, Math.floor(luckAt(run, position, 'choice') * likely.length) + position.turn)
     if (shortest.includes(null)) yield null

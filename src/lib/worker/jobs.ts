@@ -8,8 +8,8 @@ import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
 /** What came of a sample: the value, or what is wrong with the schema, and where. */
 export type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
 
-/** What is wrong with a text under a schema; or why that cannot be said, be it the schema or a text that is no JSON. */
-export type CheckResult = { problems: string[] } | { message: string; path: string; json: boolean }
+/** What is wrong with a text under a schema; or why that cannot be said: the schema, its work, or a text that is no JSON. */
+export type CheckResult = { problems: string[] } | { message: string; path: string; why: 'schema' | 'work' | 'text' }
 
 /** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
 export interface SplitText {
@@ -64,6 +64,8 @@ export const jobs = {
       return packTexts(await chunkText(cleaned(await textOf(bytes, name, type), cleanUps), lengths))
     } catch (error) {
       if (error instanceof UnreadableDocument) return error.message
+      // Too many chunks, or nested so deeply that the stack ends.
+      if (error instanceof RangeError) return error.message
       throw error
     }
   },
@@ -113,12 +115,24 @@ export const jobs = {
     }
   },
   async checkText({ schema, text }: { schema: object | boolean; text: string }): Promise<CheckResult> {
-    const { SchemaError, violations } = await import('../json-schema/index.ts')
+    const { SchemaError, violations, WorkSpent } = await import('../json-schema/index.ts')
     try {
-      return { problems: await violations(schema, JSON.parse(text)) }
+      return { problems: await violations(schema, text) }
     } catch (error) {
-      if (error instanceof SchemaError) return { message: error.message, path: error.path, json: true }
-      if (error instanceof SyntaxError) return { message: error.message, path: '', json: false }
+      if (error instanceof SchemaError)
+        return { message: error.message, path: error.path, why: error instanceof WorkSpent ? 'work' : 'schema' }
+      if (error instanceof SyntaxError) return { message: error.message, path: '', why: 'text' }
+      throw error
+    }
+  },
+  /** What is wrong with the keywords of a schema; undefined when nothing is. */
+  async checkSchema({ schema }: { schema: object | boolean }): Promise<{ message: string; path: string } | undefined> {
+    const { SchemaError, checkSchema } = await import('../json-schema/index.ts')
+    try {
+      await checkSchema(schema)
+      return undefined
+    } catch (error) {
+      if (error instanceof SchemaError) return { message: error.message, path: error.path }
       throw error
     }
   },

@@ -1,7 +1,17 @@
-// Workers for what would hold up other calls: started when there is a job for them, ended when they have long been idle.
+// Workers for what would hold up other calls: started when there is a job for them, ended when they have long been idle. A
+// job that takes too long is ended together with its worker, which another one replaces; nobody's job waits without a limit.
 import { availableParallelism } from 'node:os'
 import { isCompiled } from '../assets.ts'
 import type { Jobs } from './jobs.ts'
+import {
+  ABANDONED_MS,
+  JOB_LIMITS,
+  MAX_JOB_MEMORY,
+  MAX_JOB_WAIT_MS,
+  MAX_WAITING_JOBS,
+  MEMORY_LOOK_MS,
+  MIN_BLAMED_MS,
+} from './limits.ts'
 
 /** What a worker is told to do: a name, and the fields of the job's input beside it. A flat message is the fastest. */
 export interface JobRequest {
@@ -10,55 +20,92 @@ export interface JobRequest {
 /** How a job ended. */
 export type JobOutcome = { value: unknown } | { error: string }
 
-/** A job took longer than it may. */
-export class JobTimeout extends Error {}
+/** A job was ended at a limit, which the message names: `more than 5 s`, `more than 400 MB of memory`. */
+export class JobStopped extends Error {}
 
-// Two at least, so that a small job does not wait for a long one.
-const MOST_WORKERS = Math.min(4, Math.max(2, availableParallelism()))
+/** A job was refused, since too many wait or it has waited too long. */
+export class WorkersBusy extends Error {}
+
+/** On whose behalf a job is done. */
+export interface JobOwner {
+  /** Aborted when nobody waits for the job any more: it is then taken out of the queue, or ended. */
+  readonly signal: AbortSignal
+  /** Whether nobody waits at a connection, so that the job may wait for a worker as long as it takes. */
+  readonly patient?: boolean
+}
+
+// Three at least: one stays free for steady work, and a small job does not wait for a long one.
+const MAX_WORKERS = Math.min(4, Math.max(3, availableParallelism()))
+const MAX_UNSTEADY = MAX_WORKERS - 1
+/** Documents that may be read at the same time: they take longest, and leave a worker for what callers wait for. */
+export const MAX_DOCUMENTS = MAX_UNSTEADY - 1
 const IDLE_MS = 60_000
 
-interface WaitingJob {
+interface PendingJob {
   name: keyof Jobs
   input: object
-  limit: number
+  /** Ends the wait for a worker. */
+  waiting: Timer | undefined
+  /** Stops listening to the owner. */
+  release(): void
   resolve(value: unknown): void
-  reject(error: Error): void
+  reject(error: unknown): void
 }
 /** The type of workers in browsers does not know that one may keep a program alive. */
 type Thread = Worker & { ref(): void; unref(): void }
 interface WorkerSlot {
   worker: Thread
-  job: WaitingJob | undefined
+  job: PendingJob | undefined
   timer: Timer | undefined
+  /** When the job began, and how large the process was. */
+  begun: { at: number; rss: number }
 }
 
 const slots = new Set<WorkerSlot>()
-let waiting: WaitingJob[] = []
+let waiting: PendingJob[] = []
+let memoryWatch: Timer | undefined
+const totals = { stopped: 0, refused: 0, abandoned: 0 }
 
 /** Where the worker's module is: `build/build.ts` makes it an entry of the executable. */
 const address = () => new URL(isCompiled ? './src/lib/worker/worker.js' : './worker.ts', import.meta.url).href
 
 /**
- * Does a job in a worker.
- * @param limit milliseconds after which the job is ended
- * @throws JobTimeout when it takes longer than `limit`
+ * Does a job in a worker, within the limits of `JOB_LIMITS`.
+ * @throws JobStopped when it takes too long or too much memory, `WorkersBusy` when it is refused, the signal's reason when that is aborted
  */
 export function runJob<Name extends keyof Jobs>(
   name: Name,
   input: Parameters<Jobs[Name]>[0],
-  limit: number = Number.POSITIVE_INFINITY,
+  owner: JobOwner,
 ): ReturnType<Jobs[Name]> {
-  const result = new Promise<unknown>((resolve, reject) => {
-    waiting.push({ name, input, limit, resolve, reject })
-  })
-  assign()
-  return result as ReturnType<Jobs[Name]>
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  // Read once: for most calls the signal is made only now.
+  const { signal, patient = false } = owner
+  const gone = () => abandon(job, signal.reason)
+  const job: PendingJob = {
+    name,
+    input,
+    waiting: undefined,
+    release: () => signal.removeEventListener('abort', gone),
+    resolve,
+    reject,
+  }
+  if (signal.aborted) reject(signal.reason)
+  else if (!patient && waiting.length >= MAX_WAITING_JOBS) refuse(job, `${MAX_WAITING_JOBS} jobs are waiting`)
+  else {
+    signal.addEventListener('abort', gone)
+    waiting.push(job)
+    assign()
+    if (!patient && waiting.includes(job)) job.waiting = setTimeout(waitedTooLong, MAX_JOB_WAIT_MS, job)
+  }
+  return promise as ReturnType<Jobs[Name]>
 }
 
-/** How many workers there are, and how many jobs wait or are done. */
+/** How many workers there are, how many jobs wait or are done, and how many were ended before their time. */
 export const workerCounts = () => ({
   workers: slots.size,
   jobs: waiting.length + [...slots].filter(({ job }) => job).length,
+  ...totals,
 })
 
 /** Ends all workers; jobs that are not done fail. */
@@ -66,37 +113,78 @@ export function endWorkers(): void {
   const lost = [...waiting, ...[...slots].flatMap(({ job }) => job ?? [])]
   waiting = []
   for (const slot of slots) end(slot)
-  for (const { reject } of lost) reject(new Error('the server ends'))
+  for (const job of lost) settle(job, (one) => one.reject(new Error('the server ends')))
+}
+
+/** The end of a job, whatever it is. */
+function settle(job: PendingJob, how: (job: PendingJob) => void): void {
+  clearTimeout(job.waiting)
+  job.release()
+  how(job)
+}
+
+function refuse(job: PendingJob, why: string): void {
+  totals.refused++
+  settle(job, (one) => one.reject(new WorkersBusy(why)))
+}
+
+function waitedTooLong(job: PendingJob): void {
+  waiting = waiting.filter((one) => one !== job)
+  refuse(job, `no worker was free within ${MAX_JOB_WAIT_MS / 1000} s`)
+}
+
+/** Nobody waits for a job any more: it does not begin, or is given a moment to end by itself. */
+function abandon(job: PendingJob, reason: unknown): void {
+  totals.abandoned++
+  waiting = waiting.filter((one) => one !== job)
+  settle(job, (one) => one.reject(reason))
+  for (const slot of slots) {
+    if (slot.job !== job) continue
+    clearTimeout(slot.timer)
+    slot.timer = setTimeout(replace, ABANDONED_MS, slot)
+  }
 }
 
 function assign(): void {
   for (const slot of slots) if (!slot.job) next(slot)
-  while (waiting.length > 0 && slots.size < MOST_WORKERS) next(startWorker())
+  while (slots.size < MAX_WORKERS && nextIndex() >= 0) next(startWorker())
 }
 
 function startWorker(): WorkerSlot {
   const worker = new Worker(address()) as Thread
-  const slot: WorkerSlot = { worker, job: undefined, timer: undefined }
+  const slot: WorkerSlot = { worker, job: undefined, timer: undefined, begun: { at: 0, rss: 0 } }
   worker.onmessage = ({ data }: MessageEvent<JobOutcome>) => {
     const { job } = slot
     release(slot)
-    if ('value' in data) job?.resolve(data.value)
-    else job?.reject(new Error(data.error))
-    next(slot)
+    if (job)
+      settle(job, ({ resolve, reject }) => ('value' in data ? resolve(data.value) : reject(new Error(data.error))))
+    assign()
   }
   worker.onerror = ({ message }) => {
     const { job } = slot
     end(slot)
-    job?.reject(new Error(`a worker failed: ${message}`))
+    if (job) settle(job, ({ reject }) => reject(new Error(`a worker failed: ${message}`)))
     assign()
   }
   slots.add(slot)
   return slot
 }
 
+/** Where the next job stands in the queue that may begin now; -1 when there is none. */
+function nextIndex(): number {
+  let unsteady = 0
+  for (const { job } of slots) if (job && !JOB_LIMITS[job.name].steady) unsteady++
+  return unsteady < MAX_UNSTEADY
+    ? waiting.length > 0
+      ? 0
+      : -1
+    : waiting.findIndex(({ name }) => JOB_LIMITS[name].steady)
+}
+
 /** Gives a worker its next job; an idle one keeps no program alive, and ends after a while. */
 function next(slot: WorkerSlot): void {
-  const job = waiting.shift()
+  const index = nextIndex()
+  const [job] = index < 0 ? [] : waiting.splice(index, 1)
   slot.job = job
   clearTimeout(slot.timer)
   if (!job) {
@@ -105,15 +193,46 @@ function next(slot: WorkerSlot): void {
     slot.timer.unref()
     return
   }
+  clearTimeout(job.waiting)
   slot.worker.ref()
-  if (Number.isFinite(job.limit)) slot.timer = setTimeout(expire, job.limit, slot)
+  const { ms, steady } = JOB_LIMITS[job.name]
+  slot.timer = setTimeout(stop, ms, slot, `more than ${ms / 1000} s`)
+  if (!steady) {
+    slot.begun = { at: performance.now(), rss: process.memoryUsage.rss() }
+    memoryWatch ??= setInterval(watchMemory, MEMORY_LOOK_MS)
+    memoryWatch.unref()
+  }
   slot.worker.postMessage({ ...job.input, job: job.name } satisfies JobRequest)
 }
 
-function expire(slot: WorkerSlot): void {
+/** Ends a job together with its worker. */
+function stop(slot: WorkerSlot, why: string): void {
   const { job } = slot
+  totals.stopped++
   end(slot)
-  job?.reject(new JobTimeout(`it took more than ${job.limit} ms`))
+  if (job) settle(job, ({ reject }) => reject(new JobStopped(why)))
+  assign()
+}
+
+/** Ends the oldest job that may have made the process grow too much: the memory of one thread alone cannot be told. */
+function watchMemory(): void {
+  const unsteady = [...slots].filter(({ job }) => job && !JOB_LIMITS[job.name].steady)
+  if (unsteady.length === 0) {
+    clearInterval(memoryWatch)
+    memoryWatch = undefined
+    return
+  }
+  const rss = process.memoryUsage.rss()
+  const now = performance.now()
+  const [large] = unsteady
+    .filter(({ begun }) => rss - begun.rss > MAX_JOB_MEMORY && now - begun.at > MIN_BLAMED_MS)
+    .sort((a, b) => a.begun.at - b.begun.at)
+  if (large) stop(large, `more than ${MAX_JOB_MEMORY >> 20} MB of memory`)
+}
+
+/** Ends a worker whose job nobody waits for; others take what waits. */
+function replace(slot: WorkerSlot): void {
+  end(slot)
   assign()
 }
 

@@ -1,0 +1,55 @@
+// The files of pictures: drawn ones, kept for when they are asked for again, and given ones.
+import { byteCache } from '../lib/byte-cache.ts'
+import type { ImageSpec } from '../lib/media/image.ts'
+import type { ImageSource } from '../lib/media/image-format.ts'
+import { inWorker } from './in-worker.ts'
+
+/** The whole file of a picture; throws the signal's reason when that is aborted before. */
+export const imageFile = (source: ImageSource, signal: AbortSignal): Promise<Uint8Array> =>
+  'base64' in source ? Promise.resolve(Buffer.from(source.base64, 'base64')) : drawnImage(source, signal)
+
+// A file has some 250 kB.
+const pictures = byteCache<Promise<Uint8Array>>(32 << 20)
+/** Pictures that are being drawn, with how many wait for them. */
+const drawing = new Map<string, { picture: Promise<Uint8Array>; waiting: number; stop: AbortController }>()
+
+/** How much is remembered of pictures. */
+export const imageCacheSize = pictures.size
+
+/** The same wish is drawn once, also when it is made twice at the same time; nobody draws what nobody waits for any more. */
+async function drawnImage(spec: ImageSpec, signal: AbortSignal): Promise<Uint8Array> {
+  const key = JSON.stringify(spec)
+  const known = pictures.get(key)
+  if (known) return known
+  signal.throwIfAborted()
+  const begun = drawing.get(key) ?? begin(spec, key)
+  begun.waiting++
+  const leave = () => {
+    if (--begun.waiting > 0) return
+    drawing.delete(key)
+    begun.stop.abort(signal.reason)
+  }
+  signal.addEventListener('abort', leave)
+  try {
+    return await begun.picture
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+function begin(spec: ImageSpec, key: string) {
+  const stop = new AbortController()
+  const picture = inWorker('drawImage', spec, stop)
+  const begun = { picture, waiting: 0, stop }
+  drawing.set(key, begun)
+  picture.then(
+    (file) => {
+      drawing.delete(key)
+      pictures.set(key, picture, file.length)
+    },
+    () => {
+      if (drawing.get(key) === begun) drawing.delete(key)
+    },
+  )
+  return begun
+}

@@ -1,0 +1,41 @@
+// How long each job of the workers may take, and how many may wait: no job is without a limit.
+import type { Jobs } from './jobs.ts'
+
+/** The bounds of one kind of job. */
+export interface JobLimit {
+  /** Milliseconds of work, after which its worker is ended and another one takes its place. */
+  ms: number
+  /**
+   * Whether what it takes can be told from the size of its input. All others (what strangers' patterns, schemas, templates
+   * and documents ask for) leave one worker free for these.
+   */
+  steady: boolean
+}
+
+/** The bounds of each job. Steady work comes in batches that take a hundredth of their limit. */
+export const JOB_LIMITS: Record<keyof Jobs, JobLimit> = {
+  countTokens: { ms: 10_000, steady: true },
+  splitTokens: { ms: 10_000, steady: true },
+  embedTexts: { ms: 10_000, steady: true },
+  vectorsOf: { ms: 10_000, steady: true },
+  drawImage: { ms: 10_000, steady: true },
+  speak: { ms: 10_000, steady: true },
+  checkTexts: { ms: 10_000, steady: false },
+  sample: { ms: 5_000, steady: false },
+  checkSchema: { ms: 5_000, steady: false },
+  checkText: { ms: 5_000, steady: false },
+  renderTemplates: { ms: 10_000, steady: false },
+  chunkDocument: { ms: 20_000, steady: false },
+}
+
+/** Jobs that wait at the same time; one more is refused. */
+export const MAX_WAITING_JOBS = 512
+/** Milliseconds that a job waits for a worker; then it is refused. */
+export const MAX_JOB_WAIT_MS = 10_000
+/** Bytes by which the process may grow while a job that is not steady is done; its worker is then ended. */
+export const MAX_JOB_MEMORY = 400 << 20
+/** Milliseconds between looks at the memory of the process; what is done sooner is never blamed for it. */
+export const MEMORY_LOOK_MS = 100
+export const MIN_BLAMED_MS = 300
+/** Milliseconds after which a worker is ended whose job nobody waits for any more: most are done before. */
+export const ABANDONED_MS = 250
