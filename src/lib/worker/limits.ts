@@ -21,7 +21,7 @@ export const JOB_LIMITS: Record<keyof Jobs, JobLimit> = {
   drawImage: { ms: 10_000, steady: true },
   speak: { ms: 10_000, steady: true },
   checkTexts: { ms: 10_000, steady: false },
-  sample: { ms: 5_000, steady: false },
+  sample: { ms: 10_000, steady: false },
   checkSchema: { ms: 5_000, steady: false },
   checkText: { ms: 5_000, steady: false },
   renderTemplates: { ms: 10_000, steady: false },
