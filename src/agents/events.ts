@@ -72,8 +72,10 @@ export function createTaskEvents(observers: Observers): TaskEvents {
     begun({ name }, { turn, parent, from }) {
       if (!observers.active) return
       const about = { session: name, trace: turn.trace, operation: TASK_OPERATION }
-      const headers = { get: (header: string) => (header === 'traceparent' && from.traceparent) || null }
-      observers.notify({ type: 'call-begun', ...about, parent: parent?.trace ?? null }, { url: from.url, headers })
+      const { url, received, route, traceparent, tracestate } = from
+      const headers = new Headers({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) })
+      const material = { url, received: received === undefined ? undefined : { url: received }, route, headers }
+      observers.notify({ type: 'call-begun', ...about, parent: parent?.trace ?? null }, material)
     },
     ended(session, { turn }, trace) {
       observers.notify({ type: 'trace-saved', session: session.name, seq: turn.seq, trace })

@@ -5,6 +5,7 @@ import { TRACE_ID } from '../contract/answer-headers.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { listOf, pageQuery } from '../contract/workspace.ts'
 import { toResponse } from '../gateway/respond.ts'
+import { traceHeaders } from '../lib/trace-context.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { TaskOwner } from './decisions.ts'
@@ -20,6 +21,8 @@ export interface TaskRouteDeps {
   tasks(): TaskService
   /** The session that a request means, its workspace filled, and who asks. */
   callOf(request: Request): Promise<TaskOwner>
+  /** The address of a request as it came, with the session in its path. */
+  receivedUrl(request: Request): string
 }
 
 const Task = AgentTask
@@ -36,11 +39,16 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
 ]
 
 /** What a task is told of the call that submits it. */
-export function fromOf({ url, headers }: Request): AgentTaskRecord['from'] {
-  const traceparent = headers.get('traceparent')?.slice(0, LONGEST_TRACEPARENT)
-  return { url, scenario: headers.get('x-understudy-scenario'), ...(traceparent !== undefined && { traceparent }) }
+export function fromOf(
+  { receivedUrl }: Pick<TaskRouteDeps, 'receivedUrl'>,
+  request: Request,
+  path: string,
+): AgentTaskRecord['from'] {
+  const { url, headers } = request
+  const route = path.replace(/:(\w+)/g, '{$1}')
+  const scenario = headers.get('x-understudy-scenario')
+  return { url, received: receivedUrl(request), route, scenario, ...traceHeaders(headers) }
 }
-const LONGEST_TRACEPARENT = 100
 
 const taskHeaders = ({ session }: TaskOwner, { turn }: AgentTaskRecord) => ({
   [TRACE_ID]: turn.trace,
@@ -77,7 +85,7 @@ function submitRoute(deps: TaskRouteDeps): Route {
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body }) {
       const owner = await callOf(request)
-      const call = { ...owner, agent: key, body, from: fromOf(request), client: request.signal }
+      const call = { ...owner, agent: key, body, from: fromOf(deps, request, `${PATH}/task`), client: request.signal }
       const task = await tasks().submit(call)
       const headers = taskHeaders(owner, task)
       if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
@@ -116,7 +124,13 @@ function streamRoute(deps: TaskRouteDeps): Route {
     async handle({ request, params: { key = '' }, body }) {
       const owner = await callOf(request)
       const { stream_timeout_seconds: seconds, ...taskBody } = body
-      const call = { ...owner, agent: key, body: taskBody, from: fromOf(request), client: request.signal }
+      const call = {
+        ...owner,
+        agent: key,
+        body: taskBody,
+        from: fromOf(deps, request, `${PATH}/stream-task`),
+        client: request.signal,
+      }
       const headersOf = (task: AgentTaskRecord) => taskHeaders(owner, task)
       return toResponse(await streamOfTask({ tasks: tasks(), call, seconds, signal: request.signal, headersOf }))
     },

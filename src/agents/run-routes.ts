@@ -24,7 +24,8 @@ export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   readRoute(deps),
 ]
 
-function runRoute({ tasks, callOf }: TaskRouteDeps): Route {
+function runRoute(deps: TaskRouteDeps): Route {
+  const { tasks, callOf } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -53,7 +54,13 @@ function runRoute({ tasks, callOf }: TaskRouteDeps): Route {
       const { session, caller } = owner
       await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
       const task = { message, identity, contact, thread, memory, metadata, configuration }
-      const call = { ...owner, agent: agent.key, body: task, from: fromOf(request), client: request.signal }
+      const call = {
+        ...owner,
+        agent: agent.key,
+        body: task,
+        from: fromOf(deps, request, '/v2/agents/run'),
+        client: request.signal,
+      }
       const begun = await tasks().submit(call)
       if (configuration?.blocking !== true) return shownTask(begun, [], 'without')
       const ended = await tasks().settled(owner, begun._id, request.signal)
@@ -99,7 +106,14 @@ function respondRoute(deps: TaskRouteDeps): Route {
     async handle({ request, params: { key = '' }, body: { background, stream: _, conversation, ...body } }) {
       const owner = await callOf(request)
       const context = conversation && { context: conversation.id }
-      const call = { ...owner, ...context, agent: key, body, from: fromOf(request), client: request.signal }
+      const call = {
+        ...owner,
+        ...context,
+        agent: key,
+        body,
+        from: fromOf(deps, request, '/v2/agents/:key/responses'),
+        client: request.signal,
+      }
       const task = await tasks().submit(call)
       return shownResponse(background ? { task, history: [] } : await tasks().settled(owner, task._id, request.signal))
     },

@@ -1,6 +1,6 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { Elysia } from 'elysia'
-import { callerOf, checkSeen, sessionName, tokenOf } from '../access.ts'
+import { asReceived, callerOf, checkSeen, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { forClients } from '../agents/client-tasks.ts'
 import { taskRoutes } from '../agents/routes.ts'
@@ -146,6 +146,7 @@ function allRoutes(
   const earlier = createEarlierVerdicts((session) => look(session, session.traces, { ended: undefined, more: [] }))
   sessions.watch({ expiring: (session) => earlier.before(session, 'expiry')() })
   const control = controlRoutes({ ...controlled, earlier })
+  const receivedUrl = (request: Request) => asReceived(request).url
   const callOf = async (request: Request) => {
     const session = sessionOf(request)
     await deps.prepare(session)
@@ -161,9 +162,9 @@ function allRoutes(
     ...doors.flatMap((door) => door.routes({ ...deps, passing: gateway.backend.passing, limits: deps })),
     ...[
       ...workspace,
-      ...taskRoutes({ tasks, callOf }),
-      ...runRoutes({ tasks, callOf }),
-      ...a2aRoutes({ tasks, callOf, limits: deps }),
+      ...taskRoutes({ tasks, callOf, receivedUrl }),
+      ...runRoutes({ tasks, callOf, receivedUrl }),
+      ...a2aRoutes({ tasks, callOf, receivedUrl, limits: deps }),
     ].map(faulty),
   ]
 }

@@ -75,8 +75,11 @@ export interface EndedStep {
 
 /** What a call is made of, for those who export it: it is shown nowhere, and not to be held on to for longer than some milliseconds. */
 export interface CallMaterial {
-  /** The address and the headers, when it begins. */
+  /** The address as the program takes it and as it came, and the headers, when it begins. */
   url?: string
+  received?: { readonly url: string } | undefined
+  /** The path with the names of its parameters, such as `/v2/agents/{key}/task`; that of `url` when left out. */
+  route?: string | undefined
   headers?: Pick<Headers, 'get'>
   inner?: { agent?: { iteration: number } | undefined } | undefined
   /** The request as it was parsed and the answer that was given, when its trace is saved. */
@@ -86,6 +89,8 @@ export interface CallMaterial {
   steps?: readonly EndedStep[] | undefined
   /** Whether its trace may keep them. */
   retained?: boolean
+  /** The HTTP status that was sent, when it or an attempt has ended; null when none was, whatever the trace says in the place of one. */
+  httpStatus?: number | null
   /** When it came, in ms since the epoch by the machine's clock, when its trace is saved. */
   arrived?: number
 }

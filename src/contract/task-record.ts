@@ -69,8 +69,18 @@ export interface TaskRecord {
   created: string
   updated: string
   caller: Caller
-  /** The address that was called, the scenario that the call chose, and the trace of the caller that it belongs to. */
-  from: { url: string; scenario: string | null; traceparent?: string }
+  /**
+   * The address that was called, as it came (`received`) and as routes name its path (`/v2/agents/{key}/task`); the scenario that the call
+   * chose, and the trace of the caller that it belongs to.
+   */
+  from: {
+    url: string
+    received?: string
+    route?: string
+    scenario: string | null
+    traceparent?: string
+    tracestate?: string
+  }
   says: TaskSayings
   turn: TaskTurn
   /** Of the whole task; `billed` is the cost that its agent has been charged with. */

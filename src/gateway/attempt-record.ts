@@ -9,6 +9,8 @@ export class AttemptRecording implements AttemptRecorder {
   readonly record: AttemptRecord
   readonly #call: AttemptedCall
   #over = false
+  /** That of the reply, as far as one came. */
+  #httpStatus: number | null = null
 
   constructor({ target, number, why, waited }: AttemptInfo, call: AttemptedCall) {
     this.#call = call
@@ -37,12 +39,13 @@ export class AttemptRecording implements AttemptRecorder {
     this.record.first_content_ms ??= this.#call.elapsed()
   }
 
-  replied({ headers, verbatim, fixture }: Parameters<AttemptRecorder['replied']>[0]): void {
+  replied({ status, headers, verbatim, fixture }: Parameters<AttemptRecorder['replied']>[0]): void {
+    this.#httpStatus = status
     this.record.request_id = requestIdOf(headers) ?? null
     if (verbatim && fixture !== null) this.record.fixture = fixture
   }
 
-  end(failure?: Failure): void {
+  end(failure?: Failure, httpStatus: number | null = this.#httpStatus): void {
     if (this.#over) return
     this.#over = true
     const { record } = this
@@ -51,7 +54,8 @@ export class AttemptRecording implements AttemptRecorder {
       record.request_id ??= requestIdOf(failure.headers) ?? null
       Object.assign(record, { outcome: failure.kind, status: failure.status, error: failure.message })
     }
-    this.#call.attemptEnded(record)
+    // Of a reply that broke before its first byte there is no head.
+    this.#call.attemptEnded(record, failure?.status === 0 ? null : httpStatus)
   }
 }
 
@@ -59,5 +63,6 @@ export class AttemptRecording implements AttemptRecorder {
 interface AttemptedCall {
   /** Milliseconds since it began. */
   elapsed(): number
-  attemptEnded(record: AttemptRecord): void
+  /** `httpStatus` is null where no reply came. */
+  attemptEnded(record: AttemptRecord, httpStatus: number | null): void
 }

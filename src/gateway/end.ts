@@ -112,7 +112,12 @@ async function save(
     call.over?.(saved)
   }
   const { request } = recording
-  const material = observers.active ? { arrived, request, answer: value, steps, retained: call.retained } : undefined
+  if (!observers.active) {
+    observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved })
+    return undefined
+  }
+  const httpStatus = recording.sent?.nothing || saved.status === 0 ? null : saved.status
+  const material = { arrived, request, answer: value, steps, retained: call.retained, httpStatus }
   observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved }, material)
   return undefined
 }

@@ -97,9 +97,10 @@ class CallRecording implements TraceRecorder {
     return attempt
   }
 
-  attemptEnded(attempt: AttemptRecord): void {
+  attemptEnded(attempt: AttemptRecord, httpStatus: number | null): void {
     const { call, id: trace, observers } = this
-    if (observers.active) observers.notify({ type: 'attempt-ended', session: call.session.name, trace, attempt })
+    if (!observers.active) return
+    observers.notify({ type: 'attempt-ended', session: call.session.name, trace, attempt }, { httpStatus })
   }
 
   cache(key: string, age: number | undefined): void {

@@ -30,11 +30,14 @@ export interface AttemptInfo {
 export interface AttemptRecorder {
   contentBegan(): void
   /** Notes the reply's id of the provider. */
-  replied(reply: Pick<Reply, 'headers' | 'verbatim' | 'fixture'>): void
+  replied(reply: Pick<Reply, 'status' | 'headers' | 'verbatim' | 'fixture'>): void
   /** Rules of the scenario whose faults have acted on it. */
   readonly faults: string[]
-  /** Notes how it ended; an answer when there is no failure. */
-  end(failure?: Failure): void
+  /**
+   * Notes how it ended; an answer when there is no failure. `httpStatus` is the one that was sent in the end, null for none: that of the
+   * reply when left out.
+   */
+  end(failure?: Failure, httpStatus?: number | null): void
 }
 
 /** An answer, whole or begun: from here on nothing is tried again. */

@@ -69,7 +69,7 @@ function endCall(
   const { failure } = content
   if (raw) callContext.recording.answer = passedAnswer(content, { model, record, wire })
   // An error inside a stream names a status of its own.
-  record.end(failure && { ...failure, status: failure.kind === 'refused' ? failure.status : status })
+  record.end(failure && { ...failure, status: failure.kind === 'refused' ? failure.status : status }, status || null)
   return end.end({ status, headers, failure, read: true })
 }
 

@@ -33,17 +33,18 @@ export const a2aRoutes = (deps: A2aRouteDeps): readonly Route[] => [cardRoute(de
 
 /** The agent that a path names, for a call of it; 404 when there is none, 400 for one that runs somewhere else. */
 async function partsOf(
-  { tasks, callOf }: A2aRouteDeps,
+  deps: A2aRouteDeps,
   request: Request,
   { key = '' }: Record<string, string>,
 ): Promise<AgentCallParts> {
+  const { tasks, callOf } = deps
   const owner = await callOf(request)
   const { session, caller } = owner
   const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
   if (agent.type === 'a2a') throw externalAgent(agent)
   const prefix = session.name === DEFAULT_SESSION ? '' : `/s/${session.name}`
   const url = `${new URL(request.url).origin}${prefix}/a2a/${agent.key}`
-  return { tasks: tasks(), owner, agent, url, from: fromOf(request), signal: request.signal }
+  return { tasks: tasks(), owner, agent, url, from: fromOf(deps, request, PATH), signal: request.signal }
 }
 
 const cardRoute = (deps: A2aRouteDeps): Route =>

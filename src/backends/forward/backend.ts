@@ -2,6 +2,7 @@
 import type { Backend, BackendCall, PassingBackend } from '../../contract/backend.ts'
 import { ApiError } from '../../contract/error.ts'
 import type { Reply } from '../../contract/reply.ts'
+import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible } from './openai-compatible.ts'
 import { passOn } from './pass.ts'
@@ -51,11 +52,23 @@ export function forwardBackend(
         const { signal } = call
         if (signal.aborted) signal.throwIfAborted()
         const upstream = upstreamOf(call)
-        return spending.forward(call, () => answered(upstream, call, transport))
+        const sending = inTraceOf(call, transport)
+        return spending.forward(call, () => answered(upstream, call, sending))
       } catch (error) {
         return Promise.reject(error)
       }
     },
+  }
+}
+
+/** The transport of a call whose client named a trace: its provider is told of that. */
+function inTraceOf({ headers }: BackendCall, transport: Transport): Transport {
+  const context = traceHeaders(headers)
+  if (!context) return transport
+  return (url, init) => {
+    const sent = new Headers(init.headers)
+    for (const [name, value] of Object.entries(context)) sent.set(name, value)
+    return transport(url, { ...init, headers: sent })
   }
 }
 

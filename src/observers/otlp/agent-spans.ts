@@ -25,10 +25,10 @@ export const iterationSpanId = (trace: string, iteration: number): string => par
 export function agentSpans(call: EndedCall, place: Placement): string[] {
   const { trace, position, ended } = call
   if (!trace.task) return []
-  const { traceId } = position
+  const { traceId, state } = position
   const spans: string[] = []
-  const span = (parts: Omit<SpanParts, 'traceId' | 'kind'>) =>
-    spans.push(spanJson({ traceId, kind: SPAN_KIND.internal, ...parts }))
+  const span = (parts: Omit<SpanParts, 'traceId' | 'state' | 'kind'>) =>
+    spans.push(spanJson({ traceId, state, kind: SPAN_KIND.internal, ...parts }))
   for (const [iteration, steps] of Map.groupBy(trace.task.steps, (step) => step.iteration)) {
     const times = timesOf(steps, call, place)
     const spanId = iterationSpanId(trace.id, iteration)

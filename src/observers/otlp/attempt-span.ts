@@ -1,6 +1,7 @@
 // The span of an attempt: what was asked of which model, and what came of it.
 import type { AttemptRecord, TraceRecord } from '../../contract/trace.ts'
 import { remembering, rememberingAll } from '../../lib/remember.ts'
+import type { CallContent } from './content.ts'
 import { CORE, EVENTS, GEN_AI, genAiOperation, OWN, providerAndModel } from './conventions.ts'
 import type { EndedCall } from './ended-call.ts'
 import {
@@ -44,7 +45,7 @@ const attemptAttributes = rememberingAll(
     target: string,
     parameters: string,
     stream: boolean,
-    status: number,
+    httpStatus: number | undefined,
     errorType: string | undefined,
     why: AttemptRecord['why'],
     index: number,
@@ -58,7 +59,7 @@ const attemptAttributes = rememberingAll(
       modelAttributes(target),
       parameters,
       booleanAttribute(GEN_AI.stream, stream),
-      intAttribute(CORE.status, status),
+      optionalInt(CORE.status, httpStatus),
       index === 0 ? undefined : intAttribute(CORE.resend, index),
       optionalText(CORE.errorType, errorType),
       intAttribute(OWN.attempt, number),
@@ -80,6 +81,13 @@ export function attemptSpan(call: EndedCall, index: number, times: { start: numb
   const attempt = trace.attempts[index] as AttemptRecord
   const { target, outcome, status, why, number, started_ms, first_content_ms: first, faults } = attempt
   const errorType = errorTypeOf(outcome, status)
+  // One whose end nobody saw was answered, or refused in so many words.
+  const seen = call.attemptEnds[index]
+  const httpStatus = seen
+    ? (seen.httpStatus ?? undefined)
+    : outcome === 'answered' || outcome === 'refused'
+      ? status
+      : undefined
   // The last attempt is the one whose answer was given.
   const answered = errorType === undefined && index === trace.attempts.length - 1
   const model = answered ? (trace.model ?? target) : undefined
@@ -87,6 +95,7 @@ export function attemptSpan(call: EndedCall, index: number, times: { start: numb
   const { position: fallback } = attempt
   return spanJson({
     traceId: position.traceId,
+    state: position.state,
     spanId: partSpanId(trace.id, `attempt:${index}`),
     parentId: callSpanId(trace.id),
     name: nameOf(operation, target),
@@ -94,19 +103,26 @@ export function attemptSpan(call: EndedCall, index: number, times: { start: numb
     ...times,
     attributes: attributeList(
       attemptAttributes(
-        ...([operation, target, parameters, stream, status, errorType, why, index] as const),
+        ...([operation, target, parameters, stream, httpStatus, errorType, why, index] as const),
         ...([number, fallback, model, reasons] as const),
       ),
       stream && first !== null ? doubleAttribute(GEN_AI.firstChunk, (first - started_ms) / 1_000) : undefined,
       answered ? optionalText(GEN_AI.responseId, answer.id) : undefined,
       answered ? usageAttributes(trace.usage) : undefined,
-      answered && content ? textAttribute(GEN_AI.inputMessages, content.input, LONGEST_CONTENT) : undefined,
-      answered && content ? textAttribute(GEN_AI.outputMessages, content.output, LONGEST_CONTENT) : undefined,
+      ...(answered && content ? contentAttributes(content) : []),
     ),
     events: faults.length === 0 ? undefined : faultEvents(faults, trace.scenario, times.end),
     error: errorType,
   })
 }
+
+/** The messages, and how long they were where not all of it is there. */
+const contentAttributes = ({ input, output }: CallContent) => [
+  textAttribute(GEN_AI.inputMessages, input.json, LONGEST_CONTENT),
+  optionalInt(OWN.inputLength, input.whole),
+  textAttribute(GEN_AI.outputMessages, output.json, LONGEST_CONTENT),
+  optionalInt(OWN.outputLength, output.whole),
+]
 
 type Counts = Readonly<Record<string, unknown>>
 function countIn(counts: unknown, name: string, other: string): number | undefined {

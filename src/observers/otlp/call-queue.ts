@@ -84,12 +84,13 @@ export function callQueue(content: boolean) {
 
 /** About how many spans a call is. */
 export const aboutSpans = ({ trace }: Pick<EndedCall, 'trace'>): number => 1 + trace.attempts.length
-const contentSize = ({ content }: EndedCall): number => (content ? content.input.length + content.output.length : 0)
+const contentSize = ({ content }: EndedCall): number =>
+  content ? content.input.json.length + content.output.json.length : 0
 
 /** What is kept of a call: of a request and its answer only what spans say of them. */
 function endedCall({ open, saved, call }: PendingCall, content: boolean): EndedCall {
   const { trace, seq, at } = saved
-  const { request, answer, steps = [], retained = false } = call
+  const { request, answer, steps = [], retained = false, httpStatus = trace.status } = call
   const offset = wallOffset()
   return {
     trace,
@@ -97,10 +98,11 @@ function endedCall({ open, saved, call }: PendingCall, content: boolean): EndedC
     position: open.position,
     begun: open.at + offset,
     ended: at + offset,
-    attemptEnds: open.attemptEnds.map((end) => end + offset),
+    attemptEnds: open.attemptEnds.map(({ at, httpStatus }) => ({ at: at + offset, httpStatus })),
     steps: steps.length === 0 ? steps : steps.map((step) => ({ ...step, at: step.at + offset })),
     agent: open.agent && { asked: later(open.agent.asked, offset), ended: later(open.agent.ended, offset) },
-    url: open.url,
+    address: open.address,
+    httpStatus,
     parameters: parameterAttributes(request),
     answer: answerFacts(answer),
     content: content && retained ? contentOf(request, answer) : undefined,

@@ -1,4 +1,7 @@
 // What was said in a call, in the form of the conventions; only exported when it is asked for.
+import { type LimitedJson, limitedJson } from './content-limit.ts'
+import { LONGEST_CONTENT } from './json.ts'
+
 type Fields = Readonly<Record<string, unknown>>
 
 interface Part {
@@ -59,8 +62,14 @@ function outputMessages(answer: Fields): unknown[] {
   return typeof answer.text === 'string' ? [{ role: 'assistant', parts: partsOf(answer.text) }] : []
 }
 
-/** What was asked and answered, as JSON. */
-export const contentOf = (request: object | undefined, answer: unknown): { input: string; output: string } => ({
-  input: JSON.stringify(isFields(request) ? inputMessages(request) : []),
-  output: JSON.stringify(isFields(answer) ? outputMessages(answer) : []),
+/** What was asked and answered. */
+export interface CallContent {
+  input: LimitedJson
+  output: LimitedJson
+}
+
+/** What was asked and answered, as JSON of at most `LONGEST_CONTENT` characters each. */
+export const contentOf = (request: object | undefined, answer: unknown): CallContent => ({
+  input: limitedJson(isFields(request) ? inputMessages(request) : [], LONGEST_CONTENT),
+  output: limitedJson(isFields(answer) ? outputMessages(answer) : [], LONGEST_CONTENT),
 })

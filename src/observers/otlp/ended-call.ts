@@ -2,6 +2,7 @@
 import type { EndedStep } from '../../contract/observation.ts'
 import type { TaskStep, TraceRecord } from '../../contract/trace.ts'
 import type { AnswerFacts } from './answer-facts.ts'
+import type { CallContent } from './content.ts'
 import type { TracePosition } from './trace-context.ts'
 
 /** When the steps of an agent's turn were, as far as they were seen. */
@@ -10,6 +11,19 @@ export interface AgentTimes {
   asked: Map<number, number>
   /** When steps were committed, by their keys. */
   ended: Map<string, number>
+}
+
+/** When an attempt ended, and the HTTP status that its target sent; null when it sent none. */
+export interface AttemptEnd {
+  at: number
+  httpStatus: number | null
+}
+
+/** The address that was called: as it came, as the program takes it, and the path as routes name it. */
+export interface CalledAddress {
+  received: string
+  url: string
+  route: string | undefined
 }
 
 /** Which step of a turn it is. */
@@ -25,18 +39,20 @@ export interface EndedCall {
   begun: number
   ended: number
   /** When its attempts ended. */
-  attemptEnds: readonly number[]
+  attemptEnds: readonly AttemptEnd[]
   /** When its steps beside the attempts ended; empty where nobody saw it. */
   steps: readonly EndedStep[]
   /** When the steps of an agent began and ended. */
   agent: AgentTimes | undefined
   /** The address that was called; absent of a call from inside. */
-  url: string | undefined
+  address: CalledAddress | undefined
+  /** The HTTP status that its client was sent; null when it was sent none. */
+  httpStatus: number | null
   /** Attributes of what the request asks of the model. */
   parameters: string
   answer: AnswerFacts
-  /** The messages as JSON, where content is asked for. */
-  content: { input: string; output: string } | undefined
+  /** The messages, where content is asked for. */
+  content: CallContent | undefined
 }
 
 /** Places what happened at a time of the session's clock on the clock of the machine. */

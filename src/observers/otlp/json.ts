@@ -1,5 +1,6 @@
 // Spans in OTLP's JSON, written as text at once: an object for each piece takes several times as long.
 import { rememberingAll } from '../../lib/remember.ts'
+import { endWithin } from './content-limit.ts'
 
 /** Characters of a value; who wants content is given more of it. */
 const LONGEST_VALUE = 1_000
@@ -9,7 +10,7 @@ export const LONGEST_CONTENT = 64_000
 /** Texts that are in JSON as they are, which nearly all are. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 const quoted = (value: string, longest = LONGEST_VALUE): string => {
-  const text = value.length > longest ? value.slice(0, longest) : value
+  const text = value.length > longest ? value.slice(0, endWithin(value, longest)) : value
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text.toWellFormed())
 }
 
@@ -44,8 +45,10 @@ export interface SpanParts {
   traceId: string
   spanId: string
   parentId?: string | undefined
-  /** Whether its parent is of another program, and what that says of the trace beside. */
-  remote?: { state: string } | undefined
+  /** Whether its parent is of another program. */
+  remote?: boolean | undefined
+  /** What that says of the trace beside (`tracestate`). */
+  state?: string | undefined
   name: string
   kind: (typeof SPAN_KIND)[keyof typeof SPAN_KIND]
   /** Milliseconds since the epoch, with their fractions. */
@@ -95,10 +98,10 @@ const listed = (name: string, texts: readonly string[] | undefined) =>
 
 /** A span as the text of an element of a list. */
 export function spanJson(span: SpanParts): string {
-  const { traceId, spanId, parentId, remote, name, kind, start, end, attributes, events, links, error } = span
+  const { traceId, spanId, parentId, remote, state, name, kind, start, end, attributes, events, links, error } = span
   const parent = parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`
-  const state = remote?.state ? `,"traceState":${quoted(remote.state)}` : ''
+  const stated = state ? `,"traceState":${quoted(state)}` : ''
   const head = headOf(SAMPLED | KNOWS_REMOTE | (remote ? IS_REMOTE : 0), name, kind)
   const times = `${nanos(start)}","endTimeUnixNano":"${nanos(Math.max(start, end))}`
-  return `{"traceId":"${traceId}","spanId":"${spanId}"${parent}${state}${head}${times}","attributes":[${attributes}]${listed('events', events)}${listed('links', links)}${statusOf(error)}`
+  return `{"traceId":"${traceId}","spanId":"${spanId}"${parent}${stated}${head}${times}","attributes":[${attributes}]${listed('events', events)}${listed('links', links)}${statusOf(error)}`
 }

@@ -2,8 +2,8 @@
 import type { AttemptEnded, CallBegun, CallMaterial, TaskChanged, TraceSaved } from '../../contract/observation.ts'
 import { Allowance } from '../../lib/allowance.ts'
 import { iterationSpanId } from './agent-spans.ts'
-import { type AgentTimes, stepKey } from './ended-call.ts'
-import { callerPosition, callSpanId, otelTraceId, type TracePosition } from './trace-context.ts'
+import { type AgentTimes, type AttemptEnd, type CalledAddress, stepKey } from './ended-call.ts'
+import { callerPosition, callSpanId, otelTraceId, type TraceContext, type TracePosition } from './trace-context.ts'
 
 /** Of the traces that are none of a caller's, or of all, the part that is exported, from 0 to 1. */
 export interface Sampling {
@@ -15,8 +15,8 @@ export interface Sampling {
 export interface OpenCall {
   position: TracePosition
   at: number
-  attemptEnds: number[]
-  url: string | undefined
+  attemptEnds: AttemptEnd[]
+  address: CalledAddress | undefined
   agent: AgentTimes | undefined
 }
 
@@ -32,7 +32,7 @@ const MOST_KNOWN = 10_000
 export function observedCalls(sampling: Sampling, lose: (observation: TraceSaved) => void) {
   const allowance = new Allowance(EXPORTED_CALLS)
   const known = new Map<string, OpenCall>()
-  const joined = new Map<string, string>()
+  const joined = new Map<string, TraceContext>()
   return {
     begin(observation: CallBegun, call: CallMaterial): void {
       const { trace, parent, at } = observation
@@ -42,9 +42,10 @@ export function observedCalls(sampling: Sampling, lose: (observation: TraceSaved
       // What came too fast is not known from here on.
       if (!outer && isWanted(observation, call, sampling) && !allowance.take(at)) return
       const position = positionOf(observation, { call, outer: outer?.position, sampling })
-      remember(known, trace, { position, at, attemptEnds: [], url: call.url, agent: undefined })
+      remember(known, trace, { position, at, attemptEnds: [], address: addressOf(call), agent: undefined })
     },
-    attemptEnded: ({ trace, at }: AttemptEnded) => void known.get(trace)?.attemptEnds.push(at),
+    attemptEnded: ({ trace, at }: AttemptEnded, { httpStatus = null }: CallMaterial) =>
+      void known.get(trace)?.attemptEnds.push({ at, httpStatus }),
     changed({ trace, task, at }: TaskChanged): void {
       const open = known.get(trace)
       if (open) for (const step of task.steps) agentOf(open).ended.set(stepKey(step), at)
@@ -57,16 +58,19 @@ export function observedCalls(sampling: Sampling, lose: (observation: TraceSaved
         lose(observation)
         return undefined
       }
-      const { remote, sampled, traceId } = open.position
+      const { remote, sampled, traceId, state } = open.position
       if (!sampled) known.delete(id)
-      else if (remote) remember(joined, id, traceId)
+      else if (remote) remember(joined, id, { traceId, state })
       return sampled ? open : undefined
     },
     forget: (trace: string) => void known.delete(trace),
     positionOf: (trace: string): TracePosition | undefined => known.get(trace)?.position,
-    traceIdOf: (trace: string): string => joined.get(trace) ?? otelTraceId(trace),
+    contextOf: (trace: string): TraceContext => joined.get(trace) ?? { traceId: otelTraceId(trace) },
   }
 }
+
+const addressOf = ({ url, received, route }: CallMaterial): CalledAddress | undefined =>
+  url === undefined ? undefined : { received: received?.url ?? url, url, route }
 
 function agentOf(open: OpenCall): NonNullable<OpenCall['agent']> {
   open.agent ??= { asked: new Map(), ended: new Map() }
@@ -110,6 +114,7 @@ function innerPosition(parent: string, outer: TracePosition | undefined, call: C
   const iteration = call.inner?.agent?.iteration
   return {
     traceId: outer?.traceId ?? otelTraceId(parent),
+    state: outer?.state,
     parentId: iteration === undefined ? callSpanId(parent) : iterationSpanId(parent, iteration),
     sampled: outer?.sampled ?? true,
   }
@@ -119,5 +124,5 @@ function innerPosition(parent: string, outer: TracePosition | undefined, call: C
 function unseen({ trace: { id, parent, duration_ms, task }, at }: TraceSaved): OpenCall | undefined {
   if (task === undefined) return undefined
   const position = parent === null ? { traceId: otelTraceId(id), sampled: true } : innerPosition(parent, undefined, {})
-  return { position, at: at - duration_ms, attemptEnds: [], url: undefined, agent: undefined }
+  return { position, at: at - duration_ms, attemptEnds: [], address: undefined, agent: undefined }
 }

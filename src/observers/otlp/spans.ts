@@ -1,6 +1,6 @@
 // The spans of a call, from its trace: one for the call, one for each attempt, and those of the steps around them.
 import type { AttemptRecord, TraceRecord } from '../../contract/trace.ts'
-import { rememberingAll } from '../../lib/remember.ts'
+import { remembering, rememberingAll } from '../../lib/remember.ts'
 import { agentSpans } from './agent-spans.ts'
 import { attemptSpan, errorTypeOf, faultEvents, modelAttributes } from './attempt-span.ts'
 import { CORE, EVENTS, GEN_AI, INVOKE_AGENT, OWN, providerAndModel } from './conventions.ts'
@@ -25,10 +25,10 @@ export function spansOf(call: EndedCall): string[] {
   const { trace, attemptEnds } = call
   const place = placementOf(call)
   const spans: string[] = []
-  let from = lastStepBefore(attemptEnds[0] ?? call.ended, call)
+  let from = lastStepBefore(attemptEnds[0]?.at ?? call.ended, call)
   const waits: string[] = []
   for (const [index, attempt] of trace.attempts.entries()) {
-    const end = attemptEnds[index] ?? place(attempt.started_ms + attempt.duration_ms)
+    const end = attemptEnds[index]?.at ?? place(attempt.started_ms + attempt.duration_ms)
     const start = Math.min(end, Math.max(from, place(attempt.started_ms)))
     if (attempt.wait_ms > 0) waits.push(waitEvent(attempt, place(attempt.started_ms - attempt.wait_ms)))
     spans.push(attemptSpan(call, index, { start, end }))
@@ -56,14 +56,14 @@ const waitEvent = ({ target, why, wait_ms }: AttemptRecord, at: number): string 
     ),
   )
 
-const PREFIX = /^\/s\/[^/]+(?=\/)/
-const addressOf = rememberingAll((url: string) => {
-  const parsed = URL.parse(url)
+const pathnameOf = remembering((url: string) => URL.parse(url)?.pathname)
+const addressOf = rememberingAll((received: string, url: string, named: string | undefined) => {
+  const parsed = URL.parse(received)
   if (!parsed) return { route: undefined, attributes: '' }
   const { pathname, hostname, port, protocol } = parsed
   const scheme = protocol.replace(':', '')
-  // Every path that is called here has no parameters but the session.
-  const route = pathname.replace(PREFIX, '')
+  // Paths of operations have no parameters; the session is taken out of them, and a slash at their end means nothing.
+  const route = named ?? pathnameOf(url)?.replace(/(.)\/$/, '$1') ?? pathname
   const attributes = attributeList(
     textAttribute(CORE.method, 'POST'),
     textAttribute(CORE.route, route),
@@ -102,20 +102,22 @@ const callAttributes = rememberingAll(
 )
 
 function callSpan(call: EndedCall, waits: readonly string[]): string {
-  const { trace, seq, position, begun, ended, url } = call
+  const { trace, seq, position, begun, ended, httpStatus } = call
   const { id, session, operation, inner, status, outcome, scenario, task, thread, point, fixture, cost } = trace
-  const address = inner || url === undefined ? undefined : addressOf(url)
+  const at = inner ? undefined : call.address
+  const address = at && addressOf(at.received, at.url, at.route)
   const route = address?.route
   const errorType = errorTypeOf(outcome, status)
   // What a client did wrong is no error of a server, and a client may leave.
   const failed = errorType !== undefined && outcome !== 'cancelled' && !(outcome === 'refused' && status < 500)
-  const shown = inner ? undefined : status
+  const shown = inner ? undefined : (httpStatus ?? undefined)
   const error = failed ? errorType : undefined
   return spanJson({
     traceId: position.traceId,
     spanId: callSpanId(id),
     parentId: position.parentId,
     remote: position.remote,
+    state: position.state,
     name: task ? `${INVOKE_AGENT} ${task.agent}` : route === undefined ? operation : `POST ${route}`,
     kind: inner ? SPAN_KIND.internal : SPAN_KIND.server,
     start: begun,

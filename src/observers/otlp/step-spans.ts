@@ -1,6 +1,7 @@
 // The spans of what the gateway does around the attempts of a call: knowledge, guardrails and the cache.
 import type { EndedStep } from '../../contract/observation.ts'
 import type { GuardrailRecord, TraceRecord } from '../../contract/trace.ts'
+import { limitedJson } from './content-limit.ts'
 import { GEN_AI, OWN, RETRIEVAL } from './conventions.ts'
 import type { EndedCall, Placement } from './ended-call.ts'
 import {
@@ -35,12 +36,13 @@ export function stepSpans(call: EndedCall, place: Placement): string[] {
   // One is taken after the other: the end of the last is a better beginning than a whole millisecond.
   let last = begun
   return steps.map(({ kind, part, name, attributes, started_ms = 0, duration_ms = 0, after }) => {
-    if (after) last = Math.max(last, attemptEnds.at(-1) ?? last)
+    if (after) last = Math.max(last, attemptEnds.at(-1)?.at ?? last)
     const end = seen.get(kind)?.shift()?.at ?? place(started_ms + duration_ms)
     const start = Math.min(end, Math.max(last, place(started_ms)))
     last = end
     return spanJson({
       traceId: position.traceId,
+      state: position.state,
       spanId: partSpanId(trace.id, part),
       parentId: callSpanId(trace.id),
       name,
@@ -99,12 +101,19 @@ function retrievalAttributes(
   { knowledge_id, query, chunks }: TraceRecord['retrievals'][number],
   content: boolean,
 ): string {
-  const documents = () => JSON.stringify(chunks.map(({ id, score }) => ({ id, score })))
+  const documents = content
+    ? limitedJson(
+        chunks.map(({ id, score }) => ({ id, score })),
+        LONGEST_CONTENT,
+      )
+    : undefined
   return attributeList(
     textAttribute(GEN_AI.operation, RETRIEVAL),
     textAttribute(GEN_AI.dataSource, knowledge_id),
     intAttribute(OWN.chunks, chunks.length),
     content ? textAttribute(GEN_AI.query, query, LONGEST_CONTENT) : undefined,
-    content ? textAttribute(GEN_AI.documents, documents(), LONGEST_CONTENT) : undefined,
+    content && query.length > LONGEST_CONTENT ? intAttribute(OWN.queryLength, query.length) : undefined,
+    documents && textAttribute(GEN_AI.documents, documents.json, LONGEST_CONTENT),
+    optionalInt(OWN.documentsLength, documents?.whole),
   )
 }

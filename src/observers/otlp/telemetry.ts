@@ -18,7 +18,7 @@ import {
 } from './json.ts'
 import { observedCalls, type Sampling } from './observed-calls.ts'
 import { spanWriter } from './span-writer.ts'
-import { callSpanId, partSpanId } from './trace-context.ts'
+import { callSpanId, partSpanId, type TraceContext } from './trace-context.ts'
 
 /** What is exported, and where to. */
 export interface TelemetryOptions extends ExportTarget {
@@ -48,7 +48,7 @@ export function startTelemetry(
   const fresh = newFindings()
   const verified = ({ session, findings, at }: SessionVerified) => {
     const spans = fresh(session, findings).map((finding) =>
-      findingSpan(finding, { at: at + wallOffset(), traceIdOf: open.traceIdOf }),
+      findingSpan(finding, { at: at + wallOffset(), contextOf: open.contextOf }),
     )
     if (spans.length > 0) exporter.add(spans)
   }
@@ -57,7 +57,7 @@ export function startTelemetry(
       case 'call-begun':
         return open.begin(observation, call)
       case 'attempt-ended':
-        return open.attemptEnded(observation)
+        return open.attemptEnded(observation, call)
       case 'task-changed':
         return open.changed(observation)
       case 'trace-saved': {
@@ -91,7 +91,7 @@ export function startTelemetry(
 /** What was found out about a client, as an event in a span of its own under the first call that shows it: that has long gone out. */
 function findingSpan(
   finding: Finding,
-  { at, traceIdOf }: { at: number; traceIdOf: (trace: string) => string },
+  { at, contextOf }: { at: number; contextOf: (trace: string) => TraceContext },
 ): string {
   const { kind, severity, accepted, message, count, traces } = finding
   const [first, ...others] = traces
@@ -102,7 +102,7 @@ function findingSpan(
     booleanAttribute(OWN.accepted, accepted),
   )
   return spanJson({
-    traceId: traceIdOf(shown),
+    ...contextOf(shown),
     spanId: partSpanId(shown, `finding:${kind}`),
     parentId: first === undefined ? undefined : callSpanId(first),
     name: `finding ${kind}`,
@@ -117,6 +117,6 @@ function findingSpan(
         attributeList(attributes, textAttribute(OWN.message, message), intAttribute(OWN.count, count)),
       ),
     ],
-    links: others.map((trace) => spanLink(traceIdOf(trace), callSpanId(trace))),
+    links: others.map((trace) => spanLink(contextOf(trace).traceId, callSpanId(trace))),
   })
 }

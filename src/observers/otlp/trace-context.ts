@@ -1,14 +1,21 @@
 // Which trace a call belongs to, as OpenTelemetry names traces and spans: ids are functions of our own, which are functions of
 // the seed where the clock is virtual; a caller that has a trace of its own is joined (W3C trace context).
 import { remembering } from '../../lib/remember.ts'
+import { parseTraceparent, parseTracestate } from '../../lib/trace-context.ts'
+
+/** The trace that a span is part of. */
+export interface TraceContext {
+  traceId: string
+  /** What callers have said of it (`tracestate`), which every span of it has. */
+  state?: string | undefined
+}
 
 /** Where a call stands among spans. */
-export interface TracePosition {
-  traceId: string
+export interface TracePosition extends TraceContext {
   /** The span around it. */
   parentId?: string | undefined
-  /** What the caller says of the trace, where the span around it is the caller's. */
-  remote?: { state: string } | undefined
+  /** Whether the span around it is a caller's. */
+  remote?: boolean
   sampled: boolean
 }
 
@@ -18,7 +25,6 @@ for (let value = 0; value < DIGITS.length; value++) VALUES[DIGITS.charCodeAt(val
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 const hashed = (text: string): string => Bun.hash(text).toString(16).padStart(16, '0')
-const NONE = /^0+$/
 
 /** Some digits of a ULID in hexadecimal, with one before them that keeps their noughts. */
 function hexOf(ulid: string, from: number, to: number): string {
@@ -42,16 +48,10 @@ export const callSpanId = (trace: string): string => otelTraceId(trace).slice(16
 /** The id of the span of a part of a call. */
 export const partSpanId = (trace: string, part: string): string => hashed(`${trace}:${part}`)
 
-const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
-const LONGEST_STATE = 512
-
 /** Where a caller says that its call stands; undefined when it does not say, or nothing that is valid. */
 export function callerPosition(headers: Pick<Headers, 'get'>): TracePosition | undefined {
-  const header = headers.get('traceparent')
-  if (header === null) return undefined
-  const [, traceId = '', parentId = '', flags = ''] = TRACEPARENT.exec(header.trim()) ?? []
-  if (traceId === '' || NONE.test(traceId) || NONE.test(parentId)) return undefined
-  const state = headers.get('tracestate') ?? ''
-  const sampled = (Number.parseInt(flags, 16) & 1) === 1
-  return { traceId, parentId, remote: { state: state.length > LONGEST_STATE ? '' : state }, sampled }
+  const parent = parseTraceparent(headers.get('traceparent'))
+  if (!parent) return undefined
+  const { traceId, spanId: parentId, sampled } = parent
+  return { traceId, parentId, remote: true, state: parseTracestate(headers.get('tracestate')), sampled }
 }
