@@ -210,6 +210,7 @@ describe('content', () => {
     const app = appWith(collector.url, {}, { content: true })
     await app.post(ROUTER, body({ messages }))
     await app.stop()
+    expect(app.telemetry.counts()).toMatchObject({ dropped: 0, waiting: 0, problem: null })
     return attributesOf(ofKind(CLIENT ?? 0)[0])
   }
 

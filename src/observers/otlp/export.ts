@@ -45,6 +45,8 @@ export interface SpanExporter {
 /** How long spans wait for others to go with. */
 const TOGETHER_MS = 1_000
 const TRIES = 5
+/** Of who is stopped: the connection may have been closed just when it was used again. */
+const LAST_TRIES = 2
 const FIRST_WAIT_MS = 1_000
 /** However long a collector asks to be left alone. */
 const LONGEST_WAIT_MS = 30_000
@@ -141,7 +143,7 @@ function createCourier(target: ExportTarget, { say, stopping, over }: CourierOpt
           return note(delivery.problem)
         }
         if (!over.aborted) note(delivery.problem)
-        if (!delivery.again || tried >= TRIES || stopping.aborted) break
+        if (!delivery.again || tried >= (stopping.aborted ? LAST_TRIES : TRIES)) break
         const wait = Math.min(LONGEST_WAIT_MS, delivery.after ?? FIRST_WAIT_MS * 2 ** (tried - 1))
         // Who is stopped tries once more, at once.
         await realClock.sleep(wait, stopping).catch(() => {})
