@@ -36,6 +36,8 @@ const USAGE = 2
 
 /** Runs the command line; resolves when the command has ended or its server is up. */
 export async function runCli(typed: readonly string[]): Promise<void> {
+  // Who reads what is printed may go: what a command does, and its exit code, stay the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   // `help trace show` is the help of that, which commander has no word for.
   const args = typed[0] === 'help' && typed.length > 2 ? [...typed.slice(1), '--help'] : typed
   const program = new Command('understudy')

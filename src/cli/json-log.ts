@@ -1,23 +1,18 @@
 // --log json: one line of JSON a call on standard error, for whoever gathers logs. It says who called what and what became of
 // it, and nothing that anybody has said; what is not read in time is left out and counted.
-import { writeSync } from 'node:fs'
 import type { TraceRecord } from '../contract/trace.ts'
 import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
+import { lineWriter } from './line-writer.ts'
 
-/** Characters that wait to be read. */
-const MOST_WAITING = 4_000_000
 /** Characters of a name; what clients and scenarios call things is theirs. */
 const LONGEST_NAME = 200
 const MOST_FAULTS = 20
-/** How long lines wait for others to go with. */
-const TOGETHER_MS = 25
-const STDERR = 2
 
 /** Writes a line for each call that ends. */
 export function logCallsAsJson(
   { observers, telemetry }: Pick<Understudy, 'observers' | 'telemetry'>,
-  log = lineWriter(),
+  log = lineWriter(leftOut),
 ) {
   observers.add((observation) => {
     if (observation.type !== 'trace-saved') return
@@ -53,47 +48,6 @@ function lineOf(trace: TraceRecord, call: number) {
     ...(faults.length > 0 && { faults: faults.slice(0, MOST_FAULTS).map(brief) }),
     ...(trace.cache && { cache: trace.cache.status }),
     fixture: brief(fixture),
-  }
-}
-
-/** Takes lines; never waits for who reads them. */
-interface LineWriter {
-  add(line: string): void
-}
-
-function lineWriter(): LineWriter {
-  const sink = Bun.stderr.writer()
-  let waiting = ''
-  let dropped = 0
-  let writing = false
-  const write = async () => {
-    while (waiting !== '') {
-      await realClock.sleep(TOGETHER_MS)
-      const text = dropped === 0 ? waiting : `${waiting}${leftOut(dropped)}\n`
-      waiting = ''
-      dropped = 0
-      sink.write(text)
-      await sink.flush()
-    }
-    writing = false
-  }
-  // What came last goes out at the end, if somebody reads it.
-  process.on('exit', () => {
-    try {
-      if (waiting !== '') writeSync(STDERR, waiting)
-    } catch {}
-  })
-  return {
-    add(line) {
-      if (waiting.length + line.length > MOST_WAITING) {
-        dropped++
-        return
-      }
-      waiting += `${line}\n`
-      if (writing) return
-      writing = true
-      write().catch(() => {})
-    },
   }
 }
 

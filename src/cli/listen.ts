@@ -5,6 +5,7 @@ import { FileError } from '../contract/source.ts'
 import type { Understudy } from '../deps.ts'
 import { bareSocket } from '../lib/bare-socket.ts'
 import { isLoopback } from '../lib/hosts.ts'
+import { printLine } from './line-writer.ts'
 
 /** How long the collector of traces may take for the last of them, in ms. */
 export const FLUSH_MS = 3_000
@@ -12,15 +13,15 @@ export const FLUSH_MS = 3_000
 /** Prints what went wrong while calls are answered: a file with a mistake in lines, what is a bug with its stack. */
 export function report(error: unknown): void {
   if (error instanceof FileError) {
-    for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
+    for (const line of error.message.split('\n')) notice(line)
     return
   }
   // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
-  console.error(error instanceof Error ? error.stack || String(error) : error)
+  printLine(error instanceof Error ? error.stack || String(error) : String(error))
 }
 
 /** Prints a line about a setting or a scenario that is not followed. */
-export const notice = (line: string): void => console.error(`understudy: ${line}`)
+export const notice = (line: string): void => printLine(`understudy: ${line}`)
 
 /** Other machines are let in with a token alone. */
 export function refuseOpenHost(config: Config): void {

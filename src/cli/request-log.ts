@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
+import { printLine } from './line-writer.ts'
 import { terminalWidth } from './terminal.ts'
 import { traceLine } from './trace-line.ts'
 
@@ -25,7 +26,7 @@ export interface RequestLog {
 
 /** The log on standard error, which leaves standard output to what scripts read. */
 export const standardLog = (verbose: boolean): RequestLog => ({
-  print: console.error,
+  print: printLine,
   verbose,
   get width() {
     return terminalWidth(process.stderr)
