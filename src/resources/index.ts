@@ -57,7 +57,7 @@ export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
   searchRoute(deps),
   evaluatorRunRoute(deps),
   evaluatorInvokeRoute(deps),
-  ...stateRoutes(deps),
+  ...stateRoutes(deps, resources),
 ]
 
 /** What events do, by type. */

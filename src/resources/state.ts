@@ -4,12 +4,15 @@ import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { FileError } from '../contract/source.ts'
 import { SNAPSHOT_FORMAT } from '../db/snapshot.ts'
+import { checkedSnapshot, type RecordChecks } from '../db/snapshot-rows.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { UnreadableDocument } from '../lib/text-of.ts'
 import type { Session } from '../sessions/sessions.ts'
+import type { Resource } from './define.ts'
 import type { ResourceDeps } from './routes.ts'
 import { applySeed, prepareSeed, type SeedProgress } from './seed.ts'
 import { parseSeed } from './seed-file.ts'
+import { shown } from './verbs.ts'
 import { workOf } from './work.ts'
 
 const SnapshotBody = z.object({
@@ -32,8 +35,15 @@ const Progress = z.object({
 })
 const shared = { tag: 'Emulator', anySize: true }
 
-/** Snapshot and seed. */
-export const stateRoutes = (deps: ResourceDeps): Route[] => [saveRoute(deps), loadRoute(deps), ...seedRoutes(deps)]
+/** Snapshot and seed; `resources` are those whose records a snapshot may hold. */
+export const stateRoutes = (deps: ResourceDeps, resources: readonly Resource[]): Route[] => [
+  saveRoute(deps),
+  loadRoute(deps, (kind) => {
+    const resource = resources.find((one) => one.kind === kind)
+    return resource && { show: (body) => shown(resource, body), schema: resource.record }
+  }),
+  ...seedRoutes(deps),
+]
 
 const saveRoute = ({ callOf }: ResourceDeps): Route =>
   asRoute({
@@ -52,7 +62,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     },
   })
 
-const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps): Route =>
+const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, checksOf: RecordChecks): Route =>
   asRoute({
     ...shared,
     method: 'post',
@@ -65,9 +75,10 @@ const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps): Rou
     response: Done,
     async handle({ request, body }) {
       const session = sessionOf(request)
+      const snapshot = await checkedSnapshot(body, checksOf)
       const replaced = replacing(session)
       try {
-        await session.slot.replace(body)
+        await session.slot.replace(snapshot)
       } catch (error) {
         throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: ${(error as Error).message}`)
       }

@@ -1,0 +1,173 @@
+// The rows of a snapshot, checked one by one before anything is replaced: a wrong one would be a bug later, far from here.
+import { z } from 'zod'
+import { ApiError } from '../contract/error.ts'
+import { TraceRecord } from '../contract/trace.ts'
+import { formatPath, type Problem, problemsOf, safeParse, valueAt } from '../contract/validation.ts'
+import { inSlices } from '../lib/slices.ts'
+import { asObject } from '../lib/values.ts'
+import { unpackedExchange } from './packed-parts.ts'
+import type { Snapshot } from './snapshot.ts'
+
+type Row = Record<string, unknown>
+
+/** The last instant that a `Date` can be, in ms since the epoch. */
+const LAST_INSTANT = 8.64e15
+const Instant = z.number().min(-LAST_INSTANT).max(LAST_INSTANT)
+const Sequence = z.int().min(1)
+const Bytes = z.strictObject({ base64: z.base64() }).or(z.null())
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+const JsonText = z.string().refine(isJson, { error: 'must be the text of a JSON value' })
+const jsonOf = <T>(schema: z.ZodType<T>, message: string) =>
+  JsonText.refine((text) => !isJson(text) || schema.safeParse(JSON.parse(text)).success, { error: message })
+
+const HeaderTexts = z.record(z.string(), z.string())
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+
+/** What is known of a client; only what is read as something else than it is shown. */
+const Client = z.looseObject({
+  connection: optional(z.union([z.string(), z.number()])),
+  retry: optional(z.number()),
+  key: optional(z.string()),
+  until: optional(z.number()),
+  headers: optional(HeaderTexts),
+  request: optional(z.string()),
+  question: optional(z.string()),
+  caller: optional(z.string()),
+  timeout: optional(z.looseObject({ ms: z.number() })),
+  hung: optional(z.looseObject({ limit: z.number() })),
+})
+const Coded = z.array(z.union([z.string(), z.number()]))
+const Kept = optional(z.looseObject({ coded: Coded, bytes: optional(z.int().min(0)) }))
+const Exchange = z.looseObject({
+  address: optional(z.string()),
+  headers: optional(HeaderTexts),
+  times: optional(z.array(z.number())),
+  request: Kept,
+  response: Kept,
+  ended: optional(z.string()),
+})
+
+function isExchange(text: string): boolean {
+  try {
+    return Exchange.safeParse(unpackedExchange(text)).success
+  } catch {
+    return false
+  }
+}
+
+/** What records of earlier versions do not say of a call. */
+const UNSAID = {
+  ...{ parent: null, inner: false, route: 'gateway', fixture: null, synthesized: false, scenario: null, faults: [] },
+  ...{ cache: null, guardrails: [], retrievals: [], retry_after_ms: null, usage: null, cost: null, attachments: [] },
+  ...{ metadata: null, identity: null, thread: null, error: null },
+}
+const UNSAID_OF_ATTEMPT = { first_content_ms: null, request_id: null, error: null, faults: [], wait_ms: 0 }
+
+/** A record with what its version did not have yet. */
+function completed(record: unknown): unknown {
+  const fields = asObject(record)
+  if (!fields) return record
+  const { attempts } = fields
+  const all = Array.isArray(attempts)
+    ? attempts.map((attempt: unknown) => (asObject(attempt) ? { ...UNSAID_OF_ATTEMPT, ...asObject(attempt) } : attempt))
+    : attempts
+  return { ...UNSAID, ...fields, ...(attempts !== undefined && { attempts: all }) }
+}
+
+/** The rows by table; columns that a table has not are left out when they are stored. */
+const ROWS: Record<string, z.ZodType> = {
+  traces: z.looseObject({
+    seq: Sequence,
+    started: Instant,
+    model: z.string().nullable(),
+    status: z.int(),
+    thread: optional(z.string()),
+    record: TraceRecord,
+    request: JsonText,
+    rendered: JsonText,
+    answer: JsonText,
+    arrived: optional(z.number()),
+    left: optional(z.number()),
+    client: optional(jsonOf(Client, 'must be a note of a client')),
+    apart: optional(z.number()),
+    exchange: optional(
+      JsonText.refine((text) => !isJson(text) || isExchange(text), { error: 'must be a note of a connection' }),
+    ),
+  }),
+  records: z.looseObject({
+    seq: Sequence,
+    kind: z.string().min(1),
+    id: z.string().min(1),
+    workspace: z.string(),
+    parent: z.string(),
+    key: optional(z.string()),
+    body: z.looseObject({}),
+  }),
+  kept: z.looseObject({ kind: z.string(), id: z.string(), value: z.unknown(), expires: optional(z.number()) }),
+  blobs: z.looseObject({ seq: Sequence, bytes: Bytes }),
+  vectors: z.looseObject({ seq: Sequence, knowledge: z.string(), vector: Bytes }),
+  chunk_texts: z.looseObject({ rowid: Sequence, text: z.string() }),
+  long_texts: z.looseObject({
+    trace: Sequence,
+    field: z.enum(['request', 'rendered', 'answer']),
+    part: z.int().min(0),
+    text: z.string(),
+  }),
+  sqlite_sequence: z.looseObject({ name: z.string(), seq: z.int().min(0) }),
+}
+
+/** How the body of a record of a kind is shown to clients, and what that must be; undefined where it may be any object. */
+export type RecordChecks = (kind: string) => { show(body: Row): Row; schema: z.ZodType } | undefined
+
+/**
+ * The snapshot with every row as this version has it.
+ * @throws ApiError 400 that names the first wrong row and field
+ */
+export async function checkedSnapshot({ tables, ...rest }: Snapshot, checksOf: RecordChecks): Promise<Snapshot> {
+  const checked: Snapshot['tables'] = {}
+  for (const [name, rows] of Object.entries(tables)) {
+    const schema = Object.hasOwn(ROWS, name) ? ROWS[name] : undefined
+    if (!schema) continue
+    const out: Snapshot['tables'][string] = []
+    checked[name] = out
+    await inSlices(rows.entries(), ([index, row]) => {
+      const whole = name === 'traces' ? { ...row, record: completed(row.record) } : row
+      const at = ['tables', name, index]
+      refuse(wrongWith(schema, whole), at)
+      const checks = name === 'records' ? checksOf(String(row.kind)) : undefined
+      if (checks) refuse(wrongBody(checks, asObject(row.body) ?? {}), [...at, 'body'])
+      out.push(whole)
+    })
+  }
+  return { ...rest, tables: checked }
+}
+
+function wrongWith(schema: z.ZodType, value: unknown): Problem[] {
+  const result = safeParse(schema, value)
+  return result.success ? [] : problemsOf(result.error, value)
+}
+
+/** What is wrong with the body of a record: a field may be missing, since earlier versions had fewer. */
+function wrongBody({ show, schema }: NonNullable<ReturnType<RecordChecks>>, body: Row): Problem[] {
+  let shown: Row
+  try {
+    shown = show(body)
+  } catch {
+    return [{ path: [], message: 'cannot be read' }]
+  }
+  return wrongWith(schema, shown).filter(({ path }) => path.length === 0 || valueAt(shown, path) !== undefined)
+}
+
+function refuse([problem]: Problem[], at: readonly PropertyKey[]): void {
+  if (!problem) return
+  const param = formatPath([...at, ...problem.path])
+  throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: '${param}' ${problem.message}`, { param })
+}
