@@ -21,7 +21,7 @@ interface TemplateFields {
 /** Requests of this many characters are rendered here: others need not wait for that. */
 const RENDERED_HERE = 50_000
 /** What takes more than this is begun again in a worker: some ten milliseconds. */
-const LIMITS_HERE = { steps: 10_000, characters: 1_000_000 }
+const LIMITS_HERE = { steps: 4_000, characters: 1_000_000 }
 
 /** The request of a call with its variables filled in; a request without any comes back as it is. */
 export function renderVariables(call: RenderedCall, request: unknown): unknown | Promise<unknown> {

@@ -1,6 +1,6 @@
 // The engines by which templates are filled in: plain braces, mustache and jinja.
 import Mustache from 'mustache'
-import { type TemplateBudget, type TemplateLimits, templateBudget } from './template-budget.ts'
+import { TEMPLATE_LIMITS, type TemplateBudget, type TemplateLimits, templateBudget } from './template-budget.ts'
 
 /** What values a template is filled with, and how. */
 export interface Templating {
@@ -22,6 +22,9 @@ export async function rendererOf(
   }
 }
 
+/** What begins a tag of each engine; a text without one is its own template, however long it is. */
+const TAGS = { mustache: /\{\{/, jinja: /\{[{%#]/ }
+
 /** Texts of templates, up to the first that is broken: what is wrong with that. */
 export async function renderAll(
   templates: Iterable<string>,
@@ -41,29 +44,75 @@ export async function renderAll(
 async function engineOf({ engine, values }: Templating, budget: TemplateBudget): Promise<(template: string) => string> {
   switch (engine) {
     case 'text':
-      return (template) => fillText(template, values)
+      return (template) => fillText(template, values, budget)
     case 'mustache': {
       const writer = new CountingWriter(budget)
-      return (template) => writer.render(template, values, {}, { escape: asText })
+      return (template) => {
+        if (!TAGS.mustache.test(template)) return template
+        budget.read(template)
+        return writer.render(template, values, {}, { escape: asText })
+      }
     }
     case 'jinja': {
       const { jinjaRenderer } = await import('./jinja.ts')
-      return jinjaRenderer(values, budget)
+      const render = jinjaRenderer(values, budget)
+      return (template) => {
+        // Jinja drops the line end behind a template.
+        if (!TAGS.jinja.test(template)) return template.endsWith('\n') ? template.slice(0, -1) : template
+        budget.read(template)
+        return render(template)
+      }
     }
     default:
       return engine satisfies never
   }
 }
 
-/** A text with each `{{name}}` or `{{path.to.it}}` that is known replaced by its value. */
-export const fillText = (text: string, values: Record<string, unknown>): string =>
-  text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) => textValue(values, name) ?? whole)
+/**
+ * A text with each `{{name}}` or `{{path.to.it}}` that is known replaced by its value.
+ * @throws TemplateTooLong when that makes too much text
+ */
+export function fillText(
+  text: string,
+  values: Record<string, unknown>,
+  budget: TemplateBudget = templateBudget(TEMPLATE_LIMITS),
+): string {
+  const known = new Map<string, string | undefined>()
+  let length = text.length
+  return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) => {
+    if (!known.has(name)) known.set(name, textValue(values, name))
+    const value = known.get(name)
+    if (value === undefined) return whole
+    length += value.length - whole.length
+    budget.check(length)
+    return value
+  })
+}
+
+/**
+ * The text of a mustache template that is rendered again and again: it is read once.
+ * @throws TemplateTooLong when it takes too much
+ */
+export function renderKept(template: string, view: object, budget: TemplateBudget): string {
+  const tokens = Mustache.parse(template) as Parameters<Mustache.Writer['renderTokens']>[0]
+  const context = new Mustache.Context(view)
+  const text = new CountingWriter(budget).renderTokens(tokens, context, undefined, template, { escape: String })
+  budget.finish(text.length)
+  return text
+}
+
+/** Characters of a template, and of what it makes, that are gone over in a step. */
+const NAME_LOOK = 64
+const TEXT_WRITE = 256
+/** Sections around a name that it is looked for in, in a step. */
+const DEPTH_LOOK = 16
 
 /** Renders within a budget: sections in sections go through lists of lists. */
 class CountingWriter extends Mustache.Writer {
   // The templates of requests are not kept: every user message would be one.
   readonly templateCache = undefined
   readonly #budget: TemplateBudget
+  #depth = 0
 
   constructor(budget: TemplateBudget) {
     super()
@@ -71,9 +120,16 @@ class CountingWriter extends Mustache.Writer {
   }
 
   override renderTokens(...given: Parameters<Mustache.Writer['renderTokens']>): string {
-    this.#budget.spend(1 + given[0].length)
+    const [tokens] = given
+    // A name of many parts is looked up part by part.
+    const [first, last] = [tokens[0], tokens.at(-1)]
+    const span = first && last ? Number(last[3]) - Number(first[2]) : 0
+    this.#depth++
+    this.#budget.spend(1 + tokens.length * (1 + this.#depth / DEPTH_LOOK) + span / NAME_LOOK)
     const text = super.renderTokens(...given)
+    this.#depth--
     this.#budget.check(text.length)
+    this.#budget.spend(text.length / TEXT_WRITE)
     return text
   }
 }

@@ -7,6 +7,7 @@ import { quote } from '../contract/validation.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { CallOrigin } from '../gateway/call.ts'
 import type { GuardrailInput } from '../gateway/types.ts'
+import { TemplateTooLong } from '../lib/template-budget.ts'
 import { fillText } from '../lib/templates.ts'
 import { kindOf, passing, together } from './evaluator-value.ts'
 
@@ -105,8 +106,17 @@ async function askModel(
 /** The prompt with what is judged in it, or behind it when it has no place for it. */
 function filled(prompt: string, { texts, input }: GuardrailInput, values: EvaluationContext['values'] = {}): string {
   const output = texts.join('\n\n')
-  const full = fillText(prompt, { ...values, log: { ...values, output, input }, output, input })
+  const full = filledPrompt(prompt, { ...values, log: { ...values, output, input }, output, input })
   return full === prompt ? `${prompt}\n\n${output}` : full
+}
+
+function filledPrompt(prompt: string, values: Record<string, unknown>): string {
+  try {
+    return fillText(prompt, values)
+  } catch (error) {
+    if (!(error instanceof TemplateTooLong)) throw error
+    throw new ApiError(422, 'prompt_too_long', `its prompt cannot be filled in: ${error.message}`)
+  }
 }
 
 /** What stands in an answer: the value of the object that was asked for, or the answer itself. */
