@@ -132,8 +132,9 @@ export const guardedOnUse = <Store extends object>(store: () => Store, guard: Gu
     },
   })
 
+// The uses of a sequence have a `next` of their own.
 const isIterator = (value: unknown): value is Iterator<unknown> =>
-  typeof value === 'object' && value !== null && 'next' in value && typeof value.next === 'function'
+  typeof value === 'object' && value !== null && Symbol.iterator in value && 'next' in value
 
 function* guardedIterator(items: Iterator<unknown>, guard: Guard): Generator<unknown> {
   try {
