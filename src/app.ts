@@ -14,7 +14,7 @@ import { isPreflight, isWhole, preflight, type RequestIds, readableBy, requestId
 import { allowedPage, checkOrigin } from './app/origins.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
-import { ApiError, bugError } from './contract/error.ts'
+import { bugError } from './contract/error.ts'
 import { EVENT } from './contract/record.ts'
 import { storageError } from './contract/storage-error.ts'
 import { AGENT_TASK } from './contract/task-record.ts'
@@ -61,7 +61,7 @@ const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.i
 const rendererOf =
   ({ report }: Pick<AppDeps, 'report'>, ids: RequestIds) =>
   (thrown: unknown, request: Request): Response => {
-    const known = thrown instanceof ApiError ? thrown : storageError(thrown)
+    const known = storageError(thrown)
     if (!known) report(thrown)
     const refusal = ids.refusal(known ?? bugError(), doorOf(request)?.wire())
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal

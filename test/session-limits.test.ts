@@ -1,14 +1,19 @@
 // How many sessions there are and how long: a limit, an end for those that nobody uses, and none that is only looked at.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Config, readConfig } from '../src/config.ts'
 import { createUnderstudy } from '../src/deps.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
+import { emptyFolder } from './support/server.ts'
 
+const folder = emptyFolder()
 const apps: TestApp[] = []
 afterAll(() => {
   for (const one of apps) one.close()
+  folder.remove()
 })
 const appWith = (settings: Partial<Config> = {}): TestApp => {
   const app = createTestApp(settings)
@@ -59,9 +64,9 @@ describe('--session-ttl', () => {
       return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) }
     }
     const post: TestApp['post'] = (path, body) => fetch(path, { method: 'POST', body: JSON.stringify(body) })
-    const pass = (ms: number) => {
+    const pass = async (ms: number) => {
       time.now += ms
-      understudy.sessions.sweep()
+      await understudy.sessions.sweep()
     }
     return { ...app, fetch, post, pass }
   }
@@ -74,10 +79,10 @@ describe('--session-ttl', () => {
     await say(app, 'old')
     await say(app, 'used')
     await app.post('/_understudy/sessions', { name: 'made', fixtures: [] })
-    app.pass(9 * MINUTE)
+    await app.pass(9 * MINUTE)
     expect(await names(app)).toEqual(['default', 'old', 'used', 'made'])
     await app.fetch('/s/used/_understudy/traces')
-    app.pass(MINUTE)
+    await app.pass(MINUTE)
     expect(await names(app)).toEqual(['default', 'used'])
     expect(await counts(app)).toMatchObject({ sessions: 2, sessions_dropped: 2, traces: 2 })
     expect((await app.fetch('/s/old/_understudy/traces')).json().data).toEqual([])
@@ -88,21 +93,82 @@ describe('--session-ttl', () => {
     const app = aging({ session_ttl: MINUTE })
     await say(app, 'busy')
     const activity = app.understudy.sessions.get('busy').begin(new AbortController())
-    app.pass(5 * MINUTE)
+    await app.pass(5 * MINUTE)
     expect(await names(app)).toEqual(['default', 'busy'])
     activity.end()
-    app.pass(5 * MINUTE)
+    await app.pass(5 * MINUTE)
     expect(await names(app)).toEqual(['default'])
+  })
+
+  /** Where an earlier process has left sessions, each last written so many minutes before now. */
+  const leftIn = async (dir: string, ages: Record<string, number>) => {
+    const first = appWith({ sessions_dir: dir, clock: 'real' })
+    for (const name of Object.keys(ages)) expect((await say(first, name)).status).toBe(200)
+    await first.post('/_understudy/sessions', { name: 'Made', seed: 7 })
+    first.close()
+    for (const [name, minutes] of Object.entries({ Made: 0, ...ages })) {
+      const at = (NOW - minutes * MINUTE) / 1_000
+      for (const end of ['', '-wal', '-shm']) {
+        const file = join(dir, `${name.replace(/[A-Z]/g, (letter) => `=${letter.toLowerCase()}`)}.session.db${end}`)
+        if (existsSync(file)) utimesSync(file, at, at)
+      }
+    }
+  }
+  const NOW = Date.UTC(2026, 0, 1)
+
+  test('drops what an earlier process has left as well, since it was last written', async () => {
+    const dir = join(folder.path, 'ttl')
+    await leftIn(dir, { old: 11, young: 5, used: 20, odd: 30 })
+    writeFileSync(join(dir, 'odd.session.db'), 'of another program')
+    writeFileSync(join(dir, 'notes.txt'), 'of another program')
+    const files = () => readdirSync(dir).filter((name) => name.endsWith('.session.db') || name.endsWith('.txt'))
+    const app = aging({ session_ttl: 10 * MINUTE, sessions_dir: dir, clock: 'real' })
+    await app.pass(NOW)
+    // Whoever uses one that was left keeps it.
+    expect(files().sort()).toEqual(['=made.session.db', 'notes.txt', 'odd.session.db', 'young.session.db'])
+    expect(await counts(app)).toMatchObject({ sessions: 1, sessions_dropped: 2 })
+    await app.pass(4 * MINUTE)
+    expect((await app.fetch('/s/young/_understudy/traces')).json().data).toHaveLength(1)
+    await app.pass(7 * MINUTE)
+    expect(await names(app)).toEqual(['default', 'young'])
+    expect(files().sort()).toEqual(['notes.txt', 'odd.session.db', 'young.session.db'])
+    await app.pass(3 * MINUTE)
+    expect([await names(app), files().sort()]).toEqual([['default'], ['notes.txt', 'odd.session.db']])
   })
 
   test('drops none without it', async () => {
     const app = aging({})
     await say(app, 'old')
-    app.pass(1_000_000 * MINUTE)
+    await app.pass(1_000_000 * MINUTE)
     expect(await names(app)).toEqual(['default', 'old'])
     expect(await counts(app)).toMatchObject({ sessions_dropped: 0 })
     expect((await app.fetch('/s/old/_understudy/traces')).json().data).toHaveLength(1)
   })
+})
+
+test('a reset of all reaches the sessions that an earlier process has left, which keep what they were made with', async () => {
+  const dir = join(folder.path, 'reset')
+  const first = appWith({ sessions_dir: dir, clock: 'real' })
+  const scenario = { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: '1ms' } }] }
+  await first.post('/_understudy/sessions', { name: 'Made', seed: 7, scenario })
+  for (const name of ['Made', 'called', 'damaged', 'used']) expect((await say(first, name)).status).toBe(200)
+  await first.post('/s/called/v2/datasets', { display_name: 'Mine', path: 'Default' })
+  first.close()
+  truncateSync(join(dir, 'damaged.session.db'), 20_000)
+  const app = appWith({ sessions_dir: dir, clock: 'real', max_sessions: 3 })
+  await say(app, 'used')
+  const answer = (await app.post('/_understudy/reset?all=true', {})).json()
+  expect(answer).toEqual({
+    sessions: ['default', 'used', 'Made', 'called'],
+    problems: [{ session: 'damaged', message: expect.stringContaining('is not a healthy SQLite file') }],
+  })
+  // It has brought none of them back.
+  expect(await names(app)).toEqual(['default', 'used'])
+  const info = (await app.fetch('/_understudy/sessions/Made')).json()
+  expect(info).toMatchObject({ seed: 7, scenario: 'slow', calls: 0 })
+  await app.fetch('/_understudy/sessions/Made', { method: 'DELETE' })
+  const left = await app.fetch('/s/called/v2/datasets')
+  expect([left.status, left.text.includes('Mine')]).toEqual([200, false])
 })
 
 describe('a session that is only looked at', async () => {

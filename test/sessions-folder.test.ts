@@ -215,3 +215,23 @@ test.skipIf(process.platform !== 'linux')(
     expect((await remove('three')).status).toBe(200)
   },
 )
+
+test.skipIf(process.platform !== 'linux')('more sessions than files may be open are all answered', async () => {
+  const { args } = own()
+  const server = await startInShell('ulimit -n 256', args)
+  const names = Array.from({ length: 120 }, (_, index) => `s${index}`)
+  for (let first = 0; first < names.length; first += 10) {
+    const answers = await Promise.all(names.slice(first, first + 10).map((name) => say(server, name)))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  }
+  expect(readdirSync(`/proc/${server.pid}/fd`).length).toBeLessThan(200)
+  // All at once there may be no file for some: they are told so, and that they may call again.
+  const burst = await Promise.all([...names, ...names.map((name) => `${name}-new`)].map((name) => say(server, name)))
+  for (const answer of burst) {
+    if (answer.ok) continue
+    expect(answer.headers.get('retry-after')).toBe('1')
+    const { code, message } = errorOf(await answer.text(), 503)
+    expect([code, message]).toEqual(['too_many_open_files', expect.stringContaining('EMFILE')])
+  }
+  expect((await say(server, 's0')).status).toBe(200)
+})

@@ -32,8 +32,9 @@ export const isOutOfFiles = (error: unknown): boolean => NO_FILES_LEFT.includes(
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(NOTADB|CORRUPT|IOERR|ERROR$)/.test(errorCode(error)) || error instanceof SyntaxError
 
-/** The refusal for an error of the disk, 507, or for too many open files, 503; undefined for every other error. */
+/** The refusal for an error of the disk, 507, or for too many open files, 503; a refusal as it is; undefined for every other error. */
 export function storageError(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error
   const code = errorCode(error)
   if (isOutOfFiles(error)) return tooManyFiles(code)
   if (!TROUBLE.some((known) => code === known || code.startsWith(`${known}_`))) return undefined
@@ -44,11 +45,14 @@ export function storageError(error: unknown): ApiError | undefined {
   )
 }
 
+/** Code of a call for which no file could be opened. */
+export const TOO_MANY_OPEN_FILES = 'too_many_open_files'
+
 /** 503 where the system lets this process, or all of them together, open no more files. */
 export const tooManyFiles = (code: string): ApiError =>
   new ApiError(
     503,
-    'too_many_open_files',
+    TOO_MANY_OPEN_FILES,
     `${code === 'ENFILE' ? 'the system' : 'this process'} has as many files and connections open as it may (${code}): call again when fewer calls are under way, or raise the limit (ulimit -n)`,
     { headers: { 'retry-after': '1' } },
   )

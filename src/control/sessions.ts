@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { parseRequest } from '../contract/validation.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
@@ -219,19 +220,27 @@ function resetRoutes(
       operationId: 'resetSessions',
       summary: 'Reset a session',
       description:
-        'Resets the session of the caller, or all of them; their workspaces are then filled as those of new ones.',
+        'Resets the session of the caller, or all of them, those too that an earlier process has left in the sessions folder; their workspaces are then filled as those of new ones.',
       query: z.strictObject({ all }),
       response: Reset,
       async handle({ request, query }): Promise<z.infer<typeof Reset>> {
         if (query.all !== 'true') return { sessions: [(await reset(sessionOf(request))).name] }
         const names: string[] = []
         const problems: z.infer<typeof Problem>[] = []
-        for (const session of sessions.list()) {
-          const { name } = session
-          await reset(session).then(
-            () => names.push(name),
-            (error: unknown) => problems.push({ session: name, message: unusable(error).message }),
-          )
+        const each = async (name: string, run: () => unknown) => {
+          try {
+            await run()
+            names.push(name)
+          } catch (error) {
+            problems.push({ session: name, message: unusable(error).message })
+          }
+          // There may be thousands.
+          await nextTurn()
+        }
+        for (const session of sessions.list()) await each(session.name, () => reset(session))
+        for (const name of sessions.left()) {
+          const used = sessions.loaded(name)
+          await each(name, () => (used ? reset(used) : sessions.clearLeft(name)))
         }
         return { sessions: names, ...(problems.length > 0 && { problems }) }
       },

@@ -107,8 +107,33 @@ export function openFile(file: string): { database: Database; restored: boolean;
   }
 }
 
+/**
+ * The same for a file that is opened and closed often, by whoever holds a lock of its own: neither waits for the disk. The log is new,
+ * so that nothing older can be taken for a part of it after a power failure.
+ */
+export function openOften(file: string): Database {
+  const isNewLog = !lstatSync(`${file}-wal`, { throwIfNoEntry: false })
+  const { database } = openUnlocked(file)
+  if (!isNewLog) return database
+  try {
+    database.pragma('synchronous = OFF')
+    // Writes the head of the log, which is waited for otherwise by the first call.
+    database.pragma(`user_version = ${numberOf(database, 'user_version')}`)
+    database.pragma('synchronous = NORMAL')
+    return database
+  } catch (error) {
+    database.close()
+    throw explained(error, file)
+  }
+}
+
+/** Prepares a file to be closed without waiting for the disk; it is to be written there soon (`syncLater`). */
+export const closesAtOnce = (database: Database): void => {
+  if (database.open) database.pragma('synchronous = OFF')
+}
+
 /** The same for whoever holds a lock of its own. */
-export function openUnlocked(file: string): { database: Database; restored: boolean } {
+function openUnlocked(file: string): { database: Database; restored: boolean } {
   let database: Database | undefined
   try {
     const isNew = putEmptyFile(file)

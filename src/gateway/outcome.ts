@@ -1,6 +1,7 @@
 // What the gateway makes of an attempt that gave no answer. A failure is a value: nothing is thrown between gateway steps.
 import { ApiError, bugError } from '../contract/error.ts'
 import { ConnectionFailure, Unreadable } from '../contract/reply.ts'
+import { storageError } from '../contract/storage-error.ts'
 import type { OutcomeKind } from '../contract/trace.ts'
 import { HangReset } from '../lib/hang-reset.ts'
 import { namesCall } from '../providers/request-id.ts'
@@ -86,7 +87,8 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
   if (error instanceof TimedOut) return own('timed out', 504, 'timeout')
   if (error instanceof ConnectionFailure) return own('disconnected', 502, 'provider_disconnected')
   if (error instanceof Unreadable) return own('unreadable', 502, 'provider_unreadable')
-  return bugOf(error)
+  const trouble = storageError(error)
+  return trouble ? refusedBy(trouble) : bugOf(error)
 }
 
 const refusedBy = ({ status, code, message, param, headers, type }: ApiError): Failure => ({

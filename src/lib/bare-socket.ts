@@ -3,6 +3,7 @@
 import type { FFIFunction, Library } from 'bun:ffi'
 import { readdirSync } from 'node:fs'
 import { realClock } from './clock.ts'
+import { openFileLimit } from './open-files.ts'
 
 /** The two ends of a connection; the address is the peer's, as text. */
 export interface ConnectionEnds {
@@ -47,9 +48,7 @@ export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | und
   if (!system) return undefined
   calls ??= (await import('bun:ffi')).dlopen(system.library, FUNCTIONS).symbols
   const { send, setsockopt, shutdown } = calls
-  const descriptor = readdirSync('/dev/fd')
-    .map(Number)
-    .find((one) => joins(one, ends))
+  const descriptor = descriptors().find((one) => joins(one, ends))
   if (descriptor === undefined) return undefined
   // A number is given to another connection as soon as this one is closed.
   const open = () => joins(descriptor, ends)
@@ -74,6 +73,16 @@ export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | und
     },
   }
 }
+
+/** The numbers of what is open; where nothing more can be opened, not even their list, those that there may be. */
+function descriptors(): number[] {
+  try {
+    return readdirSync('/dev/fd').map(Number)
+  } catch {
+    return Array.from({ length: Math.min(openFileLimit(), MOST_DESCRIPTORS) }, (_, number) => number)
+  }
+}
+const MOST_DESCRIPTORS = 65_536
 
 /** Resolves in the runtime's next turn, when what was given to the server has left. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -151,6 +151,8 @@ interface FileDatabase {
   database: Database
   restored: boolean
   release(): void
+  /** Told before it is closed, when nothing waits to be written any more. */
+  closing?(): void
 }
 
 /** What began before everything was replaced leaves nothing behind, not even in the same transaction. */
@@ -168,7 +170,7 @@ function writesUntil(over: () => boolean, writer: Writer): Writes {
 }
 
 /** Data in a file. */
-export function fileData({ database, restored, release }: FileDatabase, options: DataOptions): SessionData {
+export function fileData({ database, restored, release, closing }: FileDatabase, options: DataOptions): SessionData {
   const checkpoints = database.memory ? undefined : checkpointer(database)
   const writer = createWriter(database, checkpoints?.look)
   const begin = (): SessionData => {
@@ -219,6 +221,7 @@ export function fileData({ database, restored, release }: FileDatabase, options:
       leave: () => checkpoints?.close(),
       close() {
         checkpoints?.close()
+        closing?.()
         writer.close()
         release()
       },

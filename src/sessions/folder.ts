@@ -2,12 +2,14 @@
 import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../contract/error.ts'
-import { errorCode, isDamage, isOutOfFiles, tooManyFiles } from '../contract/storage-error.ts'
-import { DatabaseError, lockFile, openUnlocked } from '../db/open.ts'
+import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/storage-error.ts'
+import { closesAtOnce, type Database, DatabaseError, lockFile, openOften } from '../db/open.ts'
 import { isOwnFile, readSettings, withSettings } from '../db/session-file.ts'
+import { syncLater } from '../db/sync-later.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
+import type { AwakeLimit } from './awake.ts'
 import { fileData, nothingStored, type SessionData } from './data.ts'
-import { foreignFile, UnusableSession, unrestorable, unwritable } from './refusals.ts'
+import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
 import { type DataCounts, type DataOptions, type Guard, guardedOnUse } from './stores.ts'
 
 /** What a session was made with, as the control API was asked for it. */
@@ -21,8 +23,12 @@ export interface SessionFolder {
   data(name: string, options: DataOptions, made: MadeWith | undefined): SessionData
   /** What one that was left was made with; undefined when it began by being called. */
   madeWith(name: string): MadeWith | undefined
-  /** 507 when the file of a name belongs to another program. */
-  refuseForeign(name: string): void
+  /** The sessions that there are files of, be they sound or not. */
+  names(): string[]
+  /** When the file of a session was last written, in ms since the epoch; undefined when there is none. */
+  lastWritten(name: string): number | undefined
+  /** Forgets what a session holds, which nobody uses now, and keeps what it was made with. */
+  clear(name: string): void
   /** Removes a session; 507 when the file of the name belongs to another program, which stays, or cannot be removed. */
   remove(name: string): void
   /** Lets another process have the folder. */
@@ -35,6 +41,8 @@ export interface FolderOptions {
   db: string
   /** An empty database. */
   empty(): Buffer
+  /** Closes what is open beside it where files are scarce. */
+  awake: Pick<AwakeLimit, 'opening' | 'makeRoom'>
 }
 
 /** What ends the name of each file that is ours. */
@@ -43,14 +51,20 @@ const SUFFIX = '.session.db'
 const COMPANIONS = ['-wal', '-shm', '-journal']
 
 /** The sessions of a folder, for this process alone; throws `DatabaseError` when it cannot be used. */
-export function openFolder(folder: string, { db, empty }: FolderOptions): SessionFolder {
+export function openFolder(folder: string, { db, empty, awake }: FolderOptions): SessionFolder {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
+  const withRoom: Guard = (run) => {
+    awake.opening()
+    try {
+      return run()
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== TOO_MANY_OPEN_FILES || !awake.makeRoom()) throw error
+      return run()
+    }
+  }
   const stateOf = (name: string) => cared(name, () => fileState(fileOf(name)))
   const has = (name: string) => stateOf(name) !== 'missing'
-  const refuseForeign = (name: string) => {
-    if (stateOf(name) === 'foreign') throw foreignFile(name, fileOf(name))
-  }
   const remove = (name: string) => {
     const file = fileOf(name)
     if (stateOf(name) === 'foreign') throw foreignFile(name, file)
@@ -67,8 +81,9 @@ export function openFolder(folder: string, { db, empty }: FolderOptions): Sessio
     data(name, options, made) {
       const restored = has(name)
       try {
-        if (!restored) write(name, made)
-        return restingData({ name, file: fileOf(name), restored, check: () => checkState(name, fileOf(name)) }, options)
+        if (!restored) withRoom(() => write(name, made))
+        const check = () => checkState(name, fileOf(name))
+        return restingData({ name, file: fileOf(name), restored, check, withRoom }, options)
       } catch (error) {
         if (!restored) remove(name)
         throw error
@@ -77,14 +92,33 @@ export function openFolder(folder: string, { db, empty }: FolderOptions): Sessio
     madeWith(name) {
       if (!has(name)) return undefined
       checkState(name, fileOf(name))
-      const text = settingsText(name, fileOf(name))
+      const text = withRoom(() => settingsText(name, fileOf(name)))
       if (text === undefined) return undefined
       const made = asObject(parsedJson(text))
       if (!made) throw unrestorable(name, `the settings in ${fileOf(name)} are not what was written there`)
       return made
     },
     remove,
-    refuseForeign,
+    names: () =>
+      readdirSync(folder)
+        .flatMap((file) => nameOf(file) ?? [])
+        .sort(),
+    lastWritten: (name) =>
+      cared(name, () => {
+        const times = ['', '-wal'].flatMap(
+          (end) => lstatSync(fileOf(name) + end, { throwIfNoEntry: false })?.mtimeMs ?? [],
+        )
+        return times.length === 0 ? undefined : Math.max(...times)
+      }),
+    clear(name) {
+      checkState(name, fileOf(name))
+      const text = withRoom(() => settingsText(name, fileOf(name)))
+      cared(name, () => {
+        // A log that is left would be taken for that of the new file.
+        for (const end of COMPANIONS) removeFile(fileOf(name) + end)
+        writeWhole(fileOf(name), text === undefined ? empty() : withSettings(empty(), text))
+      })
+    },
     close: release,
   }
 }
@@ -107,10 +141,10 @@ function checkState(name: string, file: string): void {
   if (state !== 'own') throw unrestorable(name, `its file ${file} is ${state === 'empty' ? 'empty' : 'gone'}`)
 }
 
-/** What `openUnlocked` and the like have thrown, as the refusal of a session. */
+/** What opening a database has thrown, as the refusal of a session. */
 function refusalOf(name: string, error: unknown): unknown {
-  if (!(error instanceof DatabaseError)) return error
-  return isOutOfFiles(error) ? tooManyFiles(errorCode(error)) : unrestorable(name, error.problem)
+  if (isOutOfFiles(error)) return tooManyFiles(errorCode(error))
+  return error instanceof DatabaseError ? unrestorable(name, error.problem) : error
 }
 
 function settingsText(name: string, file: string): string | undefined {
@@ -139,6 +173,16 @@ const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
 /** The name of a session as that of a file, which no other session has where capital letters are small ones. */
 const fileName = (name: string) =>
   DEVICE.test(name) ? `==${name}` : name.replace(/[A-Z]/g, (letter) => `=${letter.toLowerCase()}`)
+
+/** The session that a file belongs to by its name; undefined of other files. */
+function nameOf(file: string): string | undefined {
+  if (!file.endsWith(SUFFIX)) return undefined
+  const written = file.slice(0, -SUFFIX.length)
+  const name = written.startsWith('==')
+    ? written.slice(2)
+    : written.replace(/=([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return isName(name) && fileName(name) === written ? name : undefined
+}
 
 function locked(folder: string, db: string): () => void {
   try {
@@ -203,15 +247,25 @@ interface SessionFile {
   restored: boolean
   /** 507 when it is not there as it was left. */
   check(): void
+  /** Does something for which files are opened, once there is room for them. */
+  withRoom: Guard
 }
 
-function openData({ name, file, restored, check }: SessionFile, options: DataOptions): SessionData {
+const openData = (source: SessionFile, options: DataOptions): SessionData =>
+  source.withRoom(() => openFile(source, options))
+
+function openFile({ name, file, restored, check }: SessionFile, options: DataOptions): SessionData {
   check()
+  let database: Database | undefined
   try {
-    const data = fileData({ ...openUnlocked(file), restored, release: () => {} }, options)
-    options.opened?.()
-    return data
+    const opened = openOften(file)
+    database = opened
+    return fileData(
+      { database, restored, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
+      options,
+    )
   } catch (error) {
+    database?.close()
     throw refusalOf(name, error)
   }
 }

@@ -87,7 +87,11 @@ export interface Sessions {
   /** How many were dropped since the start because nobody used them. */
   dropped(): number
   /** Lets idle sessions sleep, and drops those whose time is up; done every few seconds. */
-  sweep(): void
+  sweep(): Promise<void>
+  /** The sessions that an earlier process has left, and that were not used since. */
+  left(): string[]
+  /** Forgets what one of those holds, without bringing it back; it keeps what it was made with. */
+  clearLeft(name: string): void
   close(): void
 }
 
@@ -105,7 +109,7 @@ function registryOf(options: SessionsOptions) {
   const awake = limitAwake(all)
   const empty = once(template)
   const folder =
-    options.folder === undefined ? undefined : folders().openFolder(options.folder, { db: options.db, empty })
+    options.folder === undefined ? undefined : folders().openFolder(options.folder, { db: options.db, empty, awake })
   const slotOf = slotMaker(options, {
     empty,
     folder,
@@ -229,7 +233,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (!(error instanceof UnusableSession)) throw error
     }
   }
-  const idle = watchIdle({ sessions, peeked, realNow, ttl: options.ttl, remove: expire })
+  const idle = watchIdle({ sessions, peeked, folder: registry.folder, realNow, ttl: options.ttl, remove: expire })
   return {
     get(name) {
       const found = sessions.get(name)
@@ -292,6 +296,8 @@ export function createSessions(options: SessionsOptions): Sessions {
         0,
       ),
     watch: registry.watch,
+    left: () => registry.folder?.names().filter((name) => !sessions.has(name)) ?? [],
+    clearLeft: (name) => registry.folder?.clear(name),
     dropped: idle.dropped,
     sweep: idle.sweep,
     close() {

@@ -61,7 +61,7 @@ export function slotMaker(
   const dataOf =
     (name: string, looked: boolean, made: MadeWith | undefined) =>
     (now: () => number): SessionData => {
-      if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, opened }, made)
+      if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now }, made)
       if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, opened })
       const database =
         db === ':memory:' ? { database: openClone(empty()), restored: false, release: () => {} } : openFile(db)
