@@ -44,7 +44,7 @@ interface OperationPath {
 const OPERATIONS: ReadonlyMap<string, OperationPath> = new Map([
   ...endpoints.map((endpoint) => [endpoint.path, { endpoint }] as const),
   ...doors.flatMap(({ paths, wire }) =>
-    Object.entries(paths).map(([path, endpoint]) => [path, { endpoint, wire }] as const),
+    Object.entries(paths).map(([path, endpoint]) => [path, { endpoint, wire: () => wire(path) }] as const),
   ),
 ])
 /** The operation that a request calls. */

@@ -17,7 +17,7 @@ import type { Backend } from './contract/backend.ts'
 import { type Instance, instanceOf } from './contract/instance.ts'
 import type { Observers } from './contract/observation.ts'
 import type { Operation } from './contract/operation.ts'
-import { endpoints, fixtureSubjects } from './endpoints/index.ts'
+import { fixtureSubjects, operationNames } from './endpoints/index.ts'
 import { type AskModel, askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
 import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './gateway/types.ts'
@@ -80,7 +80,6 @@ const fixtureReader = lazy<typeof import('./backends/fixture/read-fixture.ts')>(
   require('./backends/fixture/read-fixture.ts'),
 )
 const scenarioFiles = lazy<typeof import('./scenarios/load.ts')>(() => require('./scenarios/load.ts'))
-const operationNames = () => endpoints.map(({ name }) => name)
 
 /** What takes the place of something that the configuration names. */
 export interface Replacements {
@@ -234,7 +233,8 @@ function forwarded({ forwarding }: Config, answers: Backend, spending: Spending)
   const leaves = (model: string) => forwarding.forwards(model.slice(0, model.indexOf('/')))
   const { passing } = providers
   return {
-    answer: (call) => (leaves(call.model) ? providers : answers).answer(call),
+    // What follows from the request alone is worked out here, unless the provider's own API is called.
+    answer: (call) => (leaves(call.model) && !call.operation.isComputed ? providers : answers).answer(call),
     passing: { ...passing, takes: (model, api) => leaves(model) && passing.takes(model, api) },
   }
 }

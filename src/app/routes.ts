@@ -19,7 +19,7 @@ import { docPaths, mountDocs } from '../docs/swagger.ts'
 import { doors } from '../doors/index.ts'
 import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
-import { allOperations, endpoints, operationNamed } from '../endpoints/index.ts'
+import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
@@ -138,7 +138,7 @@ function allRoutes(
     strays,
     readers,
     workspaceCalls,
-    operations: () => endpoints.map(({ name }) => name),
+    operations: operationNames,
     operation: operationNamed,
     events: queue.counts,
   }
@@ -159,7 +159,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
-    ...doors.flatMap((door) => door.routes({ ...deps, passing: gateway.backend.passing, limits: deps })),
+    ...doors.flatMap((door) => door.routes(deps)),
     ...[
       ...workspace,
       ...taskRoutes({ tasks, callOf, receivedUrl }),

@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import { type FixtureFile, loadFixtures, readPath } from '../backends/fixture/load.ts'
 import { type Config, readConfig } from '../config.ts'
 import { FileError, parseSource } from '../contract/source.ts'
-import { allOperations, fixtureSubjects } from '../endpoints/index.ts'
+import { fixtureSubjects, operationNames } from '../endpoints/index.ts'
 import { knownModels, providerNames } from '../providers/names.ts'
 import { prepareSeed } from '../resources/seed.ts'
 import { readSeed } from '../resources/seed-file.ts'
@@ -41,7 +41,7 @@ export function checkCommand(): Command {
 const namesIn = ({ forwarding }: Config): KnownNames => ({
   models: knownModels(),
   providers: providerNames(forwarding.named).known,
-  operations: allOperations().map(({ name }) => name),
+  operations: operationNames(),
 })
 
 /** The seed of the workspace that a path is, or that a folder has beside its fixtures. */

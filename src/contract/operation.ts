@@ -142,6 +142,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   readonly neighbour?: { name: string; answers: boolean }
   /** Whether the specification does not have it. */
   readonly extension?: boolean
+  /** Whether its answers follow from the request alone: no fixture is needed, and no model is asked, unless its API is passed on. */
+  readonly isComputed?: boolean
   /** How the body comes; `multipart` fields are given to `request` by name, a file as a `File`. */
   readonly body: 'json' | 'multipart'
   /** Status of an invalid body, 400 when left out. */

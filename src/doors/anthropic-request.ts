@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { parseRequest } from '../contract/validation.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn } from '../lib/values.ts'
-import { type AnthropicCountRequest, AnthropicRequest } from './anthropic-asked.ts'
+import { AnthropicCountRequest, AnthropicRequest } from './anthropic-asked.ts'
 import { THREAD_NOT_FOUND } from './message.ts'
 
 /**
@@ -27,7 +27,8 @@ function withoutThread(body: unknown): unknown {
 }
 
 /** The same of a request that only counts. */
-export const countedRequestOf = (body: z.infer<typeof AnthropicCountRequest>): JsonObject => asCompletion(body)
+export const countRequestOf = (body: unknown): JsonObject =>
+  asCompletion(parseRequest(AnthropicCountRequest, withoutThread(body)))
 
 function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject): JsonObject {
   const {

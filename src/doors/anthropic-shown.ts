@@ -1,7 +1,7 @@
 // A message as the OpenAPI document shows it: the operation of chat completions in the words of Anthropic.
 import type { Operation } from '../contract/operation.ts'
 import { AnthropicEvent, AnthropicMessage } from './anthropic-answered.ts'
-import { AnthropicRequest } from './anthropic-asked.ts'
+import { AnthropicCountRequest, AnthropicRequest } from './anthropic-asked.ts'
 
 const weather = {
   name: 'get_weather',
@@ -13,6 +13,13 @@ const ask = (content: string, more: object = {}) => ({
   max_tokens: 1024,
   messages: [{ role: 'user', content }],
   ...more,
+})
+
+/** A count under the name and with the request of Anthropic. */
+export const shownCount = (operation: Operation): Operation => ({
+  ...operation,
+  name: 'countTokens',
+  request: AnthropicCountRequest,
 })
 
 /** The operation under the name and with the shapes of messages. */

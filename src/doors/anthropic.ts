@@ -3,7 +3,7 @@ import type { Reply } from '../contract/reply.ts'
 import type { Wire, WireCall } from '../contract/wire.ts'
 import { asObject, asText, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { assembleMessage } from './anthropic-assemble.ts'
-import { completionRequestOf } from './anthropic-request.ts'
+import { completionRequestOf, countRequestOf } from './anthropic-request.ts'
 import { messageEvents, messageRules } from './anthropic-stream.ts'
 import { emptyMessage, messageEnd, messageUsage, signatureOf, THREAD_NOT_FOUND, toolUse } from './message.ts'
 import { renamed } from './names.ts'
@@ -30,6 +30,17 @@ export const anthropicWire: Wire = {
   // A provider's own id is the one that is in its header.
   error: ({ status, type, code, message, headers }, id) =>
     errorBody({ status, names: [type, code], message, id: headers['request-id'] ?? id }),
+}
+
+/** The same for counts of tokens, which are answered as they are. */
+export const countWire: Wire = {
+  api: anthropicWire.api,
+  idHeader: 'request-id',
+  provider: 'anthropic',
+  words: anthropicWire.words,
+  take: countRequestOf,
+  put: (reply) => reply,
+  error: anthropicWire.error,
 }
 
 const eventsOf = (events: Parameters<typeof messageEvents>[0], { headers, usage, stoppedBy }: Reply, call: WireCall) =>

@@ -1,5 +1,5 @@
 // The registry of doors: foreign APIs whose paths lead to the router's operations. What a door does is loaded by its first call.
-import { endpoints } from '../endpoints/index.ts'
+import { countEndpoint, endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
 import { likelyPath } from '../lib/likely-path.ts'
 import { isOfAnthropic } from './names.ts'
@@ -8,7 +8,6 @@ import type { Door, DoorDeps } from './types.ts'
 const anthropic = lazy<typeof import('./anthropic.ts')>(() => require('./anthropic.ts'))
 const answers = lazy<typeof import('./anthropic-answered.ts')>(() => require('./anthropic-answered.ts'))
 const shown = lazy<typeof import('./anthropic-shown.ts')>(() => require('./anthropic-shown.ts'))
-const countTokens = lazy<typeof import('./count-tokens.ts')>(() => require('./count-tokens.ts'))
 const openai = lazy<typeof import('./openai.ts')>(() => require('./openai.ts'))
 const models = lazy<typeof import('./models.ts')>(() => require('./models.ts'))
 const ROUTER = '/v2/router/'
@@ -21,11 +20,15 @@ export const doors: readonly Door[] = [
     tag: "Anthropic's API",
     prefix: '/v1/messages',
     claims: isOfAnthropic,
-    paths: Object.fromEntries(chat.map((endpoint) => ['/v1/messages', endpoint])),
-    wire: () => anthropic().anthropicWire,
-    shown: (operation) => shown().shownMessages(operation),
+    paths: {
+      ...Object.fromEntries(chat.map((endpoint) => ['/v1/messages', endpoint])),
+      [countEndpoint.path]: countEndpoint,
+    },
+    wire: (path) => (path === countEndpoint.path ? anthropic().countWire : anthropic().anthropicWire),
+    shown: (operation) =>
+      operation.name === countEndpoint.name ? shown().shownCount(operation) : shown().shownMessages(operation),
     errorBody: () => answers().AnthropicError,
-    routes: (deps) => [countTokens().countTokensRoute(deps)],
+    routes: () => [],
     shares: ['/v1/models', '/v1/models/:model'],
   },
   {
@@ -51,7 +54,7 @@ export function doorOf(request: Pick<Request, 'url' | 'headers'>): Door | undefi
   return doors.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
 }
 
-const NOTHING_READ: DoorDeps = { defaultProvider: '', limits: { maxBody: 0, clientTimeout: 0 } }
+const NOTHING_READ: DoorDeps = { defaultProvider: '' }
 
 /** What a door says of a path that it does not have. */
 export function notEmulated({ tag, paths, routes, shares = [] }: Door, path: string): string {

@@ -1,20 +1,14 @@
 // What a door is: a foreign API whose paths lead to the router's operations.
 import type { z } from 'zod'
-import type { PassingBackend } from '../contract/backend.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { Route } from '../contract/route.ts'
 import type { Wire } from '../contract/wire.ts'
-import type { BodyLimits } from '../endpoints/body.ts'
 import type { Endpoint } from '../endpoints/index.ts'
 
 /** What the routes of doors need. */
 export interface DoorDeps {
   /** Provider of the models that are named without one. */
   defaultProvider: string
-  /** Passes requests on to providers, where that is done. */
-  passing?: PassingBackend | undefined
-  /** How much of a body is read. */
-  limits: BodyLimits
 }
 
 /** One door. */
@@ -28,7 +22,8 @@ export interface Door {
   claims?(request: Pick<Request, 'headers'>): boolean
   /** The operations by path. */
   paths: Readonly<Record<string, Endpoint>>
-  wire(): Wire
+  /** How answers are put: at a path, or wherever it is not known. */
+  wire(path?: string): Wire
   /** An operation as documents show it, when its requests and answers are others here. */
   shown?(operation: Operation): Operation
   /** What the body of an error is like. */

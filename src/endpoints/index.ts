@@ -1,6 +1,7 @@
 // The registry of router operations: one line each. An operation is loaded with its schemas when it is first used.
 import { type FixtureSubject, TOOL_CALLS } from '../contract/fixture-subject.ts'
 import type { Operation } from '../contract/operation.ts'
+import { COUNT_TOKENS, COUNT_TOKENS_PATH } from '../contract/token-count.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 
@@ -42,9 +43,16 @@ export const endpoints: readonly Endpoint[] = [
   endpoint('rerank', '/v2/router/rerank', () => require('./rerank.ts').rerank),
 ]
 
+/** Counts the tokens of a message; not of the router, but of Anthropic's API alone. */
+export const countEndpoint = endpoint(COUNT_TOKENS, COUNT_TOKENS_PATH, () => require('./count-tokens.ts').tokenCount)
+const called: readonly Endpoint[] = [...endpoints, countEndpoint]
+
+/** The names of all operations that clients call, of the router and of compatible APIs alone. */
+export const operationNames = (): string[] => called.map(({ name }) => name)
+
 /** The operation of a name, loaded. */
 export const operationNamed = (name: string): Operation | undefined =>
-  endpoints.find((endpoint) => endpoint.name === name)?.operation()
+  called.find((endpoint) => endpoint.name === name)?.operation()
 
 /** All operations, loaded. */
 export const allOperations = once((): readonly Operation[] => endpoints.map(({ operation }) => operation()))

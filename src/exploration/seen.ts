@@ -2,7 +2,7 @@
 import type { Operation } from '../contract/operation.ts'
 import { NO_OPERATION, type StoredTrace } from '../contract/trace.ts'
 import { safeParse } from '../contract/validation.ts'
-import { allOperations } from '../endpoints/index.ts'
+import { operationNamed } from '../endpoints/index.ts'
 import { type Settings, settingsOf } from '../gateway/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { brokeOff, type ClientCall, clientCalls } from '../verdict/client-call.ts'
@@ -68,7 +68,7 @@ interface ParsedRequest {
 
 /** The request of a call, read again, by another API as it was understood; undefined for one that is not kept. */
 function parsedRequest({ operation: name, request, rendered }: StoredTrace): ParsedRequest | undefined {
-  const operation = allOperations().find((one) => one.name === name)
+  const operation = operationNamed(name)
   for (const asked of [request, rendered]) {
     const parsed = operation && safeParse(operation.request, asked)
     if (operation && parsed?.success) return { operation, request: parsed.data }

@@ -1,4 +1,5 @@
 // Anthropic, through its model package: errors and countdowns of its own, signed and redacted thoughts.
+import { COUNT_TOKENS } from '../contract/token-count.ts'
 import { chat, defineProvider } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal } from './error-words.ts'
 import type { ModelPackage } from './model-package.ts'
@@ -78,7 +79,7 @@ export const anthropicProvider = defineProvider({
     keyVariable: 'ANTHROPIC_API_KEY',
     keyHeader: 'x-api-key',
     api: 'anthropic',
-    operations: ['chat.completions'],
+    operations: ['chat.completions', COUNT_TOKENS],
     modelPackage,
   },
   error: anthropicError,

@@ -42,6 +42,7 @@ export interface Provocation {
 const JSON_BODY = { 'content-type': 'application/json' }
 const BROKEN_FORM = { 'content-type': 'multipart/form-data; boundary=none' }
 const UNKNOWN = 'nothing'
+const UNKNOWN_UUID = '00000000-0000-4000-8000-000000000000'
 const takesBody = ({ example }: DescribedOperation) => example !== undefined
 const isEmulated = ({ path }: DescribedOperation) => !path.startsWith('/_understudy') && !path.startsWith('/files')
 const callsModel = ({ path, method }: DescribedOperation) =>
@@ -160,7 +161,7 @@ export const PROVOCATIONS: readonly Provocation[] = [
     },
   },
   { name: 'an unknown model', only: callsModel, change: patched({ model: 'nobody/nothing' }) },
-  { name: 'a reference to nothing', only: makesRecord, change: patched({ project_id: UNKNOWN }) },
+  { name: 'a reference to nothing', only: makesRecord, change: patched({ project_id: UNKNOWN_UUID }) },
   { name: 'a store of nothing', only: makesRecord, change: patched({ memory_stores: [UNKNOWN] }) },
   { name: 'feedback on nothing', settings: { strict: true }, only: ({ id }) => id === 'submitFeedback' },
   {

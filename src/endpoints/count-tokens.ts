@@ -1,0 +1,48 @@
+// POST /v1/messages/count_tokens: what the input of a message would be counted with. Anthropic's API alone has it.
+import { z } from 'zod'
+import type { ChatRequest } from '../contract/chat-request.ts'
+import type { Operation } from '../contract/operation.ts'
+import { COUNT_TOKENS, COUNT_TOKENS_PATH } from '../contract/token-count.ts'
+import { asObject } from '../lib/values.ts'
+import { chatCompletions } from './chat-completions.ts'
+
+const { model, prompt, opening, promptTokens, attachments, fillTexts } = chatCompletions
+
+/** The request is that of a chat completion, as the conversation of a message is understood. */
+export const tokenCount: Operation<ChatRequest, object> = {
+  name: COUNT_TOKENS,
+  path: COUNT_TOKENS_PATH,
+  answerName: 'token count',
+  tag: 'Router',
+  extension: true,
+  isComputed: true,
+  summary: 'Count the tokens of a message',
+  description: 'What the input of a message would be counted with. Messages themselves are at `/v1/messages`.',
+  examples: { greeting: { model: 'claude-sonnet-4', messages: [{ role: 'user', content: 'Hello!' }] } },
+  body: 'json',
+  longList: 'messages',
+  get request() {
+    return chatCompletions.request
+  },
+  response: z.object({ input_tokens: z.int().describe('Tokens of the input.') }),
+  script: z.strictObject({}),
+  model,
+  streams: () => false,
+  prompt,
+  ...(opening && { opening }),
+  promptTokens,
+  ...(attachments && { attachments }),
+  ...(fillTexts && { fillTexts }),
+  synthesize: () => ({}),
+  compose: (request) => ({
+    body: () => ({ input_tokens: promptTokens(request) }),
+    events: () => [],
+    // Nothing is generated, and a count costs nothing.
+    usage: {},
+    tokens: 0,
+  }),
+  assemble: () => ({}),
+  wrongWith: (answer) =>
+    typeof asObject(answer)?.input_tokens === 'number' ? undefined : "it has no number 'input_tokens'",
+  scriptOf: () => undefined,
+}
