@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import type { Exchange } from '../src/contract/exchange.ts'
 import { bytesIn } from '../src/views/wire-text.ts'
 import { type Answer, type TestApp, testApps } from './support/app.ts'
+import { emptyFolder, startServer } from './support/server.ts'
 
 const { appWith, close } = testApps()
 afterAll(close)
@@ -79,6 +80,19 @@ describe('a scenario', () => {
     expect((await app.post(`/s/counts${PATH}`, hello)).status).toBe(429)
     expect((await app.post('/s/counts/v1/messages', { ...hello, max_tokens: 9 })).status).toBe(200)
   })
+})
+
+test('the executable counts, too', async () => {
+  const folder = emptyFolder()
+  const server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+  try {
+    const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+    const answer = await fetch(`${server.url}${PATH}`, { method: 'POST', headers, body: JSON.stringify(hello) })
+    expect([answer.status, await answer.json()]).toEqual([200, { input_tokens: 9 }])
+  } finally {
+    await server.stop()
+    folder.remove()
+  }
 })
 
 test('a count and a message with the same text are not repeats of each other', async () => {

@@ -140,6 +140,18 @@ describe('a fault behind the gateway', () => {
     expect(Object.keys(last as object)).toEqual(['error'])
   })
 
+  test.each([
+    ['direct', {}],
+    ['through the gateway', { retry: { count: 1 } }],
+  ])('a stream of responses ends with its last event, %s; that of the router with [DONE]', async (_, more) => {
+    const ask = { model: 'openai/gpt-4o', input: 'Hi', stream: true, ...more }
+    const answer = await app.post('/v1/responses', ask)
+    const last = eventsOf(answer.text.replace(/^event: .*\n/gm, '')).at(-1)
+    expect(last).toMatchObject({ type: 'response.completed', response: { status: 'completed' } })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'answered', status: 200 })
+    expect((await app.post('/v2/router/responses', ask)).text).toEndWith('\n\ndata: [DONE]\n\n')
+  })
+
   test('what is withheld has its reason, and its model as it was called', async () => {
     const answer = await heard({ type: 'content-filter' }, false)
     expect(answer.json()).toMatchObject({ model: MODEL, choices: [{ finish_reason: 'content_filter' }] })

@@ -5,12 +5,15 @@ import { SETTINGS } from '../config/settings.ts'
 import { settingOutline, valueSchemas } from '../config/values.ts'
 import { outlineAsJson, outlineOf } from '../contract/outline-of-schema.ts'
 import { requestOutline } from '../contract/quick-parse.ts'
-import { allOperations, fixtureSubjects } from '../endpoints/index.ts'
+import { fixtureSubjects, operationNamed, operationNames } from '../endpoints/index.ts'
 
 /** Each as JSON, by its name. */
 export function outlines(): Record<string, string> {
   const schemas = [
-    ...allOperations().map(({ name, request }) => [requestOutline(name), request] as const),
+    ...operationNames()
+      .map((name) => operationNamed(name))
+      .filter((one) => one !== undefined)
+      .map(({ name, request }) => [requestOutline(name), request] as const),
     ...fixtureSubjects.map((subject) => [fixtureOutline(subject), fixtureSchema(subject)] as const),
     ...Object.entries(SETTINGS).map(([key, { schema }]) => [settingOutline(key), schema(valueSchemas())] as const),
   ]

@@ -82,7 +82,12 @@ export type VerdictResult = z.infer<typeof VerdictResult>
 /** What is judged of a session, or of a part of it. */
 export const SessionVerdict = z.object({
   session: z.string(),
-  scenario: z.string().nullable().describe('The scenario that is judged by; null when there is none.'),
+  scenario: z
+    .string()
+    .nullable()
+    .describe(
+      'Name of the active scenario, by whose expectations, `accept` and `max_attempts` the session is judged; null when no scenario is active. One that a call chose with `x-understudy-scenario` is not named here, but in `rules`.',
+    ),
   verdict: VerdictResult.describe(
     '`fail`: an expectation is not met, or a finding is an error that the scenario does not accept. `inconclusive`: nothing failed, but nothing was proved either; `inconclusive` has the reasons. `pass`: everything else.',
   ),

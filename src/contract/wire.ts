@@ -1,7 +1,7 @@
 // The wire of a door: how the answers and errors of this API are put for clients that expect another one.
 import type { StreamEvent } from '../lib/sse.ts'
 import type { ApiError } from './error.ts'
-import type { StreamRules } from './operation.ts'
+import type { Operation, StreamRules } from './operation.ts'
 import type { Reply } from './reply.ts'
 
 /** A compatible API: the same operations as clients of a provider's own API call them. */
@@ -9,6 +9,8 @@ export type CompatibleApi = 'openai' | 'anthropic'
 
 /** What is known of a call when its answer is put. */
 export interface WireCall {
+  /** What is called. */
+  readonly operation: Pick<Operation, 'events'>
   /** The models that it names without a provider, by the field; absent when it names none so. */
   readonly assumed?: Readonly<Record<string, string>> | undefined
 }

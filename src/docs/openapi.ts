@@ -61,7 +61,9 @@ export function openapiParts(source: DocumentSource): { paths: Json; components:
   for (const operation of operations()) paths[operation.path] = { post: operationObject(operation, schemas) }
   for (const { path, door, tag, operation, same } of aliases()) {
     const id = `${door}${pascal(`.${operation.name}`)}`
-    const described = operationObject(operation, schemas, { errors: errorsAt(path), ...(!same && { id }) })
+    // Streams of foreign APIs end as those do: with an end mark only where there is no last event.
+    const marked = same && operation.events?.last === undefined
+    const described = operationObject(operation, schemas, { errors: errorsAt(path), marked, ...(!same && { id }) })
     const about = same ? `The same as ${operation.path}, for models without a provider too.` : operation.description
     const description = `${about} (emulator extension)`
     paths[path] = { post: { ...described, operationId: id, description, tags: [tagOf({ tag })] } }
@@ -85,7 +87,11 @@ const foreignErrors = (schema: Json): Json => {
 function operationObject(
   operation: Operation,
   schemas: Schemas,
-  { errors = errorResponses(ROUTER_ERRORS), id: given }: { errors?: Json | undefined; id?: string } = {},
+  {
+    errors = errorResponses(ROUTER_ERRORS),
+    id: given,
+    marked = true,
+  }: { errors?: Json | undefined; id?: string; marked?: boolean } = {},
 ): Json {
   const { name: dotted, tag, summary, description, body, request, response, chunk, examples } = operation
   const name = pascal(given ?? dotted)
@@ -108,7 +114,7 @@ function operationObject(
     responses: {
       200: {
         description: chunk
-          ? 'The whole answer, or with `stream: true` its events as server-sent events, closed by `data: [DONE]`.'
+          ? `The whole answer, or with \`stream: true\` its events as server-sent events${marked ? ', closed by `data: [DONE]`' : ', up to its last one'}.`
           : 'The answer.',
         headers: ANSWER_HEADERS,
         content: {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { envelope } from '../contract/error.ts'
 import type { Wire, WireCall } from '../contract/wire.ts'
-import { mapEvents, type StreamEvent } from '../lib/sse.ts'
+import { DONE_EVENT, mapEvents, type StreamEvent } from '../lib/sse.ts'
 import { asObject } from '../lib/values.ts'
 import { renamed } from './names.ts'
 
@@ -22,7 +22,9 @@ export const openaiWire: Wire = {
   error: (error) => ({ error: envelope(error).error }),
 }
 
-function eventFor(event: StreamEvent, call: WireCall): StreamEvent {
+function eventFor(event: StreamEvent, call: WireCall): StreamEvent | undefined {
+  // Where the API has a last event of its own, it has no mark behind that; the router's own API has one.
+  if (event.text === DONE_EVENT.text && call.operation.events?.last) return undefined
   const data = asObject(event.data)
   if (!data) return event
   // A failure in a stream that has begun, in the words of this API.

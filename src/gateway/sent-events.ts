@@ -36,6 +36,8 @@ class SentEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
   /** Whether the call has ended. */
   #ended = false
   #over = false
+  /** A step that was looked at before its turn. */
+  #ahead: Step | undefined
   /** Whether nothing has been sent when the call ends, which can be refused then. */
   #isKeptBack = false
 
@@ -71,7 +73,8 @@ class SentEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
 
   next(): Step | Promise<Step> {
     if (this.#over) return OVER
-    const step = this.#source.next()
+    const step = this.#ahead ?? this.#source.next()
+    this.#ahead = undefined
     return step instanceof Promise ? step.then((come) => this.#noted(come, true)) : this.#noted(step, false)
   }
 
@@ -95,8 +98,20 @@ class SentEvents implements ReadyEventStream, PromptIterator<StreamEvent> {
     const isTimed = waited || body.pieces.length % EVENTS_OF_A_TURN === 0
     body.add(block, isTimed ? this.#call.recording.elapsed() : undefined)
     const event = { data: undefined, block }
-    if (!this.#isLast(step.value)) return { done: false, value: event }
-    return this.#end().then((problem) => (problem ? this.#problem(problem) : { done: false, value: event }))
+    const given = { done: false as const, value: event }
+    const end = () => this.#end().then((problem) => (problem ? this.#problem(problem) : given))
+    if (this.#isLast(step.value)) return end()
+    if (!this.#mayBeLast(step.value)) return given
+    return Promise.resolve(this.#source.next()).then((next) => {
+      this.#ahead = next
+      return next.done ? end() : given
+    })
+  }
+
+  /** Whether no mark comes behind it in most streams: the next step then says whether it was the last. */
+  #mayBeLast({ data }: StreamEvent): boolean {
+    const { wire, recording } = this.#call
+    return wire.events === undefined && (recording.call.operation.events?.last?.(asObject(data) ?? {}) ?? false)
   }
 
   /** The maker of an event that cannot be encoded tells the client and the trace. */

@@ -198,19 +198,23 @@ class BlockReader implements SseReader {
   }
 }
 
-/** The same events, each as what `change` makes of it, in the same turn where it is there already. */
+/** The same events, each as what `change` makes of it, in the same turn where it is there already; undefined leaves it out. */
 export function mapEvents(
   events: StreamEvents,
-  change: (event: StreamEvent) => StreamEvent,
+  change: (event: StreamEvent) => StreamEvent | undefined,
 ): PromptIterable<StreamEvent> {
   type Step = IteratorResult<StreamEvent>
-  const mapped = (step: Step): Step => (step.done ? step : { done: false, value: change(step.value) })
-  const later = (step: Step | Promise<Step>) => (step instanceof Promise ? step.then(mapped) : mapped(step))
   return {
     [Symbol.asyncIterator]() {
       const source: PromptIterator<StreamEvent> =
         Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : promptly(events[Symbol.iterator]())
       const { return: stop, throw: fail } = source
+      const mapped = (step: Step): Step | Promise<Step> => {
+        const value = step.done ? undefined : change(step.value)
+        if (step.done) return step
+        return value ? { done: false, value } : later(source.next())
+      }
+      const later = (step: Step | Promise<Step>) => (step instanceof Promise ? step.then(mapped) : mapped(step))
       return {
         next: () => later(source.next()),
         ...(stop && { return: async (value: undefined) => mapped(await stop.call(source, value)) }),
