@@ -42,7 +42,7 @@ export interface EventsBody {
 export interface BytesBody {
   kind: 'bytes'
   contentType: string
-  bytes: Uint8Array | ReadableStream<Uint8Array>
+  bytes: Uint8Array | AsyncIterable<Uint8Array>
   /** The length that is promised, when fewer bytes than that come. */
   announced?: number
   /** Of a stream of events, whether one is no part of the answer, by its data: asked once of each, in their order. */

@@ -1,7 +1,6 @@
 // broken-framing: in the middle of a chunked answer comes what is no chunk.
 import { z } from 'zod'
 import { ConnectionFailure } from '../contract/reply.ts'
-import { streamOf } from '../lib/byte-stream.ts'
 import { onAnswer, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, isStream, mapBlocks, piecesOf, streamBytes } from './wire.ts'
@@ -28,7 +27,7 @@ export const brokenFraming = defineFault({
         }
         if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(streamTexts(blocks)))
         const { contentType } = streamBytes(reply)
-        return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(broken(piecesOf(reply))) } })
+        return changed(reply, { body: { kind: 'bytes', contentType, bytes: broken(piecesOf(reply)) } })
       },
     }),
 })

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { FaultContext, NextReply } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
-import { streamOf } from '../lib/byte-stream.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import {
   type BlockChange,
@@ -133,7 +132,7 @@ export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Prom
       const pieces = orSkipped(firstBytes(reply, cut, context), context)
       // What ends cleanly without being a stream has a length that is right for what is left.
       const whole = cut.close === 'clean' && !isStream(reply)
-      const bytes = whole ? Buffer.concat(await Array.fromAsync(pieces)) : streamOf(pieces)
+      const bytes = whole ? Buffer.concat(await Array.fromAsync(pieces)) : pieces
       return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
     },
   })

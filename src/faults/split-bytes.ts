@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { Duration } from '../contract/duration.ts'
 import type { Reply } from '../contract/reply.ts'
-import { streamOf } from '../lib/byte-stream.ts'
 import { onAnswer, orSkipped } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, piecesOf, streamBytes } from './wire.ts'
@@ -32,7 +31,7 @@ export const splitBytes = defineFault({
             yield piece
           }
         }
-        const bytes = streamOf(orSkipped(pieces(), context, 'the answer has no such place'))
+        const bytes = orSkipped(pieces(), context, 'the answer has no such place')
         return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
       },
     }),

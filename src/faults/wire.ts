@@ -1,7 +1,6 @@
 // The wire form of a reply, for faults that cut, change or slice what is really sent.
 import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, EventsBody, Reply } from '../contract/reply.ts'
-import { streamOf } from '../lib/byte-stream.ts'
 import { DONE_EVENT, encodeEvent, type SseBlock, type StreamEvent, sseReader } from '../lib/sse.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
 
@@ -55,7 +54,7 @@ export function streamBytes({ body }: Reply): BytesBody {
     const bytes = encoder.encode(body.text ?? JSON.stringify(body.value))
     return { kind: 'bytes', contentType: 'application/json', bytes }
   }
-  return { kind: 'bytes', contentType: EVENT_STREAM, bytes: streamOf(encoded(body)) }
+  return { kind: 'bytes', contentType: EVENT_STREAM, bytes: encoded(body) }
 }
 
 /** The body as its reader has it: without the events that are no part of the answer. */
@@ -78,7 +77,7 @@ function withoutHidden(body: BytesBody): BytesBody {
     const last = textOf(reader.end())
     if (last.length > 0) yield last
   }
-  return { kind: 'bytes', contentType, bytes: streamOf(shown()) }
+  return { kind: 'bytes', contentType, bytes: shown() }
 }
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8'
@@ -107,7 +106,7 @@ export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, ch
     }
   }
   const { contentType } = streamBytes(reply)
-  return changed(reply, { body: { kind: 'bytes', contentType, bytes: streamOf(bytes()) } })
+  return changed(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
 }
 
 async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'events'>): AsyncGenerator<EventBlock> {

@@ -39,11 +39,11 @@ export function answerDirectly(direct: DirectCall): Promise<Response> | undefine
   const faults = callContext.playing ? faultsOn(callContext, target) : []
   // They have been asked for.
   callContext.playing = undefined
+  const { recording } = callContext
+  if (faults.length === 0 && !recording.passed) return undefined
   const asked = new AttemptCall(callContext, target)
-  const passed = passedOn(direct, asked)
-  if (faults.length === 0 && !passed) return undefined
-  const record = callContext.recording.attempt({ target, number: 1, why: 'first', waited: 0 })
-  return respond(direct, { faults, asked, passed, record })
+  const record = recording.attempt({ target, number: 1, why: 'first', waited: 0 })
+  return respond(direct, { faults, asked, record })
 }
 
 /** The faults of the scenario; those between gateway and client come last, and so are outermost. */
@@ -54,24 +54,10 @@ function faultsOn({ playing, facts, operation, request, stream, session }: CallC
   return [...faultsAt('gateway'), ...faultsAt('provider')]
 }
 
-/** Passes the client's own request on, where the call may be and its provider takes it. */
-function passedOn({ callContext }: DirectCall, asked: AttemptCall): (() => Promise<Reply>) | undefined {
-  const { call, backend, recording } = callContext
-  const { passing } = backend
-  const { raw, wire, body, url, headers } = call
-  if (!recording.passes || !passing || !raw || !wire || !body) return undefined
-  const { pathname, search } = new URL(url)
-  const path = `${pathname.replace(/^\/v1(?=\/)/, '')}${search}`
-  const model = { named: raw.model, sent: asked.model.slice(asked.model.indexOf('/') + 1) }
-  return () => passing.pass(asked, { api: wire.api, path, headers, body, model })
-}
-
 /** The one attempt of a direct call. */
 interface DirectAttempt {
   faults: readonly ActiveFault[]
   asked: AttemptCall
-  /** Gives what the provider sends to the client's own request, where that is passed on. */
-  passed: (() => Promise<Reply>) | undefined
   record: AttemptRecorder
 }
 
@@ -142,9 +128,9 @@ function speakerOf(model: string, { api, words }: Wire): string {
 }
 
 /** What the backend answers, before any fault. */
-async function provided({ callContext, wire }: DirectCall, { asked, passed, record }: DirectAttempt): Promise<Reply> {
+async function provided({ callContext, wire }: DirectCall, { asked, record }: DirectAttempt): Promise<Reply> {
   const { recording, backend } = callContext
-  const reply = await (passed ? passed() : backend.answer(asked))
+  const reply = await (recording.passed?.reply() ?? backend.answer(asked))
   record.replied(reply)
   if (reply.raw) return reply
   // How the attempt went is what is read of the bytes that are sent.

@@ -15,7 +15,7 @@ import { type Call, type InnerAnswer, innerCall, originOf } from './call.ts'
 import { type CallEnding, callEndOf } from './end.ts'
 import { guard, guardsOf } from './guardrails.ts'
 import { retrieve } from './knowledge.ts'
-import { isPassedOn, type PassedBody, parsePassed, promptIn } from './passing.ts'
+import { type PassedBody, parsePassed, passedOn, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
 import { callKind, callPoint } from './point.ts'
 import { startTrace } from './recorder.ts'
@@ -48,6 +48,9 @@ export const createGateway = (given: GatewayParts): Gateway => {
 
 type RecordingParts = GatewayParts & CallEnding
 
+/** Names the scenario of a single call. */
+const SCENARIO = 'x-understudy-scenario'
+
 /** Who made a call, and hears its answer. */
 interface Listener<Answered> {
   /** What it gets where that is not simply the answer: of a direct call, or through faults of a scenario. */
@@ -58,8 +61,12 @@ interface Listener<Answered> {
 /** Takes a call from its body to its answer; whatever becomes of it ends it. What need not be waited for takes no turn. */
 async function recorded<Answered>(call: Call, parts: RecordingParts, listener: Listener<Answered>): Promise<Answered> {
   // The scenario may have changed, and its clock with it: the call keeps to the one that it begins on.
-  parts.runs.current(call.session)
+  const playing = parts.runs.current(call.session)
+  const passed = passedOn(call, parts.backend)
+  // Before anything is made of it here: that is done while its provider works. A scenario may keep it from that.
+  if (!playing && !call.headers.has(SCENARIO)) passed?.begin()
   const recording = startTrace(call, parts.observers)
+  recording.passed = passed
   const end = callEndOf(recording, parts)
   try {
     const preparing = inSteps(prepare(call, recording, parts))
@@ -94,7 +101,7 @@ const client: Listener<Response> = {
     const [target] = targets
     if (recording.direct) {
       // Without a scenario, and without a provider's own bytes, an answer is put as any other is.
-      if (!wire || !target || !(playing || recording.passes)) return undefined
+      if (!wire || !target || !(playing || recording.passed)) return undefined
       return direct().answerDirectly({ callContext, target, wire, end, clientTimeout })
     }
     const faults = playing ? faultsHeard(callContext, playing) : NO_FAULTS
@@ -157,31 +164,30 @@ interface ReadyCall {
 /** Parses and renders a call and plans where it may go. */
 function* prepare(call: Call, recording: TraceRecorder, gateway: GatewayParts): Steps<ReadyCall> {
   const { operation, session } = call
+  const { passed } = recording
   const large = isLarge(call.text)
   if (large) yield nextTurn()
-  const passes = isPassedOn(call, gateway.backend)
-  const parsing = passes ? parsePassed(call) : call.parse()
+  const parsing = passed ? parsePassed(call) : call.parse()
   const read = parsing instanceof Promise ? yield parsing : parsing
-  const parsed = (passes ? (read as PassedBody).request : read) as object
-  recording.passes = passes
-  recording.isRead = !passes || (read as PassedBody).isRead
+  const parsed = (passed ? (read as PassedBody).request : read) as object
+  recording.isRead = !passed || (read as PassedBody).isRead
   if (large) yield nextTurn()
   const settings = settingsOf(operation, parsed)
   recording.request = parsed
   recording.settings = settings
   recording.direct = call.wire !== undefined && !needsGateway(settings)
-  const playing = gateway.runs.ofCall(session, call.headers.get('x-understudy-scenario'))
+  const playing = gateway.runs.ofCall(session, call.headers.get(SCENARIO))
   recording.playing(playing)
   const answerContext = makingOf(call, recording)
   const lucky = { session, key: call.inner?.key ?? recording.seq }
   const targets = planOf(operation.model(parsed), settings, lucky, call.inner?.fallbacks)
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
-  const request = passes
+  const request = passed
     ? parsed
     : yield* rendered({ call, parsed, settings, targets, answerContext, recording }, gateway)
   if (large) yield nextTurn()
-  const prompt = passes ? promptIn(operation, request) : operation.prompt(request)
+  const prompt = passed ? promptIn(operation, request) : operation.prompt(request)
   const stream = operation.streams(request)
   // What the user gives for variables and finds in knowledge bases makes no other point.
   const asked = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }

@@ -1,7 +1,8 @@
 // Which requests of compatible APIs a provider gets as they came, and how much of them is understood here.
-import type { Backend } from '../contract/backend.ts'
+import type { Backend, PassingBackend, RawRequest } from '../contract/backend.ts'
 import { ApiError } from '../contract/error.ts'
 import type { Operation, Prompt } from '../contract/operation.ts'
+import type { Reply } from '../contract/reply.ts'
 import type { Call } from './call.ts'
 
 /** Fields of the router's own API, which no provider knows: a request with one of them is acted on here. */
@@ -24,12 +25,50 @@ const OWN_FIELDS = [
 /** Those that another API has too, where they mean something else. */
 const SHARED: Record<string, readonly string[]> = { anthropic: ['thread'] }
 
-/** Whether the provider of a call gets its body as it came. */
-export function isPassedOn({ raw, wire }: Call, { passing }: Backend): boolean {
-  if (!passing || !raw || !wire) return false
-  const { fields, fullModel } = raw
+/** The request of a call whose provider gets it as it came; undefined when the call is answered from what it means. */
+export function passedOn(call: Call, { passing }: Backend): PassedRequest | undefined {
+  const { raw, wire, body, url, headers } = call
+  if (!passing || !raw || !wire || !body) return undefined
+  const { fields, model: named, fullModel } = raw
   const isOurs = (field: string) => fields[field] != null && !SHARED[wire.api]?.includes(field)
-  return !OWN_FIELDS.some(isOurs) && passing.takes(fullModel, wire.api)
+  if (OWN_FIELDS.some(isOurs) || !passing.takes(fullModel, wire.api)) return undefined
+  const address = url.slice(url.indexOf('/', url.indexOf('://') + 3))
+  const path = address.startsWith('/v1/') ? address.slice('/v1'.length) : address
+  const model = { named, sent: fullModel.slice(fullModel.indexOf('/') + 1) }
+  return new PassedRequest(call, passing, { api: wire.api, path, headers, body, model })
+}
+
+/** A request on its way to its provider. */
+export class PassedRequest {
+  readonly #call: Call
+  readonly #passing: PassingBackend
+  readonly #request: RawRequest
+  #begun: Promise<Reply> | undefined
+
+  constructor(call: Call, passing: PassingBackend, request: RawRequest) {
+    this.#call = call
+    this.#passing = passing
+    this.#request = request
+  }
+
+  /** Sends it now: what is left to do here is done while its provider works. */
+  begin(): void {
+    this.#begun = this.#send()
+    // Who asks for the reply hears of it.
+    this.#begun.catch(() => {})
+  }
+
+  /** What its provider sends to it; sent now, unless it has been begun. Throws as `Backend.answer` does. */
+  reply(): Promise<Reply> {
+    const begun = this.#begun ?? this.#send()
+    this.#begun = undefined
+    return begun
+  }
+
+  #send(): Promise<Reply> {
+    const { operation, signal, raw } = this.#call
+    return this.#passing.pass({ model: raw?.fullModel ?? '', operation, signal }, this.#request)
+  }
 }
 
 /** The body of a call that is passed on, and whether it fits our schema. */

@@ -2,6 +2,7 @@
 // need no promise each.
 import type { StreamRules } from '../contract/operation.ts'
 import { type BytesBody, ConnectionFailure, Unreadable } from '../contract/reply.ts'
+import { piecesIn } from '../lib/byte-stream.ts'
 import { networkReason } from '../lib/network-error.ts'
 import { type Reproach, within } from '../lib/patience.ts'
 import {
@@ -34,7 +35,7 @@ interface EventReading {
 /** Events of bytes, gone through once. An end without a finish reason is a failure, a missing end mark is none. */
 export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEvent> {
   readonly #reading: EventReading
-  readonly #source: ReadableStreamDefaultReader<Uint8Array> | undefined
+  readonly #source: AsyncIterator<Uint8Array> | undefined
   readonly #parser = sseReader()
   readonly #seen: StreamEvent[] = []
   /** The blocks that have come, and how many of them are done with. */
@@ -50,7 +51,7 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
     this.#reading = reading
     this.#hides = hides
     if (bytes instanceof Uint8Array) this.#whole = bytes
-    else this.#source = bytes.getReader()
+    else this.#source = piecesIn(bytes)
   }
 
   [Symbol.asyncIterator](): this {
@@ -104,7 +105,7 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
     for (;;) {
       let bytes: Uint8Array | undefined
       try {
-        bytes = this.#source ? (await this.#source.read()).value : this.#whole
+        bytes = this.#source ? (await this.#source.next()).value : this.#whole
         this.#whole = undefined
         if (bytes) this.#blocks = this.#parser.read(bytes)
       } catch (error) {
@@ -138,7 +139,7 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
     if (this.#over) return
     this.#over = true
     // One that has broken has nothing to say about its end.
-    await this.#source?.cancel().catch(() => {})
+    await this.#source?.return?.().catch(() => {})
   }
 
   /** Reads to the end, which mostly comes right behind the end mark: who leaves before it has to connect anew for the next call. */
@@ -149,7 +150,7 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
     try {
       await within(readToEnd(source), LONGEST_END_MS, NO_END)
     } catch {
-      await source.cancel().catch(() => {})
+      await source.return?.().catch(() => {})
     }
   }
 }
@@ -158,8 +159,8 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
 const LONGEST_END_MS = 250
 const NO_END: Reproach = { late: () => new Error('the provider did not end its stream') }
 
-async function readToEnd(source: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  while (!(await source.read()).done);
+async function readToEnd(source: AsyncIterator<Uint8Array>): Promise<void> {
+  while (!(await source.next()).done);
 }
 
 /** Whether an error is one of the program rather than one of the network, whose errors have a code. */

@@ -153,14 +153,15 @@ function jsonOf(text: string, what: string): unknown {
   }
 }
 
-type Readable = Pick<Response, 'text' | 'bytes'>
-// The runtime reads a whole stream faster than we can piece by piece; its types do not know that a stream can do so by itself.
-const wholeOf = ({ bytes }: BytesBody): Readable =>
-  bytes instanceof ReadableStream ? (bytes as typeof bytes & Readable) : new Response(bytes as Uint8Array<ArrayBuffer>)
+/** What is there, or what the runtime reads by itself, it reads faster than we can piece by piece. */
+const wholeOf = async ({ bytes }: BytesBody): Promise<Pick<Response, 'text' | 'bytes'>> =>
+  bytes instanceof Uint8Array || bytes instanceof ReadableStream
+    ? new Response(bytes as Uint8Array<ArrayBuffer> | ReadableStream)
+    : new Response(Buffer.concat(await Array.fromAsync(bytes)))
 
 async function textOf(body: BytesBody, reading: ReadOptions): Promise<string> {
   try {
-    return await wholeOf(body).text()
+    return await (await wholeOf(body)).text()
   } catch (error) {
     throw broken(error, reading.signal)
   }
@@ -168,7 +169,7 @@ async function textOf(body: BytesBody, reading: ReadOptions): Promise<string> {
 
 async function bytesOf(body: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
   try {
-    return await wholeOf(body).bytes()
+    return await (await wholeOf(body)).bytes()
   } catch (error) {
     throw broken(error, reading.signal)
   }

@@ -58,11 +58,11 @@ class CallRecording implements TraceRecorder {
   readonly endedSteps: EndedStep[] = []
   rendered = 'null'
   direct = false
-  passes = false
   isRead = true
   request?: TraceRecorder['request']
   settings?: Settings
   sequences?: CallSequences
+  passed?: TraceRecorder['passed']
   readonly #begun: number
   point?: string | undefined
   failure?: Failure

@@ -11,6 +11,7 @@ import type { ReadyEvents } from '../lib/written-events.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Call } from './call.ts'
 import type { Failure } from './outcome.ts'
+import type { PassedRequest } from './passing.ts'
 import type { Target } from './plan.ts'
 import type { ReplyContent } from './read.ts'
 import type { SentBody } from './sent-body.ts'
@@ -133,8 +134,8 @@ export interface TraceRecorder {
   settings?: Settings
   /** Whether no gateway is between the client and its provider. */
   direct: boolean
-  /** Whether the provider gets the client's own request, and the client what that sends. */
-  passes: boolean
+  /** The client's own request, where its provider gets that, and the client what that sends. */
+  passed?: PassedRequest | undefined
   /** Whether its body fits our schema; one that is passed on need not. */
   isRead: boolean
   /** How far it has used sequences of fixtures; absent when it has used none. */

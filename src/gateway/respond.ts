@@ -98,10 +98,11 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
 
 /** A provider's own headers, whatever they hold, beside ours, which any client can read. */
 function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: string): Headers {
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(given))
-    headers.set(name, name.startsWith('x-understudy-') ? headerText(value) : value)
-  if (contentType !== '') headers.set('content-type', contentType)
+  const readable: Record<string, string> = {}
+  for (const name in given)
+    readable[name] = name.startsWith('x-understudy-') ? headerText(given[name] ?? '') : (given[name] ?? '')
+  if (contentType !== '') readable['content-type'] = contentType
+  const headers = new Headers(readable)
   for (const cookie of cookies) headers.append('set-cookie', cookie)
   return headers
 }
@@ -173,7 +174,11 @@ function directStream<Item = Piece>(
         // Whoever makes the items learns that nobody hears the rest, as by the end of a loop.
         await Promise.resolve(source.return?.(undefined)).catch(() => {})
         // A reset overtakes what the client has not read yet: without a pause it would lose some of it, by chance.
-        if (sent) await realClock.sleep(PAUSE_BEFORE_END_MS)
+        if (sent) {
+          await realClock.sleep(PAUSE_BEFORE_END_MS)
+          // A client in this process may have had no turn, where that was busy all the time.
+          for (const _ of TURNS) await nextTurn()
+        }
         await breakOff(error, connection)
       }
       controller.close()
@@ -183,6 +188,8 @@ function directStream<Item = Piece>(
 
 /** Real time between the last byte of an answer and the end of its connection that a failure brings. */
 const PAUSE_BEFORE_END_MS = 50
+/** In the second, what has come meanwhile is read. */
+const TURNS = [1, 2]
 
 function thrownBack<Item>(source: Iterator<Item> | PromptIterator<Item>, error: unknown) {
   if (!source.throw) throw error

@@ -3,7 +3,7 @@ import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
-import { streamOf } from '../lib/byte-stream.ts'
+import { once } from '../lib/once.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { type Failure, failureOf } from './outcome.ts'
 import { type AnswerRules, read } from './read.ts'
@@ -35,30 +35,31 @@ export const rulesOnWire = (operation: Operation, wire: Wire): AnswerRules => ({
 /** Nobody stops a reader before the end of what was sent. */
 const NEVER = new AbortController().signal
 
-/** Reads along while a response is sent. */
+/** Reads along while a response is sent: in other turns than those in which its pieces go out. */
 export class SentReader {
   readonly #pieces = new PieceQueue()
-  readonly #content: Promise<SentContent>
+  readonly #read: () => Promise<SentContent>
 
   constructor(
     { status, headers }: Pick<Reply, 'status' | 'headers'>,
     { contentType }: Pick<BytesBody, 'contentType'>,
     reading: SentReading,
   ) {
-    const body = { kind: 'bytes' as const, contentType, bytes: streamOf(this.#pieces.all()) }
-    const reply: Reply = { status, headers, body, usage: null, fixture: null, synthesized: false }
-    this.#content = contentOf(reply, reading)
+    this.#read = once(() => {
+      const body = { kind: 'bytes' as const, contentType, bytes: this.#pieces.all() }
+      return contentOf({ status, headers, body, usage: null, fixture: null, synthesized: false }, reading)
+    })
   }
 
   /** The next piece of the body. */
   add(piece: Uint8Array): void {
-    this.#pieces.add(piece)
+    if (this.#pieces.add(piece)) void nextTurn().then(this.#read)
   }
 
   /** What was made of it all; `error` is what broke the connection, if anything did. */
   end(error?: unknown): Promise<SentContent> {
     this.#pieces.end(error)
-    return this.#content
+    return this.#read()
   }
 }
 
@@ -87,15 +88,18 @@ class PieceQueue {
   #wake: (() => void) | undefined
   #woken = false
 
-  /** It is read in another turn: the client has it first. */
-  add(piece: Uint8Array): void {
+  #isRead = false
+
+  /** Says whether nobody reads them yet; who does has the piece in another turn. */
+  add(piece: Uint8Array): boolean {
     this.#waiting.push(piece)
-    if (!this.#wake || this.#woken) return
+    if (!this.#wake || this.#woken) return !this.#isRead
     this.#woken = true
     void nextTurn().then(() => {
       this.#woken = false
       this.#wake?.()
     })
+    return false
   }
 
   end(error: unknown): void {
@@ -104,6 +108,7 @@ class PieceQueue {
   }
 
   async *all(): AsyncGenerator<Uint8Array> {
+    this.#isRead = true
     for (;;) {
       const pieces = this.#waiting
       this.#waiting = []

@@ -1,9 +1,8 @@
 // The reply of a direct call on its way to the client: what is sent is read along, and the call ends with the last of it.
 import type { ApiError } from '../contract/error.ts'
-import { type BytesBody, ConnectionFailure, type Reply } from '../contract/reply.ts'
+import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
 import { isStream, streamBytes } from '../faults/wire.ts'
-import { streamOf } from '../lib/byte-stream.ts'
 import { encodeEvent, eventOfType } from '../lib/sse.ts'
 import { asObject } from '../lib/values.ts'
 import { type Failure, failureOf, UNHEARD } from './outcome.ts'
@@ -44,18 +43,24 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
     if (problem) throw problem
     return reply
   }
-  const along = new SentPieces(bytes, reader)
   const sent = new SentBody()
+  let begun = false
   const over = async (failure: Failure | undefined, broken: unknown) => {
-    const content = await along.end(failure, signal)
+    // A head alone is something, too.
+    const isSent = begun || broken === undefined
+    const content = await contentSent(reader, { failure, broken, signal })
     const ended = bodyEnd(reply, { broken, signal })
-    recording.sent = { ...sentAs({ ...reply, body }), body: sent, ended, ...(!along.begun && { nothing: true }) }
-    return endCall(along.begun ? reply : { ...reply, status: 0 }, content, sentCall)
+    recording.sent = { ...sentAs({ ...reply, body }), body: sent, ended, ...(!isSent && { nothing: true }) }
+    return endCall(isSent ? reply : { ...reply, status: 0 }, content, sentCall)
   }
   const errorItem = (error: ApiError) => encoder.encode(encodeEvent(eventOfType(wire.error(error, recording.id))))
+  const came = (piece: Uint8Array) => {
+    begun = true
+    reader.add(piece)
+  }
   const note = sent.noting<Uint8Array>(() => recording.elapsed())
-  const pieces = toEnd(along.all(), { over, signal, note, ...(isStream(reply) && { errorItem }) })
-  return { ...reply, body: { ...body, bytes: streamOf(pieces) } }
+  const pieces = toEnd(bytes, { over, signal, came, note, ...(isStream(reply) && { errorItem }) })
+  return { ...reply, body: { ...body, bytes: pieces } }
 }
 const encoder = new TextEncoder()
 const CUT_SHORT = 'the connection was closed before the promised end of the answer'
@@ -102,39 +107,15 @@ function passedAnswer(
   }
 }
 
-/** The pieces of a body as they are sent. */
-class SentPieces {
-  /** Whether anything of a response was sent: a part of its body, or a head with none. */
-  get begun(): boolean {
-    return this.#begun || this.#finished
-  }
-  #begun = false
-  #finished = false
-  readonly #bytes: Exclude<BytesBody['bytes'], Uint8Array>
-  readonly #reader: SentReader
-
-  constructor(bytes: Exclude<BytesBody['bytes'], Uint8Array>, reader: SentReader) {
-    this.#bytes = bytes
-    this.#reader = reader
-  }
-
-  async *all(): AsyncGenerator<Uint8Array> {
-    for await (const piece of this.#bytes) {
-      this.#begun = true
-      this.#reader.add(piece)
-      yield piece
-    }
-    this.#finished = true
-  }
-
-  /** What the client has; `failure` is what ended it before its end. */
-  async end(failure: Failure | undefined, client: AbortSignal): Promise<SentContent> {
-    const content = await this.#reader.end(
-      failure && failure.kind !== 'bug' ? new ConnectionFailure(failure.message) : undefined,
-    )
-    if (failure?.kind === 'bug' || client.aborted)
-      return { ...content, failure: failure ?? failureOf(new ConnectionFailure(UNHEARD.message), client) }
-    if (!failure && !this.#finished) return { ...content, failure: UNHEARD }
-    return content
-  }
+/** What the client has of a body; `failure` and `broken` say what ended it before its end. */
+async function contentSent(
+  reader: SentReader,
+  { failure, broken, signal }: { failure: Failure | undefined; broken: unknown; signal: AbortSignal },
+): Promise<SentContent> {
+  const content = await reader.end(
+    failure && failure.kind !== 'bug' ? new ConnectionFailure(failure.message) : undefined,
+  )
+  if (failure?.kind === 'bug' || signal.aborted)
+    return { ...content, failure: failure ?? failureOf(new ConnectionFailure(UNHEARD.message), signal) }
+  return !failure && broken === UNHEARD ? { ...content, failure: UNHEARD } : content
 }

@@ -5,7 +5,6 @@ import type { ActiveFault, NextReply } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
 import { isStream, streamBytes, unpacked } from '../faults/wire.ts'
-import { streamOf } from '../lib/byte-stream.ts'
 import { encodeEvent, eventOfType, type PromptIterable, type StreamEvent } from '../lib/sse.ts'
 import { withFaults } from './attempt.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
@@ -96,7 +95,7 @@ async function withEnd(
     const encoded = (error: ApiError) => new TextEncoder().encode(encodeEvent(errorItem(error)))
     const note = sent.noting<Uint8Array>(() => recording.elapsed())
     const ending = { over, signal, note, ...(isStream(reply) && { errorItem: encoded }) }
-    return { ...reply, body: { ...body, bytes: streamOf(toEnd(body.bytes, ending)) } }
+    return { ...reply, body: { ...body, bytes: toEnd(body.bytes, ending) } }
   }
   const whole = streamBytes(reply).bytes
   recording.sent = {
@@ -115,6 +114,8 @@ interface StreamEnd<Item> {
   signal: AbortSignal
   /** What tells, in a stream that has begun, of an error that is ours. */
   errorItem?(error: ApiError): Item
+  /** Told of each item that comes. */
+  came?(item: Item): void
   /** Notes what goes out, and gives it as it does. */
   note(item: Item): Item
 }
@@ -122,13 +123,16 @@ interface StreamEnd<Item> {
 /** The items of a stream, and the end of its call behind the last of them. */
 export async function* toEnd<Item>(
   items: Iterable<Item> | PromptIterable<Item>,
-  { over, signal, errorItem, note }: StreamEnd<Item>,
+  { over, signal, errorItem, came, note }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined
   let broken: unknown = UNHEARD
   let problem: ApiError | undefined
   try {
-    for await (const item of items) yield note(item)
+    for await (const item of items) {
+      came?.(item)
+      yield note(item)
+    }
     broken = undefined
   } catch (error) {
     broken = error

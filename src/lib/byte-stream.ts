@@ -1,22 +1,14 @@
-// Streams of bytes that are made as they are read.
+// The pieces of a body that comes in its own time, one by one.
 
-/** A stream of what a generator yields; its error errors the stream, a cancelled stream ends it. Nothing is read ahead. */
-export function streamOf(source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await source.next()
-          if (done) controller.close()
-          else controller.enqueue(value)
-        } catch (error) {
-          controller.error(error)
-        }
-      },
-      async cancel() {
-        await source.return(undefined)
-      },
+/** Goes through a body by hand. A stream of the runtime is left at once, even while its next piece is waited for. */
+export function piecesIn(bytes: AsyncIterable<Uint8Array>): AsyncIterator<Uint8Array, undefined> {
+  if (!(bytes instanceof ReadableStream)) return bytes[Symbol.asyncIterator]()
+  const reader: ReadableStreamDefaultReader<Uint8Array> = bytes.getReader()
+  return {
+    next: () => reader.read() as Promise<IteratorResult<Uint8Array, undefined>>,
+    async return() {
+      await reader.cancel()
+      return { done: true, value: undefined }
     },
-    { highWaterMark: 0 },
-  )
+  }
 }

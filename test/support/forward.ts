@@ -8,6 +8,7 @@ import type { Operation } from '../../src/contract/operation.ts'
 import type { Reply } from '../../src/contract/reply.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
 import { streamBytes } from '../../src/faults/wire.ts'
+import { piecesIn } from '../../src/lib/byte-stream.ts'
 import type { StreamEvent } from '../../src/lib/sse.ts'
 import { VIRTUAL_START, virtualClock } from '../../src/lib/virtual-clock.ts'
 
@@ -89,12 +90,12 @@ export function textIn(reply: Reply): Promise<string> {
 
 /** Reads a streamed reply piece by piece. */
 export function readerOf({ body }: Reply) {
-  if (body.kind !== 'bytes' || !(body.bytes instanceof ReadableStream)) throw new Error('the body is no stream')
-  const reader = body.bytes.getReader()
+  if (body.kind !== 'bytes' || body.bytes instanceof Uint8Array) throw new Error('the body is no stream')
+  const pieces = piecesIn(body.bytes)
   return {
     /** The next piece as text; undefined at the end. */
-    next: () => reader.read().then(({ value }) => value && new TextDecoder().decode(value)),
-    cancel: () => reader.cancel(),
+    next: () => pieces.next().then(({ value }) => value && new TextDecoder().decode(value)),
+    cancel: () => pieces.return?.(),
   }
 }
 

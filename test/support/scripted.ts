@@ -3,7 +3,6 @@ import { expect } from 'bun:test'
 import type { Config } from '../../src/config.ts'
 import type { Backend, BackendCall } from '../../src/contract/backend.ts'
 import { ConnectionFailure, type Reply } from '../../src/contract/reply.ts'
-import { streamOf } from '../../src/lib/byte-stream.ts'
 import { VIRTUAL_START } from '../../src/lib/virtual-clock.ts'
 import { type Answer, createTestApp, eventsOf } from './app.ts'
 import { CHAT } from './chat.ts'
@@ -79,7 +78,7 @@ export const streams =
   async (call) => ({
     ...NOTHING,
     status: 200,
-    body: { kind: 'bytes', contentType: 'text/event-stream', bytes: streamOf(played(pieces, call)) },
+    body: { kind: 'bytes', contentType: 'text/event-stream', bytes: played(pieces, call) },
   })
 
 /** Answers in the form that is asked for. */

@@ -3,7 +3,6 @@
 import type { BackendCall, RawRequest } from '../../contract/backend.ts'
 import type { BytesBody, Reply } from '../../contract/reply.ts'
 import { ConnectionFailure } from '../../contract/reply.ts'
-import { streamOf } from '../../lib/byte-stream.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { piecesWithoutKey } from './key-filter.ts'
@@ -44,13 +43,13 @@ const NOT_SENT =
 const NOT_PASSED =
   /^(?:set-cookie|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|alt-svc|x-understudy-.*)$/
 
-function sentHeaders(upstream: Upstream, { headers }: RawRequest): Headers {
-  const sent = new Headers()
+function sentHeaders(upstream: Upstream, { headers }: RawRequest): Record<string, string> {
+  const sent: Record<string, string> = {}
   headers.forEach((value, name) => {
-    if (!NOT_SENT.test(name)) sent.set(name, value)
+    if (!NOT_SENT.test(name)) sent[name] = value
   })
   const [name, value] = keyHeaderOf(upstream) ?? []
-  if (name && value) sent.set(name, value)
+  if (name && value) sent[name.toLowerCase()] = value
   return sent
 }
 
@@ -91,14 +90,14 @@ async function bodyOf({ key }: Upstream, { headers, body }: Response, signal: Ab
       ? signal.reason
       : new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
   const pieces = piecesWithoutKey(body, key, broken)
-  const length = headers.get('content-length')
-  if (length === null) return { kind: 'bytes', contentType, bytes: streamOf(pieces) }
+  // It mostly comes with the head: while that is made ready for the client, it is read.
   const first = pieces.next()
-  const whole = await first.then(
+  const length = headers.get('content-length')
+  const whole = first.then(
     ({ value }) => (value?.byteLength === Number(length) ? value : undefined),
     () => undefined,
   )
-  return { kind: 'bytes', contentType, bytes: whole ?? streamOf(begunWith(first, pieces)) }
+  return { kind: 'bytes', contentType, bytes: (length !== null && (await whole)) || begunWith(first, pieces) }
 }
 
 async function* begunWith(

@@ -2,6 +2,7 @@
 import type { BackendCall } from '../../contract/backend.ts'
 import { ApiError, SPENDING_LIMIT } from '../../contract/error.ts'
 import type { Reply } from '../../contract/reply.ts'
+import { piecesIn } from '../../lib/byte-stream.ts'
 import { type PromptIterable, sseReader } from '../../lib/sse.ts'
 import { costOf } from '../../providers/catalogue.ts'
 import { usageIn, usageInText } from './usage.ts'
@@ -139,37 +140,35 @@ async function* eventsWithEnd<T>(events: Iterable<T> | PromptIterable<T>, ended:
   }
 }
 
+/** No generator: who leaves it while the next piece is waited for leaves the stream below at once. */
 function bytesWithEnd(
-  stream: ReadableStream<Uint8Array>,
+  bytes: AsyncIterable<Uint8Array>,
   came: (piece: Uint8Array) => void,
   ended: () => void,
-): ReadableStream<Uint8Array> {
-  const reader = stream.getReader()
+): AsyncIterable<Uint8Array> {
+  const pieces = piecesIn(bytes)
   let over = false
-  // Who cancels it may do so while the next piece is waited for, which ends with it.
   const end = () => {
     if (!over) ended()
     over = true
   }
-  return new ReadableStream({
-    async pull(controller) {
+  const iterator: AsyncIterator<Uint8Array> = {
+    async next() {
       try {
-        const { done, value } = await reader.read()
-        if (over) return
-        if (!done) {
-          came(value)
-          return controller.enqueue(value)
-        }
+        const step = await pieces.next()
+        if (step.done) end()
+        else if (!over) came(step.value)
+        return step
       } catch (error) {
         end()
         throw error
       }
-      end()
-      controller.close()
     },
-    async cancel(reason) {
+    async return() {
       end()
-      await reader.cancel(reason)
+      await pieces.return?.()
+      return { done: true, value: undefined }
     },
-  })
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
 }
