@@ -76,6 +76,17 @@ export function requireToken(request: Request, access: AccessOptions): void {
     throw unauthorized(`send a token: ${EXAMPLE} (any token works unless --token is set)`)
 }
 
+/** Whether a request has a token that may call, where it is answered without one too. */
+export function hasToken(request: Request, access: AccessOptions): boolean {
+  try {
+    requireToken(request, access)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError) return false
+    throw error
+  }
+}
+
 const EXAMPLE = "'Authorization: Bearer <token>'"
 // No browser asks for a password because of it, which would hold up the page that called.
 const CHALLENGE = 'Bearer realm="understudy"'

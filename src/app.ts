@@ -12,6 +12,7 @@ import {
 } from './access.ts'
 import { isPreflight, isWhole, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
+import { createResponseCounts, statusFor } from './app/response-counts.ts'
 import type { App, AppDeps } from './app/types.ts'
 import type { ConnectionFinder } from './contract/connection.ts'
 import { bugError } from './contract/error.ts'
@@ -107,7 +108,8 @@ export function createApp(deps: AppDeps): App {
   const { begins, announced } = sessionNews()
   const ids = requestIds(deps.about.instance)
   const render = rendererOf(deps, ids)
-  const beside = once(() => routes().createRoutes(deps, { sessionOf, render }))
+  const responses = createResponseCounts()
+  const beside = once(() => routes().createRoutes(deps, { sessionOf, render, responses }))
   // The events that an earlier process left are applied at once, and its tasks go on.
   if (sessions.list().some(hasWork)) beside()
   const call = ({ endpoint, wire }: OperationPath, request: Request, hold: ConnectionFinder | undefined) => {
@@ -145,6 +147,7 @@ export function createApp(deps: AppDeps): App {
       } catch (error) {
         response = await complete(render(error, request), request, hold)
       }
+      responses.add(statusFor(incoming, response))
       announced(request, response)
       if (origin !== undefined) readableBy(origin, response)
       return response

@@ -176,7 +176,7 @@ describe('kubernetes', () => {
         manifests.filter(({ kind, spec }) => kind === 'Service' && Bun.deepEquals(spec.selector, selector.matchLabels)),
       ).toHaveLength(1)
       expect(container.ports).toEqual([{ name: 'http', containerPort: PORT }])
-      expect(container.readinessProbe.httpGet).toEqual({ path: '/_understudy/health', port: 'http' })
+      expect(container.readinessProbe.httpGet).toEqual({ path: '/_understudy/readyz', port: 'http' })
       expect(container.securityContext.readOnlyRootFilesystem).toBe(true)
       expect(container.resources.limits).toEqual({ cpu: expect.any(String), memory: expect.any(String) })
       // Variables of services would be taken for settings.

@@ -151,7 +151,7 @@ test('--instance-strict refuses a session that no balancer sees, and says where 
     await strict.fetch('/_understudy/traces?session=mine', { headers: seen }),
     await strict.fetch('/_understudy/sessions/other', { method: 'PUT' }),
   ]
-  expect(answers.map(({ status }) => status)).toEqual([400, 400, 200, 200, 200])
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 200, 200, 201])
   const { code, message } = errorOf(answers[0]?.text ?? '', 400)
   expect(code).toBe('session_not_visible')
   expect(message).toContain('session "mine" is named where a balancer does not see it')

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../src/config.ts'
+import type { TraceRecord } from '../src/contract/trace.ts'
 import { testApps } from './support/app.ts'
 
 const { appWith, close } = testApps()
@@ -99,4 +100,71 @@ test('the dashboard asks for metrics that there are', async () => {
   const asked = [...dashboard.matchAll(/\b(?:understudy|process)_\w+/g)].map(([name]) => name.replace(/_bucket$/, ''))
   expect(asked.length).toBeGreaterThan(10)
   expect(asked.filter((name) => !known.includes(name))).toEqual([])
+})
+
+test('without a token that may call, no name of a scenario, a rule or a provider is shown', async () => {
+  const own = { ...scenario, name: 'acme-secret-plan' }
+  const rules = [
+    ...own.rules,
+    { name: 'tell nobody', when: { calls: '3-4' }, fault: { type: 'http-error', status: 503 } },
+  ]
+  for (const settings of [{}, { token: ['let-me-in'] }]) {
+    const app = appWith(settings)
+    const token = { authorization: `Bearer ${settings.token?.[0] ?? 'any'}` }
+    const put = await app.fetch('/_understudy/scenario', {
+      method: 'PUT',
+      headers: { ...token, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...own, rules }),
+    })
+    expect([put.status, put.text]).toEqual([200, expect.any(String)])
+    for (let call = 0; call < 4; call++) await app.post(CHAT, body(), token)
+    const trace = await app.understudy.app.fetch(
+      new Request('http://localhost/_understudy/traces?limit=1', { headers: token }),
+    )
+    const [one] = ((await trace.json()) as { data: TraceRecord[] }).data
+    if (!one) throw new Error('there is no trace')
+    const attempts = one.attempts.map((attempt) => ({ ...attempt, target: 'acme-internal/m' }))
+    app.understudy.observers.notify({ type: 'trace-saved', session: 'default', seq: 9, trace: { ...one, attempts } })
+    const scrape = async (headers: Record<string, string>) =>
+      (await app.understudy.app.fetch(new Request('http://localhost/_understudy/metrics', { headers }))).text()
+    const known = await scrape(token)
+    for (const name of ['acme-secret-plan', 'tell nobody', 'acme-internal']) expect(known).toContain(name)
+    const strangers = settings.token ? [{}, { authorization: 'Bearer guessed' }] : [{}]
+    for (const stranger of strangers as Record<string, string>[]) {
+      const text = await scrape(stranger)
+      for (const name of ['acme-secret-plan', 'tell nobody', 'acme-internal']) expect(text).not.toContain(name)
+      const samples = samplesIn(text)
+      expect(samples.understudy_faults_total).toBe(5)
+      expect(samples['understudy_attempt_duration_seconds_count{provider="other"}']).toBe(1)
+      expect(
+        samples['understudy_calls_total{operation="chat.completions",outcome="refused",status="429",origin="client"}'],
+      ).toBe(2)
+    }
+  }
+})
+test('the count of dropped traces never goes back', async () => {
+  const app = appWith({ keep_traces: 2 })
+  const dropped = async () => {
+    const { understudy_traces_dropped_total: total } = samplesIn((await app.fetch('/_understudy/metrics')).text)
+    const { counts } = (await app.fetch('/_understudy/health')).json() as { counts: { traces_dropped: number } }
+    expect(counts.traces_dropped).toBe(total as number)
+    return total
+  }
+  const calls = async (session: string, count: number) => {
+    for (let call = 0; call < count; call++) await app.post(CHAT, body(), { 'x-understudy-session': session })
+  }
+  await calls('one', 5)
+  expect(await dropped()).toBe(3)
+  await calls('one', 2)
+  // Nobody has looked since.
+  await app.fetch('/_understudy/sessions/one', { method: 'DELETE' })
+  expect(await dropped()).toBe(5)
+  await calls('one', 3)
+  expect(await dropped()).toBe(6)
+  await app.fetch('/_understudy/sessions/one/reset', { method: 'POST' })
+  expect(await dropped()).toBe(6)
+  await calls('one', 4)
+  expect(await dropped()).toBe(8)
+  await app.fetch('/_understudy/sessions/reset', { method: 'POST' })
+  expect(await dropped()).toBe(8)
 })

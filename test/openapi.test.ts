@@ -104,6 +104,8 @@ test('every route that the server has is in it, and nothing else', () => {
       'put /_understudy/fixtures',
       'delete /_understudy/fixtures',
       'get /_understudy/health',
+      'get /_understudy/livez',
+      'get /_understudy/readyz',
       'get /_understudy/metrics',
       'get /_understudy/live',
       'get /_understudy/scenario',
@@ -174,7 +176,13 @@ test('the token is a bearer token, asked for everywhere but at health, by metric
   expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   expect(document.security).toEqual([{ bearer: [] }])
   const open = described().filter(({ operation }) => operation.security?.length === 0)
-  expect(open.map(({ path }) => path)).toEqual(['/_understudy/health', '/_understudy/metrics', '/files/{name}'])
+  expect(open.map(({ path }) => path)).toEqual([
+    '/_understudy/health',
+    '/_understudy/metrics',
+    '/_understudy/livez',
+    '/_understudy/readyz',
+    '/files/{name}',
+  ])
 })
 
 test('it says the address that one came by, with the session in it', async () => {
@@ -242,7 +250,7 @@ test('errors share one schema, and its example fits', () => {
         continue
       }
       // Health is health while the program is being stopped.
-      if (operation.operationId === 'getHealth' && status === '503') continue
+      if (['getHealth', 'getReadiness'].includes(operation.operationId) && status === '503') continue
       // Clients read the text there.
       const name = operation.operationId === 'updateTool' && status === '404' ? 'TextError' : 'Error'
       expect(content['application/json']?.schema).toEqual({ $ref: `#/components/schemas/${name}` })

@@ -1,6 +1,6 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { Elysia } from 'elysia'
-import { asReceived, callerOf, checkSeen, sessionName, tokenOf } from '../access.ts'
+import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { forClients } from '../agents/client-tasks.ts'
 import { taskRoutes } from '../agents/routes.ts'
@@ -11,6 +11,7 @@ import { EVENT } from '../contract/record.ts'
 import { needsNoBody, type Route } from '../contract/route.ts'
 import { AGENT_TASK } from '../contract/task-record.ts'
 import { parseRequest } from '../contract/validation.ts'
+import { createDroppedTraces } from '../control/dropped-traces.ts'
 import { createEarlierVerdicts } from '../control/earlier.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
@@ -59,7 +60,7 @@ const documentedDoors = {
 const doorPaths = doors.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
-export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteContext): Routes {
+export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
   const readers = createTaskReaders()
   const workspaceCalls = createWorkspaceCalls()
@@ -71,7 +72,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render }: RouteCo
     service?.sweep(session)
   }
   const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
-  const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, queue, wake, tasks })
+  const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, responses, queue, wake, tasks })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const elysia = new Elysia({ normalize: false })
@@ -117,17 +118,19 @@ function allRoutes(
     strays,
     readers,
     workspaceCalls,
+    responses,
     queue,
     wake,
     tasks,
   }: { strays: StrayLog; queue: EventQueue; wake(session: Session): void; tasks(): TaskService } & Pick<
     ControlDeps,
-    'sessionOf' | 'readers' | 'workspaceCalls'
+    'sessionOf' | 'readers' | 'workspaceCalls' | 'responses'
   >,
 ): Route[] {
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
   const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
+  const dropped = createDroppedTraces(sessions)
   const controlled: Omit<ControlDeps, 'earlier'> = {
     ...deps,
     sessionOf,
@@ -138,12 +141,24 @@ function allRoutes(
     strays,
     readers,
     workspaceCalls,
+    responses,
+    droppedTraces: dropped.total,
+    hasToken: (request) => hasToken(request, access),
     operations: operationNames,
     operation: operationNamed,
     events: queue.counts,
   }
   const look = lookWith(controlled)
-  const earlier = createEarlierVerdicts((session) => look(session, session.traces, { ended: undefined, more: [] }))
+  const verdicts = createEarlierVerdicts((session) => look(session, session.traces, { ended: undefined, more: [] }))
+  const earlier: ControlDeps['earlier'] = {
+    ...verdicts,
+    before(session, why) {
+      const lost = [verdicts.before(session, why), dropped.before(session)]
+      return () => {
+        for (const one of lost) one()
+      }
+    },
+  }
   sessions.watch({ expiring: (session) => earlier.before(session, 'expiry')() })
   const control = controlRoutes({ ...controlled, earlier })
   const receivedUrl = (request: Request) => asReceived(request).url

@@ -37,6 +37,8 @@ export interface AppDeps {
 
 /** What the routes beside the operations need besides. */
 export interface RouteContext {
+  /** Counts every response. */
+  responses: ControlDeps['responses']
   /** The session that a request means, made when it is not there; for one that only `looks`, nothing is made. */
   sessionOf(request: Request, looks?: boolean): Session
   /** The response of an error, as the door that the request came by has it. */

@@ -110,7 +110,7 @@ const Health = z.object({
     .describe('The export of traces, with --otlp; null without.'),
 })
 
-export function healthRoute({ sessions, runs, about, strays, events, fixtures }: ControlDeps): Route {
+export function healthRoute({ sessions, runs, about, strays, events, fixtures, droppedTraces }: ControlDeps): Route {
   return {
     method: 'get',
     path: '/_understudy/health',
@@ -141,7 +141,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures }:
           sessions_unusable: sessions.problems().length,
           sessions_dropped: sessions.dropped(),
           traces: traces.entries,
-          traces_dropped: traces.dropped,
+          traces_dropped: droppedTraces(),
           fixtures: about.fixtures(),
           events_waiting: events().waiting,
           events_failed: events().failed,
@@ -177,11 +177,14 @@ export const metricsRoute = (deps: ControlDeps): Route => ({
   operationId: 'getMetrics',
   summary: 'Metrics',
   description:
-    "Counts since the start in Prometheus' text format: calls, attempts, outcomes, faults, findings, latencies, and what is held and was dropped. It asks for no token, and says nothing that anybody has said.",
+    "Counts since the start in Prometheus' text format: calls, attempts, outcomes, responses, faults, findings, latencies, and what is held and was dropped. It says nothing that anybody has said. Without a token that may call it says no names of scenarios, rules and providers of your own, either: their counts are added up.",
   public: true,
   response: z.string(),
   contentType: 'text/plain',
-  handle: () => new Response(metrics().metricsText(deps), { headers: { 'content-type': METRICS_TYPE } }),
+  handle: ({ request }) =>
+    new Response(metrics().metricsText(deps, { names: deps.hasToken(request) }), {
+      headers: { 'content-type': METRICS_TYPE },
+    }),
 })
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 

@@ -6,6 +6,7 @@ import { fixtureRoutes } from './fixtures.ts'
 import { healthRoute, metricsRoute } from './health.ts'
 import { liveRoute } from './live.ts'
 import { madeRoute } from './made.ts'
+import { probeRoutes } from './probes.ts'
 import { scenarioRoutes } from './scenario.ts'
 import { sessionRoutes } from './sessions.ts'
 import { traceRoutes } from './traces.ts'
@@ -15,6 +16,7 @@ import { verifyRoutes } from './verify.ts'
 export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   healthRoute(deps),
   metricsRoute(deps),
+  ...probeRoutes(deps),
   callsRoute(deps),
   ...traceRoutes(deps),
   madeRoute(deps),

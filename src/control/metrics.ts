@@ -3,14 +3,37 @@ import type { CountFamily } from '../contract/observation.ts'
 import { realClock } from '../lib/clock.ts'
 import { workerCounts } from '../lib/worker/pool.ts'
 import { liveSize } from '../observers/live.ts'
+import { PROVIDERS } from '../providers/index.ts'
 import type { ControlDeps } from './types.ts'
 
-/** All metrics in Prometheus' text format. */
-export function metricsText(deps: ControlDeps): string {
-  return [...programFamilies(deps), ...deps.observers.counts().families()].map(textOf).join('')
+/** All metrics in Prometheus' text format; with `names` also those that somebody has given to scenarios, rules and providers. */
+export function metricsText(deps: ControlDeps, { names }: { names: boolean }): string {
+  const counted = deps.observers.counts().families()
+  return [...programFamilies(deps), ...(names ? counted : counted.map(withoutNames))].map(textOf).join('')
 }
 
-function programFamilies({ sessions, about, strays, events }: ControlDeps): CountFamily[] {
+/** Labels whose values are somebody's own words. */
+const NAMED = ['scenario', 'rule']
+const KNOWN_PROVIDERS: ReadonlySet<string> = new Set(PROVIDERS.map(({ name }) => name))
+const OTHER = 'other'
+
+/** The same counts without names: what differs in them alone is added up. */
+function withoutNames(family: CountFamily): CountFamily {
+  const samples = new Map<string, CountFamily['samples'][number]>()
+  for (const { suffix, labels, value } of family.samples) {
+    const kept = Object.fromEntries(Object.entries(labels).filter(([label]) => !NAMED.includes(label)))
+    if (kept.provider !== undefined && !KNOWN_PROVIDERS.has(kept.provider)) kept.provider = OTHER
+    const key = JSON.stringify([suffix, kept])
+    samples.set(key, {
+      ...(suffix !== undefined && { suffix }),
+      labels: kept,
+      value: value + (samples.get(key)?.value ?? 0),
+    })
+  }
+  return { ...family, samples: [...samples.values()] }
+}
+
+function programFamilies({ sessions, about, strays, events, responses, droppedTraces }: ControlDeps): CountFamily[] {
   const { version, mode, instance, telemetry } = about
   const all = sessions.list()
   const traces = sessions.overAll((list) => list.map((session) => session.counts().traces))
@@ -37,11 +60,13 @@ function programFamilies({ sessions, about, strays, events }: ControlDeps): Coun
       'About what they take.',
       sum(({ bytes }) => bytes),
     ),
-    counter(
-      'understudy_traces_dropped_total',
-      'Traces removed to make room.',
-      sum(({ dropped }) => dropped),
-    ),
+    counter('understudy_traces_dropped_total', 'Traces removed to make room.', droppedTraces()),
+    {
+      name: 'understudy_responses_total',
+      help: 'Responses by status, of every path; none is a connection that was ended without one.',
+      type: 'counter',
+      samples: responses.all().map(([status, value]) => ({ labels: { status: String(status ?? 'none') }, value })),
+    },
     counter('understudy_stray_calls_total', 'Calls of paths that there are not.', strays.count()),
     gauge('understudy_events_waiting', 'Events of workspaces that are not applied yet.', events().waiting),
     gauge('understudy_workers', 'Threads for heavy work.', workers),

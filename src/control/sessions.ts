@@ -177,11 +177,16 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       operationId: 'putSession',
       summary: 'Make a session by name',
       description:
-        'The same with the name in the address, where a balancer sees it. A session that is there already stays as it is: with other settings than those that it was made with, the answer is 409.',
+        'The same with the name in the address, where a balancer sees it: 201 when it makes the session. One that is there already stays as it is, with 200: with other settings than those that it was made with, the answer is 409.',
       body: Settings,
       examples: { mine: { clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [409, 429, 503],
-      handle: ({ body, params: { name = '' } }) => info(putSession(name, body, deps)),
+      alsoWith: { 201: 'The session, which this has made.' },
+      handle({ body, params: { name = '' } }) {
+        const made = deps.sessions.known(name) === undefined
+        const session = info(putSession(name, body, deps))
+        return made ? Response.json(session, { status: 201 }) : session
+      },
     }),
   ]
 }

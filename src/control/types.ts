@@ -69,8 +69,21 @@ export interface ControlDeps {
   workspaceCalls: WorkspaceCalls
   /** Verdicts on what sessions held before. */
   earlier: EarlierVerdicts
+  /** Traces that were removed to make room since the start. */
+  droppedTraces(): number
+  /** Responses since the start. */
+  responses: ResponseCounts
+  /** Whether a request has a token that may call. */
+  hasToken(request: Request): boolean
   /** How many events are waiting, and how many have failed since the start. */
   events(): { waiting: number; failed: number }
+}
+
+/** Responses by their HTTP status. */
+export interface ResponseCounts {
+  add(status: number | null): void
+  /** Each status with how many there were; null is a connection that ended without one. */
+  all(): readonly (readonly [status: number | null, count: number])[]
 }
 
 /** Calls of paths that there are not, kept for a while. */

@@ -93,7 +93,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
   await connection.write(encoder.encode(`${head.join('\r\n')}\r\n\r\n`))
   for await (const piece of pieces) await connection.write(piece)
   connection.close()
-  return NEVER_SENT()
+  return sentByHand(NEVER_SENT(), status)
 }
 
 /** A provider's own headers, whatever they hold, beside ours, which any client can read. */
@@ -212,9 +212,9 @@ async function breakOff(error: unknown, connection: Connection | undefined): Pro
 export async function putNothing(failure: ConnectionFailure, connection: Connection | undefined): Promise<Response> {
   try {
     await breakOff(failure, connection)
-    return NEVER_SENT()
+    return sentByHand(NEVER_SENT(), null)
   } catch (error) {
-    return new Response(directStream(failing(error), { connection }))
+    return sentByHand(new Response(directStream(failing(error), { connection })), null)
   }
 }
 
@@ -227,3 +227,14 @@ const encoder = new TextEncoder()
 const NO_CHUNK_SIZE = encoder.encode('no chunk size\r\n')
 /** What the server is given for a connection that is closed already. */
 const NEVER_SENT = () => new Response(null)
+
+const byHand = new WeakMap<Response, number | null>()
+function sentByHand(response: Response, status: number | null): Response {
+  byHand.set(response, status)
+  return response
+}
+/** The status that leaves with a response: that of one whose head was written past the server; null where the connection ends without one. */
+export const sentStatus = (response: Response): number | null => {
+  const status = byHand.get(response)
+  return status === undefined ? response.status : status
+}

@@ -140,7 +140,16 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'chatCompletions', body: () => streamed },
   { id: 'listTraces', query: '?limit=1', keep: { id: (list) => first(list).id } },
   { id: 'getExchange' },
-  ...['chatCompletions', 'responses', 'completions', 'audioTranslations', 'getHealth', 'getMetrics'].map((id) => ({
+  ...[
+    'chatCompletions',
+    'responses',
+    'completions',
+    'audioTranslations',
+    'getHealth',
+    'getMetrics',
+    'getLiveness',
+    'getReadiness',
+  ].map((id) => ({
     id,
   })),
   ...['audioTranscriptions', 'audioSpeech', 'imagesEdits', 'imagesVariations', 'moderations'].map((id) => ({ id })),
