@@ -29,5 +29,8 @@ export interface ExchangeNote {
   response?: KeptBytes | undefined
 }
 
+/** The note of most streams while there are thousands of calls a second. */
+export const DROPPED: ExchangeNote = Object.freeze({ dropped: true })
+
 /** In place of a time: from this piece on, none was kept. */
 export const NO_TIME = -1

@@ -12,14 +12,22 @@ const COUNTS = ['x-stainless-retry-count', 'x-retry-count', 'grpc-previous-rpc-a
 /** AWS counts attempts from 1: `attempt=2; max=3`. */
 const AWS_ATTEMPT = /\battempt=(\d+)/
 
-/** The note of a call that has ended; `told` are the headers of its answer when that is a refusal. */
-export function clientNote(call: Call, answerHeaders: Record<string, string>): ClientNote {
+/** How a call ended for its client. */
+interface CallEnded {
+  /** Headers of the answer. */
+  headers: Record<string, string>
+  /** Whether there was one, and it went well: no connection was then reset. */
+  answered: boolean
+}
+
+/** The note of a call that has ended. */
+export function clientNote(call: Call, { headers: answerHeaders, answered }: CallEnded): ClientNote {
   const { headers, hold, session, retained, text } = call
-  const mark = clientMark(headers, session.secret)
-  const note: ClientNote = { ...mark, connection: hold?.peer?.() ?? null, until: session.calls }
+  const note = Object.assign(clientMark(headers, session.secret), { until: session.calls }) as ClientNote
+  note.connection = hold?.peer?.() ?? null
   const timeout = timeoutOf(headers)
   if (timeout !== undefined) note.timeout = timeout
-  const reason: unknown = call.aborted ? call.signal.reason : undefined
+  const reason: unknown = !answered && call.aborted ? call.signal.reason : undefined
   if (reason instanceof HangReset) {
     const { limit, silence } = reason
     note.hung = { limit, ...(silence !== undefined && { silence }) }
@@ -54,13 +62,10 @@ const keyPrint = rememberingAll((secret: string, value: string): string =>
 /** What headers say of the client behind a call; `secret` keeps the fingerprint of its API key from being guessed. */
 export function clientMark(headers: Headers, secret: string): ClientMark {
   const key = headers.get('idempotency-key')
+  const mark: ClientMark = { connection: null, retry: retryOf(headers), key: key === null ? null : fingerprint(key) }
   const caller = callerOf(headers, secret)
-  return {
-    connection: null,
-    retry: retryOf(headers),
-    key: key === null ? null : fingerprint(key),
-    ...(caller !== undefined && { caller }),
-  }
+  if (caller !== undefined) mark.caller = caller
+  return mark
 }
 
 /** Headers that declare how long a client waits for a response, in seconds: by SDKs of OpenAI, Anthropic and Google. */

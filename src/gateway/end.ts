@@ -179,7 +179,7 @@ function connectionOf({ recording, record, answer, result, allowance }: EndedCal
   // Those of calls that failed are what people look for.
   const shows = allowance.take(realClock.now()) || record.outcome !== 'answered'
   const exchange = exchangeNote(recording, { answer: answer.text, headers: shows ? result.headers : undefined })
-  return { exchange, ...(shows && { headers: shownHeaders(received.headers) }) }
+  return shows ? { exchange, headers: shownHeaders(received.headers) } : { exchange }
 }
 
 interface CommitOptions {
@@ -196,7 +196,7 @@ function commit(
 ): Promise<void> {
   const { arrived, call, rendered, seq, stores } = recording
   const left = realClock.now()
-  const client = clientNote(call, answerHeaders)
+  const client = clientNote(call, { headers: answerHeaders, answered: record.outcome === 'answered' })
   if (connection.headers) client.headers = connection.headers
   const beside = { arrived, left, client, exchange: connection.exchange }
   const recorded = call.retained

@@ -1,7 +1,7 @@
 // What is kept of the connection of a call, as far as the other texts of its trace do not say it already.
 import { REQUEST_ID } from '../contract/answer-headers.ts'
 import type { ResponseEnd } from '../contract/exchange.ts'
-import type { ExchangeNote, KeptBytes } from '../contract/exchange-note.ts'
+import { DROPPED, type ExchangeNote, type KeptBytes } from '../contract/exchange-note.ts'
 import { frontCoded } from '../lib/front-coding.ts'
 import { keptText } from '../lib/kept-text.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
@@ -28,16 +28,20 @@ export function exchangeNote(recording: TraceRecorder, { answer, headers }: Note
   const { received, unread } = call
   if (!received) return undefined
   const ended = sent?.ended ?? endOf(recording)
+  const isDropped = !headers && !sent?.nothing && ended === 'complete' && isOrdinary(recording)
   const address = addressShown(received.url)
-  const note: ExchangeNote = {
-    ...(address !== call.operation.path && { address }),
-    ...(unread && { request: kept([unread], { before: call.text }) }),
-    ...(ended !== 'complete' && { ended }),
+  if (isDropped && !unread && address === call.operation.path) return DROPPED
+  const note: ExchangeNote = {}
+  if (address !== call.operation.path) note.address = address
+  if (unread) note.request = kept([unread], { before: call.text })
+  if (ended !== 'complete') note.ended = ended
+  if (sent?.nothing) note.nothing = true
+  else if (isDropped) note.dropped = true
+  else {
+    if (headers) note.headers = headersSent(recording, headers)
+    Object.assign(note, bodyNote(recording, answer))
   }
-  if (sent?.nothing) return { ...note, nothing: true }
-  if (!headers && ended === 'complete' && isOrdinary(recording)) return { ...note, dropped: true }
-  const all = headers && headersSent(recording, headers)
-  return { ...note, ...(all && { headers: all }), ...bodyNote(recording, answer) }
+  return note
 }
 
 /** Whether it is a stream that was made here of the stored answer, and that nothing befell: to keep many takes too long. */
@@ -52,7 +56,7 @@ const isComposed = ({ attempt, from }: AttemptAnswer): boolean =>
 function endOf({ call, answer }: TraceRecorder): ResponseEnd {
   const kind = answer?.failure?.kind
   if (kind === 'cancelled' || (answer && !answer.complete && kind === undefined)) return 'left'
-  return call.aborted && kind === 'disconnected' ? 'reset' : 'complete'
+  return kind === 'disconnected' && call.aborted ? 'reset' : 'complete'
 }
 
 /** The headers that the response had; those of the HTTP server are its own. */

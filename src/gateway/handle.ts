@@ -64,7 +64,7 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
   const playing = parts.runs.current(call.session)
   const passed = passedOn(call, parts.backend)
   // Before anything is made of it here: that is done while its provider works. A scenario may keep it from that.
-  if (!playing && !call.headers.has(SCENARIO)) passed?.begin()
+  if (passed && !playing && !call.headers.has(SCENARIO)) passed.begin()
   const recording = startTrace(call, parts.observers)
   recording.passed = passed
   const end = callEndOf(recording, parts)

@@ -2,8 +2,8 @@
 import { Allowance } from '../lib/allowance.ts'
 import { MASK, shownQuery, shownUrl, withoutRandom, withoutSecrets } from '../lib/secrets.ts'
 
-/** To read and store them takes some microseconds, so not every one of thousands of calls a second has them. */
-export const headerAllowance = () => new Allowance({ perSecond: 100, most: 1_000 })
+/** To read and store them takes as long as a small call, so not every one of thousands of calls a second has them. */
+export const headerAllowance = () => new Allowance({ perSecond: 25, most: 1_000 })
 
 const MAX_HEADERS = 64
 const MAX_CHARACTERS = 500
