@@ -1,6 +1,7 @@
 // What is wrong with a text under somebody's schema. The patterns of others may take for ever, so they are tried in a worker.
 import type { SynthesisCall } from '../contract/operation.ts'
 import { inWorker } from './in-worker.ts'
+import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
 
 /** Schema and text of so many characters together are looked at here, which takes some milliseconds. */
 const SMALL = 20_000
@@ -15,7 +16,8 @@ export class SlowSchema extends Error {}
  */
 export async function schemaProblems(schema: object | boolean, text: string, call: SynthesisCall): Promise<string[]> {
   const { isOpenEnded, SchemaError, SMALL_BUDGET, violations, WorkSpent } = await import('../lib/json-schema/index.ts')
-  const key = JSON.stringify(schema)
+  const key = schemaText(schema)
+  if (key === undefined) throw new SchemaError(SCHEMA_TOO_LARGE, '')
   if (key.length + text.length <= SMALL && !isOpenEnded(key)) {
     try {
       return await violations(schema, text, SMALL_BUDGET)
@@ -24,7 +26,7 @@ export async function schemaProblems(schema: object | boolean, text: string, cal
     }
   }
   const stopped = (why: string) => new SlowSchema(`to check takes ${why}: a pattern in it may look back without an end`)
-  const result = await inWorker('checkText', { schema, text }, { signal: call.signal, stopped })
+  const result = await inWorker('checkText', { schema: key, text }, { signal: call.signal, stopped })
   if ('problems' in result) return result.problems
   const { why, message, path } = result
   if (why === 'work') throw new SlowSchema(message)

@@ -3,6 +3,7 @@ import { ApiError } from '../contract/error.ts'
 import type { SynthesisCall } from '../contract/operation.ts'
 import { addSizes, byteCache, type CacheSize } from '../lib/byte-cache.ts'
 import { inWorker } from './in-worker.ts'
+import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
 
 // Schemas come again with every call of a client.
 const samples = byteCache<{ sample: unknown }>(8 << 20)
@@ -21,10 +22,10 @@ const malformed = (message: string, path: string, param: string) =>
 
 /** Refuses a schema with a malformed keyword: a 400 that names the field. Whether anything satisfies it is not looked at. */
 export async function checkSchemaField(schema: object | boolean, param: string, call: SynthesisCall): Promise<void> {
-  const key = JSON.stringify(schema)
+  const key = textOf(schema, param)
   if (checked.get(key)) return
   const problem = await (key.length > SMALL_SCHEMA
-    ? inWorker('checkSchema', { schema }, { signal: call.signal, stopped: tooLarge(param) })
+    ? inWorker('checkSchema', { schema: key }, { signal: call.signal, stopped: tooLarge(param) })
     : keywordProblem(schema))
   if (problem) throw malformed(problem.message, problem.path, param)
   checked.set(key, true, key.length)
@@ -41,15 +42,22 @@ async function keywordProblem(schema: object | boolean): Promise<{ message: stri
   }
 }
 
+/** The schema as JSON; 400 when it is too large. */
+function textOf(schema: object | boolean, param: string): string {
+  const text = schemaText(schema)
+  if (text === undefined) throw malformed(SCHEMA_TOO_LARGE, '', param)
+  return text
+}
+
 const tooLarge = (param: string) => (why: string) =>
   new ApiError(400, 'invalid_schema', `'${param}' is too large: to read it takes ${why}`, { param })
 
 /** A value that satisfies a schema; 400 when it is none, 422 saying what could not be satisfied when none is found. */
 export async function satisfying(schema: object | boolean, param: string, call: SynthesisCall): Promise<unknown> {
-  const key = JSON.stringify(schema)
+  const key = textOf(schema, param)
   const known = samples.get(key)
   if (known) return known.sample
-  const result = (await sampledHere(schema, key)) ?? (await sampledApart(schema, key, call))
+  const result = (await sampledHere(schema, key)) ?? (await sampledApart(key, call))
   if (!('sample' in result)) {
     const { message, path, invalid } = result
     if (invalid) throw malformed(message, path, param)
@@ -78,10 +86,10 @@ async function sampledHere(schema: object | boolean, key: string): Promise<Sampl
 /** The looking for a sample takes too much. */
 class SlowSample extends Error {}
 
-async function sampledApart(schema: object | boolean, key: string, { signal }: SynthesisCall) {
+async function sampledApart(schema: string, { signal }: SynthesisCall) {
   const stopped = (why: string) => new SlowSample(`looking for one takes ${why}`)
   try {
-    return await inWorker('sample', { schema, key }, { signal, stopped })
+    return await inWorker('sample', { schema }, { signal, stopped })
   } catch (error) {
     if (!(error instanceof SlowSample)) throw error
     return { message: error.message, path: '', invalid: false }

@@ -33,7 +33,7 @@ export interface ChunkingJob {
   overlap: number
 }
 
-/** The jobs by name; their inputs are copied between the threads, but for the texts in them: those are shared. */
+/** The jobs by name; their inputs are copied between the threads, but for the texts in them: those are shared. Schemas are texts. */
 export const jobs = {
   /** Numbers of tokens of some texts. */
   async countTokens(texts: PackedTexts): Promise<Uint32Array> {
@@ -105,19 +105,19 @@ export const jobs = {
     const { renderSpeech } = await import('../media/speech.ts')
     return renderSpeech(speech)
   },
-  async sample({ schema, key }: { schema: object | boolean; key: string }): Promise<SampleResult> {
+  async sample({ schema }: { schema: string }): Promise<SampleResult> {
     const { InvalidSchema, SchemaError, sampleOf } = await import('../json-schema/index.ts')
     try {
-      return { sample: await sampleOf(schema, key) }
+      return { sample: await sampleOf(JSON.parse(schema), schema) }
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       return { message: error.message, path: error.path, invalid: error instanceof InvalidSchema }
     }
   },
-  async checkText({ schema, text }: { schema: object | boolean; text: string }): Promise<CheckResult> {
+  async checkText({ schema, text }: { schema: string; text: string }): Promise<CheckResult> {
     const { SchemaError, violations, WorkSpent } = await import('../json-schema/index.ts')
     try {
-      return { problems: await violations(schema, text) }
+      return { problems: await violations(JSON.parse(schema), text) }
     } catch (error) {
       if (error instanceof SchemaError)
         return { message: error.message, path: error.path, why: error instanceof WorkSpent ? 'work' : 'schema' }
@@ -126,10 +126,10 @@ export const jobs = {
     }
   },
   /** What is wrong with the keywords of a schema; undefined when nothing is. */
-  async checkSchema({ schema }: { schema: object | boolean }): Promise<{ message: string; path: string } | undefined> {
+  async checkSchema({ schema }: { schema: string }): Promise<{ message: string; path: string } | undefined> {
     const { SchemaError, checkSchema } = await import('../json-schema/index.ts')
     try {
-      await checkSchema(schema)
+      await checkSchema(JSON.parse(schema))
       return undefined
     } catch (error) {
       if (error instanceof SchemaError) return { message: error.message, path: error.path }
