@@ -41,6 +41,25 @@ test('other calls are answered while a long prompt is counted', async () => {
   expect(done).toEqual(['short', 'long'])
 })
 
+test('long documents are ranked as short ones are, apart from other calls', async () => {
+  const app = appWith()
+  const documents = [long, `${long}${'How do I reset my password? '.repeat(12_000)}`, `${long}.`]
+  const done: string[] = []
+  const ranking = app
+    .post('/v2/router/rerank', { model: 'cohere/rerank-v3.5', query: 'reset my password', documents, top_n: 2 })
+    .then((answer) => {
+      done.push('ranked')
+      return answer.json() as { results: { index: number }[]; usage: { total_tokens: number } }
+    })
+  await app.post(CHAT, { model: 'openai/gpt-4.1', messages: [{ role: 'user', content: 'Hello' }] })
+  done.push('short')
+  const { results, usage } = await ranking
+  expect(done).toEqual(['short', 'ranked'])
+  expect([results.length, results[0]?.index]).toEqual([2, 1])
+  const counted = ['reset my password', ...documents].reduce((sum, text) => sum + countTokens(text), 0)
+  expect(usage.total_tokens).toBe(counted)
+})
+
 test('pieces are cut apart as they are here', async () => {
   const text = `${long.slice(0, 5_000)} 😀 ärger`
   const { ends, tokens } = await runJob('splitTokens', { text, each: 1 }, { signal: new AbortController().signal })

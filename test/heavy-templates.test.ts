@@ -96,17 +96,19 @@ const MUSTACHE: readonly string[] = [
   '{{#items}}{{#items}}{{#items}}{{items}}{{/items}}{{/items}}{{/items}}',
   `{{#items}}{{#items}}{{${'a.'.repeat(10_000)}b}}{{/items}}{{/items}}`,
 ]
+/** A row whose title is short. */
+const rowOf = (engine: string, what: string, template: string) => ({
+  engine,
+  what: `${what}: ${template.replace(/\s+/g, ' ').slice(0, 80)}`,
+  template,
+})
 const hostile = [
-  ...Object.entries(JINJA).flatMap(([what, all]) => all.map((one): [string, string, string] => ['jinja', what, one])),
-  ...MUSTACHE.map((one): [string, string, string] => ['mustache', 'tags', one]),
-  ...['{{word}}'.repeat(5_000), '{{items}}'.repeat(5_000)].map((one): [string, string, string] => [
-    'text',
-    'names',
-    one,
-  ]),
+  ...Object.entries(JINJA).flatMap(([what, all]) => all.map((one) => rowOf('jinja', what, one))),
+  ...MUSTACHE.map((one) => rowOf('mustache', 'tags', one)),
+  ...['{{word}}'.repeat(5_000), '{{items}}'.repeat(5_000)].map((one) => rowOf('text', 'names', one)),
 ]
 
-test.each(hostile)('%s: %s: %p is refused where it stands', async (template_engine, _, template) => {
+test.each(hostile)('$engine: $what is refused where it stands', async ({ engine: template_engine, template }) => {
   const app = appWith()
   const answer = await app.post(CHAT, bodyOf({ ...user(template), variables: values, template_engine }))
   const { code, param } = errorOf(answer.text, 400)
@@ -161,6 +163,15 @@ test('the prompt of an evaluator that names its text too often is refused', asyn
   const { status, text } = await app.post('/v2/evaluators/often/invoke', { output: values.word })
   expect(status).toBe(422)
   expect(errorOf(text, 422).message).toContain('more than 20000000 characters')
+})
+
+test('the reply of a fixture with a run of blanks in a name is refused', async () => {
+  const fixtures = [
+    { name: 'blank', match: { operation: 'chat.completions' }, reply: { content: `{{${' '.repeat(60_000)}` } },
+  ]
+  const { status, text } = await appWith().post('/_understudy/sessions', { name: 'blank', fixtures })
+  expect(status).toBe(400)
+  expect(text).toContain('must be a valid template')
 })
 
 test('the reply of a fixture that goes through the messages again and again is refused', async () => {

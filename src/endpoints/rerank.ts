@@ -1,5 +1,7 @@
 // POST /v2/router/rerank: documents in the order of how much their words have in common with those of a query.
+import { countAhead } from '../answers/count-ahead.ts'
 import { countCached } from '../answers/text-answer.ts'
+import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
 import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { RerankList, RerankRequest, RerankScript } from '../contract/rerank.ts'
 import { embed } from '../lib/embedding.ts'
@@ -44,24 +46,67 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
   },
 }
 
-const DIMENSIONS = 256
 const DIGITS = 1e6
 
-function compose(request: RerankRequest, { scores }: RerankScript, { id, model }: AttemptContext): RenderedAnswer {
-  const { query, top_n: most, return_documents: shown } = request
+/** Characters whose tokens are counted and whose vectors are made here, which takes some milliseconds. */
+const MADE_HERE = 20_000
+
+function compose(
+  request: RerankRequest,
+  script: RerankScript,
+  context: AttemptContext,
+): RenderedAnswer | Promise<RenderedAnswer> {
   const texts = request.documents.map((document) => (typeof document === 'string' ? document : document.text))
-  const tokens = texts.reduce((sum, text) => sum + countCached(text), countCached(query))
+  const length = texts.reduce((sum, text) => sum + text.length, request.query.length)
+  return length > MADE_HERE
+    ? composeApart({ request, texts }, script, context)
+    : composed({ request, texts }, script, context)
+}
+
+/** A request, and the texts of its documents. */
+interface RankedTexts {
+  request: RerankRequest
+  texts: readonly string[]
+}
+
+/** The same for long documents, whose tokens and vectors workers make. */
+async function composeApart(
+  { request, texts }: RankedTexts,
+  script: RerankScript,
+  context: AttemptContext,
+): Promise<RenderedAnswer> {
+  await countAhead(() => void countAll(request, texts), context.signal)
+  const vectors = script.scores ? undefined : await vectorsOf([request.query, ...texts], context)
+  const { id, model } = context
+  return composed({ request, texts }, script, { id, model, vectors })
+}
+
+const countAll = ({ query }: RerankRequest, texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + countCached(text), countCached(query))
+
+/** What an answer is made with; the vectors are of the query and of each text, where they are made already. */
+type Composing = Pick<AttemptContext, 'id' | 'model'> & { vectors?: readonly Float32Array[] | undefined }
+
+function composed(
+  { request, texts }: RankedTexts,
+  { scores }: RerankScript,
+  { id, model, vectors }: Composing,
+): RenderedAnswer {
+  const { query, top_n: most, return_documents: shown } = request
+  const tokens = countAll(request, texts)
   const usage = { prompt_tokens: tokens, total_tokens: tokens }
   return {
     usage,
     tokens: 0,
     events: () => [],
     body(): RerankList {
-      const sought = embed(query, DIMENSIONS)
+      const sought = vectors?.[0] ?? embed(query, DIMENSIONS)
       const scored = texts.map((text, index) => ({
         object: 'rerank' as const,
         index,
-        relevance_score: scores ? (scores[Math.min(index, scores.length - 1)] ?? 0) : likeness(sought, text),
+        relevance_score: scores
+          ? (scores[Math.min(index, scores.length - 1)] ?? 0)
+          : likeness(sought, vectors?.[index + 1] ?? embed(text, DIMENSIONS)),
         ...(shown !== false && { document: { text } }),
       }))
       const results = scored.toSorted((one, other) => other.relevance_score - one.relevance_score)
@@ -71,7 +116,7 @@ function compose(request: RerankRequest, { scores }: RerankScript, { id, model }
 }
 
 /** The cosine of two unit vectors, as far as it says that they are alike. */
-function likeness(sought: Float32Array, text: string): number {
-  const cosine = embed(text, DIMENSIONS).reduce((sum, value, index) => sum + value * (sought[index] ?? 0), 0)
+function likeness(sought: Float32Array, found: Float32Array): number {
+  const cosine = found.reduce((sum, value, index) => sum + value * (sought[index] ?? 0), 0)
   return Math.round(Math.min(1, Math.max(0, cosine)) * DIGITS) / DIGITS
 }

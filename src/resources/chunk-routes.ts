@@ -1,6 +1,7 @@
 // Chunks that clients write themselves: made several at once, changed, counted, found page by page, deleted together.
 
 import { z } from 'zod'
+import { vectorsOf } from '../answers/vectors.ts'
 import {
   Chunk,
   ChunkCount,
@@ -20,7 +21,6 @@ import type { Session } from '../sessions/sessions.ts'
 import type { Transaction } from './define.ts'
 import { chunks, countChunks, datasources, includesChunk } from './knowledge.ts'
 import type { ResourceDeps } from './routes.ts'
-import { vectorsOf } from './vectors.ts'
 import { createRecord, deleteRecords, findRecord, type PathParams, shown, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 

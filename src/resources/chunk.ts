@@ -1,6 +1,7 @@
 // Cuts a datasource's file into chunks that retrieval finds: what the event of a queued datasource does.
 
 import { inWorker } from '../answers/in-worker.ts'
+import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
 import { ChunkingOptions } from '../contract/knowledge.ts'
 import type { Fields } from '../contract/record.ts'
 import { chunkedLength, chunkText, cleaned } from '../lib/chunking.ts'
@@ -16,7 +17,6 @@ import type { Transaction } from './define.ts'
 import type { EventHandler } from './events.ts'
 import { files } from './files.ts'
 import { chunks, datasources, QUEUED } from './knowledge.ts'
-import { DIMENSIONS, vectorsOf } from './vectors.ts'
 import { createRecord, saveRecord } from './verbs.ts'
 
 /** Characters of a standard chunk. */

@@ -1,6 +1,7 @@
 // Search in knowledge bases: by words, by vectors, or by both; for clients and for the gateway.
 
 import type { z } from 'zod'
+import { vectorsOf } from '../answers/vectors.ts'
 import { ApiError } from '../contract/error.ts'
 import type { FilterBy } from '../contract/filter.ts'
 import { type RetrievalSettings, SearchAnswer, SearchBody } from '../contract/knowledge.ts'
@@ -14,7 +15,6 @@ import type { Transaction } from './define.ts'
 import { type Filterable, meets } from './filter.ts'
 import { datasources, knowledgeBases, refuseExternal } from './knowledge.ts'
 import type { ResourceDeps } from './routes.ts'
-import { vectorsOf } from './vectors.ts'
 import { findRecord } from './verbs.ts'
 
 /** How a knowledge base is searched. */

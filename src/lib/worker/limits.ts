@@ -34,8 +34,9 @@ export const MAX_WAITING_JOBS = 512
 export const MAX_JOB_WAIT_MS = 10_000
 /** Bytes by which the process may grow while a job that is not steady is done; its worker is then ended. */
 export const MAX_JOB_MEMORY = 400 << 20
-/** Milliseconds between looks at the memory of the process; what is done sooner is never blamed for it. */
-export const MEMORY_LOOK_MS = 100
+/** Milliseconds between looks at the jobs: their time is counted in looks, so that a process that stood still costs them one. */
+export const LOOK_MS = 100
+/** Milliseconds of a job that is never blamed for the memory of the process. */
 export const MIN_BLAMED_MS = 300
 /** Milliseconds after which a worker is ended whose job nobody waits for any more: most are done before. */
 export const ABANDONED_MS = 250

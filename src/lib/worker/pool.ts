@@ -6,10 +6,10 @@ import type { Jobs } from './jobs.ts'
 import {
   ABANDONED_MS,
   JOB_LIMITS,
+  LOOK_MS,
   MAX_JOB_MEMORY,
   MAX_JOB_WAIT_MS,
   MAX_WAITING_JOBS,
-  MEMORY_LOOK_MS,
   MIN_BLAMED_MS,
 } from './limits.ts'
 
@@ -57,13 +57,15 @@ interface WorkerSlot {
   worker: Thread
   job: PendingJob | undefined
   timer: Timer | undefined
-  /** When the job began, and how large the process was. */
-  begun: { at: number; rss: number }
+  /** Milliseconds that the job has taken, by looks. */
+  taken: number
+  /** How large the process was when it began. */
+  rss: number
 }
 
 const slots = new Set<WorkerSlot>()
 let waiting: PendingJob[] = []
-let memoryWatch: Timer | undefined
+let looks: Timer | undefined
 const totals = { stopped: 0, refused: 0, abandoned: 0 }
 
 /** Where the worker's module is: `build/build.ts` makes it an entry of the executable. */
@@ -152,7 +154,7 @@ function assign(): void {
 
 function startWorker(): WorkerSlot {
   const worker = new Worker(address()) as Thread
-  const slot: WorkerSlot = { worker, job: undefined, timer: undefined, begun: { at: 0, rss: 0 } }
+  const slot: WorkerSlot = { worker, job: undefined, timer: undefined, taken: 0, rss: 0 }
   worker.onmessage = ({ data }: MessageEvent<JobOutcome>) => {
     const { job } = slot
     release(slot)
@@ -195,13 +197,9 @@ function next(slot: WorkerSlot): void {
   }
   clearTimeout(job.waiting)
   slot.worker.ref()
-  const { ms, steady } = JOB_LIMITS[job.name]
-  slot.timer = setTimeout(stop, ms, slot, `more than ${ms / 1000} s`)
-  if (!steady) {
-    slot.begun = { at: performance.now(), rss: process.memoryUsage.rss() }
-    memoryWatch ??= setInterval(watchMemory, MEMORY_LOOK_MS)
-    memoryWatch.unref()
-  }
+  slot.taken = 0
+  if (!JOB_LIMITS[job.name].steady) slot.rss = process.memoryUsage.rss()
+  looks ??= setInterval(look, LOOK_MS)
   slot.worker.postMessage({ ...job.input, job: job.name } satisfies JobRequest)
 }
 
@@ -214,19 +212,26 @@ function stop(slot: WorkerSlot, why: string): void {
   assign()
 }
 
-/** Ends the oldest job that may have made the process grow too much: the memory of one thread alone cannot be told. */
-function watchMemory(): void {
-  const unsteady = [...slots].filter(({ job }) => job && !JOB_LIMITS[job.name].steady)
-  if (unsteady.length === 0) {
-    clearInterval(memoryWatch)
-    memoryWatch = undefined
+/** Ends the jobs that have taken too long, and the oldest that may have made the process grow too much. */
+function look(): void {
+  const busy = [...slots].filter(({ job }) => job)
+  if (busy.length === 0) {
+    clearInterval(looks)
+    looks = undefined
     return
   }
+  for (const slot of busy) {
+    const ms = slot.job ? JOB_LIMITS[slot.job.name].ms : Number.POSITIVE_INFINITY
+    slot.taken += LOOK_MS
+    if (slot.taken > ms) stop(slot, `more than ${ms / 1000} s`)
+  }
+  // The memory of one thread alone cannot be told.
+  const unsteady = busy.filter(({ job }) => job && !JOB_LIMITS[job.name].steady)
+  if (unsteady.length === 0) return
   const rss = process.memoryUsage.rss()
-  const now = performance.now()
   const [large] = unsteady
-    .filter(({ begun }) => rss - begun.rss > MAX_JOB_MEMORY && now - begun.at > MIN_BLAMED_MS)
-    .sort((a, b) => a.begun.at - b.begun.at)
+    .filter((slot) => slot.job && rss - slot.rss > MAX_JOB_MEMORY && slot.taken > MIN_BLAMED_MS)
+    .sort((one, other) => other.taken - one.taken)
   if (large) stop(large, `more than ${MAX_JOB_MEMORY >> 20} MB of memory`)
 }
 

@@ -1,9 +1,10 @@
 // The vectors of texts, by which chunks are found; those of long texts are made in workers.
-import { inWorker } from '../answers/in-worker.ts'
+
 import { embed } from '../lib/embedding.ts'
 import { batchesOf, runBatches } from '../lib/worker/batches.ts'
 import { packTexts } from '../lib/worker/packed-texts.ts'
 import type { JobOwner } from '../lib/worker/pool.ts'
+import { inWorker } from './in-worker.ts'
 
 /** Numbers in a vector. */
 export const DIMENSIONS = 256
