@@ -149,6 +149,20 @@ export function launcher(environment: Record<string, string | undefined> = proce
   throw new ConfigError(`${LAUNCHER} ${quote(text)} is not valid: it must be the process id of our parent`)
 }
 
+/** The commands that have a log. */
+const LOGGING = ['serve', 'exec', 'explore']
+/** Whether what is typed, or the environment, asks for `--log json`, before anything is validated; `understudy.yaml` is not read. */
+export function asksJsonLog(
+  [command = '', ...args]: readonly string[],
+  environment: Record<string, string | undefined> = process.env,
+): boolean {
+  if (!LOGGING.includes(command)) return false
+  const own = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined)
+  const at = own.indexOf('--log')
+  const typed = at < 0 ? own.find((one) => one.startsWith('--log='))?.slice('--log='.length) : own[at + 1]
+  return (typed ?? environment.UNDERSTUDY_LOG) === 'json'
+}
+
 /** Where a command that talks to a running server finds it: flags, else `UNDERSTUDY_URL`, else the default port. */
 export function serverAddress(
   flags: { url?: string; token?: string },

@@ -2,6 +2,7 @@
 import { constants } from 'node:os'
 import { ConfigError } from '../config.ts'
 import { realClock } from '../lib/clock.ts'
+import { logLine } from './log.ts'
 import { onStop, type StopCause } from './stop-signals.ts'
 
 /** How a command ended. */
@@ -65,7 +66,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
     // On Windows the console has told it already.
     if (signal === 'SIGINT') {
       if (process.platform !== 'win32') signalGroup(child, signal)
-      void later(PATIENCE_MS, () => console.error(`understudy: ${STILL_RUNS}`))
+      void later(PATIENCE_MS, () => logLine('warn', STILL_RUNS))
       return
     }
     end(signal)

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage, wayLines } from './coverage-file.ts'
 import { junit } from './junit.ts'
+import { useLogFormat } from './log.ts'
 import { fittedReport, runLines } from './report.ts'
 import { runReport } from './run-report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
@@ -63,6 +64,7 @@ export function execCommand(): Command {
 async function exec(command: string[], options: Options): Promise<void> {
   const { db, junit: file, html, json, jsonFile, timeout, hangLimit, coverage } = options
   const config = commandConfig(options)
+  useLogFormat(config.log)
   const files = { '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(files)) if (path !== undefined) refuseUnwritable(flag, path)
   const before = coverage === undefined ? {} : readCoverage(coverage)

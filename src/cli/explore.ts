@@ -18,6 +18,7 @@ import { commandProgram, observer, routePlayer } from './explore/observe.ts'
 import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
 import { exploreProgress } from './explore/progress.ts'
 import { repeater, shellLine } from './explore/repeat.ts'
+import { useLogFormat } from './log.ts'
 import { fittedReport } from './report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 import { NOT_PASSED, STOPPED } from './suite-run.ts'
@@ -90,6 +91,7 @@ export function exploreCommand(): Command {
 async function exploration(command: string[], options: Options): Promise<void> {
   const { out, json, jsonFile, junit, html, coverage: ways, resume = false, prune } = options
   const config = configOf(options)
+  useLogFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.class ?? []).map(classOf)
   const jobs = numberOf('jobs', options.jobs, MOST_JOBS)

@@ -1,10 +1,11 @@
 // The command line: one file a command, and the one place that turns an error into a line and an exit code.
 import { Command, CommanderError } from 'commander'
-import { ConfigError } from '../config.ts'
+import { asksJsonLog, ConfigError } from '../config.ts'
 import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
 import { ServerError, TraceError } from './errors.ts'
+import { logLine, logsJson, useLogFormat } from './log.ts'
 import { stopWithLauncher } from './stop-signals.ts'
 
 // Each is loaded when it is run, or when the help names them all; the version needs none.
@@ -40,6 +41,8 @@ export async function runCli(typed: readonly string[]): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   // `help trace show` is the help of that, which commander has no word for.
   const args = typed[0] === 'help' && typed.length > 2 ? [...typed.slice(1), '--help'] : typed
+  // Mistakes in what is typed are lines of the log, too.
+  if (asksJsonLog(args)) useLogFormat('json')
   const program = new Command('understudy')
     .description('A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable.')
     .version(VERSION, VERSION_FLAG, 'print the version')
@@ -72,22 +75,24 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) process.exit(0)
     if (error.code === 'commander.help') process.exit(USAGE)
-    console.error(`understudy: ${plain(error, program, args)}`)
+    logLine('error', plain(error, program, args))
     process.exit(USAGE)
   }
   if (error instanceof ConfigError || error instanceof FileError) {
-    for (const line of error.message.split('\n')) console.error(`understudy: ${line}`)
+    for (const line of error.message.split('\n')) logLine('error', line)
     process.exit(USAGE)
   }
   if (error instanceof DatabaseError || error instanceof TraceError || error instanceof ServerError) {
-    console.error(`understudy: ${error.message}`)
+    logLine('error', error.message)
     process.exit(1)
   }
   if (isOfSystem(error)) {
-    console.error(`understudy: ${error.message}`)
+    logLine('error', error.message)
     process.exit(1)
   }
-  throw error
+  if (!logsJson() || !(error instanceof Error)) throw error
+  logLine('error', error.message, { stack: error.stack })
+  process.exit(1)
 }
 
 /** Trouble with files and connections, which the system has put into words. */

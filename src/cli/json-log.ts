@@ -1,9 +1,10 @@
-// --log json: one line of JSON a call on standard error, for whoever gathers logs. It says who called what and what became of
+// --log json: one line of JSON a call, and for whatever else is said, on standard error, for whoever gathers logs. It says who called what and what became of
 // it, and nothing that anybody has said; what is not read in time is left out and counted.
 import type { TraceRecord } from '../contract/trace.ts'
 import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
-import { lineWriter } from './line-writer.ts'
+import { once } from '../lib/once.ts'
+import { type LineWriter, lineWriter } from './line-writer.ts'
 
 /** Characters of a name; what clients and scenarios call things is theirs. */
 const LONGEST_NAME = 200
@@ -12,7 +13,7 @@ const MOST_FAULTS = 20
 /** Writes a line for each call that ends. */
 export function logCallsAsJson(
   { observers, telemetry }: Pick<Understudy, 'observers' | 'telemetry'>,
-  log = lineWriter(leftOut),
+  log: LineWriter = writer(),
 ) {
   observers.add((observation) => {
     if (observation.type !== 'trace-saved') return
@@ -20,6 +21,18 @@ export function logCallsAsJson(
     const span = telemetry?.spanOf(trace.id)
     log.add(JSON.stringify({ ...lineOf(trace, seq), ...(span && { trace_id: span.traceId, span_id: span.spanId }) }))
   })
+}
+
+/** One writer for all lines: two would write into the midst of each other's. */
+const writer = once(() => lineWriter(leftOut))
+
+/** A line as JSON. */
+export const lineWith = (level: string, message: string, fields: Record<string, unknown> = {}): string =>
+  JSON.stringify({ time: new Date(realClock.now()).toISOString(), level, message, ...fields })
+
+/** Writes a line that is of no call. */
+export function addLine(level: string, message: string, fields: Record<string, unknown> = {}): void {
+  writer().add(lineWith(level, message, fields))
 }
 
 const brief = (name: string | null) => name?.slice(0, LONGEST_NAME) ?? null
@@ -51,5 +64,4 @@ function lineOf(trace: TraceRecord, call: number) {
   }
 }
 
-const leftOut = (count: number) =>
-  JSON.stringify({ time: new Date(realClock.now()).toISOString(), level: 'warn', message: `${count} lines left out` })
+const leftOut = (count: number) => lineWith('warn', `${count} lines left out`)

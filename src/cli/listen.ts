@@ -6,6 +6,7 @@ import type { Understudy } from '../deps.ts'
 import { bareSocket } from '../lib/bare-socket.ts'
 import { isLoopback } from '../lib/hosts.ts'
 import { printLine } from './line-writer.ts'
+import { type LogLevel, logLine, logsJson } from './log.ts'
 
 /** How long the collector of traces may take for the last of them, in ms. */
 export const FLUSH_MS = 3_000
@@ -13,7 +14,12 @@ export const FLUSH_MS = 3_000
 /** Prints what went wrong while calls are answered: a file with a mistake in lines, what is a bug with its stack. */
 export function report(error: unknown): void {
   if (error instanceof FileError) {
-    for (const line of error.message.split('\n')) notice(line)
+    for (const line of error.message.split('\n')) notice(line, 'error')
+    return
+  }
+  if (logsJson()) {
+    if (error instanceof Error) logLine('error', error.message, { stack: error.stack })
+    else logLine('warn', String(error).replace(/^understudy: /, ''))
     return
   }
   // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
@@ -21,7 +27,7 @@ export function report(error: unknown): void {
 }
 
 /** Prints a line about a setting or a scenario that is not followed. */
-export const notice = (line: string): void => printLine(`understudy: ${line}`)
+export const notice = (line: string, level: LogLevel = 'warn'): void => logLine(level, line)
 
 /** Other machines are let in with a token alone. */
 export function refuseOpenHost(config: Config): void {
@@ -79,7 +85,7 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
   } catch (error) {
     sessions.close()
     const { code, message } = error as { code?: string; message: string }
-    console.error(`understudy: cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
+    logLine('error', `cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
     process.exit(1)
   }
 }

@@ -5,6 +5,7 @@ import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { printLine } from './line-writer.ts'
+import { logLine, logsJson } from './log.ts'
 import { terminalWidth } from './terminal.ts'
 import { traceLine } from './trace-line.ts'
 
@@ -17,7 +18,8 @@ const CONTROL = '/_understudy/'
 
 /** Where lines go. */
 export interface RequestLog {
-  print(line: string): void
+  /** `fields` are what a log of JSON has beside the line. */
+  print(line: string, fields?: Record<string, unknown>): void
   /** Whether every request has a line. */
   verbose: boolean
   /** Columns of a line; as many as it takes when left out. */
@@ -26,7 +28,7 @@ export interface RequestLog {
 
 /** The log on standard error, which leaves standard output to what scripts read. */
 export const standardLog = (verbose: boolean): RequestLog => ({
-  print: printLine,
+  print: (line, fields) => (logsJson() ? logLine('info', line.replace(/^understudy: /, ''), fields) : printLine(line)),
   verbose,
   get width() {
     return terminalWidth(process.stderr)
@@ -44,7 +46,7 @@ export function logAsAsked({ log }: Pick<Config, 'log'>, understudy: Understudy)
 export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): Understudy {
   const { print, verbose } = log
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
-    styleText(format, text, { stream: process.stderr })
+    logsJson() ? text : styleText(format, text, { stream: process.stderr })
   const printed = new Set<string>()
   const unknown = async (request: Request, response: Response) => {
     const pathname = pathOf(request)
@@ -58,7 +60,9 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
   if (verbose) {
     const { width } = log
     rest.observers.add((observation) => {
-      if (observation.type === 'trace-saved') print(traceLine(observation.trace, { paint, width, sessions: true }))
+      // With --log json it has a line already.
+      if (observation.type === 'trace-saved' && !logsJson())
+        print(traceLine(observation.trace, { paint, width, sessions: true }))
     })
   }
   return {
@@ -69,8 +73,14 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
           if (response.status === 404) unknown(request, response.clone()).catch(() => {})
           if (verbose && !response.headers.has(TRACE_HEADER)) {
             const pathname = pathOf(request)
-            if (!pathname.startsWith(CONTROL))
-              print(untracedLine(`${request.method} ${pathname}`, response.status, paint))
+            if (pathname.startsWith(CONTROL)) return response
+            if (logsJson())
+              print('request', {
+                method: request.method,
+                path: pathname.slice(0, LONGEST_NAME),
+                status: response.status,
+              })
+            else print(untracedLine(`${request.method} ${pathname}`, response.status, paint))
           }
           return response
         }),

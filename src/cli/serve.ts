@@ -10,6 +10,7 @@ import { VERSION } from '../version.ts'
 import { withClientTime } from './client-time.ts'
 import { withIdleCollection } from './idle-collection.ts'
 import { FLUSH_MS, listen, notice, refuseOpenHost, report, serverUrl } from './listen.ts'
+import { jsonLine, logLine, logsJson, useLogFormat } from './log.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 import { onStop, type StopCause } from './stop-signals.ts'
@@ -32,10 +33,11 @@ export function serveCommand(): Command {
 }
 
 async function serve(config: Config): Promise<void> {
+  useLogFormat(config.log)
   refuseOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
   const understudy = withIdleCollection(withClientTime(createUnderstudy(config, report, { notice })))
-  for (const warning of understudy.warnings) console.error(`understudy: warning: ${warning}`)
+  for (const warning of understudy.warnings) logLine('warn', warning, { prefix: 'warning: ' })
   logAsAsked(config, understudy)
   const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))
   const port = servers[0]?.port
@@ -46,14 +48,18 @@ async function serve(config: Config): Promise<void> {
   const played = scenario && { scenario: scenario.name }
   // Those on the other stream may be read after this, or not at all.
   const warned = warnings.length > 0 && { warnings }
-  const ready = JSON.stringify({ url, pid: process.pid, mode, db, ...played, version: VERSION, ...warned })
+  const facts = { url, pid: process.pid, mode, db, ...played, version: VERSION, ...warned }
+  const ready = JSON.stringify(facts)
   if (config.ready_file) {
     // Renamed into place, so that whoever waits for the file never reads half of it.
     const draft = `${config.ready_file}.${process.pid}`
     writeFileSync(draft, `${ready}\n`)
     renameSync(draft, config.ready_file)
   }
-  console.log(config.json ? ready : readyLines(url, db, understudy, config))
+  // Where both streams are gathered, lines for people would be no lines of the log.
+  if (config.json) console.log(ready)
+  else if (logsJson()) console.log(jsonLine('info', 'ready', facts))
+  else console.log(readyLines(url, db, understudy, config))
   stopOnSignal(servers, understudy, config)
 }
 

@@ -225,7 +225,7 @@ export const SETTINGS = {
     takes: 'FORMAT',
     schema: ({ z }) => z.enum(['json']),
     fallback: undefined,
-    help: 'json prints a line of JSON for each call, on standard error, with ids and without content',
+    help: 'json prints a line of JSON for each call and all else that is said, on standard error, with ids and without content',
     valid: 'json',
   }),
   json: setting({

@@ -2,6 +2,7 @@
 import type { ExploreOptions } from '../../exploration/explore.ts'
 import { isGood } from '../../exploration/known.ts'
 import { realClock } from '../../lib/clock.ts'
+import { logLine } from '../log.ts'
 import { lengthOf } from '../overview.ts'
 
 type Step = Parameters<ExploreOptions['notify']>[0]
@@ -26,7 +27,7 @@ export function exploreProgress() {
       if (live) process.stderr.write(`\r\u001b[2K${lineOf(step)}`)
       else if (realClock.now() - last >= EVERY_MS) {
         last = realClock.now()
-        process.stderr.write(`understudy: ${lineOf(step)}\n`)
+        logLine('info', lineOf(step))
       }
     },
     end() {
