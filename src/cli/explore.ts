@@ -18,7 +18,7 @@ import { commandProgram, observer, routePlayer } from './explore/observe.ts'
 import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
 import { exploreProgress } from './explore/progress.ts'
 import { repeater, shellLine } from './explore/repeat.ts'
-import { useLogFormat } from './log.ts'
+import { logLine, useLogFormat } from './log.ts'
 import { fittedReport } from './report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 import { NOT_PASSED, STOPPED } from './suite-run.ts'
@@ -173,10 +173,11 @@ const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }
 function refuseRed({ code, stopped, output }: NonNullable<Exploration['red']>, json: boolean): never {
   process.stderr.write(output)
   if (json) console.log(JSON.stringify({ points: [], cells: [], coverage: NOTHING, red: { code, output } }))
-  console.error(
+  logLine(
+    'error',
     stopped
-      ? 'understudy: stopped before anything was explored'
-      : `understudy: the command fails with ${code} without any fault: nothing was explored; mend that first`,
+      ? 'stopped before anything was explored'
+      : `the command fails with ${code} without any fault: nothing was explored; mend that first`,
   )
   process.exit(stopped ? STOPPED : code)
 }
