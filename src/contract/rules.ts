@@ -1,5 +1,6 @@
 // The rules and conversions of schemas that are functions, by name: an outline (outline.ts) in the executable can hold no more of them.
 // Those of a schema that are not here work as well; but then zod is loaded for the first value that they are about.
+import { boundedRegex, RegexLimit } from '../lib/bounded-regex.ts'
 import { parseDuration, parseSize } from '../lib/units.ts'
 import { chatProblems } from './chat-rules.ts'
 
@@ -23,9 +24,10 @@ const finding =
 /** Why a text is not a regular expression. */
 function regexProblems(source: string): [string, string][] {
   try {
-    new RegExp(source, 'u')
+    boundedRegex(source)
     return []
   } catch (error) {
+    if (error instanceof RegexLimit) return [['', `is too large: ${error.message}`]]
     const wrong = (error as Error).message.replace(/^Invalid regular expression: /, '')
     return [['', `must be a regular expression: ${wrong}`]]
   }

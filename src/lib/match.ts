@@ -1,4 +1,5 @@
 // How texts, names and values are matched: fixtures and scenarios say it in the same words.
+import { type BoundedRegex, boundedRegex, type RegexBudget } from './bounded-regex.ts'
 import { addSizes, byteCache, type CacheSize } from './byte-cache.ts'
 
 /** A text to match: equal as a whole, or by one of these; letters of either case alike with `ignore_case`. */
@@ -20,28 +21,57 @@ export const isTextMatch = (wanted: unknown): wanted is TextMatch =>
   Object.keys(wanted).every((key) => TEXT_MATCH_KEYS.includes(key))
 
 // Sessions come with patterns of their own, and go.
-const globs = byteCache<RegExp>(2 << 20)
+const globs = byteCache<Glob>(2 << 20)
 /** What a compiled pattern takes, about. */
-const regexBytes = (source: string) => 500 + source.length * 10
+const globBytes = (source: string) => 200 + source.length * 10
+/** Steps, with a table of characters for some of them. */
+const regexBytes = (source: string) => 2_000 + source.length * 200
+
+/** A pattern for whole texts. */
+export interface Glob {
+  test(text: string): boolean
+}
+
 /** A pattern in which `*` stands for any characters, for whole texts. */
-export function globRegex(glob: string): RegExp {
-  let regex = globs.get(glob)
-  if (!regex) {
-    regex = new RegExp(`^${glob.split('*').map(RegExp.escape).join('.*')}$`, 's')
-    globs.set(glob, regex, regexBytes(glob))
+export function globRegex(pattern: string): Glob {
+  let glob = globs.get(pattern)
+  if (!glob) {
+    glob = globOf(pattern)
+    globs.set(pattern, glob, globBytes(pattern))
   }
-  return regex
+  return glob
+}
+
+/** Between its stars a pattern is fixed: each piece is looked for once, behind the one before. */
+function globOf(pattern: string): Glob {
+  const [head = '', ...rest] = pattern.split('*')
+  const tail = rest.pop()
+  if (tail === undefined) return { test: (text) => text === pattern }
+  const pieces = rest.filter((piece) => piece !== '')
+  return {
+    test(text) {
+      const end = text.length - tail.length
+      if (end < head.length || !text.startsWith(head) || !text.endsWith(tail)) return false
+      let at = head.length
+      for (const piece of pieces) {
+        const found = text.indexOf(piece, at)
+        if (found < 0) return false
+        at = found + piece.length
+      }
+      return at <= end
+    },
+  }
 }
 
 // By their flags: a key of flags and source would be put together for every look-up.
-const regexes = { u: byteCache<RegExp>(1 << 20), iu: byteCache<RegExp>(1 << 20) }
+const regexes = { u: byteCache<BoundedRegex>(4 << 20), iu: byteCache<BoundedRegex>(4 << 20) }
 /** How much is remembered of compiled patterns. */
 export const patternCacheSize = (): CacheSize => addSizes([globs.size(), regexes.u.size(), regexes.iu.size()])
 
-function textRegex(source: string, flags: keyof typeof regexes): RegExp {
+function textRegex(source: string, flags: keyof typeof regexes): BoundedRegex {
   let regex = regexes[flags].get(source)
   if (!regex) {
-    regex = new RegExp(source, flags)
+    regex = boundedRegex(source, { ignoreCase: flags === 'iu' })
     regexes[flags].set(source, regex, regexBytes(source))
   }
   return regex
@@ -49,14 +79,17 @@ function textRegex(source: string, flags: keyof typeof regexes): RegExp {
 
 const fold = (text: string, folded: boolean) => (folded ? text.toLowerCase() : text)
 
-/** The captures of a text that matches, else undefined. */
-export function matchText(match: TextMatch, text: string): Record<string, string> | undefined {
+/**
+ * The captures of a text that matches, else undefined.
+ * @param budget steps that regular expressions may take
+ * @throws RegexLimit when one takes more
+ */
+export function matchText(match: TextMatch, text: string, budget: RegexBudget): Record<string, string> | undefined {
   if (typeof match === 'string') return match === text ? {} : undefined
   const { ignore_case: folded = false } = match
   if (match.equals !== undefined) return fold(match.equals, folded) === fold(text, folded) ? {} : undefined
   if (match.contains !== undefined) return fold(text, folded).includes(fold(match.contains, folded)) ? {} : undefined
-  const found = textRegex(match.regex ?? '', folded ? 'iu' : 'u').exec(text)
-  return found ? { ...found.groups } : undefined
+  return textRegex(match.regex ?? '', folded ? 'iu' : 'u').exec(text, budget) as Record<string, string> | undefined
 }
 
 /** Whether a number is the one wanted, or in the range, its ends included. */

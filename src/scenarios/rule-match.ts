@@ -1,7 +1,8 @@
 // Whether a rule of a scenario means an attempt or a call.
 import type { FaultFacts, FaultPoint } from '../contract/fault.ts'
+import { matchedText } from '../contract/text-match.ts'
 import { faultKinds } from '../faults/index.ts'
-import { globRegex, inRange, matchText, type TextMatch, valueAtPath } from '../lib/match.ts'
+import { globRegex, inRange, type TextMatch, valueAtPath } from '../lib/match.ts'
 import type { Rule } from './schema.ts'
 
 /** Where a rule acts. */
@@ -25,14 +26,14 @@ export function matches(rule: Rule, facts: FaultFacts, firstModel: string | unde
   if (attempt !== undefined && !inRange(facts.attempt, attempt)) return false
   if (stream !== undefined && stream !== facts.stream) return false
   if (inner !== undefined && inner !== facts.inner) return false
-  if (point !== undefined && !matchesPoint(point, facts.point ?? '')) return false
+  if (point !== undefined && !matchesPoint(point, facts.point ?? '', facts)) return false
   if (identity !== undefined && !globRegex(identity).test(facts.identity ?? '')) return false
   if (thread !== undefined && !globRegex(thread).test(facts.thread ?? '')) return false
-  if (text !== undefined && !matchText(text, facts.text)) return false
+  if (text !== undefined && !matchedText(text, facts.text, facts)) return false
   if (!matchesAgent(rule, facts)) return false
   const headers = Object.entries(header ?? {}).every(([name, wanted]) => {
     const actual = facts.headers.get(name)
-    return actual !== null && matchText(wanted, actual) !== undefined
+    return actual !== null && matchedText(wanted, actual, facts) !== undefined
   })
   return (
     headers &&
@@ -40,8 +41,8 @@ export function matches(rule: Rule, facts: FaultFacts, firstModel: string | unde
   )
 }
 
-const matchesPoint = (wanted: TextMatch, point: string): boolean =>
-  typeof wanted === 'string' ? globRegex(wanted).test(point) : matchText(wanted, point) !== undefined
+const matchesPoint = (wanted: TextMatch, point: string, facts: FaultFacts): boolean =>
+  typeof wanted === 'string' ? globRegex(wanted).test(point) : matchedText(wanted, point, facts) !== undefined
 
 /** Whether the agent behind a call, and the tool that it calls, are what a rule means. */
 function matchesAgent(
