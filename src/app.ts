@@ -11,6 +11,7 @@ import {
   withoutPrefix,
 } from './access.ts'
 import { isPreflight, isWhole, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
+import { balancerNotes } from './app/balancer-notes.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
 import { createResponseCounts, statusFor } from './app/response-counts.ts'
 import type { App, AppDeps } from './app/types.ts'
@@ -102,10 +103,12 @@ export function createApp(deps: AppDeps): App {
     const name = sessionName(request, tokenOf(request))
     if (looks) return deps.gateway.runs.enter(sessions.peek(name))
     const session = sessions.get(name)
-    if (session.slot.announce()) begins(request)
+    const news = session.slot.announce()
+    if (news) begins(request, news)
     return deps.gateway.runs.enter(session)
   }
   const { begins, announced } = sessionNews()
+  const noteBalancer = balancerNotes(sessions)
   const ids = requestIds(deps.about.instance)
   const render = rendererOf(deps, ids)
   const responses = createResponseCounts()
@@ -141,6 +144,7 @@ export function createApp(deps: AppDeps): App {
         checkHost(incoming, access.host)
         checkOrigin(incoming, access.cors)
         request = withoutPrefix(incoming)
+        noteBalancer(request)
         origin = allowedPage(request, access.cors)
         const asked = origin !== undefined && isPreflight(request)
         response = await (asked ? complete(preflight(request), request, hold) : answer(request, hold))

@@ -17,6 +17,7 @@ import type { Backend } from './contract/backend.ts'
 import { type Instance, instanceOf } from './contract/instance.ts'
 import type { Observers } from './contract/observation.ts'
 import type { Operation } from './contract/operation.ts'
+import { createHealthWatch, type HealthWatch } from './control/health-watch.ts'
 import { fixtureSubjects, operationNames } from './endpoints/index.ts'
 import { type AskModel, askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
@@ -56,6 +57,8 @@ export interface Understudy {
   scenario: Pick<Scenario, 'name' | 'location'> | undefined
   /** The export of traces, where there is one: to be stopped before the end. */
   telemetry: Telemetry | undefined
+  /** Who asks how it is, as a balancer does. */
+  watch: Pick<HealthWatch, 'count' | 'isWatched'>
 }
 
 // Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
@@ -131,6 +134,7 @@ export function createUnderstudy(
     observers,
     providers: providerNames(forwarding.named),
   })
+  const watch = createHealthWatch(realClock.now)
   const fixtures = { ...inForce, parse: parseFixtures, files }
   sessions.watch({ restored: (...left) => control().continueSession(...left, { runs, fixtures }) })
   const app = createApp({
@@ -141,7 +145,7 @@ export function createUnderstudy(
     ...appSettings(config),
     fixtures,
     toolAnswers: toolAnswers(inForce, config.on_miss),
-    about: { ...aboutOf(config), instance, mode, spending, telemetry, fixtures: () => inForce.count },
+    about: { ...aboutOf(config), instance, mode, spending, telemetry, watch, fixtures: () => inForce.count },
     report,
   })
   return {
@@ -156,6 +160,7 @@ export function createUnderstudy(
     about: describeForwarding(forwarding, config),
     scenario: given[0]?.scenario,
     telemetry,
+    watch,
   }
 }
 

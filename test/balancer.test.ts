@@ -28,8 +28,19 @@ async function onFreePort<Result>(use: (port: number) => Promise<Result>): Promi
     }
   }
 }
-const start = async (name: string, port: number) => {
-  const args = ['--instance', name, '--instance-strict', '--db', ':memory:', '--port', String(port)]
+const start = async (name: string, port: number, more: readonly string[] = []) => {
+  const args = [
+    '--instance',
+    name,
+    '--instance-strict',
+    '--db',
+    ':memory:',
+    '--port',
+    String(port),
+    '--drain-timeout',
+    '20s',
+    ...more,
+  ]
   servers.set(name, await startServer(args, { cwd: folder.path }))
 }
 /** Resolves when it answers; rejects when it has ended, as it does when somebody else has the port. */
@@ -269,5 +280,94 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     await balanced(NAMES)
     const back = await all((index) => say(index))
     expect(back.flatMap((answer, index) => (instanceOf(answer) === 'b' ? [index] : []))).toEqual(lost)
+    // What their calls have left elsewhere comes back when it dies again, and says so.
+    await servers.get('b')?.stop('SIGKILL')
+    await balanced(['a', 'c'])
+    const again = await all((index) => say(index))
+    const moved = again.flatMap((answer, index) =>
+      answer.headers.get('x-understudy-session-incomplete') === 'moved' ? [index] : [],
+    )
+    expect(moved).toEqual(lost)
+    await start('b', port)
+    await balanced(NAMES)
   }, 60_000)
+
+  /** What a client has seen of a session. */
+  interface Seen {
+    name: string
+    /** Statuses of the calls, and of making it. */
+    statuses: number[]
+    /** Who has answered the calls. */
+    instances: string[]
+    broken: number
+  }
+  const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: 'openai/gpt-4o', ...user('Hello') })
+  /** Makes a session, and calls in it again and again. */
+  async function callUntil(name: string, over: () => boolean): Promise<Seen> {
+    const seen: Seen = { name, statuses: [], instances: [], broken: 0 }
+    const put = await fetch(`${url}/_understudy/sessions/${name}`, { method: 'PUT', headers })
+    seen.statuses.push(put.status)
+    do {
+      try {
+        const answer = await fetch(`${url}/s/${name}${CHAT}`, { method: 'POST', headers, body })
+        await answer.text()
+        seen.statuses.push(answer.status)
+        seen.instances.push(instanceOf(answer))
+      } catch {
+        seen.broken++
+      }
+      // What else happens has its turn.
+      await Bun.sleep(20)
+    } while (!over())
+    return seen
+  }
+  /** Those of which a verdict says that it knows all calls, and does not. */
+  async function falseVerdicts(all: readonly Seen[]) {
+    const verdicts = await Promise.all(
+      all.map(async ({ name, instances }) => {
+        const answer = await fetch(`${url}/s/${name}/_understudy/verify`, { headers })
+        const { complete, calls } = (await answer.json()) as { complete: boolean; calls: number }
+        const isRight =
+          !complete || (calls === instances.length && instances.every((one) => one === instanceOf(answer)))
+        return isRight ? undefined : { name, calls, instances, by: instanceOf(answer) }
+      }),
+    )
+    return verdicts.filter((one) => one !== undefined)
+  }
+
+  test.each([
+    ['without folders', false],
+    ['with folders', true],
+  ])(
+    '60 sessions see no 503 and no false verdict while all three are restarted, one by one, %s',
+    async (_, kept) => {
+      const more = (name: string) => (kept ? ['--sessions-dir', join(folder.path, `sessions-${name}`)] : [])
+      const restart = async (name: string) => {
+        const server = servers.get(name)
+        const port = Number(new URL(server?.url ?? '').port)
+        expect(await server?.stop('SIGTERM')).toBe(0)
+        await start(name, port, more(name))
+        await balanced(NAMES)
+      }
+      if (kept) for (const name of NAMES) await restart(name)
+      let over = false
+      const load = Array.from({ length: 60 }, (_, index) => callUntil(`rolling-${kept}-${index}`, () => over))
+      // Others begin all the time, and end soon.
+      const visitors = (async () => {
+        const all: Seen[] = []
+        for (let number = 0; !over; number++) all.push(await callUntil(`visitor-${kept}-${number}`, () => true))
+        return all
+      })()
+      for (const name of NAMES) await restart(name)
+      over = true
+      const seen = [...(await Promise.all(load)), ...(await visitors)]
+      const statuses = seen.flatMap((one) => one.statuses)
+      expect(statuses.filter((status) => status !== 200 && status !== 201)).toEqual([])
+      expect(seen.reduce((sum, { broken }) => sum + broken, 0)).toBe(0)
+      expect(new Set(seen.flatMap(({ instances }) => instances)).size).toBe(NAMES.length)
+      expect(await falseVerdicts(seen)).toEqual([])
+    },
+    180_000,
+  )
 })

@@ -71,6 +71,30 @@ describe('after SIGTERM', () => {
   })
 })
 
+test('somebody who asks for health again and again is told before a new session is refused, and the process ends then', async () => {
+  const server = await start()
+  const health = async () => (await fetch(`${server.url}/_understudy/health`)).status
+  // As a balancer does; one question alone is of somebody who has waited for the start.
+  expect([await health(), await health(), await health()]).toEqual([200, 200, 200])
+  await slow(server, 'busy', '3s')
+  const answer = say(server, 'busy')
+  await busy(server)
+  const stopped = server.stop('SIGTERM')
+  await draining(server)
+  const told = await say(server, 'new')
+  expect([told.status, (await told.text()).trim().endsWith('data: [DONE]')]).toEqual([200, true])
+  let refused: Response
+  for (let number = 0; ; number++) {
+    refused = await say(server, `later-${number}`)
+    const text = await refused.text()
+    if (refused.ok) continue
+    expect(errorOf(text, 503).code).toBe('draining')
+    break
+  }
+  expect((await (await answer).text()).trim().endsWith('data: [DONE]')).toBe(true)
+  expect(await stopped).toBe(0)
+})
+
 test.each(['hang', 'stall-stream'])('%s without an end is not waited for', async (type) => {
   for (const latency of ['real', 'skip']) {
     const server = await start('--drain-timeout', '10m')

@@ -1,10 +1,13 @@
 // Which process answered, and whether a session began there: what somebody behind a balancer must be told.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import type { TraceRecord } from '../src/contract/trace.ts'
 import type { Verification } from '../src/contract/verification.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
+import { emptyFolder } from './support/server.ts'
 
 const alone = createTestApp()
 const named = createTestApp({ instance: 'b' })
@@ -91,6 +94,108 @@ test('a session that began by a call at one of several processes is never called
     { verdict: 'pass', ok: true, complete: true },
   ])
   expect(verdicts[0]?.notices[0]).toContain('PUT /_understudy/sessions/lost')
+})
+
+describe('a session that another instance may have answered', () => {
+  const folder = emptyFolder()
+  const open: TestApp[] = []
+  afterAll(async () => {
+    for (const app of open) await app.close()
+    folder.remove()
+  })
+  const start = (name: string | undefined, dir: string) => {
+    const app = createTestApp({ instance: name, sessions_dir: join(folder.path, dir), clock: 'real' })
+    open.push(app)
+    return app
+  }
+  const incomplete = ({ headers }: { headers: Headers }) => headers.get('x-understudy-session-incomplete')
+  const brief = ({ verdict, ok, complete }: Verification) => ({ verdict, ok, complete })
+  const PASS = { verdict: 'pass', ok: true, complete: true } as const
+  const UNKNOWN = { verdict: 'inconclusive', ok: false, complete: false } as const
+
+  test.each(['made', 'called'] as const)(
+    'while its own was away is not complete: one that was %s says so once',
+    async (how) => {
+      const dir = `restored-${how}`
+      const first = start('a', dir)
+      if (how === 'made') await put('one', { seed: 7 }, first)
+      const before = await call('one', first)
+      expect([isNew(before), incomplete(before)]).toEqual([how === 'made' ? null : 'true', null])
+      expect(brief(await verified('one', first))).toEqual(how === 'made' ? PASS : UNKNOWN)
+      first.close()
+      const second = start('a', dir)
+      // To look at it is no call.
+      expect(brief(await verified('one', second))).toEqual(UNKNOWN)
+      const answers = [await call('one', second), await call('one', second)]
+      expect(answers.map(incomplete)).toEqual(['restored', null])
+      expect(answers.map(isNew)).toEqual([null, null])
+      const verdict = await verified('one', second)
+      expect([brief(verdict), verdict.calls]).toEqual([UNKNOWN, 3])
+      expect(verdict.notices[0]).toContain('left by an earlier process of the instance a')
+      await second.post('/_understudy/sessions/one/reset', {})
+      expect([incomplete(await call('one', second)), brief(await verified('one', second))]).toEqual([null, PASS])
+      second.close()
+    },
+  )
+
+  test('is complete after a restart of a process that has no name, and so is the only one', async () => {
+    const first = start(undefined, 'alone')
+    await call('one', first)
+    first.close()
+    const second = start(undefined, 'alone')
+    const answer = await call('one', second)
+    expect([incomplete(answer), isNew(answer)]).toEqual([null, null])
+    expect([brief(await verified('one', second)), (await verified('one', second)).calls]).toEqual([PASS, 2])
+    second.close()
+  })
+
+  /** A request as a balancer sends it on, which knows who has answered the last call of the session. */
+  const after = (last: string | number, session: string, path = CHAT, method = 'POST') =>
+    named.fetch(`/s/${session}${path}`, {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        'x-understudy-answered-by': String(typeof last === 'number' ? last : crc32(last)),
+      },
+      ...(path === CHAT && { body: JSON.stringify({ model: 'openai/gpt-4o', ...user('Hello') }) }),
+    })
+
+  test('as its balancer says, is not complete, though its own lived on', async () => {
+    await put('kept')
+    for (const last of [0, 'b', 'b']) expect(incomplete(await after(last, 'kept'))).toBeNull()
+    expect(brief(await verified('kept'))).toEqual(PASS)
+    const back = [await after('c', 'kept'), await after('b', 'kept')]
+    expect(back.map(incomplete)).toEqual(['moved', null])
+    const verdict = await verified('kept')
+    expect([brief(verdict), verdict.calls]).toEqual([UNKNOWN, 5])
+    expect(verdict.notices[0]).toContain('another instance than b has answered calls')
+    await named.fetch('/_understudy/sessions/kept', { method: 'DELETE' })
+    await put('kept')
+    await after('b', 'kept')
+    expect(brief(await verified('kept'))).toEqual(PASS)
+  })
+
+  const looks: [string, string, string][] = [
+    ['its verdict', '/_understudy/verify', 'GET'],
+    ['its settings', '/_understudy/sessions/seen', 'GET'],
+    ['a PUT of it', '/_understudy/sessions/seen', 'PUT'],
+  ]
+  test.each(looks)('is not complete, also when %s is asked for first after that', async (_, path, method) => {
+    await named.fetch('/_understudy/sessions/seen', { method: 'DELETE' })
+    await put('seen')
+    await after('b', 'seen')
+    expect((await after('a', 'seen', path, method)).status).toBe(200)
+    expect(brief(await verified('seen'))).toEqual(UNKNOWN)
+  })
+
+  test('what is no number of a name is not looked at', async () => {
+    await put('odd')
+    for (const text of ['', 'a', '-1', '1e3', '00']) {
+      const answer = await named.fetch('/s/odd/_understudy/traces', { headers: { 'x-understudy-answered-by': text } })
+      expect(answer.status).toBe(200)
+    }
+    expect(brief(await verified('odd'))).toEqual(PASS)
+  })
 })
 
 test('a session is made by its address, once, and is the same when it is asked for again', async () => {

@@ -1,11 +1,19 @@
 // What every answer has, whoever made it: an id, and what a page of an allowed origin needs to read it.
-import { COMMON_HEADERS, INSTANCE, NEW_SESSION, REQUEST_ID, ROUTER_HEADERS } from '../contract/answer-headers.ts'
+import {
+  COMMON_HEADERS,
+  INSTANCE,
+  NEW_SESSION,
+  REQUEST_ID,
+  ROUTER_HEADERS,
+  SESSION_INCOMPLETE,
+} from '../contract/answer-headers.ts'
 import type { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
 import { refusalOf } from '../contract/refusal.ts'
 import type { Wire } from '../contract/wire.ts'
 import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { uuidOf } from '../lib/ids.ts'
+import type { SessionGap } from '../sessions/session.ts'
 
 const OTHERS = ['x-understudy-warning', 'retry-after', 'retry-after-ms', 'age', 'www-authenticate', 'allow', '*']
 const EXPOSED = [...Object.keys(COMMON_HEADERS), ...Object.keys(ROUTER_HEADERS), ...OTHERS].join(', ')
@@ -40,22 +48,25 @@ export function requestIds(instance: Instance): RequestIds {
   }
 }
 
-/** Says in an answer that a session begins with it; most requests cost this one comparison. */
+/** Says in an answer that a session begins with it, or may lack calls; most requests cost this one comparison. */
 export function sessionNews(): {
-  begins(request: Request): void
+  begins(request: Request, news: SessionGap): void
   announced(request: Request, response: Response): void
 } {
-  const begun = new WeakSet<Request>()
+  const begun = new WeakMap<Request, SessionGap>()
   let unanswered = 0
   return {
-    begins(request) {
-      unanswered++
-      begun.add(request)
+    begins(request, news) {
+      if (!begun.has(request)) unanswered++
+      begun.set(request, news)
     },
     announced(request, response) {
-      if (unanswered === 0 || !begun.delete(request)) return
+      const news = unanswered === 0 ? undefined : begun.get(request)
+      if (news === undefined) return
+      begun.delete(request)
       unanswered--
-      response.headers.set(NEW_SESSION, 'true')
+      if (news === 'called') response.headers.set(NEW_SESSION, 'true')
+      else response.headers.set(SESSION_INCOMPLETE, news)
     },
   }
 }

@@ -15,6 +15,8 @@ import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 import { onStop, type StopCause } from './stop-signals.ts'
 
+/** How long a balancer that asks for health every second takes to send no more sessions here, and how often it asks for that. */
+const [NOTICE_MS, NOTICE_COUNT] = [1_500, 3]
 /** How often it is looked whether calls are over. */
 const LOOK_MS = 20
 /** How long the last answers have to leave when the time for calls is up. */
@@ -101,6 +103,17 @@ function readyLines(
 }
 
 /**
+ * Resolves when a balancer knows that this process is about to end, after so many ms at most; at once when nobody asks again and again
+ * how it is. Until then it goes on sending new sessions here, and they are begun.
+ */
+async function balancerKnows({ watch }: Understudy, most: number): Promise<void> {
+  if (!watch.isWatched()) return
+  const [asked, began] = [watch.count, realClock.now()]
+  const passed = () => realClock.now() - began
+  while (passed() < most && (passed() < NOTICE_MS || watch.count - asked < NOTICE_COUNT)) await realClock.sleep(LOOK_MS)
+}
+
+/**
  * Resolves when nothing is under way any more that could come to an end; calls of sessions that are there are answered until then.
  * Gives until when what is left is waited for.
  */
@@ -122,6 +135,8 @@ function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, 
     }
     stopping = now
     sessions.drain()
+    await balancerKnows(understudy, config.drain_timeout / 2)
+    sessions.refuseNew()
     const deadline = await atRest(understudy, now + config.drain_timeout)
     // Else whoever watches, as an open page does, would be waited for like a call.
     observers.end()

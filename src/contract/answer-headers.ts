@@ -12,12 +12,19 @@ export const INSTANCE = 'x-understudy-instance'
 /** Says that a session begins with this call. */
 export const NEW_SESSION = 'x-understudy-session-new'
 
+/** Says that calls of the session may have been answered by another instance, and why. */
+export const SESSION_INCOMPLETE = 'x-understudy-session-incomplete'
+/** On requests: what the balancer says of the instance that answered the session's last call, as `crc32` of its name; 0 is unknown. */
+export const ANSWERED_BY = 'x-understudy-answered-by'
+
 /** Headers of every answer, with what they say. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   [REQUEST_ID]: 'Id of the request: that of its trace, when it has one.',
   [INSTANCE]: 'The process that answered: --instance, else its host and port.',
   [NEW_SESSION]:
     'true on the first answer of a session that nobody has made: it begins here, whatever another instance knows of it. Absent otherwise.',
+  [SESSION_INCOMPLETE]:
+    'Of an instance with a name: `restored` on the first answer of a session that an earlier process of it has left, `moved` on the first one after another instance has answered calls of the session, as far as the balancer says so. What it holds may not be all that there was. Absent otherwise.',
 }
 
 /** Headers of the router's answers, with what they say. */

@@ -3,12 +3,15 @@ import { z } from 'zod'
 import type { Route } from '../contract/route.ts'
 import type { ControlDeps } from './types.ts'
 
-const about = { method: 'get', tag: 'Emulator', session: 'none', public: true } as const
+const shared = { method: 'get', tag: 'Emulator', session: 'none', public: true } as const
 
 /** Whether the process runs, and whether it should be sent calls. */
-export const probeRoutes = ({ sessions }: Pick<ControlDeps, 'sessions'>): readonly Route[] => [
+export const probeRoutes = ({
+  sessions,
+  about: { watch },
+}: Pick<ControlDeps, 'sessions' | 'about'>): readonly Route[] => [
   {
-    ...about,
+    ...shared,
     path: '/_understudy/livez',
     operationId: 'getLiveness',
     summary: 'Liveness',
@@ -19,7 +22,7 @@ export const probeRoutes = ({ sessions }: Pick<ControlDeps, 'sessions'>): readon
     handle: () => ({ status: 'ok' }),
   },
   {
-    ...about,
+    ...shared,
     path: '/_understudy/readyz',
     operationId: 'getReadiness',
     summary: 'Readiness',
@@ -30,6 +33,9 @@ export const probeRoutes = ({ sessions }: Pick<ControlDeps, 'sessions'>): readon
     }),
     answerName: 'Readiness',
     alsoWith: { 503: 'The program is being stopped, and begins no more sessions.' },
-    handle: () => (sessions.draining ? Response.json({ status: 'draining' }, { status: 503 }) : { status: 'ok' }),
+    handle() {
+      watch.asked()
+      return sessions.draining ? Response.json({ status: 'draining' }, { status: 503 }) : { status: 'ok' }
+    },
   },
 ]

@@ -13,6 +13,7 @@ import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { EarlierVerdicts } from './earlier.ts'
+import type { HealthWatch } from './health-watch.ts'
 
 /** Of which process a list or a count is. */
 export const InstanceName = z
@@ -38,6 +39,8 @@ export interface ServerInfo {
   spending: Spending | undefined
   /** The export of traces; absent when there is none. */
   telemetry: Pick<Telemetry, 'counts'> | undefined
+  /** Told of each question for health or readiness. */
+  watch: Pick<HealthWatch, 'asked'>
 }
 
 /** What the control API works on. */

@@ -50,7 +50,7 @@ export const lookWith =
       underWay: session.underWay,
       dropped: session.traces.dropped(run?.calls ?? 0),
       // Where there are several, it may have had calls elsewhere, of which nobody here can know.
-      adrift: about.instance.named && session.slot.origin === 'called' ? about.instance.name : undefined,
+      adrift: session.slot.gap && { instance: about.instance.name, why: session.slot.gap },
       strays: strays.of(session.name),
       fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
       expect: more,

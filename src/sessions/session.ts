@@ -75,13 +75,23 @@ export interface Activity {
 /** How a session came to be: by its first call, on purpose, or out of a file that an earlier process has left. */
 export type SessionOrigin = 'called' | 'made' | 'restored'
 
+/**
+ * Why another of several instances may have answered calls of a session: it began by being called, an earlier process has left it, or
+ * the balancer says so.
+ */
+export type SessionGap = 'called' | 'restored' | 'moved'
+
 /** A session through all its generations. */
 export interface SessionSlot {
   readonly origin: SessionOrigin
   /** The process that it lives in. */
   readonly instance: Instance
-  /** True once: for the first request in a session that began by it. */
-  announce(): boolean
+  /** Why it may lack calls that another instance has answered; undefined when it has them all, or there is no other instance. */
+  readonly gap: SessionGap | undefined
+  /** Another instance has answered a call of it since its last one here. */
+  moved(): void
+  /** What the first request must be told of a session: that it begins with it, or why it may lack calls. */
+  announce(): SessionGap | undefined
   /** The generation in force. */
   readonly current: Session
   /** Why its file could not be used the last time; undefined when it could. */

@@ -76,9 +76,11 @@ export interface Sessions {
   problems(): SessionProblem[]
   /** The process that they live in. */
   readonly instance: Instance
-  /** From now on no session begins: 503 for whoever calls one that is not there. */
+  /** From now on it is known that this process is about to end. */
   drain(): void
   readonly draining: boolean
+  /** From now on no session begins: 503 for whoever calls one that is not there. */
+  refuseNew(): void
   /** How many calls and other work are under way. */
   active(): number
   /** How many silences, of those that are under way, nothing ends but a signal. */
@@ -136,9 +138,10 @@ function registryOf(options: SessionsOptions) {
     listeners,
     realNow,
     draining: false,
+    refusing: false,
     watch: (listener: SessionListener) => void listeners.push(listener),
     create(name: string, settings?: SessionSettings, made?: MadeWith): Session {
-      if (registry.draining) throw shuttingDown()
+      if (registry.refusing) throw shuttingDown()
       if (sessions.size >= most) throw tooMany(most)
       const looked = settings === undefined && !folder ? peeked.slot(name) : undefined
       const slot = looked ?? noting(name, () => slotOf(name, settings ?? 'called', made))
@@ -288,6 +291,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     get draining() {
       return registry.draining
+    },
+    refuseNew() {
+      registry.refusing = true
     },
     active: () => [...sessions.values()].reduce((sum, { slot }) => sum + slot.active, 0),
     endless: () =>

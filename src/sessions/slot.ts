@@ -7,7 +7,7 @@ import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
 import { RunningActivity } from './activity.ts'
 import { resetError, type SessionData } from './data.ts'
-import type { Approvals, Session, SessionOrigin, SessionSlot } from './session.ts'
+import type { Approvals, Session, SessionGap, SessionOrigin, SessionSlot } from './session.ts'
 
 /** What a session is made of. */
 export interface SlotOptions {
@@ -95,7 +95,7 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     return current
   }
   const anew = (data: SessionData, clock: Session['clock'], reason: ApiError): Session => {
-    beginning.origin = 'made'
+    beginning.makeAnew()
     return next({ data, clock }, reason)
   }
   const slot: OwnedSlot = {
@@ -107,6 +107,10 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     get origin() {
       return beginning.origin
     },
+    get gap() {
+      return beginning.gap
+    },
+    moved: () => beginning.move(),
     announce: () => beginning.announce(),
     get active() {
       return lineage.active
@@ -141,7 +145,8 @@ export function createSlot(options: SlotOptions): OwnedSlot {
   let generation: Generation = { clock: clockOf(ownTime), data: data(() => generation.clock.now()) }
   if (!options.isDefault) generation.clock = continuedClock(generation)
   let current = beginGeneration(generation, lineage)
-  const beginning = beginningOf(options.made ? 'made' : generation.data.restored ? 'restored' : 'called')
+  const origin = options.made ? 'made' : generation.data.restored ? 'restored' : 'called'
+  const beginning = beginningOf(origin, instance.named)
   return slot
 }
 
@@ -155,15 +160,32 @@ function clockAfter(snapshot: Snapshot, { skipsLatency }: VirtualClock): Virtual
   return clock
 }
 
-/** How a session came to be, and whether that was said. */
-function beginningOf(origin: SessionOrigin) {
-  let announced = false
+/** How a session came to be, whether it may lack calls, and what was said of that; `isOneOfSeveral`: there are other instances. */
+function beginningOf(origin: SessionOrigin, isOneOfSeveral: boolean) {
+  let unsaid: SessionGap | undefined =
+    origin === 'made' || (origin === 'restored' && !isOneOfSeveral) ? undefined : origin
+  let hasMoved = false
   const beginning = {
     origin,
+    get gap(): SessionGap | undefined {
+      if (!isOneOfSeveral) return undefined
+      if (hasMoved) return 'moved'
+      return beginning.origin === 'made' ? undefined : beginning.origin
+    },
+    move() {
+      hasMoved = true
+      unsaid = 'moved'
+    },
+    /** What it holds from now on is all that there is. */
+    makeAnew() {
+      beginning.origin = 'made'
+      hasMoved = false
+      unsaid = undefined
+    },
     announce() {
-      const first = !announced && beginning.origin === 'called'
-      announced = true
-      return first
+      const said = unsaid
+      unsaid = undefined
+      return said
     },
   }
   return beginning

@@ -1,6 +1,7 @@
 // Why a verdict may say little: what a judge must not keep to itself.
 import type { WorkspaceCallNote } from '../contract/finding.ts'
 import type { EarlierVerdict, Verification } from '../contract/verification.ts'
+import type { SessionGap } from '../sessions/session.ts'
 import { type ClientEnd, times } from './kinds/define.ts'
 
 /** The workspace calls of a session: how many there were, how many are under way, and those that a judge looks at. */
@@ -8,6 +9,13 @@ export interface WorkspaceEvidence {
   count: number
   underWay: number
   calls: readonly WorkspaceCallNote[]
+}
+
+/** Why calls of a session may have been answered by another instance than the one that judges it. */
+export interface Adrift {
+  /** The one that judges. */
+  instance: string
+  why: SessionGap
 }
 
 /** What weakens a verdict, in words. */
@@ -23,7 +31,7 @@ export function noticesOf(
     strays,
     tasks,
   }: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'strays' | 'tasks'> & {
-    adrift: string | undefined
+    adrift: Adrift | undefined
     workspace: Pick<WorkspaceEvidence, 'count' | 'underWay'>
   },
   end: ClientEnd,
@@ -66,9 +74,19 @@ export function noticesOf(
   ]
 }
 
-/** Why nobody can say that all calls of a session are known, when it began by a call at one of several instances. */
-const adriftNotice = (session: string, instance: string): string =>
-  `this is not complete: the session began at the instance ${instance} with a call, and calls that it may have had at another one before, as when that has died, are not known here: make it with PUT /_understudy/sessions/${session} before the first call`
+/** Why nobody can say that all calls of a session are known, in words. */
+function adriftNotice(session: string, { instance, why }: Adrift): string {
+  const text = 'this is not complete: '
+  const anew = `delete it and make it with PUT /_understudy/sessions/${session}, or reset it, before the first call of a run`
+  switch (why) {
+    case 'called':
+      return `${text}the session began at the instance ${instance} with a call, and calls that it may have had at another one before, as when that has died, are not known here: make it with PUT /_understudy/sessions/${session} before the first call`
+    case 'restored':
+      return `${text}the session was left by an earlier process of the instance ${instance}, and calls that another one may have answered meanwhile are not known here: ${anew}`
+    case 'moved':
+      return `${text}another instance than ${instance} has answered calls of the session, says the balancer, and they are not known here: ${anew}`
+  }
+}
 
 /** What weakens a verdict because parts of the session, judged before, are no part of it. */
 export function earlierNotices(parts: readonly EarlierVerdict[], forgotten: number): string[] {

@@ -11,7 +11,7 @@ import { failsVerdict, judgeClient } from './findings.ts'
 import { nothingInjected, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { unmetNeeds } from './needs.ts'
-import { noticesOf, type WorkspaceEvidence } from './notices.ts'
+import { type Adrift, noticesOf, type WorkspaceEvidence } from './notices.ts'
 import type { Pairing } from './pairing.ts'
 import { pathsOf } from './paths.ts'
 import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
@@ -34,8 +34,8 @@ export interface SessionEvidence {
   underWay: ReadonlySet<number>
   /** How many traces are gone. */
   dropped: number
-  /** The instance that the session began at by being called, where there are several. */
-  adrift: string | undefined
+  /** Why calls of the session may have been answered by another instance than this; undefined when they were not. */
+  adrift: Adrift | undefined
   strays: StrayPath[]
   /** Names of the fixtures that are expected to answer. */
   fixtures: readonly string[]

@@ -1,0 +1,29 @@
+// What a balancer says of the calls of a session that other instances have answered.
+import { crc32 } from 'node:zlib'
+import { namedSession } from '../access.ts'
+import { ANSWERED_BY } from '../contract/answer-headers.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+
+/** The session that a path of the control API names, which counts before all others, for the balancer too. */
+const IN_PATH = /^\/_understudy\/sessions\/([^/]+)/
+
+/** Notes of each request whether another instance has answered the last call of its session, where a balancer says so. */
+export function balancerNotes({ instance, loaded }: Pick<Sessions, 'instance' | 'loaded'>): (request: Request) => void {
+  if (!instance.named) return () => {}
+  const own = String(crc32(instance.name))
+  return (request) => {
+    const last = request.headers.get(ANSWERED_BY)
+    if (last === null || last === own || !/^[1-9]\d*$/.test(last)) return
+    const [, named] = IN_PATH.exec(URL.parse(request.url)?.pathname ?? '') ?? []
+    const name = named === undefined ? namedSession(request) : decoded(named)
+    if (name !== undefined) loaded(name)?.slot.moved()
+  }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
