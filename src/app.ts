@@ -112,7 +112,8 @@ export function createApp(deps: AppDeps): App {
   const ids = requestIds(deps.about.instance)
   const render = rendererOf(deps, ids)
   const responses = createResponseCounts()
-  const beside = once(() => routes().createRoutes(deps, { sessionOf, render, responses }))
+  const mark = (response: Response) => ids.mark(response, undefined)
+  const beside = once(() => routes().createRoutes(deps, { sessionOf, render, responses, mark }))
   // The events that an earlier process left are applied at once, and its tasks go on.
   if (sessions.list().some(hasWork)) beside()
   const call = ({ endpoint, wire }: OperationPath, request: Request, hold: ConnectionFinder | undefined) => {

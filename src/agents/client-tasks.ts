@@ -1,5 +1,6 @@
 // Tasks for clients, over HTTP or A2A: as the service has them, with a note of who has read the end of what it began.
 import type { TaskReaders } from '../observers/task-readers.ts'
+import type { TurnCalls } from '../observers/turn-calls.ts'
 import type { TaskOwner } from './decisions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import type { WholeTask } from './store.ts'
@@ -22,7 +23,7 @@ function notesOf(readers: TaskReaders) {
 }
 
 /** The service, whose clients are noted. */
-export function forClients(service: TaskService, readers: TaskReaders): TaskService {
+export function forClients(service: TaskService, readers: TaskReaders, turns: TurnCalls): TaskService {
   const { begun, shown, left } = notesOf(readers)
   const showing = (owner: TaskOwner, whole: WholeTask): WholeTask => {
     shown(owner, whole.task)
@@ -35,6 +36,8 @@ export function forClients(service: TaskService, readers: TaskReaders): TaskServ
         ...call,
         begun(committed) {
           begun(call, committed)
+          const { trace, started } = committed.turn
+          if (client) turns.begun(client, { session: call.session, trace, started })
           call.begun?.(committed)
         },
       })

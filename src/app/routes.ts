@@ -25,6 +25,7 @@ import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { createTaskReaders } from '../observers/task-readers.ts'
+import { createTurnCalls } from '../observers/turn-calls.ts'
 import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
 import { createEventQueue, type EventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
@@ -32,6 +33,7 @@ import { throughFaults } from '../resources/through-scenario.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { createStrayLog, type StrayLog } from './stray.ts'
+import { withTurnExchange } from './turn-exchange.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
@@ -60,12 +62,14 @@ const documentedDoors = {
 const doorPaths = doors.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
-export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses }: RouteContext): Routes {
+export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
   const readers = createTaskReaders()
+  const turns = createTurnCalls()
+  const kept = withTurnExchange({ turns, asReceived, mark })
   const workspaceCalls = createWorkspaceCalls()
   let service: TaskService | undefined
-  const tasks = once(() => (service = forClients(agents().createTaskService(deps), readers)))
+  const tasks = once(() => (service = forClients(agents().createTaskService(deps), readers, turns)))
   const queue = startWork(deps, tasks)
   const wake = (session: Session) => {
     queue.wake(session)
@@ -101,7 +105,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   })
   return {
     async fetch(request) {
-      const response = await elysia.fetch(request)
+      const response = await kept(request, () => elysia.fetch(request))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       if (response.headers.get('content-type')?.startsWith('text/html')) response.headers.set(...NO_FRAMES)
       return response

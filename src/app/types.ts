@@ -43,6 +43,8 @@ export interface RouteContext {
   sessionOf(request: Request, looks?: boolean): Session
   /** The response of an error, as the door that the request came by has it. */
   render(error: unknown, request: Request): Response
+  /** Gives a response the id that it has for its client. */
+  mark(response: Response): void
 }
 
 /** Answers requests; a plain function of its dependencies, so that tests need no server. */

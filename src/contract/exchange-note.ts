@@ -15,6 +15,10 @@ export interface ExchangeNote {
   address?: string | undefined
   /** The body of the request, where the stored request is another text. */
   request?: KeptBytes | undefined
+  /** Headers of the request, where they are not kept with the client of the call. */
+  received?: Record<string, string> | undefined
+  /** The status that was sent, where the trace says what became of something else. */
+  status?: number | undefined
   /** Headers of the response. */
   headers?: Record<string, string> | undefined
   /** Absent of a complete one. */

@@ -74,6 +74,8 @@ function packedNote(note: ExchangeNote): string {
     note.ended,
     note.nothing,
     note.dropped,
+    note.received,
+    note.status,
   ])
   return tuple.length === 0 ? '[]' : JSON.stringify(tuple)
 }
@@ -81,8 +83,9 @@ const PACKED_DROPPED = packedNote(DROPPED)
 
 /** The same as it was. */
 export function unpackedExchange(packed: string): ExchangeNote {
-  const [address, headers, times, sent, sentBytes, received, receivedBytes, ended, nothing, dropped]: Packed =
+  const [address, headers, times, sent, sentBytes, received, receivedBytes, ended, nothing, dropped, ...more]: Packed =
     JSON.parse(packed)
+  const [receivedHeaders, status] = more
   return {
     ...(address != null && { address }),
     ...(headers != null && { headers }),
@@ -92,6 +95,8 @@ export function unpackedExchange(packed: string): ExchangeNote {
     ...(ended != null && { ended }),
     ...(nothing != null && { nothing }),
     ...(dropped != null && { dropped }),
+    ...(receivedHeaders != null && { received: receivedHeaders }),
+    ...(status != null && { status }),
   }
 }
 

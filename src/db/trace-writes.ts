@@ -36,6 +36,8 @@ export interface TraceWrites extends Pick<TraceRetention, 'size' | 'dropped'> {
   insert(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): void
   /** Puts the last form of a trace in the place of an earlier one; nothing happens when that is gone. Belongs inside a transaction. */
   replace(trace: TraceRecord, answer: string): void
+  /** Adds what the connection of a call carried to its trace; nothing happens when that is gone. Belongs inside a transaction. */
+  connect(id: string, exchange: ExchangeNote): void
 }
 
 /** Where traces are written. */
@@ -60,6 +62,7 @@ const statementsOf = (connection: Database) => ({
   one: once(() =>
     connection.prepare(`SELECT ${TRACE_BYTES} AS bytes, ${RECORD_COLUMNS} FROM trace_rows WHERE seq = ?`),
   ),
+  connect: once(() => connection.prepare('UPDATE trace_rows SET exchange = ? WHERE seq = ?')),
   update: once(() =>
     connection.prepare('UPDATE trace_rows SET model = ?, status = ?, record = ?, answer = ? WHERE seq = ?'),
   ),
@@ -167,6 +170,14 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       const record = packedRecord(trace, unpackedRow(row).notes)
       update().run(trace.model, trace.status, record, answer, seq)
       changed(row.bytes, (one().get(seq) as { bytes: number }).bytes)
+    },
+    connect(id, exchange) {
+      const seq = ids.seqOf(id)
+      if (seq === undefined) return
+      const { one, connect } = statements()
+      const { bytes } = one().get(seq) as { bytes: number }
+      connect().run(packedExchange(exchange), seq)
+      changed(bytes, (one().get(seq) as { bytes: number }).bytes)
     },
     size,
     dropped,

@@ -9,7 +9,7 @@ import { WrittenEvents } from '../lib/written-events.ts'
 import type { AnswerRecord, AttemptAnswer, SentStream, TraceRecorder } from './recording.ts'
 import { addressShown, shownHeaders } from './request-headers.ts'
 import { EVENT_STREAM, JSON_BODY } from './respond.ts'
-import type { BodyPiece } from './sent-body.ts'
+import type { BodyPiece, SentBody } from './sent-body.ts'
 
 /** Characters that are kept of a request or a response, without what is the same in the text before. */
 const MOST_CHARACTERS = 64 * 1024
@@ -42,6 +42,36 @@ export function exchangeNote(recording: TraceRecorder, { answer, headers }: Note
     Object.assign(note, bodyNote(recording, answer))
   }
   return note
+}
+
+/** What a client sent. */
+interface ReceivedBytes {
+  url: string
+  headers: Headers
+  body: Uint8Array
+}
+
+/** What it got. */
+interface SentBytes {
+  status: number
+  headers: Headers
+  body: SentBody
+  ended: ExchangeNote['ended']
+}
+
+/** The note of a call whose bytes no other text of its trace has. */
+export function keptExchange(received: ReceivedBytes, { status, headers, body, ended }: SentBytes): ExchangeNote {
+  const { pieces, times, more } = body
+  return {
+    address: addressShown(received.url),
+    received: shownHeaders(received.headers),
+    request: kept([received.body], { before: '' }),
+    status,
+    headers: shownHeaders(headers),
+    ...(ended && { ended }),
+    times,
+    response: kept(pieces, { before: '', more }),
+  }
 }
 
 /** Whether it is a stream that was made here of the stored answer, and that nothing befell: to keep many takes too long. */

@@ -26,7 +26,7 @@ export function exchangeOf({ trace, stored, path }: ExchangedCall): Exchange {
     request: {
       method: 'POST',
       address: note.address ?? path ?? '',
-      headers: trace.request_headers,
+      headers: note.received ?? trace.request_headers,
       body: joined(body.texts),
       bytes: body.bytes,
       truncated: body.truncated,
@@ -36,7 +36,8 @@ export function exchangeOf({ trace, stored, path }: ExchangedCall): Exchange {
   }
 }
 
-function responseOf({ status }: StoredTrace, note: ExchangeNote, answer: string): Exchange['response'] {
+function responseOf(trace: StoredTrace, note: ExchangeNote, answer: string): Exchange['response'] {
+  const { status = trace.status } = note
   if (note.dropped) return { status, headers: null, body: null, bytes: null, truncated: false }
   const { texts, bytes, truncated } = note.response ? kept(note.response, answer) : whole([answer])
   const times = timesOf(note.times ?? [], texts.length)

@@ -1,0 +1,93 @@
+// Keeps what the connection of a call carried that began the turn of a task, with the trace of that turn: behind the faults of a
+// scenario, as the client gets it.
+import type { ExchangeNote } from '../contract/exchange-note.ts'
+import { keptExchange } from '../gateway/exchange-note.ts'
+import { SentBody, sentWhole } from '../gateway/sent-body.ts'
+import { sinceInstant } from '../lib/clock.ts'
+import type { BegunTurn, TurnCalls } from '../observers/turn-calls.ts'
+
+/** Paths whose calls may begin a turn. */
+const MAY_BEGIN = /^\/(?:v2\/agents|a2a)\//
+
+/** What is kept with. */
+export interface TurnExchangeDeps {
+  turns: TurnCalls
+  /** A request as its client sent it. */
+  asReceived(request: Request): Pick<Request, 'url' | 'headers'>
+  /** Gives a response the id that it has for its client. */
+  mark(response: Response): void
+}
+
+/** Answers a request, and keeps what was sent and received where it began a turn. */
+export const withTurnExchange =
+  ({ turns, asReceived, mark }: TurnExchangeDeps) =>
+  async (request: Request, answer: () => Response | Promise<Response>): Promise<Response> => {
+    if (request.method !== 'POST' || !MAY_BEGIN.test(new URL(request.url).pathname)) return answer()
+    const copy = request.clone()
+    const response = await answer()
+    const turn = turns.of(request.signal)
+    if (!turn) {
+      // Nobody reads it any more.
+      void copy.body?.cancel().catch(() => {})
+      return response
+    }
+    mark(response)
+    const note = async (body: SentBody, ended?: ExchangeNote['ended']) => {
+      const { url, headers } = asReceived(request)
+      const received = { url, headers, body: await copy.bytes() }
+      const kept = keptExchange(received, { status: response.status, headers: response.headers, body, ended })
+      const { session, trace } = turn
+      // A session that was reset has no such trace any more.
+      await session.transact(() => session.traces.connect(trace, kept)).catch(() => {})
+    }
+    if (response.body && response.headers.get('content-type')?.startsWith('text/event-stream'))
+      return new Response(streamOf(piecesOf(response.body, { turn, note })), response)
+    const bytes = await response.bytes()
+    await note(sentWhole(bytes))
+    return new Response(bytes, response)
+  }
+
+/** The pieces of a stream, kept when the last of them goes out or the client has left. */
+async function* piecesOf(
+  stream: ReadableStream<Uint8Array>,
+  { turn, note }: { turn: BegunTurn; note(body: SentBody, ended?: ExchangeNote['ended']): Promise<void> },
+): AsyncGenerator<Uint8Array> {
+  const body = new SentBody()
+  const reader = stream.getReader()
+  let ended: ExchangeNote['ended'] = 'left'
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      body.add(value, sinceInstant(turn.session.clock, turn.started))
+      yield value
+    }
+    ended = undefined
+  } catch (error) {
+    ended = 'reset'
+    throw error
+  } finally {
+    if (ended === 'left') await reader.cancel().catch(() => {})
+    await note(body, ended)
+  }
+}
+
+/** A stream of what a generator yields, which reads nothing ahead: its error errors the stream, a cancelled stream ends it. */
+const streamOf = (source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
+  new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await source.next()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        } catch (error) {
+          controller.error(error)
+        }
+      },
+      async cancel() {
+        await source.return(undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
