@@ -231,10 +231,10 @@ function workspaceOf(config: Config, ask: AskModel, report: (error: unknown) => 
 }
 
 /** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
-function forwarded({ forwarding }: Config, answers: Backend, spending: Spending): Backend {
+function forwarded({ forwarding, max_response: maxResponse }: Config, answers: Backend, spending: Spending): Backend {
   const { forwardBackend } = network.backend()
   const { network: transport } = network.transport()
-  const providers = forwardBackend(forwarding.upstreams, transport, spending)
+  const providers = forwardBackend(forwarding.upstreams, transport, { spending, maxResponse })
   const leaves = (model: string) => forwarding.forwards(model.slice(0, model.indexOf('/')))
   const { passing } = providers
   return {

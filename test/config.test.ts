@@ -189,6 +189,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['http://localhost:3000', ['http://localhost:3000']],
     [['http://[::1]:3000'], ['http://[::1]:3000']],
   ],
+  max_response: [
+    ['1KiB', 1_024],
+    ['2048', 2_048],
+    ['3MiB', 3_145_728],
+  ],
   max_body: [
     ['1000', 1000],
     ['2KiB', 2048],
@@ -251,6 +256,7 @@ test('what nobody sets has its default, and nothing can be changed afterwards', 
     tools: 'asked',
     namespace: 'svc',
     max_body: 33_554_432,
+    max_response: 67_108_864,
   })
   expect(config).toMatchObject({ host: undefined, token: [], cors: [], fixtures: [], json: false })
   expect(Object.isFrozen(config)).toBe(true)

@@ -5,6 +5,7 @@ import { flagOf, isFileOnly, isList, SETTINGS } from '../config.ts'
 /** Defaults with a unit, as a person would write them. */
 const AS_WRITTEN: Record<string, string> = {
   max_body: '32MiB',
+  max_response: '64MiB',
   client_timeout: '2m',
   drain_timeout: '5s',
   keep_trace_bytes: '256MiB',

@@ -194,6 +194,13 @@ export const SETTINGS = {
     help: 'largest request body',
     valid: 'a size such as 512KiB or 32MiB',
   }),
+  max_response: setting({
+    takes: 'SIZE',
+    schema: ({ size }) => size(),
+    fallback: 64 * 2 ** 20,
+    help: 'largest response of a real provider, unpacked',
+    valid: 'a size such as 512KiB or 64MiB',
+  }),
   client_timeout: setting({
     takes: 'DURATION',
     schema: ({ Duration, z }) => Duration.pipe(z.number().min(1)),

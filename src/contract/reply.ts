@@ -17,6 +17,8 @@ export interface Reply {
   raw?: true
   /** Its cookies: the one header that may come more than once, and cannot be joined. */
   cookies?: readonly string[]
+  /** Takes what must not be kept out of a text, such as the key of a provider that repeats it in pieces. */
+  redact?: (text: string) => string
   /** The stop sequence that ended the text, when that is known. */
   stoppedBy?: string | undefined
   fixture: string | null

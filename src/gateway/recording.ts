@@ -46,7 +46,7 @@ export interface AttemptAnswer {
   kind: 'answered'
   model: string
   content: ReplyContent
-  from: Pick<Reply, 'headers' | 'usage' | 'fixture' | 'synthesized'>
+  from: Pick<Reply, 'headers' | 'usage' | 'fixture' | 'synthesized' | 'redact'>
   /** Absent when no attempt was made: the answer comes from the cache. */
   attempt?: AttemptRecorder
 }

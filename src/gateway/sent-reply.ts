@@ -67,12 +67,12 @@ const CUT_SHORT = 'the connection was closed before the promised end of the answ
 
 /** Ends a call with what its client has; gives why it could not be stored. */
 function endCall(
-  { status, headers, raw }: Reply,
+  { status, headers, raw, redact }: Reply,
   content: SentContent,
   { record, end, callContext, model, wire }: SentCall,
 ): Promise<ApiError | undefined> {
   const { failure } = content
-  if (raw) callContext.recording.answer = passedAnswer(content, { model, record, wire })
+  if (raw) callContext.recording.answer = passedAnswer(content, { model, record, wire, redact })
   // An error inside a stream names a status of its own.
   record.end(failure && { ...failure, status: failure.kind === 'refused' ? failure.status : status }, status || null)
   return end.end({ status, headers, failure, read: true })
@@ -81,10 +81,10 @@ function endCall(
 /** What a provider answered, as far as it came, for the trace; undefined when it is no answer. */
 function passedAnswer(
   { value, events, failure }: SentContent,
-  { model, record, wire }: Pick<SentCall, 'model' | 'record' | 'wire'>,
+  { model, record, wire, redact }: Pick<SentCall, 'model' | 'record' | 'wire'> & Pick<Reply, 'redact'>,
 ): AnswerRecord | undefined {
   const { assemble } = wire
-  const from = { headers: {}, usage: null, fixture: null, synthesized: false }
+  const from = { headers: {}, usage: null, fixture: null, synthesized: false, ...(redact && { redact }) }
   const effects = (answer: unknown) => ({ usage: asObject(asObject(answer)?.usage) ?? null, keep: [] })
   const about = { complete: failure === undefined, effects }
   if (events) {

@@ -72,9 +72,18 @@ const NO_ANSWER: StoredAnswer = { text: 'null', value: null, ...NO_EFFECTS }
 
 function withEffects(whole: WholeAnswer | undefined, answer: AnswerRecord, guard: StepGuard): StoredAnswer {
   if (!whole) return NO_ANSWER
-  const { text, value } = whole
+  const { text, value } = redacted(whole, answer.answer.from.redact)
   const { usage, keep } = answer.complete ? guard.take(effectsOf, { answer, value }, NO_EFFECTS) : NO_EFFECTS
   return { text, value, usage, keep }
+}
+
+/** The answer without what must not be kept. */
+function redacted(whole: WholeAnswer, redact: ((text: string) => string) | undefined): WholeAnswer {
+  if (!redact) return whole
+  // As this program writes it: a provider may write any character as an escape.
+  const written = whole.text.includes('\\u') ? JSON.stringify(whole.value) : whole.text
+  const text = redact(written)
+  return text === written ? whole : { text, value: JSON.parse(text) }
 }
 const effectsOf = ({ answer, value }: { answer: AnswerRecord; value: unknown }) => answer.effects(value)
 

@@ -6,6 +6,8 @@ import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible } from './openai-compatible.ts'
 import { passOn } from './pass.ts'
+import { guarded, MAX_RESPONSE } from './provider-response.ts'
+import { maskedForms, secretFormsOf } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
 
@@ -15,12 +17,32 @@ export interface ForwardBackend extends Backend {
   readonly passing: PassingBackend
 }
 
-/** A backend over the providers that are forwarded to; any other model is refused with 400. What is sent is counted in `spending`. */
+/** What a backend may do: what is sent is counted in `spending`, and `maxResponse` bytes of a response are read. */
+export interface ForwardLimits {
+  spending?: Spending
+  maxResponse?: number
+}
+
+/** A backend over the providers that are forwarded to; any other model is refused with 400. */
 export function forwardBackend(
   providers: readonly Upstream[],
   transport: Transport,
-  spending: Spending = createSpending({ calls: undefined, cost: undefined }),
+  { spending = createSpending({ calls: undefined, cost: undefined }), maxResponse = MAX_RESPONSE }: ForwardLimits = {},
 ): ForwardBackend {
+  const transports = new Map(
+    providers.map((upstream): [Upstream, Transport] => [
+      upstream,
+      async (url, init) => guarded(upstream, await transport(url, init), maxResponse),
+    ]),
+  )
+  const transportTo = (upstream: Upstream): Transport => transports.get(upstream) ?? transport
+  /** The reply, which knows what must not be kept of it. */
+  const redacting = async ({ key }: Upstream, work: Promise<Reply>): Promise<Reply> => {
+    const reply = await work
+    const secrets = secretFormsOf(key)
+    if (secrets.length > 0) reply.redact = (text) => maskedForms(text, secrets)
+    return reply
+  }
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
   /** Where a call goes; throws `ApiError` when it cannot. */
   const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
@@ -41,7 +63,7 @@ export function forwardBackend(
     async pass(call, request) {
       if (call.signal.aborted) call.signal.throwIfAborted()
       const upstream = upstreamOf(call)
-      return spending.forward(call, () => passOn(upstream, call, request, transport))
+      return spending.forward(call, () => redacting(upstream, passOn(upstream, call, request, transportTo(upstream))))
     },
   }
   return {
@@ -52,8 +74,8 @@ export function forwardBackend(
         const { signal } = call
         if (signal.aborted) signal.throwIfAborted()
         const upstream = upstreamOf(call)
-        const sending = inTraceOf(call, transport)
-        return spending.forward(call, () => answered(upstream, call, sending))
+        const sending = inTraceOf(call, transportTo(upstream))
+        return spending.forward(call, () => redacting(upstream, answered(upstream, call, sending)))
       } catch (error) {
         return Promise.reject(error)
       }

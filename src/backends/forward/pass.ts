@@ -2,10 +2,9 @@
 // exchanged, and the name of the provider before the model is left out.
 import type { BackendCall, RawRequest } from '../../contract/backend.ts'
 import type { BytesBody, Reply } from '../../contract/reply.ts'
-import { ConnectionFailure } from '../../contract/reply.ts'
+import { ConnectionFailure, Unreadable } from '../../contract/reply.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { piecesWithoutKey } from './key-filter.ts'
 import { keyHeaderOf } from './request.ts'
 import { BARE, redirected, type Transport, unconnected } from './transport.ts'
 
@@ -33,7 +32,7 @@ export async function passOn(
     status,
     headers: passedHeaders(response.headers),
     cookies: response.headers.getSetCookie(),
-    body: await bodyOf(upstream, response, signal),
+    body: await bodyOf(response, signal),
   }
 }
 
@@ -82,14 +81,10 @@ function addressWith(
 }
 
 /** A body that is there in one piece is whole, and so keeps its length; any other is passed on piece by piece. */
-async function bodyOf({ key }: Upstream, { headers, body }: Response, signal: AbortSignal): Promise<BytesBody> {
+async function bodyOf({ headers, body }: Response, signal: AbortSignal): Promise<BytesBody> {
   const contentType = headers.get('content-type') ?? ''
   if (!body) return { kind: 'bytes', contentType, bytes: new Uint8Array() }
-  const broken = (error: unknown) =>
-    signal.aborted
-      ? signal.reason
-      : new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
-  const pieces = piecesWithoutKey(body, key, broken)
+  const pieces = piecesOf(body, signal)
   // It mostly comes with the head: while that is made ready for the client, it is read.
   const first = pieces.next()
   const length = headers.get('content-length')
@@ -98,6 +93,21 @@ async function bodyOf({ key }: Upstream, { headers, body }: Response, signal: Ab
     () => undefined,
   )
   return { kind: 'bytes', contentType, bytes: (length !== null && (await whole)) || begunWith(first, pieces) }
+}
+
+/** The pieces; what they fail with is the signal's reason, the provider's doing, or a broken connection. */
+async function* piecesOf(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (error instanceof Unreadable || error instanceof ConnectionFailure) throw error
+    throw new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
+  } finally {
+    // One that has broken has nothing to say about its end.
+    await reader.cancel().catch(() => {})
+  }
 }
 
 async function* begunWith(

@@ -1,22 +1,24 @@
 // The way to a provider and back: what is common to every wire format. Keys never leave this folder in another direction.
-import { ConnectionFailure, type Reply } from '../../contract/reply.ts'
+import { ConnectionFailure, type Reply, Unreadable } from '../../contract/reply.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
+import { maskedForms, secretFormsOf } from './secret-forms.ts'
 
 /** Sends one request; `fetch`, or what a test puts in its place. */
 export type Transport = (url: string, init: RequestInit) => Promise<Response>
 
 /**
  * The network. No time limit of its own, since the gateway keeps the time; redirects are not followed, since the key would
- * go with them; answers come unpacked, so that each event of a stream is passed on when it comes.
+ * go with them; answers come unpacked, so that each event of a stream is passed on when it comes, and one that is packed all the
+ * same is not unpacked by the runtime, which has no limit.
  */
 export const network: Transport = (url, init) => {
   const { headers: given = {} } = init
   // Those that are the same in every call to an upstream are frozen.
   const headers = Object.isFrozen(given) ? frozenHeaders.getOrInsertComputed(given, unpacked) : unpacked(given)
-  return directFetch(url, { ...init, headers, redirect: 'manual', timeout: false })
+  return directFetch(url, { ...init, headers, redirect: 'manual', timeout: false, decompress: false })
 }
 
 const frozenHeaders = new WeakMap<HeadersInit & object, Headers>()
@@ -38,6 +40,7 @@ export async function connected<T>(upstream: Upstream, signal: AbortSignal, work
 /** What it means that an upstream was not reached: the signal's reason once that is aborted, else a `ConnectionFailure`. */
 export function unconnected({ name, key, baseUrl = '' }: Upstream, signal: AbortSignal, error: unknown): unknown {
   if (signal.aborted) return signal.reason
+  if (error instanceof Unreadable || error instanceof ConnectionFailure) return error
   const why = `no connection to ${name} at ${new URL(baseUrl).origin}: ${networkReason(error)}`
   return new ConnectionFailure(withoutKey(why, key))
 }
@@ -67,8 +70,7 @@ function isKept(name: string): boolean {
 const encoder = new TextEncoder()
 
 /** A text without the key, should a provider have repeated it. */
-export const withoutKey = (text: string, key: string | undefined): string =>
-  key ? text.replaceAll(key, '[key]') : text
+export const withoutKey = (text: string, key: string | undefined): string => maskedForms(text, secretFormsOf(key))
 
 /** What every reply of a provider has. */
 export const BARE = { usage: null, fixture: null, synthesized: false } as const

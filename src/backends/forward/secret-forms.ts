@@ -1,0 +1,76 @@
+// The key of a provider in what that sends: masked wherever it is whole, also between two pieces of a body.
+
+const MASK = '[key]'
+const MASK_BYTES = Buffer.from(MASK)
+/** Shorter keys are none, but words that stand in their place where a server wants one. */
+const SHORTEST = 8
+
+/** The ways in which a key may be written: as it is, in JSON, in an address, in escapes. */
+export function secretFormsOf(key: string | undefined): readonly string[] {
+  if (key === undefined || key.length < SHORTEST) return []
+  const known = forms.get(key)
+  if (known) return known
+  const json = JSON.stringify(key).slice(1, -1)
+  const inSlashes = json.replaceAll('/', '\\/')
+  const found = [...new Set([key, json, inSlashes, encodeURIComponent(key.toWellFormed()), escaped(key)])]
+  forms.set(key, found)
+  return found
+}
+const escaped = (key: string) =>
+  key.replaceAll(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+// The keys of the settings, which do not change.
+const forms = new Map<string, readonly string[]>()
+
+/** A text without them. */
+export const maskedForms = (text: string, secrets: readonly string[]): string =>
+  secrets.reduce((rest, secret) => (rest.includes(secret) ? rest.replaceAll(secret, MASK) : rest), text)
+
+/** Takes them out of the pieces of a body as they come; holds nothing back that cannot be part of one. */
+export class SecretMask {
+  readonly #needles: readonly Buffer[]
+  #held: Buffer = Buffer.alloc(0)
+
+  constructor(secrets: readonly string[]) {
+    this.#needles = secrets.map((secret) => Buffer.from(secret))
+  }
+
+  /** What can be passed on with this piece. */
+  next(piece: Uint8Array): Uint8Array {
+    if (this.#needles.length === 0) return piece
+    let bytes = this.#held.length > 0 ? Buffer.concat([this.#held, piece]) : asBuffer(piece)
+    for (const needle of this.#needles) bytes = without(bytes, needle)
+    const begun = Math.max(...this.#needles.map((needle) => beginningOf(bytes, needle)))
+    this.#held = bytes.subarray(bytes.length - begun)
+    return begun === 0 ? bytes : bytes.subarray(0, bytes.length - begun)
+  }
+
+  /** What was held back, when no more comes. */
+  end(): Uint8Array {
+    return this.#held
+  }
+}
+
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength)
+
+function without(bytes: Buffer, secret: Buffer): Buffer {
+  let at = bytes.indexOf(secret)
+  if (at < 0) return bytes
+  const parts: Buffer[] = []
+  let from = 0
+  for (; at >= 0; at = bytes.indexOf(secret, from)) {
+    parts.push(bytes.subarray(from, at), MASK_BYTES)
+    from = at + secret.length
+  }
+  return Buffer.concat([...parts, bytes.subarray(from)])
+}
+
+/** How many of the last bytes may be the beginning of the secret. */
+function beginningOf(bytes: Buffer, secret: Buffer): number {
+  const longest = Math.min(secret.length - 1, bytes.length)
+  let at = bytes.indexOf(secret[0] ?? 0, bytes.length - longest)
+  for (; at >= 0; at = bytes.indexOf(secret[0] ?? 0, at + 1)) {
+    const length = bytes.length - at
+    if (length < secret.length && bytes.subarray(at).equals(secret.subarray(0, length))) return length
+  }
+  return 0
+}
