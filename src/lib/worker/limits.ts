@@ -36,6 +36,8 @@ export const MAX_JOB_WAIT_MS = 10_000
 export const MAX_JOB_MEMORY = 400 << 20
 /** Milliseconds between looks at the jobs: their time is counted in looks, so that a process that stood still costs them one. */
 export const LOOK_MS = 100
+/** Looks for which others wait until the memory of a worker that was ended for it is free again. */
+export const MAX_RECOVERY_LOOKS = 30
 /** Milliseconds of a job that is never blamed for the memory of the process. */
 export const MIN_BLAMED_MS = 300
 /** Milliseconds after which a worker is ended whose job nobody waits for any more: most are done before. */

@@ -9,6 +9,7 @@ import {
   LOOK_MS,
   MAX_JOB_MEMORY,
   MAX_JOB_WAIT_MS,
+  MAX_RECOVERY_LOOKS,
   MAX_WAITING_JOBS,
   MIN_BLAMED_MS,
 } from './limits.ts'
@@ -66,6 +67,8 @@ interface WorkerSlot {
 const slots = new Set<WorkerSlot>()
 let waiting: PendingJob[] = []
 let looks: Timer | undefined
+/** After a worker was ended for its memory: below how many bytes that is free again, and the looks that are waited for it. */
+let recovery: { below: number; looks: number } | undefined
 const totals = { stopped: 0, refused: 0, abandoned: 0 }
 
 /** Where the worker's module is: `build/build.ts` makes it an entry of the executable. */
@@ -176,7 +179,7 @@ function startWorker(): WorkerSlot {
 function nextIndex(): number {
   let unsteady = 0
   for (const { job } of slots) if (job && !JOB_LIMITS[job.name].steady) unsteady++
-  return unsteady < MAX_UNSTEADY
+  return unsteady < MAX_UNSTEADY && !recovery
     ? waiting.length > 0
       ? 0
       : -1
@@ -214,8 +217,13 @@ function stop(slot: WorkerSlot, why: string): void {
 
 /** Ends the jobs that have taken too long, and the oldest that may have made the process grow too much. */
 function look(): void {
+  const rss = process.memoryUsage.rss()
+  if (recovery && (rss < recovery.below || --recovery.looks <= 0)) {
+    recovery = undefined
+    assign()
+  }
   const busy = [...slots].filter(({ job }) => job)
-  if (busy.length === 0) {
+  if (busy.length === 0 && !recovery) {
     clearInterval(looks)
     looks = undefined
     return
@@ -227,12 +235,12 @@ function look(): void {
   }
   // The memory of one thread alone cannot be told.
   const unsteady = busy.filter(({ job }) => job && !JOB_LIMITS[job.name].steady)
-  if (unsteady.length === 0) return
-  const rss = process.memoryUsage.rss()
   const [large] = unsteady
     .filter((slot) => slot.job && rss - slot.rss > MAX_JOB_MEMORY && slot.taken > MIN_BLAMED_MS)
     .sort((one, other) => other.taken - one.taken)
-  if (large) stop(large, `more than ${MAX_JOB_MEMORY >> 20} MB of memory`)
+  if (!large) return
+  recovery = { below: large.rss + MAX_JOB_MEMORY / 2, looks: MAX_RECOVERY_LOOKS }
+  stop(large, `more than ${MAX_JOB_MEMORY >> 20} MB of memory`)
 }
 
 /** Ends a worker whose job nobody waits for; others take what waits. */
