@@ -131,3 +131,14 @@ test('no wrong value anywhere in a row is answered with a server error, then or 
     }
   }
 })
+
+test('a record that is made after a snapshot gets a number of its own, whatever the snapshot says', async () => {
+  for (const sqlite_sequence of [[], [{ name: 'records', seq: 1 }]]) {
+    const loaded = await load({ ...saved, tables: { ...saved.tables, sqlite_sequence } }, 'numbers')
+    expect(loaded.status).toBe(200)
+    const made = { key: `new_${sqlite_sequence.length}`, path: 'Default', display_name: 'New', description: 'x' }
+    const headers = { 'x-understudy-session': 'numbers' }
+    const tool = { ...made, type: 'function', function: { name: 'x', parameters: { type: 'object', properties: {} } } }
+    expect((await app.post('/v2/tools', tool, headers)).status).toBeLessThan(300)
+  }
+})

@@ -109,6 +109,12 @@ export function restore(database: Database, { tables }: Snapshot): void {
     }
     for (const row of tables[name] ?? []) insert.run(...columns.map(write(row)))
   }
+  // A number that a record has is not given again, whatever the snapshot says.
+  database.exec(
+    `DELETE FROM sqlite_sequence WHERE name = 'records' AND seq < (SELECT max(seq) FROM records);
+     INSERT INTO sqlite_sequence (name, seq) SELECT 'records', max(seq) FROM records
+     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'records') HAVING max(seq) IS NOT NULL`,
+  )
 }
 
 /** Throws when a text is no JSON: it would be a bug later, far from here. */

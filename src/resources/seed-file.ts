@@ -68,6 +68,9 @@ export interface SeedFile {
   documents: Map<string, Uint8Array>
 }
 
+/** Mistakes that are told of one file: nobody reads thousands. */
+const MAX_PROBLEMS = 100
+
 /** Parses a seed file; `read` gives a document, undefined when there is none. Throws `FileError`. */
 export function parseSeed(text: string, name: string, read: (path: string) => Uint8Array | undefined): SeedFile {
   const file = parseSource(name, text)
@@ -75,7 +78,7 @@ export function parseSeed(text: string, name: string, read: (path: string) => Ui
   const result = safeParse(SeedSchema, value)
   const problems = result.success ? dropped(value, result.data) : problemsOf(result.error, value)
   if (!result.success || problems.length > 0) {
-    const lines = problems.map((problem) => file.line(problem, 'the seed'))
+    const lines = problems.slice(0, MAX_PROBLEMS).map((problem) => file.line(problem, 'the seed'))
     throw new FileError(lines.join('\n'))
   }
   const documents = new Map<string, Uint8Array>()

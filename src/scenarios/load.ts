@@ -24,6 +24,9 @@ export const shippedScenarios = (): string[] => listAssets('scenarios').map(name
  */
 export const parseScenario = (path: string, text: string): Scenario => scenarioIn(parseSource(path, text), text)
 
+/** Mistakes that are told of one scenario: nobody reads thousands. */
+const MAX_PROBLEMS = 100
+
 /**
  * The scenario that a parsed text holds.
  * @throws FileError with all problems.
@@ -32,7 +35,12 @@ export function scenarioIn(source: SourceFile, text: string): Scenario {
   const result = safeParse(ScenarioFile, source.value)
   if (!result.success) {
     const problems = problemsOf(result.error, source.value)
-    throw new FileError(problems.map((problem) => source.line(problem, 'the scenario')).join('\n'))
+    throw new FileError(
+      problems
+        .slice(0, MAX_PROBLEMS)
+        .map((problem) => source.line(problem, 'the scenario'))
+        .join('\n'),
+    )
   }
   return { ...result.data, location: source.path, text }
 }

@@ -3,6 +3,7 @@ import type { Described, Surface } from './document.ts'
 import { type Making, schemaValue } from './from-schema.ts'
 import { BROKEN_BYTES, BROKEN_TEXTS, hostileText, hostileValue } from './hostile.ts'
 import type { Chance } from './random.ts'
+import { specialBody } from './special.ts'
 
 /** A field of a form: a text, or a file with its bytes in base64. */
 export type FormField = [name: string, value: string | { file: string; type: string; base64: string }]
@@ -95,6 +96,8 @@ const making = ({ chance, resolve, known }: Source, sanity: number): Making => (
 
 function bodyOf({ body, path }: Described, source: Source): FuzzRequest['body'] {
   const { chance } = source
+  const special = specialBody(path, chance)
+  if (special !== undefined) return { json: special }
   if (chance.oneIn(30))
     return chance.oneIn(4) ? { base64: chance.pick(BROKEN_BYTES) } : { text: chance.pick(BROKEN_TEXTS) }
   if (!body) return chance.oneIn(4) ? { json: hostileValue(chance) } : undefined
