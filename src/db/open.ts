@@ -1,6 +1,7 @@
 // Opens a database: the only file that names the driver.
-import { closeSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { dirname } from 'node:path'
 import Driver from 'better-sqlite3'
 import { errorCode, isOutOfFiles } from '../contract/storage-error.ts'
 import { isCompiled, readAsset } from '../lib/assets.ts'
@@ -233,6 +234,18 @@ function withoutFiles(file: string, code: string): string {
   }
 }
 
+/** The least that a database needs beside its file: the index of its log. */
+const LEAST_BYTES = 64 * 1_024
+/** Whether the disk of a file has no room: SQLite calls that an I/O error where it maps a file into memory. */
+function isDiskFull(file: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file))
+    return bavail * bsize < LEAST_BYTES
+  } catch {
+    return false
+  }
+}
+
 /** What the driver has thrown, as an error for whoever named the file. */
 export function explained(error: unknown, file: string): DatabaseError {
   if (error instanceof DatabaseError) return error
@@ -240,6 +253,10 @@ export function explained(error: unknown, file: string): DatabaseError {
   if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
     const damaged = `database ${file} is not a healthy SQLite file`
     return Object.assign(new DatabaseError(damaged, ': move it away, or name another with --db'), { code })
+  }
+  if (code.startsWith('SQLITE_IOERR') && isDiskFull(file)) {
+    const problem = `database ${file} cannot be opened: the disk is full`
+    return Object.assign(new DatabaseError(problem, ': make room, or name another file with --db'), { code: 'ENOSPC' })
   }
   if (code.startsWith('SQLITE_BUSY')) return new DatabaseError(`database ${file} is locked by another program`)
   const { message } = error as Error
