@@ -300,7 +300,7 @@ describe('what another program has in the folder', () => {
     const names = ['package', 'one', 'notes', 'folder', 'link', 'draft', 'PACKAGE']
     const app = start(dir)
     for (const name of names) {
-      expect([name, (await put(app, name, { seed: 7 })).status]).toEqual([name, 200])
+      expect([name, (await put(app, name, { seed: 7 })).status]).toEqual([name, 201])
       expect([name, (await say(app, name)).status]).toEqual([name, 200])
     }
     close()
@@ -382,7 +382,7 @@ test('names are files of their own wherever the folder is, and none is a way out
     'x'.repeat(64),
     'X'.repeat(64),
   ]
-  for (const name of names) expect([name, (await put(app, name)).status]).toEqual([name, 200])
+  for (const name of names) expect([name, (await put(app, name)).status]).toEqual([name, 201])
   const files = readdirSync(dir)
     .filter((name) => name.endsWith('.session.db'))
     .map((name) => name.slice(0, -'.session.db'.length))
