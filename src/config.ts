@@ -1,6 +1,7 @@
 // Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
 // file. The settings are the rows of config/settings.ts.
 import { basename } from 'node:path'
+import { type OutsideAddress, telemetryAddress } from './config/addresses.ts'
 import { ConfigError, readConfigFile, type SettingValue } from './config/file.ts'
 import { type BackendName, type ForwardingRules, readForwarding } from './config/providers.ts'
 import { SETTINGS } from './config/settings.ts'
@@ -23,6 +24,8 @@ export type Config = Readonly<
     forwarding: ForwardingRules
     /** Where traces are exported to, if they are. */
     telemetry: TelemetrySettings | undefined
+    /** Everything outside of this machine's providers that gets calls, keys or traces, to be named at the start. */
+    addresses: readonly OutsideAddress[]
     /** What flags and variables say of time, which is stronger than what scenarios say. */
     timeOverrides: Partial<TimeSettings>
   }
@@ -56,6 +59,10 @@ export function readConfig(
   config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
   const { otlp, otlp_content: content } = config as Pick<Config, 'otlp' | 'otlp_content'>
   config.telemetry = otlp === undefined ? undefined : telemetry().readTelemetry(otlp, content, environment)
+  config.addresses = [
+    ...(config.forwarding as ForwardingRules).addresses,
+    ...telemetryAddress(config.telemetry as TelemetrySettings | undefined, givenFor('otlp')?.source ?? ''),
+  ]
   const typed = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment)
   config.timeOverrides = {
     ...(typed('clock') && { clock: config.clock }),

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HELLO, KEY, startProvider } from './support/forward.ts'
-import { emptyFolder, startServer, startUntil } from './support/server.ts'
+import { emptyFolder, run, startServer, startUntil } from './support/server.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -71,7 +71,75 @@ test.each(forwarding)('a virtual clock in front of %s is a real one, as one line
   const answer = await fetch(`${server.url}/_understudy/sessions`, { headers: { authorization: 'Bearer any' } })
   expect(await answer.json()).toMatchObject({ data: [{ clock: { kind: 'real' } }] })
   await server.stop()
-  const lines = (await server.stderr).trim().split('\n')
+  const lines = (await server.stderr).split('\n').filter((line) => line.includes('clock'))
   expect(lines).toEqual([expect.stringContaining('sessions have a real clock: a virtual clock does not wait for real')])
   expect(lines[0]).toContain(whose)
+})
+
+const outside = (source: string) => [
+  `calls to anthropic with the key of ANTHROPIC_API_KEY go to ${provider.url} (${source}:2)`,
+  `calls to google with the key of MY_KEY go to ${provider.url} (${source}:4)`,
+]
+
+test('addresses that are not those of the providers are named when a server is ready', async () => {
+  const args = [
+    'serve',
+    '--port',
+    '0',
+    '--db',
+    ':memory:',
+    '--otlp',
+    'http://me:tell-nobody@127.0.0.1:9/v1/traces?key=tell-nobody',
+  ]
+  const { printed, stop } = await startUntil(args, 'content)\n', {
+    cwd,
+    env: { ...env, HTTP_PROXY: 'http://me:tell-nobody@127.0.0.1:9' },
+  })
+  for (const line of outside('understudy.yaml')) expect(printed).toContain(`  sends     ${line}\n`)
+  expect(printed).toContain('  sends     forwarded calls over http:// go to http://(masked)@127.0.0.1:9 (HTTP_PROXY)\n')
+  expect(printed).toContain(
+    '  sends     traces of all calls without their content, with the headers authorization go to http://127.0.0.1:9/v1/traces (--otlp)\n',
+  )
+  expect(printed).not.toContain('tell-nobody')
+  await stop()
+})
+
+test('the ready line has them for programs, and standard error for people', async () => {
+  const server = await startServer(['--db', ':memory:', '--config', join(cwd, 'understudy.yaml')], { cwd, env })
+  const source = join(cwd, 'understudy.yaml')
+  expect(server.ready.addresses).toEqual([
+    {
+      for: 'anthropic',
+      url: provider.url,
+      gets: 'calls to anthropic with the key of ANTHROPIC_API_KEY',
+      source: `${source}:2`,
+    },
+    { for: 'google', url: provider.url, gets: 'calls to google with the key of MY_KEY', source: `${source}:4` },
+  ])
+  await server.stop()
+  expect((await server.stderr).trim().split('\n')).toEqual(outside(source).map((line) => `understudy: ${line}`))
+})
+
+const COMMANDS = ['exec', 'explore']
+test.each(COMMANDS)('%s names them before the command runs', async (command) => {
+  const place = emptyFolder()
+  const { stderr } = await run(
+    [command, '--config', join(cwd, 'understudy.yaml'), '--', 'sh', '-c', 'echo begun >&2; exit 7'],
+    { cwd: place.path, env },
+  )
+  place.remove()
+  for (const line of outside(join(cwd, 'understudy.yaml'))) {
+    expect(stderr).toContain(`understudy: ${line}\n`)
+    expect(stderr.indexOf(line)).toBeLessThan(stderr.indexOf('begun'))
+  }
+})
+
+test('without addresses of that kind nothing is said', async () => {
+  const place = emptyFolder()
+  writeFileSync(join(place.path, 'understudy.yaml'), 'providers:\n  openai: { backend: forward }\n')
+  const server = await startServer(['--db', ':memory:'], { cwd: place.path, env: { OPENAI_API_KEY: KEY } })
+  expect(server.ready).not.toHaveProperty('addresses')
+  await server.stop()
+  expect(await server.stderr).toBe('')
+  place.remove()
 })

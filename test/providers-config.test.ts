@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { addressLine } from '../src/config/addresses.ts'
 import { describeForwarding } from '../src/config/providers.ts'
 import { readConfig } from '../src/config.ts'
 import { lackOf } from '../src/providers/endpoints.ts'
@@ -86,6 +87,56 @@ describe('what is said of it', () => {
   ]
   test.each(rows)('%j', (yaml, line) => {
     expect(describeForwarding(read(yaml, keys))).toBe(line)
+  })
+})
+
+describe('addresses that are not those of the providers', () => {
+  const rows: [string, string, Record<string, string>, string[]][] = [
+    [
+      'its own, written out',
+      'providers:\n  openai: { base_url: "https://api.openai.com/v1/", backend: forward }\n',
+      keys,
+      [],
+    ],
+    ['its own, by kind', 'providers:\n  x: { kind: anthropic, api_key: y, backend: forward }\n', keys, []],
+    [
+      'one that looks like it',
+      'providers:\n  openai:\n    base_url: https://api.openai.com.evil.example/v1?key=hush\n    backend: forward\n',
+      keys,
+      ['calls to openai with the key of OPENAI_API_KEY go to https://api.openai.com.evil.example/v1?key=(masked) (:3)'],
+    ],
+    [
+      'a key of the file',
+      'providers:\n  groq: { base_url: "http://10.0.0.1", api_key: hush, backend: forward }\n',
+      {},
+      ['calls to groq with the key of the settings go to http://10.0.0.1 (:2)'],
+    ],
+    [
+      'any variable',
+      `providers:\n  mine:\n    base_url: http://10.0.0.1\n    api_key: \${AWS_SECRET}\n    backend: forward\n`,
+      { AWS_SECRET: 'hush' },
+      ['calls to mine with the key of AWS_SECRET go to http://10.0.0.1 (:3)'],
+    ],
+    [
+      'without a key',
+      'providers:\n  mine: { base_url: "http://10.0.0.1" }\n  other: { base_url: "http://10.0.0.2", backend: forward }\n',
+      {},
+      ['calls to other without a key go to http://10.0.0.2 (:3)'],
+    ],
+    ['one that is answered from fixtures', 'providers:\n  openai: { base_url: "http://10.0.0.1" }\n', keys, []],
+    [
+      'a proxy',
+      'providers:\n  openai: { backend: forward }\n',
+      { ...keys, https_proxy: 'http://me:hush@proxy:3128' },
+      ['forwarded calls over https:// go to http://(masked)@proxy:3128 (https_proxy)'],
+    ],
+  ]
+  test.each(rows)('%s', (_, yaml, environment, lines) => {
+    const found = read(yaml, environment)
+      .addresses.map(addressLine)
+      .map((line) => line.replaceAll(file, ''))
+    expect(found).toEqual(lines)
+    expect(found.join()).not.toContain('hush')
   })
 })
 

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage, wayLines } from './coverage-file.ts'
 import { junit } from './junit.ts'
+import { announceAddresses } from './listen.ts'
 import { useLogFormat } from './log.ts'
 import { fittedReport, runLines } from './report.ts'
 import { runReport } from './run-report.ts'
@@ -67,6 +68,7 @@ async function exec(command: string[], options: Options): Promise<void> {
   useLogFormat(config.log)
   const files = { '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(files)) if (path !== undefined) refuseUnwritable(flag, path)
+  announceAddresses(config)
   const before = coverage === undefined ? {} : readCoverage(coverage)
   const report = html === undefined ? undefined : runReport()
   const runs = await runSuite(command, {

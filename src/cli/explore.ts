@@ -18,6 +18,7 @@ import { commandProgram, observer, routePlayer } from './explore/observe.ts'
 import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
 import { exploreProgress } from './explore/progress.ts'
 import { repeater, shellLine } from './explore/repeat.ts'
+import { announceAddresses } from './listen.ts'
 import { logLine, useLogFormat } from './log.ts'
 import { fittedReport } from './report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
@@ -99,6 +100,7 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
   const written = { '--junit': junit, '--html': html, '--coverage': ways, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) refuseUnwritable(flag, path)
+  announceAddresses(config)
   const before = ways === undefined ? {} : readCoverage(ways)
   const known = knownCells(options.baseline)
   const state = keptState(out, { command, seed: config.seed }, resume)
@@ -145,6 +147,7 @@ function configOf({ seed, ...flags }: Options): Config {
     clock: 'real',
     scenario: [],
     telemetry: undefined,
+    addresses: config.forwarding.addresses,
     ...(seed !== undefined && { seed: seedOf(seed) }),
   }
 }

@@ -1,4 +1,5 @@
 // Listens for calls: for serve and for exec.
+import { addressLine } from '../config/addresses.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Connection, ConnectionFinder } from '../contract/connection.ts'
 import { FileError } from '../contract/source.ts'
@@ -28,6 +29,11 @@ export function report(error: unknown): void {
 
 /** Prints a line about a setting or a scenario that is not followed. */
 export const notice = (line: string, level: LogLevel = 'warn'): void => logLine(level, line)
+
+/** Names what is sent to whom that is no provider itself: the settings of a folder may be somebody else's. */
+export function announceAddresses({ addresses }: Pick<Config, 'addresses'>): void {
+  for (const address of addresses) notice(addressLine(address))
+}
 
 /** Other machines are let in with a token alone. */
 export function refuseOpenHost(config: Config): void {

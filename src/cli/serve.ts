@@ -2,6 +2,7 @@
 import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
+import { addressLine } from '../config/addresses.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
@@ -9,7 +10,7 @@ import { endWorkers } from '../lib/worker/pool.ts'
 import { VERSION } from '../version.ts'
 import { withClientTime } from './client-time.ts'
 import { withIdleCollection } from './idle-collection.ts'
-import { FLUSH_MS, listen, notice, refuseOpenHost, report, serverUrl } from './listen.ts'
+import { announceAddresses, FLUSH_MS, listen, notice, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { jsonLine, logLine, logsJson, useLogFormat } from './log.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
@@ -39,6 +40,8 @@ async function serve(config: Config): Promise<void> {
   refuseOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
   const understudy = withIdleCollection(withClientTime(createUnderstudy(config, report, { notice })))
+  // Where standard output is read by a program, people read the other.
+  if (config.json) announceAddresses(config)
   for (const warning of understudy.warnings) logLine('warn', warning, { prefix: 'warning: ' })
   logAsAsked(config, understudy)
   const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))
@@ -50,7 +53,9 @@ async function serve(config: Config): Promise<void> {
   const played = scenario && { scenario: scenario.name }
   // Those on the other stream may be read after this, or not at all.
   const warned = warnings.length > 0 && { warnings }
-  const facts = { url, pid: process.pid, mode, db, ...played, version: VERSION, ...warned }
+  const { addresses } = config
+  const outside = addresses.length > 0 && { addresses }
+  const facts = { url, pid: process.pid, mode, db, ...played, version: VERSION, ...outside, ...warned }
   const ready = JSON.stringify(facts)
   if (config.ready_file) {
     // Renamed into place, so that whoever waits for the file never reads half of it.
@@ -75,21 +80,16 @@ function clearReadyFile(file: string): void {
   }
 }
 
-function readyLines(
-  url: string,
-  db: string,
-  { fixtures, about, scenario, telemetry }: Understudy,
-  config: Config,
-): string {
+function readyLines(url: string, db: string, { fixtures, about, scenario }: Understudy, config: Config): string {
   const token = config.token.length > 0 ? '<your token>' : 'any'
   return [
     `Understudy ${VERSION} answers at ${url}`,
     '',
     `  mode      ${about}`,
+    ...config.addresses.map((address) => `  sends     ${addressLine(address)}`),
     `  database  ${db}`,
     `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
     ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.location})`] : []),
-    ...(telemetry ? [`  traces    exported to ${telemetry.counts().url}`] : []),
     `  page      ${url}/ shows every call as it is made`,
     `  swagger   ${url}/swagger`,
     '',

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { quote } from '../contract/validation.ts'
 import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
+import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
 import { ConfigError, type ProvidersSection } from './file.ts'
 import { type ValueSchemas, valueSchemas } from './values.ts'
 
@@ -15,6 +16,8 @@ export interface ForwardingRules {
   readonly upstreams: readonly Upstream[]
   /** Names that the settings file adds to the known ones. */
   readonly named: readonly string[]
+  /** Addresses of them that are not their own. */
+  readonly addresses: readonly OutsideAddress[]
   /** Whether the calls of a provider are forwarded. */
   forwards(provider: string): boolean
 }
@@ -72,7 +75,17 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
     }
     return upstream
   })
-  return { upstreams, named: [...entries.keys()], forwards: forwarded }
+  const addresses = upstreams.flatMap((upstream) => {
+    const { kind, api_key: key } = entries.get(upstream.name) ?? {}
+    const source = section?.locationOf([upstream.name, 'base_url']) ?? ''
+    return upstreamAddress(upstream, { kind, source, literal: key !== undefined && !VARIABLE.test(key) })
+  })
+  return {
+    upstreams,
+    named: [...entries.keys()],
+    addresses: [...addresses, ...proxyAddresses(upstreams, environment)],
+    forwards: forwarded,
+  }
 }
 
 /**

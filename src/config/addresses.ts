@@ -1,0 +1,65 @@
+// The addresses that the settings send calls, keys or traces to and that are not those of the providers themselves: whoever starts in a
+// folder that others wrote learns of them before anything is sent.
+import { shownUrl } from '../lib/secrets.ts'
+import { endpointOf, type Upstream } from '../providers/endpoints.ts'
+import type { TelemetrySettings } from './telemetry.ts'
+
+/** An address that something is sent to. */
+export interface OutsideAddress {
+  /** Who it takes the place of: a provider, `telemetry` or `proxy`. */
+  readonly for: string
+  /** Without its secrets. */
+  readonly url: string
+  /** What it gets, in words. */
+  readonly gets: string
+  /** Where it was set: file and line, variable or flag. */
+  readonly source: string
+}
+
+/** What is known of the key of an upstream. */
+export interface KeyOrigin {
+  kind: string | undefined
+  /** Place of the address. */
+  source: string
+  /** Whether the key stands in the settings. */
+  literal: boolean
+}
+
+/** The address of an upstream where it is not the provider's own. */
+export function upstreamAddress(upstream: Upstream, { kind, source, literal }: KeyOrigin): OutsideAddress[] {
+  const { name, baseUrl, key, keyVariable } = upstream
+  const own = endpointOf(name, kind).baseUrl
+  if (baseUrl === undefined || (own !== undefined && new URL(own).origin === new URL(baseUrl).origin)) return []
+  const from = literal ? 'the settings' : keyVariable
+  const withKey = key === undefined ? 'without a key' : `with the key of ${from}`
+  return [{ for: name, url: shownUrl(baseUrl), gets: `calls to ${name} ${withKey}`, source }]
+}
+
+/** The address of a collector of traces. */
+export const telemetryAddress = (telemetry: TelemetrySettings | undefined, source: string): OutsideAddress[] =>
+  telemetry ? [{ for: 'telemetry', url: telemetry.shown, gets: telemetryContent(telemetry), source }] : []
+
+const telemetryContent = ({ content, headers }: TelemetrySettings): string => {
+  const names = Object.keys(headers)
+  const also = names.length > 0 ? `, with the headers ${names.join(', ')}` : ''
+  return `traces of all calls ${content ? 'with' : 'without'} their content${also}`
+}
+
+/** Where forwarded calls go through a proxy. */
+export function proxyAddresses(
+  upstreams: readonly Upstream[],
+  environment: Record<string, string | undefined>,
+): OutsideAddress[] {
+  const schemes = new Set(upstreams.flatMap(({ baseUrl }) => (baseUrl ? [new URL(baseUrl).protocol] : [])))
+  return [...schemes].flatMap((scheme) => {
+    const variable = `${scheme.slice(0, -1)}_proxy`
+    const source = [variable, variable.toUpperCase()].find((name) => environment[name])
+    if (source === undefined) return []
+    return [
+      { for: 'proxy', url: shownUrl(environment[source] ?? ''), gets: `forwarded calls over ${scheme}//`, source },
+    ]
+  })
+}
+
+/** One line for people. */
+export const addressLine = ({ url, gets, source }: OutsideAddress): string => `${gets} go to ${url} (${source})`
