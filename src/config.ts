@@ -2,14 +2,14 @@
 // file. The settings are the rows of config/settings.ts.
 import { basename } from 'node:path'
 import { type OutsideAddress, telemetryAddress } from './config/addresses.ts'
-import { ConfigError, readConfigFile, type SettingValue } from './config/file.ts'
+import { ConfigError, quoteSetting, readConfigFile, type SettingValue } from './config/file.ts'
 import { type BackendName, type ForwardingRules, readForwarding } from './config/providers.ts'
 import { SETTINGS } from './config/settings.ts'
 import type { TelemetrySettings } from './config/telemetry.ts'
 import { settingOutline, valueSchemas } from './config/values.ts'
 import { REFUSED } from './contract/outline.ts'
 import { parseByOutline } from './contract/quick-parse.ts'
-import { problemsOf, quote, safeParse } from './contract/validation.ts'
+import { problemsOf, safeParse } from './contract/validation.ts'
 import type { TimeSettings } from './lib/clock.ts'
 import { withoutProxy } from './lib/direct-fetch.ts'
 import { lazy } from './lib/lazy.ts'
@@ -78,7 +78,7 @@ function refuseUnknownProvider({ forwarding }: Config, given: SettingValue | und
   if (!given) return
   const { known } = providerNames(forwarding.named)
   if (known.includes(String(given.value))) return
-  throw new ConfigError(`${given.source} ${quote(given.value)} is no known provider; known: ${known.join(', ')}`)
+  throw new ConfigError(`${given.source}${quoteSetting(given.value)} is no known provider; known: ${known.join(', ')}`)
 }
 
 /** What the routes are configured with. */
@@ -109,7 +109,9 @@ function validated(key: Key, { value, source }: SettingValue): unknown {
   if (result.success) return result.data
   const [problem] = problemsOf(result.error, listed)
   const at = problem?.path.length ? (listed as unknown[])[problem.path[0] as number] : value
-  throw new ConfigError(`${source} ${quote(at)} is not valid: it must be ${SETTINGS[key].valid}`)
+  throw new ConfigError(
+    `${source}${quoteSetting(at, SETTINGS[key].shown)} is not valid: it must be ${SETTINGS[key].valid}`,
+  )
 }
 
 // Variables of ours that are no setting of the server.
@@ -179,7 +181,7 @@ export function serverAddress(
   const url = named ?? `http://127.0.0.1:${process.env.UNDERSTUDY_PORT || SETTINGS.port.fallback}`
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw new ConfigError(
-      `${flags.url ? flag : 'UNDERSTUDY_URL'} ${quote(url)} is not valid: it must be an address such as http://127.0.0.1:4010`,
+      `${flags.url ? flag : 'UNDERSTUDY_URL'}${quoteSetting(url, 'address')} is not valid: it must be an address such as http://127.0.0.1:4010`,
     )
   }
   const token = flags.token ?? process.env.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'

@@ -134,11 +134,27 @@ describe('it installs', () => {
     const { code, said } = await first.step()
     expect([code, said]).toEqual([0, expect.stringContaining('installing Understudy 9.1.0')])
     expect(first.outputs()).toMatchObject({ version: '9.1.0', ok: 'true' })
-    expect(first.outputs().executable).toStartWith(join(folder.path, 'tools', 'understudy', '9.1.0'))
+    expect(existsSync(first.outputs().executable ?? '')).toBe(true)
     const before = requests.length
     expect((await job({ ...nothing, version: '9.1.0' }).step()).said).toContain('in the tool cache')
     expect(requests.length).toBe(before)
   })
+
+  test('what is in the tool cache has the checksum that the workflow names, or is not used', async () => {
+    const digest = new Bun.CryptoHasher('sha256').update(readFileSync(join(folder.path, archive))).digest('hex')
+    const version = '9.5.0'
+    expect((await job({ ...nothing, version }).step()).code).toBe(0)
+    const before = requests.length
+    const named = await job({ ...nothing, version, checksum: ` ${digest.toUpperCase()} ` }).step()
+    expect([named.code, named.said, requests.length]).toEqual([0, expect.stringContaining('in the tool cache'), before])
+    const cached = join(folder.path, 'tools', 'understudy-archive', version, process.arch, archive)
+    writeFileSync(cached, 'something else')
+    const changed = await job({ ...nothing, version, checksum: digest }).step()
+    expect([changed.code, changed.said]).toEqual([0, expect.stringContaining('it is downloaded anew')])
+    expect(requests.length).toBeGreaterThan(before)
+    const wrong = await job({ ...nothing, version, checksum: 'abc' }).step()
+    expect([wrong.code, wrong.said]).toEqual([1, expect.stringMatching(/^::error::.*should have abc/m)])
+  }, 60_000)
   const MISTAKES: [string, Record<string, string>, RegExp][] = [
     ['another checksum', { version: '9.2.0', checksum: 'abc' }, /has the SHA-256 [0-9a-f]{64} and should have abc/],
     [

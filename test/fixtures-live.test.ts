@@ -40,13 +40,23 @@ async function until(wanted: unknown, ask: () => Promise<unknown>): Promise<void
   expect(await ask()).toEqual(wanted)
 }
 /** Looks at the files at once. */
-const healthOf = async (app: TestApp) =>
-  (await app.fetch('/_understudy/health')).json() as {
-    fixtures: { problem: string | null }
-    counts: { fixtures: number }
-  }
+async function healthOf(app: TestApp) {
+  const { counts } = (await app.fetch('/_understudy/health')).json() as { counts: { fixtures: number } }
+  const { problem } = (await app.fetch('/_understudy/fixtures')).json() as { problem: string | null }
+  return { counts, fixtures: { problem } }
+}
 
 describe('files', () => {
+  test('health asks for no token, so it says that files have mistakes and quotes neither them nor their names', async () => {
+    const { app, file } = appOver({ 'chat.completions/a.yaml': says('one') })
+    const problem = async () =>
+      ((await app.fetch('/_understudy/health')).json() as { fixtures: { problem: unknown } }).fixtures.problem
+    expect(await problem()).toBeNull()
+    writeFileSync(file('chat.completions/a.yaml'), 'match: { user: tell-nobody }\nreply:\n  tell-nobody: tell-nobody\n')
+    expect(await problem()).toBe('files of fixtures have mistakes: GET /_understudy/fixtures lists them')
+    expect((await app.fetch('/_understudy/health')).text).not.toMatch(/tell-nobody|a\.yaml/)
+  })
+
   test('an edit, a new file and one that is gone are seen', async () => {
     const { app, file, told } = appOver({ 'chat.completions/a.yaml': says('one') })
     expect(await saidBy(app)).toBe('one')

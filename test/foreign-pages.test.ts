@@ -101,19 +101,53 @@ describe.each(every)('%s %s goes on working', (_, __, index) => {
 
 describe('what changes nothing', () => {
   const page = { origin: EVIL, 'sec-fetch-site': 'cross-site' }
-  test.each(['/_understudy/health', '/swagger', '/swagger/json', '/v2/datasets'])(
-    'GET %s is answered',
-    async (path) => {
-      const answer = await send(app, path, { headers: { ...headers, ...page } })
-      expect(answer.status).toBe(200)
-      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
-    },
-  )
+  test.each(['/swagger', '/swagger/json', '/v2/datasets'])('GET %s is answered', async (path) => {
+    const answer = await send(app, path, { headers: { ...headers, ...page } })
+    expect(answer.status).toBe(200)
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
+  })
 
   test('a preflight is answered, and allows nothing', async () => {
     const preflight = { ...page, 'access-control-request-method': 'POST' }
     const answer = await send(app, CHAT, { method: 'OPTIONS', headers: preflight })
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
+  })
+})
+
+describe('the control API is not read by pages of another origin', () => {
+  const paths = ['/health', '/traces', '/sessions', '/verify?wait=1s', '/live', '/snapshot', '/nowhere']
+  const pages: [string, Record<string, string>][] = [
+    ['without an origin', { 'sec-fetch-site': 'cross-site' }],
+    ['of another port', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }],
+    ['that is gone to', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }],
+    ['with an origin', { origin: EVIL }],
+  ]
+  test.each(pages)('a page %s', async (_, page) => {
+    for (const path of paths) {
+      for (const [method, base] of [
+        ['GET', '/_understudy'],
+        ['HEAD', '/_understudy'],
+        ['GET', '/s/by-a-page/_understudy'],
+      ] as const) {
+        const answer = await send(app, `${base}${path}`, { method, headers: { ...headers, ...page } })
+        expect([method, base, path, answer.status]).toEqual([method, base, path, 403])
+      }
+    }
+    const sessions = (await app.fetch('/_understudy/sessions')).json().data as { name: string }[]
+    expect(sessions.map(({ name }) => name)).toEqual(['default'])
+  })
+
+  test.each([
+    ['programs', {}],
+    ['our own pages', { 'sec-fetch-site': 'same-origin' }],
+    ['the address bar', { 'sec-fetch-site': 'none' }],
+  ])('it is read by %s', async (_, more) => {
+    expect((await send(app, '/_understudy/traces', { headers: { ...headers, ...more } })).status).toBe(200)
+  })
+
+  test('and by pages that --cors names', async () => {
+    const page = { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-site' }
+    expect((await send(open, '/_understudy/traces', { headers: { ...headers, ...page } })).status).toBe(200)
   })
 })
 

@@ -219,3 +219,38 @@ describe('what Anthropic and Google are sent', () => {
     expect(upstream.seen.length).toBe(before)
   })
 })
+
+describe('the name of a model in the path of a provider', () => {
+  const upstream = startProvider(() => Response.json({ error: { message: 'no' } }, { status: 400 }))
+  afterAll(upstream.stop)
+  const backend = backendOf({ google: at(`${upstream.url}/v1`), azure: at(`${upstream.url}/base`) })
+  const rows: [model: string, google: string, azure: string][] = [
+    ['gemini-2.5-flash', '/v1/models/gemini-2.5-flash', '/base/openai/deployments/gemini-2.5-flash'],
+    ['tunedModels/mine', '/v1/tunedModels/mine', '/base/openai/deployments/tunedModels%2Fmine'],
+    ['a?key=b', '/v1/models/a%3Fkey%3Db', '/base/openai/deployments/a%3Fkey%3Db'],
+    ['a#b', '/v1/models/a%23b', '/base/openai/deployments/a%23b'],
+    ['a\u00fc', '/v1/models/a%C3%BC', '/base/openai/deployments/a%C3%BC'],
+    ['..%2f..%2ffiles', '/v1/models/..%252f..%252ffiles', '/base/openai/deployments/..%252f..%252ffiles'],
+    ['%2e%2e', '/v1/models/%252e%252e', '/base/openai/deployments/%252e%252e'],
+    ['a\\..\\b', '/v1/models/a%5C..%5Cb', '/base/openai/deployments/a%5C..%5Cb'],
+    ['x:y@z', '/v1/models/x%3Ay%40z', '/base/openai/deployments/x%3Ay%40z'],
+    ['a\ud800', '/v1/models/a%EF%BF%BD', '/base/openai/deployments/a%EF%BF%BD'],
+  ]
+  test.each(rows)('%j', async (model, google, azure) => {
+    await backend.answer(attempt(`google/${model}`, HELLO))
+    expect(upstream.last().path).toBe(`${google}:generateContent`)
+    await backend.answer(attempt(`google/${model}`, { ...HELLO, stream: true }))
+    expect(upstream.last().path).toBe(`${google}:streamGenerateContent?alt=sse`)
+    await backend.answer(attempt(`azure/${model}`, HELLO))
+    expect(upstream.last().path).toBe(`${azure}/chat/completions?api-version=2024-10-21`)
+  })
+
+  test.each(['..', '.', '../x', 'x/../../files', 'x//y', 'x/'])('%j is refused, and nothing is sent', async (model) => {
+    const before = upstream.seen.length
+    for (const provider of ['google', 'azure']) {
+      const answer = backend.answer(attempt(`${provider}/${model}`, HELLO))
+      await expect(answer).rejects.toMatchObject({ status: 400, code: 'invalid_model', param: 'model' })
+    }
+    expect(upstream.seen).toHaveLength(before)
+  })
+})

@@ -28,3 +28,26 @@ test('an invalid fixture file is named on the page, with the line, until it is v
   writeFileSync(file, 'reply: { content: two }')
   await alert.waitFor({ state: 'detached' })
 }, 60_000)
+
+test.each([
+  '#/%',
+  '#/%E0%A4%A',
+  '#%',
+  '#/calls?call=%',
+  '#/workspace?of=%FF&in=%',
+  '#/__proto__',
+  '#/calls?a=%&?%',
+  '#?#?',
+])(
+  'the page opens at an address that ends in %s',
+  async (fragment) => {
+    const before = browser.complaints.length
+    const page = await browser.open(`${server.url}/${fragment}`)
+    await page.getByRole('navigation').getByText('Calls').waitFor()
+    await page.evaluate((hash) => (location.hash = hash), fragment)
+    await page.getByRole('navigation').getByText('Sessions').click()
+    await page.waitForFunction(() => location.hash === '#/sessions')
+    expect(browser.complaints.slice(before).filter((text) => !text.includes('404'))).toEqual([])
+  },
+  60_000,
+)

@@ -142,7 +142,7 @@ describe('addresses that are not those of the providers', () => {
 
 describe('what is written wrong', () => {
   const rows: [string, string, string[]][] = [
-    ['a list', 'providers: [openai]', [':1: providers ["openai"]', 'providers by name']],
+    ['a list', 'providers: [openai]', [':1: providers is a list', 'providers by name']],
     [
       'a provider that is a text',
       'port: 1\nproviders:\n  openai: yes',

@@ -26,7 +26,7 @@ const endless: Backend = {
       const bytes = encoder.encode(JSON.stringify(completion(text)))
       return { ...about, body: { kind: 'bytes', contentType: 'application/json', bytes } }
     }
-    const last = wanted === 'some' ? 500 : MOST_EVENTS
+    const last = wanted === 'some' ? 500 : wanted === 'few' ? 3 : MOST_EVENTS
     const bytes = new ReadableStream<Uint8Array>({
       async pull(controller) {
         made++
@@ -60,6 +60,12 @@ beforeAll(async () => {
     { name: 'without a byte', client: open('') },
     { name: 'after half of the headers', client: open('GET /_understudy/health HTTP/1.1\r\nhost: loc') },
     { name: 'after an answer', client: open('GET /_understudy/health HTTP/1.1\r\nhost: localhost\r\n\r\n') },
+    {
+      name: 'after an answer that is no JSON',
+      client: open('GET /_understudy/metrics HTTP/1.1\r\nhost: localhost\r\n\r\n'),
+    },
+    { name: 'after a stream', client: open(call('few', true, 'streams')) },
+    { name: 'after a direct stream', client: open(call('few', true, 'streams').replace('/v2/router', '/v1')) },
     { name: 'a large answer that is not read', client: open(call('large', false, 'large'), false) },
   ]
 })
@@ -205,6 +211,6 @@ test('a connection that nobody uses ends', async () => {
   for (const { name, client } of unused) {
     if (name === 'a large answer that is not read') client.listening()
     const ended = await client.gone
-    expect([name, ended.startsWith('HTTP/1.1 200 OK')]).toEqual([name, name === 'after an answer'])
+    expect([name, ended.startsWith('HTTP/1.1 200 OK')]).toEqual([name, name.startsWith('after a')])
   }
 })

@@ -1,11 +1,13 @@
 // What every answer has, whoever made it: an id, and what a page of an allowed origin needs to read it.
 import {
   COMMON_HEADERS,
+  FAULTS,
   INSTANCE,
   NEW_SESSION,
   REQUEST_ID,
   ROUTER_HEADERS,
   SESSION_INCOMPLETE,
+  TRACE_ID,
 } from '../contract/answer-headers.ts'
 import type { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
@@ -98,6 +100,9 @@ export function readableBy(origin: string, response: Response): void {
   response.headers.set('access-control-expose-headers', EXPOSED)
 }
 
-/** Whether an answer leaves as fast as it is read: no fault slows it down, and it is no stream. */
-export const isWhole = ({ headers }: Response): boolean =>
-  !headers.get('x-understudy-faults') && (headers.get('content-type')?.startsWith('application/json') ?? false)
+/** Whether an answer leaves as fast as it is read: it is no stream, and no call, whose end its gateway knows. */
+export function isWhole({ headers }: Response): boolean {
+  const type = headers.get('content-type') ?? ''
+  if (type.startsWith('text/event-stream')) return false
+  return !headers.has(TRACE_ID) || (type.startsWith('application/json') && !headers.get(FAULTS))
+}

@@ -4,18 +4,26 @@ import { quote } from '../contract/validation.ts'
 
 const CHANGES_NOTHING = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** 403 when the page of another origin, which `cors` does not name, would change something; programs send no origin. */
-export function checkOrigin({ method, headers }: Request, cors: readonly string[]): void {
-  if (CHANGES_NOTHING.has(method)) return
+/** The control API, in a session of its own too: reading it may begin a session, wait, or judge. */
+const CONTROL = /^(?:\/s\/[^/]*)*\/_understudy(?:\/|$)/
+
+/**
+ * 403 when the page of another origin, which `cors` does not name, would change something or reads the control API; programs send no
+ * origin.
+ */
+export function checkOrigin({ method, headers, url }: Request, cors: readonly string[]): void {
   const origin = headers.get('origin')
   const site = headers.get('sec-fetch-site')
   if (origin === null && site === null) return
+  // A browser asks whether a page may call before it sends what only `cors` allows.
+  const isControl = method !== 'OPTIONS' && CONTROL.test(URL.parse(url)?.pathname ?? '')
+  if (CHANGES_NOTHING.has(method) && !isControl) return
   if (isOurs(origin, site, headers.get('host')) || (origin !== null && allowsOrigin(cors, origin))) return
   const page = origin === null || origin === 'null' ? 'another origin' : quote(origin)
   throw new ApiError(
     403,
     'origin_not_allowed',
-    `a page of ${page} may change nothing here: only pages of this server may, and those of the origins that --cors names`,
+    `a page of ${page} may ${isControl ? 'neither read nor change the control API' : 'change nothing here'}: only pages of this server may, and those of the origins that --cors names`,
   )
 }
 

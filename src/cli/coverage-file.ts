@@ -1,9 +1,10 @@
 // The file in which runs add up which ways through the gateway were taken: --coverage of exec and explore.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { FileError } from '../contract/source.ts'
 import { safeParse } from '../contract/validation.ts'
 import { mergeWays, type WayCounts } from '../exploration/ways.ts'
+import { writePrivateFile } from '../lib/private-files.ts'
 
 const CoverageFile = z.strictObject({ ways: z.record(z.string(), z.int().min(0)) })
 
@@ -29,7 +30,7 @@ function parsed(file: string): unknown {
 /** Adds the ways of runs to those before, and gives all of them. */
 export function addCoverage(file: string, before: WayCounts, runs: readonly WayCounts[]): WayCounts {
   const ways = mergeWays([before, ...runs])
-  writeFileSync(file, `${JSON.stringify({ ways }, null, 2)}\n`)
+  writePrivateFile(file, `${JSON.stringify({ ways }, null, 2)}\n`)
   return ways
 }
 

@@ -1,6 +1,6 @@
 // understudy exec: runs a command, such as a test suite, against a server of its own, and says what really happened.
-import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { writePrivateFile } from '../lib/private-files.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage, wayLines } from './coverage-file.ts'
 import { junit } from './junit.ts'
@@ -86,8 +86,8 @@ async function exec(command: string[], options: Options): Promise<void> {
     )
     if (!json) for (const text of wayLines(ways)) console.log(`Understudy: ways, with those of earlier runs: ${text}`)
   }
-  if (file !== undefined) writeFileSync(file, junit(runs))
-  if (jsonFile !== undefined) writeFileSync(jsonFile, `${reportJson(runs)}\n`)
+  if (file !== undefined) writePrivateFile(file, junit(runs))
+  if (jsonFile !== undefined) writePrivateFile(jsonFile, `${reportJson(runs)}\n`)
   if (html !== undefined && report) await report.write(html, command.join(' '))
   process.exit(exitCodeOf(runs))
 }

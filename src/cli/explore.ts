@@ -1,6 +1,6 @@
 // understudy explore: breaks each call that a command makes in every way that can happen there, and says which break it.
 
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, ConfigError } from '../config.ts'
 import { type CellResult, CLASS_NAMES, type ClassName, type CoverageNumbers } from '../contract/exploration.ts'
@@ -10,6 +10,7 @@ import { type Exploration, explore } from '../exploration/explore.ts'
 import { acceptKnown, isGood, readKnown } from '../exploration/known.ts'
 import { realClock } from '../lib/clock.ts'
 import { suggestion } from '../lib/likely-name.ts'
+import { writePrivateFile } from '../lib/private-files.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage } from './coverage-file.ts'
 import { writeExploration } from './explore/html.ts'
@@ -130,11 +131,11 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
   const asJson = JSON.stringify(reportAsJson(found, cells, { coverage, files }))
-  if (jsonFile !== undefined) writeFileSync(jsonFile, `${asJson}\n`)
+  if (jsonFile !== undefined) writePrivateFile(jsonFile, `${asJson}\n`)
   if (json) console.log(asJson)
   else console.log(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth() }))].join('\n'))
   if (ways !== undefined) addCoverage(ways, before, [found.ways])
-  if (junit !== undefined) writeFileSync(junit, exploreJunit(cells))
+  if (junit !== undefined) writePrivateFile(junit, exploreJunit(cells))
   process.exit(exitCode(cells, found, coverage))
 }
 

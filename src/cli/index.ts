@@ -124,7 +124,8 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
   const command = named(outer, args[1]) ?? outer
   if (error.code === 'commander.unknownOption') {
     const flags = (command ?? program).options.map((option) => option.long).join(', ')
-    return `${message}; valid: ${flags}`
+    // What is behind the = may be a token.
+    return `${message.replace(/=.*'/s, "'")}; valid: ${flags}`
   }
   if (error.code === 'commander.unknownCommand' || (error.code === 'commander.excessArguments' && !command)) {
     const word = command ? args[1] : args[0]

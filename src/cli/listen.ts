@@ -60,7 +60,7 @@ const REASONS: Record<string, string> = {
 
 /** Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems. */
 export async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
-  const idle = Math.min(MOST_IDLE_S, Math.ceil(config.client_timeout / 1_000))
+  const idle = idleSeconds(config)
   const on = (hostname: string, port: number) =>
     Bun.serve({
       hostname,
@@ -122,8 +122,17 @@ class RequestConnection implements ConnectionFinder {
   }
 }
 
-/** The longest that the server can time, in seconds. */
-const MOST_IDLE_S = 255
+/** The longest that the server can time, in seconds, and the steps in which it does. */
+const [MAX_IDLE_S, IDLE_STEP_S] = [255, 4]
+/** Below, a step less would close what has just been used. */
+const MIN_ROUNDED_S = 3 * IDLE_STEP_S
+
+/** For how long a connection may be unused: the server ends it within the step before. */
+function idleSeconds({ client_timeout }: Pick<Config, 'client_timeout'>): number {
+  const seconds = Math.min(MAX_IDLE_S, client_timeout / 1_000)
+  return seconds < MIN_ROUNDED_S ? Math.ceil(seconds) : Math.floor(seconds / IDLE_STEP_S) * IDLE_STEP_S
+}
+
 /** The bare connection of a request that is being answered. */
 async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {
   const client = server.requestIP(request)

@@ -1,11 +1,12 @@
 // understudy serve: listens, says where, and stops cleanly.
-import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
 import { addressLine } from '../config/addresses.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { createUnderstudy, type Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
+import { writePrivateFile } from '../lib/private-files.ts'
 import { endWorkers } from '../lib/worker/pool.ts'
 import { VERSION } from '../version.ts'
 import { withClientTime } from './client-time.ts'
@@ -58,10 +59,7 @@ async function serve(config: Config): Promise<void> {
   const facts = { url, pid: process.pid, mode, db, ...played, version: VERSION, ...outside, ...warned }
   const ready = JSON.stringify(facts)
   if (config.ready_file) {
-    // Renamed into place, so that whoever waits for the file never reads half of it.
-    const draft = `${config.ready_file}.${process.pid}`
-    writeFileSync(draft, `${ready}\n`)
-    renameSync(draft, config.ready_file)
+    writePrivateFile(config.ready_file, `${ready}\n`)
   }
   // Where both streams are gathered, lines for people would be no lines of the log.
   if (config.json) console.log(ready)

@@ -1,7 +1,8 @@
 // understudy snapshot, reset and seed: the state of a running server's session as a whole.
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
+import { writePrivateFile } from '../lib/private-files.ts'
 import { parseSeed } from '../resources/seed-file.ts'
 import { ServerError } from './errors.ts'
 import { type Progress, withBar } from './progress.ts'
@@ -79,14 +80,10 @@ function readText(file: string): string {
   }
 }
 
-/** Renamed into place, so that nobody ever reads half of it. */
 function writeWhole(file: string, text: string): void {
-  const draft = `${file}.${process.pid}`
   try {
-    writeFileSync(draft, text)
-    renameSync(draft, file)
+    writePrivateFile(file, text)
   } catch (error) {
-    rmSync(draft, { force: true })
     throw new ServerError(`${file} cannot be written: ${(error as Error).message}`)
   }
 }

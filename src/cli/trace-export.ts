@@ -1,5 +1,4 @@
 // understudy trace export: calls with everything about them as one page that opens without a server.
-import { writeFileSync } from 'node:fs'
 import { ConfigError } from '../config.ts'
 import type { CallRow } from '../contract/call-row.ts'
 import type { Exchange } from '../contract/exchange.ts'
@@ -13,6 +12,7 @@ import { operationNamed } from '../endpoints/index.ts'
 import { reportPage } from '../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../inspector/report.ts'
 import { realClock } from '../lib/clock.ts'
+import { writePrivateFile } from '../lib/private-files.ts'
 import { VERSION } from '../version.ts'
 import { callServer, type ServerFlags } from './server.ts'
 import { ALL_SESSIONS } from './trace-source.ts'
@@ -40,7 +40,7 @@ export async function writeReport(
   file: string,
   parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'exploration'>,
 ): Promise<void> {
-  writeFileSync(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
+  writePrivateFile(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
 }
 
 type Calls = Pick<ReportParts, 'entries' | 'verdicts'>

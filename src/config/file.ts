@@ -2,10 +2,28 @@
 import { readFileSync } from 'node:fs'
 import { quote } from '../contract/validation.ts'
 import { FILE_LIMITS, type ReadYaml, readYaml, YamlError } from '../contract/yaml-text.ts'
+import { shownAddress, withoutSecrets } from '../lib/secrets.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
 
 /** A setting that cannot be used; the message is one line that names the value and what would be valid. */
 export class ConfigError extends Error {}
+
+/** What may be shown of the value of a setting: all of it, what is no secret of an address, or nothing. */
+export type Shown = 'whole' | 'address' | 'nothing'
+
+/** A value as an error quotes it, with a space before it: errors end up in logs, which many may read. */
+export function quoteSetting(value: unknown, shown: Shown = 'whole'): string {
+  if (shown === 'nothing') return ''
+  const isAddress = shown === 'address' && typeof value === 'string'
+  return ` ${isAddress ? quote(shownAddress(value)) : withoutSecrets(quote(value))}`
+}
+
+/** What a value is, where it may have any secret in it. */
+export const kindOf = (value: unknown): string => {
+  if (value === null) return 'empty'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'settings by name' : `a ${typeof value === 'string' ? 'text' : typeof value}`
+}
 
 /** A value, and where it came from. */
 export interface SettingValue {
@@ -41,7 +59,7 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
   const { document, value } = parsed(text, lines, lineOf)
   const values = value ?? {}
   if (typeof values !== 'object' || Array.isArray(values)) {
-    throw new ConfigError(`${path} is ${quote(values)}, not settings by name; valid: ${keys.join(', ')}`)
+    throw new ConfigError(`${path} is ${kindOf(values)}, not settings by name; valid: ${keys.join(', ')}`)
   }
   const locationOf = (keyPath: readonly string[]) => {
     const node = document.getIn(keyPath, true) as { range?: [number] } | undefined
@@ -67,9 +85,12 @@ function parsed(text: string, lines: InstanceType<Yaml['LineCounter']>, lineOf: 
     return readYaml(text, lines, FILE_LIMITS)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    throw new ConfigError(`${lineOf(error.offset)}: ${error.message}`)
+    throw new ConfigError(`${lineOf(error.offset)}: ${withoutSource(error.message)}`)
   }
 }
+
+/** A message of the parser without the part of the file that it quotes. */
+const withoutSource = (message: string) => withoutSecrets(message.replace(/: ".*"$/s, ''))
 
 /** The text of a file, undefined when there is none. */
 function readText(path: string): string | undefined {

@@ -1,9 +1,8 @@
 // The providers of understudy.yaml: which are forwarded to, where they are, and the key of each.
 import type { z } from 'zod'
-import { quote } from '../contract/validation.ts'
 import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
-import { ConfigError, type ProvidersSection } from './file.ts'
+import { ConfigError, kindOf, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
 import { type ValueSchemas, valueSchemas } from './values.ts'
 
 export const BACKENDS = ['fixture', 'forward'] as const
@@ -45,7 +44,7 @@ const KEY = /^[\x21-\x7e]+$/
 const VARIABLE = /^\$\{(\w+)\}$/
 
 // A key is never quoted in an error.
-const FIELDS: Record<keyof Entry, { schema: (kinds: ValueSchemas) => z.ZodType; valid: string; secret?: boolean }> = {
+const FIELDS: Record<keyof Entry, { schema: (kinds: ValueSchemas) => z.ZodType; valid: string; shown?: Shown }> = {
   kind: {
     schema: ({ z }) => z.enum(PROVIDER_KINDS),
     valid: `${PROVIDER_KINDS.slice(0, -1).join(', ')} or ${PROVIDER_KINDS.at(-1)}`,
@@ -53,11 +52,12 @@ const FIELDS: Record<keyof Entry, { schema: (kinds: ValueSchemas) => z.ZodType; 
   base_url: {
     schema: ({ z }) => z.string().refine(isAddress),
     valid: 'an http or https address without a user name, such as http://127.0.0.1:8000/v1',
+    shown: 'address',
   },
   api_key: {
     schema: ({ z }) => z.string().regex(KEY),
     valid: `a text without spaces, or \${NAME} for a variable of the environment`,
-    secret: true,
+    shown: 'nothing',
   },
   backend: { schema: ({ z }) => z.enum(BACKENDS), valid: 'fixture or forward' },
 }
@@ -100,7 +100,7 @@ export function virtualClockProblem({ upstreams }: ForwardingRules): string | un
 
 function readEntries({ value, locationOf }: ProvidersSection): Map<string, Entry> {
   if (!isMapping(value)) {
-    throw new ConfigError(`${locationOf([])}: providers ${quote(value)} is not valid: it must be providers by name`)
+    throw new ConfigError(`${locationOf([])}: providers is ${kindOf(value)}: it must be providers by name`)
   }
   for (const [name, entry] of Object.entries(value)) {
     const at = `${locationOf([name])}: providers.${name}`
@@ -122,8 +122,7 @@ function checkField([name, key]: [string, string], value: unknown, locationOf: P
   const field = Object.hasOwn(FIELDS, key) ? FIELDS[key as keyof Entry] : undefined
   if (!field) throw new ConfigError(`${at} is not a setting; valid: ${fields.join(', ')}`)
   if (field.schema(valueSchemas()).safeParse(value).success) return
-  const shown = field.secret ? '' : ` ${quote(value)}`
-  throw new ConfigError(`${at}${shown} is not valid: it must be ${field.valid}`)
+  throw new ConfigError(`${at}${quoteSetting(value, field.shown)} is not valid: it must be ${field.valid}`)
 }
 
 function upstreamOf(name: string, entry: Entry, environment: Record<string, string | undefined>): Upstream {

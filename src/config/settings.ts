@@ -172,12 +172,14 @@ export const SETTINGS = {
     fallback: [],
     help: 'a token that may call; any may when none is given; repeatable',
     valid: 'a text without spaces and #',
+    shown: 'nothing',
   }),
   tokens: setting<Record<string, TokenRule>>({
     fileOnly: true,
     schema: ({ tokenRule, z }) => z.record(z.string().regex(/^[^\s#]+$/), tokenRule()),
     fallback: {},
     help: 'which workspace and project a token works in',
+    shown: 'nothing',
     valid: "a workspace, and perhaps a project, by token: 'key-1: { workspace: acme, project: support }'",
   }),
   cors: setting<string[]>({
@@ -186,6 +188,7 @@ export const SETTINGS = {
     fallback: [],
     help: 'an origin whose pages may call, or *; repeatable',
     valid: 'an origin such as http://localhost:3000, or *',
+    shown: 'address',
   }),
   max_body: setting({
     takes: 'SIZE',
@@ -221,6 +224,7 @@ export const SETTINGS = {
     fallback: undefined,
     help: 'OpenTelemetry collector that gets a trace of each call, over HTTP with JSON; env takes what the OTEL_* variables say',
     valid: 'an address such as http://localhost:4318, or env',
+    shown: 'address',
   }),
   otlp_content: setting({
     schema: ({ boolean }) => boolean(),

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { quote } from '../contract/validation.ts'
 import { lazy } from '../lib/lazy.ts'
-import { ConfigError } from './file.ts'
+import { ConfigError, quoteSetting } from './file.ts'
 
 // A start does not need it.
 const certificates = lazy<typeof import('node:crypto')>(() => require('node:crypto'))
@@ -75,7 +75,7 @@ const readerOf =
   }
 
 const wrong = ([name, value]: Variable, valid: string) =>
-  new ConfigError(`${name} ${quote(value)} is not valid: it must be ${valid}`)
+  new ConfigError(`${name}${quoteSetting(value, 'address')} is not valid: it must be ${valid}`)
 
 const withTracesPath = (base: string): string => {
   const url = new URL(base)
@@ -112,7 +112,7 @@ function pairsOf(variable: Variable | undefined): Record<string, string> {
       const [, key = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? []
       // The value may be a secret, and is not repeated.
       const problem = () =>
-        new ConfigError(`${variable[0]} is not valid: it must be pairs such as key=value,other=value`)
+        new ConfigError(`${variable[0]} is not valid: it must be pairs such as name=value,other=value`)
       if (key === '') throw problem()
       try {
         return [key, decodeURIComponent(value)]

@@ -1,6 +1,7 @@
 // The rows of the table of settings.
 import type { z } from 'zod'
 import { lazy } from '../lib/lazy.ts'
+import type { Shown } from './file.ts'
 
 /** The kinds of values. */
 export type ValueSchemas = typeof import('./value-schemas.ts')
@@ -20,6 +21,8 @@ export interface Setting<T> {
   help: string
   /** Ends the sentence "... must be". */
   valid: string
+  /** What errors may quote of a value; all of it when left out. */
+  shown?: Shown
   /** Only understudy.yaml can say it: it is no one line. */
   fileOnly?: boolean
 }

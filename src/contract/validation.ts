@@ -87,7 +87,7 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
   }
   if (issue.code === 'invalid_union') {
     const furthest = issue.errors
-      .flat()
+      .flatMap((branch) => branch.slice(0, MAX_PROBLEMS))
       .filter((inner) => inner.path.length > 0)
       .map((inner) => deepest(inner, root, path))
       .sort((a, b) => b.path.length - a.path.length)[0]
@@ -146,18 +146,78 @@ function isRare(schema: z.ZodType): boolean {
 
 /** Parses as the schema does, with the valid keys in the message of a key that is not known. */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> {
+  const isLarge = hasLongList(value)
+  const found = isLarge ? mistakesAtTheBeginning(schema, value) : undefined
+  if (found) return found
   try {
-    return schema.safeParse(value, {
-      jitless: isRare(schema),
-      error: ({ code, inst }) => {
-        if (code !== 'unrecognized_keys') return undefined
-        return `${UNKNOWN_KEY}${Object.keys((inst as unknown as z.ZodObject).shape).join(', ')}`
-      },
-    })
+    return parsed(schema, value, isLarge)
   } catch (error) {
-    if (!isUnreadable(error)) throw error
-    return { success: false, error: { issues: [UNREADABLE] } as unknown as z.ZodError<T> }
+    if (isUnreadable(error)) return failed(UNREADABLE)
+    if (isLarge && error instanceof RangeError) return failed(TOO_MANY)
+    throw error
   }
+}
+
+/** @param first whether to look no further than the first mistake of each list */
+const parsed = <T>(schema: z.ZodType<T>, value: unknown, first: boolean): z.ZodSafeParseResult<T> =>
+  schema.safeParse(value, {
+    jitless: isRare(schema),
+    ...(first && { abortEarly: true }),
+    error: ({ code, inst }) => {
+      if (code !== 'unrecognized_keys') return undefined
+      return `${UNKNOWN_KEY}${Object.keys((inst as unknown as z.ZodObject).shape).join(', ')}`
+    },
+  })
+
+const failed = <T>(issue: Issue): z.ZodSafeParseResult<T> => ({
+  success: false,
+  error: { issues: [issue] } as unknown as z.ZodError<T>,
+})
+
+/** Items of a list from which on it is long: zod gathers every mistake in it, takes seconds for a million and fails then. */
+const LONG = 1_000
+/** How much of long lists is looked at first. */
+const BEGINNINGS = [100, 10_000]
+/** So many mistakes are those of items, and not of a list that is too short. */
+const MANY = 64
+
+/** Whether there is a long list anywhere in a value, which may have parts in several places, as YAML's aliases make them. */
+function hasLongList(value: unknown, seen = new Set<object>()): boolean {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return false
+  seen.add(value)
+  if (Array.isArray(value) && value.length > LONG) return true
+  const parts: unknown[] = Array.isArray(value) ? value : Object.values(value)
+  return parts.some((part) => hasLongList(part, seen))
+}
+
+/** What is found in the beginnings of long lists, where nearly all of them is wrong. */
+function mistakesAtTheBeginning<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> | undefined {
+  for (const most of BEGINNINGS) {
+    try {
+      const result = parsed(schema, beginningsOf(value, most), false)
+      if (!result.success && result.error.issues.flatMap(mistakesIn).length >= MANY) return result
+    } catch {
+      // What the whole value is worth is found out by itself.
+    }
+  }
+  return undefined
+}
+
+/** A mistake, and those that the branches of a union have found. */
+const mistakesIn = (issue: Issue): readonly Issue[] =>
+  issue.code === 'invalid_union' && issue.errors.length > 0 ? issue.errors.flat().flatMap(mistakesIn) : [issue]
+
+/** A value with the beginnings of its lists. */
+function beginningsOf(value: unknown, most: number, made = new Map<object, unknown>()): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const before = made.get(value)
+  if (before !== undefined) return before
+  const isList = Array.isArray(value)
+  if (!isList && Object.getPrototypeOf(value) !== Object.prototype) return value
+  const beginning: unknown[] | Record<string, unknown> = isList ? [] : {}
+  made.set(value, beginning)
+  const parts = Object.entries(isList ? value.slice(0, most) : value)
+  return Object.assign(beginning, Object.fromEntries(parts.map(([key, part]) => [key, beginningsOf(part, most, made)])))
 }
 
 // Checks of a length read it of objects too, whose `length` may be an object that is no text and no number.
@@ -168,13 +228,30 @@ const UNREADABLE: Issue = {
   message: 'must be a value whose parts are of the kinds that are wanted',
   input: undefined,
 }
+const TOO_MANY: Issue = {
+  code: 'custom',
+  path: [],
+  message: 'must be valid: it has a long list in which too much is wrong to say what',
+  input: undefined,
+}
 
-/** All problems of a failed parse, in the order zod found them; every key that is not known is one. */
-export const problemsOf = ({ issues }: z.core.$ZodError, root: unknown): Problem[] =>
+/** Problems that are told at a time. */
+const MAX_PROBLEMS = 100
+
+/** The problems of a failed parse, in the order zod found them; every key that is not known is one. */
+export const problemsOf = (
+  { issues }: Pick<z.core.$ZodError, 'issues'>,
+  root: unknown,
+  most = MAX_PROBLEMS,
+): Problem[] =>
   issues
+    .slice(0, most)
     .flatMap((issue): Issue[] =>
-      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue],
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.slice(0, most).map((key) => ({ ...issue, keys: [key] }))
+        : [issue],
     )
+    .slice(0, most)
     .map((issue) => deepest(issue, root))
 
 /** The value as the schema makes it; a 400 that names the first field at fault, below `under`, or `whole`, otherwise. */
@@ -185,7 +262,7 @@ export function parseRequest<T>(
 ): T {
   const result = safeParse(schema, value)
   if (result.success) return result.data
-  const [problem = { path: [], message: 'is not valid' }] = problemsOf(result.error, value)
+  const [problem = { path: [], message: 'is not valid' }] = problemsOf(result.error, value, 1)
   const param = formatPath([...(under ? [under] : []), ...problem.path])
   throw new ApiError(status, 'invalid_value', `${param === '' ? whole : `'${param}'`} ${problem.message}`, {
     param: param === '' ? null : param,

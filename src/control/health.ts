@@ -1,4 +1,5 @@
 // GET /_understudy/health: is it up, and what is it? It never asks for a token, and neither do metrics.
+import { basename } from 'node:path'
 import { z } from 'zod'
 import { sampleCacheSize } from '../answers/schema-sample.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
@@ -30,7 +31,7 @@ const Health = z.object({
   instance: InstanceName,
   uptime_ms: z.int(),
   mode: z.string(),
-  database: z.string(),
+  database: z.string().describe('Name of its file, or `:memory:`.'),
   counts: z.object({
     sessions: z.int(),
     sessions_unusable: z
@@ -55,7 +56,7 @@ const Health = z.object({
       .string()
       .nullable()
       .describe(
-        'What is wrong in files of fixtures, with file, line and column; such a file goes on as it was when it was last valid.',
+        'That files of fixtures cannot be used as they are; `GET /_understudy/fixtures` says where and why. Such a file goes on as it was when it was last valid.',
       ),
   }),
   caches: z
@@ -136,7 +137,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
         instance: about.instance.name,
         uptime_ms: realClock.now() - about.started,
         mode: about.mode,
-        database: about.db,
+        database: basename(about.db),
         counts: {
           sessions: all.length,
           sessions_unusable: sessions.problems().length,
@@ -148,7 +149,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
           events_failed: events().failed,
           stray_calls: strays.count(),
         },
-        fixtures: { problem: files.problem ?? null },
+        fixtures: { problem: problemIn(files.problem) },
         caches: {
           texts: textCacheSizes.splits(),
           token_counts: textCacheSizes.counts(),
@@ -169,6 +170,10 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
     },
   }
 }
+
+/** Health asks for no token: what a file is called and what is in it is for callers who may read its fixtures. */
+const problemIn = (problem: string | undefined): string | null =>
+  problem === undefined ? null : 'files of fixtures have mistakes: GET /_understudy/fixtures lists them'
 
 /** The same in numbers, for who gathers them from many programs. */
 export const metricsRoute = (deps: ControlDeps): Route => ({

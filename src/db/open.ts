@@ -1,10 +1,11 @@
 // Opens a database: the only file that names the driver.
-import { closeSync, lstatSync, openSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import Driver from 'better-sqlite3'
 import { errorCode, isOutOfFiles } from '../contract/storage-error.ts'
 import { isCompiled, readAsset } from '../lib/assets.ts'
+import { keepPrivate, writeNewPrivateFile } from '../lib/private-files.ts'
 import { migrations } from './migrations.ts'
 import { NOT_SHOWN } from './trace-row.ts'
 
@@ -65,15 +66,16 @@ export function migratedDatabase(kind: keyof typeof EMPTY): Buffer {
  * there is something, be it the log of a file that was removed, or when it cannot be: whoever opens it then says why.
  */
 function putEmptyFile(file: string): boolean {
-  const draft = `${file}-new`
+  const draft = `${file}-${process.pid}-new`
   try {
     const there = ['', '-wal', '-journal'].some((end) => lstatSync(`${file}${end}`, { throwIfNoEntry: false }))
     if (there) return false
-    writeFileSync(draft, emptyDatabase('file'))
+    writeNewPrivateFile(draft, emptyDatabase('file'))
     renameSync(draft, file)
     return true
-  } catch {
-    rmSync(draft, { force: true })
+  } catch (error) {
+    // A draft that is there may be that of another process, or a trap: it is neither written nor removed.
+    if ((error as { code?: string }).code !== 'EEXIST') rmSync(draft, { force: true })
     return false
   }
 }
@@ -133,6 +135,9 @@ export const closesAtOnce = (database: Database): void => {
   if (database.open) database.pragma('synchronous = OFF')
 }
 
+/** What SQLite keeps beside a database. */
+const COMPANIONS = ['-wal', '-shm', '-journal']
+
 /** The same for whoever holds a lock of its own. */
 function openUnlocked(file: string): { database: Database; restored: boolean } {
   let database: Database | undefined
@@ -140,6 +145,8 @@ function openUnlocked(file: string): { database: Database; restored: boolean } {
     const isNew = putEmptyFile(file)
     database = new Driver(file, { timeout: 2000 })
     refuseForeign(database, file)
+    // What SQLite puts beside it has the rights of the file itself.
+    keepPrivate(file, ...COMPANIONS.map((end) => `${file}${end}`))
     // WAL before synchronous: NORMAL is safe against a killed process only there.
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
@@ -210,6 +217,7 @@ export function lockFile(file: string, { what, advice }: { what: string; advice:
   let holder: Database | undefined
   try {
     holder = new Driver(`${file}-lock`, { timeout: 0 })
+    keepPrivate(`${file}-lock`)
     holder.pragma('journal_mode = MEMORY')
     holder.exec('BEGIN EXCLUSIVE')
     const holding = holder

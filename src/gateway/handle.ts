@@ -110,8 +110,7 @@ const client: Listener<Response> = {
   take(reply, { callContext: { call } }, { clientTimeout }) {
     const { body, headers } = reply
     const atOnce = body.kind === 'events' && mayBeReady(body.events) && body.events.atOnce()
-    if (atOnce) return atOnce.then((blocks) => respondAtOnce(blocks, headers))
-    if (body.kind === 'value') call.hold?.leaves?.()
+    if (atOnce) return atOnce.then((blocks) => respondAtOnce(blocks, headers, { hold: call.hold }))
     return toResponse(reply, { clientTimeout, hold: call.hold })
   },
 }

@@ -40,6 +40,7 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
     case 'value': {
       if (status === 204) return new Response(null, { status, headers: soundHeaders(headers) })
       const { value, text = JSON.stringify(value) } = body
+      client.hold?.leaves?.()
       return responseWith(text, status, { ...headers, ...JSON_BODY })
     }
     case 'events':
@@ -52,8 +53,10 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
 }
 
 /** A stream of which all is there: each event is a chunk of its own, and all leave in one piece. */
-export const respondAtOnce = (stream: ReadyStream, headers: Record<string, string>): Response =>
-  responseWith(readyStream(stream), 200, { ...headers, ...EVENT_STREAM })
+export function respondAtOnce(stream: ReadyStream, headers: Record<string, string>, { hold }: Client): Response {
+  hold?.leaves?.()
+  return responseWith(readyStream(stream), 200, { ...headers, ...EVENT_STREAM })
+}
 
 const readyStream = ({ blocks, last }: ReadyStream) =>
   new ReadableStream({
@@ -78,7 +81,10 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     ? passedHeaders(reply, contentType)
     : soundHeaders({ ...reply.headers, 'content-type': contentType })
   const whole = bytes instanceof Uint8Array
-  if (whole && announced === undefined) return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
+  if (whole && announced === undefined) {
+    client.hold?.leaves?.()
+    return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
+  }
   // A provider's own head leaves as soon as its first piece is there, and by itself where none comes.
   const pieces = raw && !whole ? bytes : await begun(whole ? [bytes] : bytes)
   if (announced === undefined) return new Response(directStream(pieces, client), { status, headers })
@@ -181,6 +187,8 @@ function directStream<Item = Piece>(
         }
         await breakOff(error, connection)
       }
+      // From here on the connection is unused: before, nobody knew how long a silence in the answer lasts.
+      hold?.leaves?.()
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)

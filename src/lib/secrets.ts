@@ -3,14 +3,10 @@
 /** What stands in place of a secret. */
 export const MASK = '(masked)'
 
-/** Names of headers, parameters and settings whose value is a secret. */
+/** Parts of the names of secrets, and short names, which stand in other words too. */
 const SECRET_NAME =
-  /auth|cookie|token|secret|passw|passphrase|pwd|credential|signature|session-?(?:id|key)|api[-_]?key|access[-_]?key|private|jwt|bearer/i
-/** The same of short names, which stand in other words too. */
-const SECRET_WORD = /^(?:key|sig|sas|pw|pass|code|otp|pin|k|x-key)$/i
-
-/** Whether what has this name is a secret. */
-export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) || SECRET_WORD.test(name)
+  /auth|cookie|token|secret|passw|passphrase|pwd|credential|signature|session-?(?:id|key)|api[-_]?key|access[-_]?key|private|jwt|bearer/
+const SECRET_WORD = /key|sig|sas|pw|pass|code|otp|pin|x-key/
 
 /**
  * Keys that their makers made recognizable: those of OpenAI and Anthropic (`sk-`), and of others that are built alike, AWS, GitHub, GitLab,
@@ -34,7 +30,10 @@ const KNOWN_KEY = new RegExp(
 /** `Bearer abc`, `Basic abc`, as errors and logs repeat them. */
 const SCHEME = /\b(Bearer|Basic|Token|ApiKey)(\s+)(?!\(masked\))[^\s"',;)]+/gi
 /** `api_key=abc`, `"token": "abc"`, `password: abc`. */
-const NAMED = /([\w-]{1,64})(["']?\s*[=:]\s*["']?)(?!\(masked\))([^\s"',;&)}\]]+)/g
+const NAMED = new RegExp(
+  `((?<![\\w-])(?:[\\w-]{0,40}(?:${SECRET_NAME.source})[\\w-]{0,40}|(?:${SECRET_WORD.source})))(["']?\\s{0,8}[=:]\\s{0,8}["']?)(?!\\(masked\\)|//)[^\\s"',;&)}\\]]+`,
+  'gi',
+)
 /** The user and password of an address. */
 const USER_INFO = /((?:\b[a-z][a-z0-9+.-]{0,20}:)?\/\/)[^\s/?#"'<>]*@/gi
 /** Not a word of any language: letters and digits mixed, or very long. */
@@ -46,11 +45,17 @@ export function withoutSecrets(text: string): string {
   return text
     .replace(USER_INFO, `$1${MASK}@`)
     .replace(SCHEME, `$1$2${MASK}`)
-    .replace(NAMED, (whole, name: string, mark: string, value: string) =>
-      isSecretName(name) && !value.startsWith('//') ? `${name}${mark}${MASK}` : whole,
-    )
+    .replace(NAMED, `$1$2${MASK}`)
     .replace(KNOWN_KEY, MASK)
 }
+
+/** A text with the secrets of the addresses in it masked: their users, and named parameters. */
+export const withoutAddressSecrets = (text: string): string =>
+  text.replace(USER_INFO, `$1${MASK}@`).replace(PARAMETER, `$1${MASK}`)
+const PARAMETER = new RegExp(
+  `([?&][\\w-]{0,40}(?:${SECRET_NAME.source}|(?<=[?&])(?:${SECRET_WORD.source})(?==))[\\w-]{0,40}=)[^&#\\s]+`,
+  'gi',
+)
 
 /** The same, and without anything that looks random: for texts in which nothing that does is needed. */
 export const withoutRandom = (text: string): string =>
@@ -95,3 +100,10 @@ export function shownUrl(address: string): string {
   const fragment = withoutFragment.length < address.length ? `#${MASK}` : ''
   return `${withoutRandom(path)}${at < 0 ? '' : shownQuery(withoutFragment.slice(at))}${fragment}`
 }
+
+/**
+ * A text that should be an address and may be none, without its secrets: whatever stands before an `@` may be a password, and whatever
+ * behind a `?` a key.
+ */
+export const shownAddress = (text: string): string =>
+  shownUrl(text.replace(/^((?:[a-z][a-z0-9+.-]*:)?\/*).*@/is, `$1${MASK}@`))

@@ -1,6 +1,7 @@
 // Azure's OpenAI service: deployments in place of models, and the errors of its own gateway before those of OpenAI.
 import { defineProvider } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
+import { modelPath } from './model-path.ts'
 import { openaiError } from './openai-family.ts'
 
 const API_VERSION = '2024-10-21'
@@ -15,7 +16,7 @@ function address(
   if (base.endsWith('/v1')) url.pathname = base + path
   else if (operation === 'responses') url.pathname = `${base}/openai/v1${path}`
   else {
-    url.pathname = `${base}/openai/deployments/${encodeURIComponent(model)}${path}`
+    url.pathname = `${base}/openai/deployments/${modelPath(model).replaceAll('/', '%2F')}${path}`
     if (!url.searchParams.has('api-version')) url.searchParams.set('api-version', API_VERSION)
   }
   return url.href

@@ -6,6 +6,7 @@ import { noCountdown } from './quota-headers.ts'
 
 const modelPackage: ModelPackage = {
   key: 'google',
+  modelsInPaths: true,
   connect: async (settings) => (await import('@ai-sdk/google')).createGoogle(settings),
   callOptions({ mode, budget, level }) {
     if (mode === 'none' || mode === 'unasked') return {}

@@ -39,6 +39,8 @@ export interface ThoughtMarks {
 export interface ModelPackage {
   /** The name under which it takes options and gives metadata. */
   readonly key: string
+  /** Whether models stand in its paths. */
+  readonly modelsInPaths?: true
   /** Loads the package, and connects. */
   connect(settings: ConnectionSettings): Promise<PackageModels>
   /** Its options for a call. */

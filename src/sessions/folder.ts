@@ -1,11 +1,12 @@
 // The folder in which named sessions outlive the process: a database file for each. Whatever else is in the folder is left alone.
-import { lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../contract/error.ts'
 import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/storage-error.ts'
 import { closesAtOnce, type Database, DatabaseError, lockFile, openOften } from '../db/open.ts'
 import { isOwnFile, readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
+import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
 import type { AwakeLimit } from './awake.ts'
 import { fileData, nothingStored, type SessionData } from './data.ts'
@@ -186,7 +187,7 @@ function nameOf(file: string): string | undefined {
 
 function locked(folder: string, db: string): () => void {
   try {
-    mkdirSync(folder, { recursive: true })
+    makePrivateFolder(folder)
   } catch (error) {
     throw new DatabaseError(
       `sessions folder ${folder} cannot be made: ${(error as Error).message}; name another with --sessions-dir`,
@@ -231,7 +232,7 @@ function writeWhole(file: string, content: Buffer): void {
   const draft = file + DRAFT
   if (fileState(draft) !== 'foreign') removeFile(draft)
   // Whatever else is there is not written over.
-  writeFileSync(draft, content, { flag: 'wx' })
+  writeNewPrivateFile(draft, content)
   try {
     renameSync(draft, file)
   } catch (error) {

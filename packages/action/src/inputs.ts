@@ -69,6 +69,6 @@ export function reportName(): string | undefined {
 /** A folder of the runner's for what we leave; it goes with the job. */
 export function workFolder(): string {
   const folder = join(process.env.RUNNER_TEMP ?? '.', 'understudy')
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   return folder
 }

@@ -1,9 +1,9 @@
-// Brings the executable: from the tool cache, or a release whose archive has the checksum that it must have.
+// Brings the executable: from an archive of the tool cache or of a release, either with the checksum that it must have.
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { addPath, getInput, info } from '@actions/core'
-import { cacheDir, downloadTool, extractTar, find } from '@actions/tool-cache'
+import { addPath, getInput, info, warning } from '@actions/core'
+import { cacheFile, downloadTool, extractTar, find } from '@actions/tool-cache'
 
 /** What was installed. */
 export interface Installed {
@@ -11,6 +11,8 @@ export interface Installed {
   version: string
 }
 
+/** Its name in the tool cache: earlier versions of the action kept folders as `understudy`, which nobody can check. */
+const TOOL = 'understudy-archive'
 const FILE = process.platform === 'win32' ? 'understudy.exe' : 'understudy'
 
 /** Installs the executable that the inputs name, and puts it on the PATH. */
@@ -29,23 +31,43 @@ function ownVersion(): string {
   return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version
 }
 
+/** The folder of the executable, unpacked of an archive that has been checked: what is in the tool cache may have been changed. */
 async function installedFolder(version: string): Promise<string> {
-  const cached = find('understudy', version)
-  if (cached !== '') {
+  const archive = `understudy-${process.platform}-${process.arch}.tar.gz`
+  const file = cachedArchive(version, archive) ?? (await downloadedArchive(version, archive))
+  return join(await extractTar(file), basename(archive, '.tar.gz'))
+}
+
+/** The archive in the tool cache, where it has the checksum that the workflow names; one that names none takes what is there. */
+function cachedArchive(version: string, archive: string): string | undefined {
+  const folder = find(TOOL, version)
+  const file = join(folder, archive)
+  if (folder === '' || !existsSync(file)) return undefined
+  const wanted = namedChecksum()
+  const found = checksumOf(file)
+  if (wanted === '' || found === wanted) {
     info(`Understudy ${version} is in the tool cache`)
-    return cached
+    return file
   }
-  const platform = `${process.platform}-${process.arch}`
-  const archive = `understudy-${platform}.tar.gz`
+  warning(`${archive} of the tool cache has the SHA-256 ${found} and should have ${wanted}: it is downloaded anew`)
+  return undefined
+}
+
+async function downloadedArchive(version: string, archive: string): Promise<string> {
   const url = `${releaseUrl(version)}/${archive}`
   info(`installing Understudy ${version} from ${url}`)
   const file = await download(url)
-  const wanted = getInput('checksum').toLowerCase() || (await listedChecksum(version, archive))
-  const found = createHash('sha256').update(readFileSync(file)).digest('hex')
+  const wanted = namedChecksum() || (await listedChecksum(version, archive))
+  const found = checksumOf(file)
   if (found !== wanted) throw new Error(`${archive} has the SHA-256 ${found} and should have ${wanted}`)
-  const folder = await extractTar(file)
-  return cacheDir(join(folder, basename(archive, '.tar.gz')), 'understudy', version)
+  await cacheFile(file, archive, TOOL, version)
+  return file
 }
+
+const checksumOf = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex')
+
+/** The checksum that the workflow names; empty when it names none. */
+const namedChecksum = () => getInput('checksum').trim().toLowerCase()
 
 const download = (url: string): Promise<string> =>
   downloadTool(url).catch(({ message }: Error) => {
@@ -64,5 +86,5 @@ async function listedChecksum(version: string, archive: string): Promise<string>
   const list = readFileSync(await download(`${releaseUrl(version)}/SHA256SUMS`), 'utf8')
   const line = list.split('\n').find((one) => one.trim().endsWith(` ${archive}`))
   if (!line) throw new Error(`SHA256SUMS says nothing of ${archive}`)
-  return line.trim().split(/\s+/)[0] ?? ''
+  return line.trim().split(/\s+/)[0]?.toLowerCase() ?? ''
 }

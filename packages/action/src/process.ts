@@ -52,7 +52,7 @@ export async function leaveServer(executable: string, flags: readonly string[], 
   const ready = join(workFolder(), 'ready.json')
   const log = join(workFolder(), 'server.log')
   rmSync(ready, { force: true })
-  const output = openSync(log, 'w')
+  const output = openSync(log, 'w', 0o600)
   const args = ['serve', '--port', '0', '--db', ':memory:', '--ready-file', ready, ...flags]
   const child = spawn(executable, args, { cwd, env: environment(), detached: true, stdio: ['ignore', output, output] })
   child.unref()

@@ -5,6 +5,7 @@ import type { ChatRequest } from '../../contract/chat-request.ts'
 import { type Reply, Unreadable } from '../../contract/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import type { ModelPackage, PackageModels } from '../../providers/model-package.ts'
+import { modelPath } from '../../providers/model-path.ts'
 import { bareModel } from './request.ts'
 import { completionOf, sdkChunks } from './sdk-answer.ts'
 import { embedThroughSdk } from './sdk-embeddings.ts'
@@ -39,7 +40,7 @@ export async function answerThroughSdk(
   }
   try {
     const models = await modelsOf(upstream, call, noting)
-    const id = bareModel(call.model)
+    const id = upstream.modelPackage.modelsInPaths ? modelPath(bareModel(call.model)) : bareModel(call.model)
     if (call.operation.name === 'embeddings') return await embedThroughSdk(models.embeddingModel(id), call)
     return await chat(models.languageModel(id), upstream, call)
   } catch (error) {

@@ -1,6 +1,6 @@
 // What an exploration leaves behind: scenario files of what is broken, the state it can go on from, JSON and JUnit.
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError } from '../../config.ts'
@@ -9,6 +9,7 @@ import type { Exploration } from '../../exploration/explore.ts'
 import { isGood } from '../../exploration/known.ts'
 import type { TriedCell } from '../../exploration/trial.ts'
 import { realClock } from '../../lib/clock.ts'
+import { makePrivateFolder, writePrivateFile } from '../../lib/private-files.ts'
 import { type JunitCase, junitXml } from '../junit.ts'
 
 const STATE = 'state.json'
@@ -37,7 +38,9 @@ export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>
   let pause = { from: 0, ms: 0 }
   const save = () => {
     const began = realClock.now()
-    writeWhole(path, JSON.stringify({ version: STATE_VERSION, ...about, cells: [...found.values()] } satisfies State))
+    const text = JSON.stringify({ version: STATE_VERSION, ...about, cells: [...found.values()] } satisfies State)
+    // Whoever is stopped in the middle of it leaves the one before.
+    writePrivateFile(path, text, { sync: true })
     const from = realClock.now()
     pause = { from, ms: SAVING_SHARE * (from - began) }
   }
@@ -53,22 +56,9 @@ export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>
   }
 }
 
-/** Writes a file so that whoever is stopped in the middle of it leaves the one before. */
-function writeWhole(path: string, text: string): void {
-  const beside = `${path}.new`
-  const file = openSync(beside, 'w')
-  try {
-    writeFileSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  renameSync(beside, path)
-}
-
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true })
+    makePrivateFolder(folder)
   } catch (error) {
     throw new ConfigError(
       `--out ${JSON.stringify(folder)} is no folder, and cannot be made one: ${(error as Error).message}`,
@@ -121,7 +111,7 @@ export function writeScenarios(folder: string, cells: readonly CellResult[]): Ma
   const written = cells.flatMap((cell) => {
     if (isGood(cell) || !cell.scenario || cell.derived) return []
     const file = join(folder, `${cell.scenario.name}.yaml`)
-    writeFileSync(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
+    writePrivateFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
     return [[cellName(cell), file] as const]
   })
   return new Map(written)

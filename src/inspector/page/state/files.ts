@@ -20,7 +20,9 @@ export async function watchFiles(): Promise<void> {
 async function look(): Promise<void> {
   try {
     const { fixtures } = await askJson<{ fixtures: { problem: string | null } }>('/_understudy/health')
-    fixtureProblem.value = fixtures.problem
+    // Health asks for no token, and so does not say what is in files.
+    fixtureProblem.value =
+      fixtures.problem === null ? null : (await askJson<{ problem: string | null }>('/_understudy/fixtures')).problem
   } catch {
     // That the server does not answer is said elsewhere.
   }

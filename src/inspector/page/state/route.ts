@@ -9,7 +9,16 @@ export interface ViewRoute {
 
 const read = (): ViewRoute => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2)
-  return { view: decodeURIComponent(path), params: new URLSearchParams(query) }
+  return { view: decoded(path), params: new URLSearchParams(query) }
+}
+
+/** A name in the address; anybody can write an address, so that one that is not encoded as it should be is no view. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 const current = signal(read())
