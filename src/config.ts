@@ -155,7 +155,7 @@ export function launcher(environment: Record<string, string | undefined> = proce
   const text = environment[LAUNCHER]
   if (!text) return undefined
   if (/^[1-9]\d{0,9}$/.test(text)) return Number(text)
-  throw new ConfigError(`${LAUNCHER} ${quote(text)} is not valid: it must be the process id of our parent`)
+  throw new ConfigError(`${LAUNCHER}${quoteSetting(text)} is not valid: it must be the process id of our parent`)
 }
 
 /** The commands that have a log. */

@@ -1,6 +1,6 @@
 // Brings the executable: from an archive of the tool cache or of a release, either with the checksum that it must have.
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { addPath, getInput, info, warning } from '@actions/core'
 import { cacheFile, downloadTool, extractTar, find } from '@actions/tool-cache'
