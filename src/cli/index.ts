@@ -125,7 +125,7 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
   if (error.code === 'commander.unknownOption') {
     const flags = (command ?? program).options.map((option) => option.long).join(', ')
     // What is behind the = may be a token.
-    return `${message.replace(/=.*'/s, "'")}; valid: ${flags}`
+    return `${message.replace(/=.*'/s, "=...'")}; valid: ${flags}`
   }
   if (error.code === 'commander.unknownCommand' || (error.code === 'commander.excessArguments' && !command)) {
     const word = command ? args[1] : args[0]

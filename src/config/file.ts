@@ -19,7 +19,7 @@ export function quoteSetting(value: unknown, shown: Shown = 'whole'): string {
 }
 
 /** What a value is, where it may have any secret in it. */
-export const kindOf = (value: unknown): string => {
+export const describeKind = (value: unknown): string => {
   if (value === null) return 'empty'
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' ? 'settings by name' : `a ${typeof value === 'string' ? 'text' : typeof value}`
@@ -59,7 +59,7 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
   const { document, value } = parsed(text, lines, lineOf)
   const values = value ?? {}
   if (typeof values !== 'object' || Array.isArray(values)) {
-    throw new ConfigError(`${path} is ${kindOf(values)}, not settings by name; valid: ${keys.join(', ')}`)
+    throw new ConfigError(`${path} is ${describeKind(values)}, not settings by name; valid: ${keys.join(', ')}`)
   }
   const locationOf = (keyPath: readonly string[]) => {
     const node = document.getIn(keyPath, true) as { range?: [number] } | undefined

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
-import { ConfigError, kindOf, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
+import { ConfigError, describeKind, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
 import { type ValueSchemas, valueSchemas } from './values.ts'
 
 export const BACKENDS = ['fixture', 'forward'] as const
@@ -100,7 +100,7 @@ export function virtualClockProblem({ upstreams }: ForwardingRules): string | un
 
 function readEntries({ value, locationOf }: ProvidersSection): Map<string, Entry> {
   if (!isMapping(value)) {
-    throw new ConfigError(`${locationOf([])}: providers is ${kindOf(value)}: it must be providers by name`)
+    throw new ConfigError(`${locationOf([])}: providers is ${describeKind(value)}: it must be providers by name`)
   }
   for (const [name, entry] of Object.entries(value)) {
     const at = `${locationOf([name])}: providers.${name}`

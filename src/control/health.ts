@@ -31,7 +31,7 @@ const Health = z.object({
   instance: InstanceName,
   uptime_ms: z.int(),
   mode: z.string(),
-  database: z.string().describe('Name of its file, or `:memory:`.'),
+  database: z.string(),
   counts: z.object({
     sessions: z.int(),
     sessions_unusable: z
