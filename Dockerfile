@@ -6,11 +6,11 @@
 # Both architectures, without emulation, since nothing runs in a stage of the other one:
 #   docker buildx build --platform linux/amd64,linux/arm64 -t understudy .
 
-FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS build
+FROM --platform=$BUILDPLATFORM node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c AS build
 WORKDIR /src
 # .npmrc switches install scripts off.
 COPY package.json package-lock.json .npmrc ./
-RUN npm install --no-save --loglevel=error
+RUN npm ci --loglevel=error
 COPY . .
 ARG TARGETARCH=amd64
 RUN case "$TARGETARCH" in amd64) cpu=x64 ;; *) cpu="$TARGETARCH" ;; esac \
@@ -18,7 +18,7 @@ RUN case "$TARGETARCH" in amd64) cpu=x64 ;; *) cpu="$TARGETARCH" ;; esac \
  && mkdir -p /image/data && cp "dist/understudy-linux-$cpu-musl" /image/understudy
 
 # Has the C library and that of C++ (of GCC 13 at least), which the executable and its database driver load.
-FROM node:22-alpine AS libraries
+FROM node:22-alpine@sha256:8094c002d08262dba12645a3b4a15cd6cd627d30bc782f53229a2ec13ee22a00 AS libraries
 
 FROM scratch
 COPY --from=libraries /lib/ld-musl-*.so.1 /lib/

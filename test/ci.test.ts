@@ -1,6 +1,6 @@
 // .ci/run: its last line counts the tests of the runner's own report, and it fails when one failed or none ran.
 import { afterAll, expect, test } from 'bun:test'
-import { chmodSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { folderWith } from './support/fixtures.ts'
 
@@ -70,4 +70,36 @@ test('so is a check that fails before the tests', async () => {
 })
 test('and a runner that ends well without having run a test', async () => {
   expect(await ci('passes', { STOP: '00' })).toMatchObject({ code: 1, last: '0 passed, 1 failed' })
+})
+
+/** The script where this machine has no chromium, and an apt-get that notes what it is asked for. */
+async function ciWithout(env: Record<string, string>) {
+  const tools = folderWith({
+    'bin/npm': '#!/bin/sh\nexit 3\n',
+    'bin/apt-get': '#!/bin/sh\necho "$@" >> "$ASKED"\n',
+    'bin/python3': '#!/bin/sh\n',
+    'bin/haproxy': '#!/bin/sh\n',
+  })
+  const bin = join(tools.path, 'bin')
+  for (const name of ['npm', 'apt-get', 'python3', 'haproxy']) chmodSync(join(bin, name), 0o755)
+  for (const name of ['bash', 'dirname', 'mktemp', 'sed', 'head', 'rm', 'sh'])
+    symlinkSync(Bun.which(name) ?? '', join(bin, name))
+  const asked = join(tools.path, 'asked')
+  const child = Bun.spawn([Bun.which('bash') ?? 'bash', script], {
+    env: { PATH: bin, ASKED: asked, ...env },
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  const said = await new Response(child.stdout).text()
+  await child.exited
+  const packages = existsSync(asked) ? readFileSync(asked, 'utf8') : ''
+  tools.remove()
+  return { said, packages }
+}
+test('packages are installed where CI is set', async () => {
+  expect((await ciWithout({ CI: 'true' })).packages).toMatch(/^update\ninstall .* chromium\n$/)
+})
+test.each([{}, { CI: '' }])('and named where it is not: %j', async (env) => {
+  const { said, packages } = await ciWithout(env)
+  expect([packages, said]).toEqual(['', expect.stringContaining('missing: chromium;')])
 })

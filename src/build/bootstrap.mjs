@@ -52,9 +52,8 @@ async function install() {
   if (Math.max(newest(byNpm), newest(byUs)) >= wanted) return
   console.error('understudy: installing dependencies ...')
   const npm = spawnSync(windows ? 'npm.cmd' : 'npm', ['--version'], { stdio: 'ignore', shell: windows })
-  if (npm.status === 0)
-    await run(windows ? 'npm.cmd' : 'npm', ['install', '--no-save', '--loglevel=error'], { shell: windows })
-  else await run('bun', ['install', '--no-save'])
+  if (npm.status === 0) await run(windows ? 'npm.cmd' : 'npm', ['ci', '--loglevel=error'], { shell: windows })
+  else await run('bun', ['install', '--frozen-lockfile'])
   writeFileSync(byUs, '')
 }
 
