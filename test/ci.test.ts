@@ -99,7 +99,7 @@ async function ciWithout(env: Record<string, string>) {
 test('packages are installed where CI is set', async () => {
   expect((await ciWithout({ CI: 'true' })).packages).toMatch(/^update\ninstall .* chromium\n$/)
 })
-test.each([{}, { CI: '' }])('and named where it is not: %j', async (env) => {
+test.each<Record<string, string>>([{}, { CI: '' }])('and named where it is not: %j', async (env) => {
   const { said, packages } = await ciWithout(env)
   expect([packages, said]).toEqual(['', expect.stringContaining('missing: chromium;')])
 })
