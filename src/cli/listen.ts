@@ -7,7 +7,7 @@ import type { Understudy } from '../deps.ts'
 import { bareSocket } from '../lib/bare-socket.ts'
 import { isLoopback } from '../lib/hosts.ts'
 import { printLine } from './line-writer.ts'
-import { type LogLevel, logLine, logsJson } from './log.ts'
+import { jsonLine, type LogLevel, logLine, logsJson } from './log.ts'
 
 /** How long the collector of traces may take for the last of them, in ms. */
 export const FLUSH_MS = 3_000
@@ -32,7 +32,11 @@ export const notice = (line: string, level: LogLevel = 'warn'): void => logLine(
 
 /** Names what is sent to whom that is no provider itself: the settings of a folder may be somebody else's. */
 export function announceAddresses({ addresses }: Pick<Config, 'addresses'>): void {
-  for (const address of addresses) notice(addressLine(address))
+  // At once, and not with the lines of a server that runs: it stands there before anything is sent.
+  for (const address of addresses)
+    console.error(
+      logsJson() ? jsonLine('warn', addressLine(address), { address }) : `understudy: ${addressLine(address)}`,
+    )
 }
 
 /** Other machines are let in with a token alone. */
