@@ -103,3 +103,12 @@ test.each<Record<string, string>>([{}, { CI: '' }])('and named where it is not: 
   const { said, packages } = await ciWithout(env)
   expect([packages, said]).toEqual(['', expect.stringContaining('missing: chromium;')])
 })
+
+test('the lockfile has a checksum of every package, on every platform', () => {
+  const lock = readFileSync(join(import.meta.dir, '..', 'package-lock.json'), 'utf8')
+  const { packages } = JSON.parse(lock) as { packages: Record<string, { integrity?: string; link?: boolean }> }
+  const unlocked = Object.entries(packages).filter(([path, { integrity, link }]) => path !== '' && !integrity && !link)
+  expect(unlocked.map(([path]) => path)).toEqual([])
+  // Optional packages of other systems are among them.
+  expect(Object.keys(packages).some((path) => path.includes('win32-x64'))).toBe(true)
+})
