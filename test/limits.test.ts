@@ -129,6 +129,26 @@ const ROWS: Record<string, Row> = {
     ask: (app) => app.post(CHAT, `${'['.repeat(10_000)}${']'.repeat(10_000)}`),
     gets: [400, 'invalid_json'],
   },
+  'the patterns of fixtures and scenarios': {
+    async ask(app) {
+      const match = { operation: 'chat.completions', user: { regex: '^(?:(?<x>a+)+)+\\k<x>!$' } }
+      await put(app, '/_understudy/sessions/slow', { fixtures: [{ match, reply: { content: 'x' } }] })
+      return app.post(`/s/slow${CHAT}`, bodyOf(user('a'.repeat(5_000))))
+    },
+    gets: [400, 'pattern_limit'],
+  },
+  'a snapshot being loaded': {
+    ask(app) {
+      const body = { _id: 'x', deep: JSON.parse(`${'['.repeat(600)}${']'.repeat(600)}`) }
+      const row = { seq: 1, kind: 'dataset', id: 'x', workspace: 'x', parent: '', key: null, body }
+      return app.post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { records: [row] } })
+    },
+    gets: [400, 'invalid_json'],
+  },
+  'a seed in a request': {
+    ask: (app) => app.post('/_understudy/seed', { yaml: `contacts:\n${'- { external_id: x }\n'.repeat(30_000)}` }),
+    gets: [400, 'invalid_seed'],
+  },
   'YAML in a request': {
     ask: (app) =>
       put(app, '/_understudy/scenario', { text: `name: long\nrules:\n${'- { name: x }\n'.repeat(30_000)}` }),
@@ -137,6 +157,7 @@ const ROWS: Record<string, Row> = {
 }
 /** Rows whose tests need more than one call. */
 const ELSEWHERE = [
+  "a provider's response", // test/hostile-provider.test.ts
   "the arguments of an agent's tool",
   'a document that ends the process', // test/heavy-documents.test.ts
   'tokens, vectors, pictures and speech', // test/heavy-calls.test.ts: no input is beyond their limit

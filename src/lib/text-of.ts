@@ -151,6 +151,15 @@ export async function textOf(bytes: Uint8Array, name: string, type: string): Pro
     return text
   } catch (error) {
     if (error instanceof UnreadableDocument) throw error
-    throw new UnreadableDocument(`it is not a readable ${kind}: ${(error as Error).message}`)
+    throw new UnreadableDocument(`it is not a readable ${kind}: ${reasonOf(error as Error)}`)
   }
+}
+
+/** Why a reader gave up. What went wrong inside of it means nothing to whoever has the document: the part that it stopped at does. */
+function reasonOf(error: Error): string {
+  if (/^Maximum call stack/.test(error.message)) return 'it is nested too deeply'
+  // The PDF reader names so what it did not foresee, such as a stream packed twice with bytes left over at its end.
+  const isInside = error instanceof TypeError || error.name === 'UnknownErrorException'
+  if (!isInside) return error.message
+  return 'a part of it is damaged, or packed in a way that its reader does not know; save it anew with another program'
 }

@@ -12,6 +12,7 @@ import { ReviewSetBody } from '../contract/review-set.ts'
 import { FileError, parseSource } from '../contract/source.ts'
 import { checkToolType, ToolPatch, ToolShape } from '../contract/tool.ts'
 import { formatPath, type Problem, problemsOf, safeParse } from '../contract/validation.ts'
+import type { YamlLimits } from '../contract/yaml-text.ts'
 import { readAsset } from '../lib/assets.ts'
 
 const Document = z.strictObject({
@@ -72,8 +73,13 @@ export interface SeedFile {
 const MAX_PROBLEMS = 100
 
 /** Parses a seed file; `read` gives a document, undefined when there is none. Throws `FileError`. */
-export function parseSeed(text: string, name: string, read: (path: string) => Uint8Array | undefined): SeedFile {
-  const file = parseSource(name, text)
+export function parseSeed(
+  text: string,
+  name: string,
+  read: (path: string) => Uint8Array | undefined,
+  limits?: YamlLimits,
+): SeedFile {
+  const file = parseSource(name, text, limits)
   const value = file.value ?? {}
   const result = safeParse(SeedSchema, value)
   const problems = result.success ? dropped(value, result.data) : problemsOf(result.error, value)

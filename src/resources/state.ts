@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { FileError } from '../contract/source.ts'
+import { REQUEST_LIMITS } from '../contract/yaml-text.ts'
 import { SNAPSHOT_FORMAT } from '../db/snapshot.ts'
 import { checkedSnapshot, type RecordChecks } from '../db/snapshot-rows.ts'
 import { canonicalJson } from '../lib/canonical.ts'
@@ -122,7 +123,9 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
       const progress = { done: 0, total: 0 }
       underWay.set(session, progress)
       try {
-        const prepared = await session.clock.work(prepareSeed(parseSeed(yaml, name, bytesOf), { progress }))
+        const prepared = await session.clock.work(
+          prepareSeed(parseSeed(yaml, name, bytesOf, REQUEST_LIMITS), { progress }),
+        )
         await session.transact(() => applySeed(workOf(session, caller), prepared))
       } catch (error) {
         if (!(error instanceof FileError || error instanceof UnreadableDocument)) throw error
