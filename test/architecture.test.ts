@@ -139,7 +139,13 @@ const RULES: [string, RegExp, RegExp, string][] = [
     /^(lib|build)\//,
     'crypto.randomUUID()',
   ],
-  ['the console', /\bconsole\./, /^(cli|build)\/|^inspector\/page\//, 'console.log(1)'],
+  // What prints escapes what others have written.
+  [
+    'the console',
+    /^(?!\s*['"]).*(?:\bconsole\.|\bprocess\.std(?:out|err)\.write|\bBun\.std(?:out|err)|\bwriteSync\b)/m,
+    /^cli\/(output|line-writer)\.ts$|^build\/|^inspector\/page\//,
+    'console.log(1)',
+  ],
   ['the environment', /\bprocess\.env\b/, /^config\.ts$|^build\//, 'process.env.HOME'],
   [
     'a request to another server',

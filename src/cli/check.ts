@@ -12,6 +12,7 @@ import { readSeed } from '../resources/seed-file.ts'
 import { idleRules, isScenario, parseScenario } from '../scenarios/load.ts'
 import { modelWarnings } from './check-models.ts'
 import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
+import { printError, printLines } from './output.ts'
 import { count } from './report.ts'
 
 /** Name of the file that fills the workspace, beside fixtures. */
@@ -33,8 +34,8 @@ export function checkCommand(): Command {
       const seeds = paths.flatMap(seedsIn)
       const files = paths.filter((path) => !seeds.includes(path)).flatMap(readPath)
       const { counts, warnings } = await check({ files, seeds }, namesIn(readConfig(options)))
-      for (const warning of warnings) console.error(`understudy: warning: ${warning}`)
-      console.log([...counts, count(warnings.length, 'warning')].join(', '))
+      for (const warning of warnings) printError(`understudy: warning: ${warning}`)
+      printLines([[...counts, count(warnings.length, 'warning')].join(', ')])
     })
 }
 

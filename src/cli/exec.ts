@@ -1,11 +1,13 @@
 // understudy exec: runs a command, such as a test suite, against a server of its own, and says what really happened.
 import { Command } from 'commander'
+import { printableJson } from '../lib/printable.ts'
 import { writePrivateFile } from '../lib/private-files.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage, wayLines } from './coverage-file.ts'
 import { junit } from './junit.ts'
 import { announceAddresses } from './listen.ts'
 import { useLogFormat } from './log.ts'
+import { printLines, printText } from './output.ts'
 import { fittedReport, runLines } from './report.ts'
 import { runReport } from './run-report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
@@ -84,7 +86,7 @@ async function exec(command: string[], options: Options): Promise<void> {
       before,
       runs.map((run) => run.ways),
     )
-    if (!json) for (const text of wayLines(ways)) console.log(`Understudy: ways, with those of earlier runs: ${text}`)
+    if (!json) printLines(wayLines(ways).map((text) => `Understudy: ways, with those of earlier runs: ${text}`))
   }
   if (file !== undefined) writePrivateFile(file, junit(runs))
   if (jsonFile !== undefined) writePrivateFile(jsonFile, `${reportJson(runs)}\n`)
@@ -92,9 +94,9 @@ async function exec(command: string[], options: Options): Promise<void> {
   process.exit(exitCodeOf(runs))
 }
 
-const reportJson = (runs: readonly SuiteRun[]) => JSON.stringify({ runs: runs.map(runAsJson) })
+const reportJson = (runs: readonly SuiteRun[]) => printableJson({ runs: runs.map(runAsJson) })
 
 function print(runs: readonly SuiteRun[], json: boolean): void {
-  if (json) console.log(reportJson(runs))
-  else for (const run of runs) console.log(['', ...fittedReport(runLines(run))].join('\n'))
+  if (json) printText(reportJson(runs))
+  else for (const run of runs) printLines(['', ...fittedReport(runLines(run))])
 }

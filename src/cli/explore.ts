@@ -10,6 +10,7 @@ import { type Exploration, explore } from '../exploration/explore.ts'
 import { acceptKnown, isGood, readKnown } from '../exploration/known.ts'
 import { realClock } from '../lib/clock.ts'
 import { suggestion } from '../lib/likely-name.ts'
+import { printableJson } from '../lib/printable.ts'
 import { writePrivateFile } from '../lib/private-files.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage } from './coverage-file.ts'
@@ -21,6 +22,7 @@ import { exploreProgress } from './explore/progress.ts'
 import { repeater, shellLine } from './explore/repeat.ts'
 import { announceAddresses } from './listen.ts'
 import { logLine, useLogFormat } from './log.ts'
+import { printJson, printLines, printOutput, printText } from './output.ts'
 import { fittedReport } from './report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 import { NOT_PASSED, STOPPED } from './suite-run.ts'
@@ -130,10 +132,10 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const files = writeScenarios(out, cells)
   const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
-  const asJson = JSON.stringify(reportAsJson(found, cells, { coverage, files }))
+  const asJson = printableJson(reportAsJson(found, cells, { coverage, files }))
   if (jsonFile !== undefined) writePrivateFile(jsonFile, `${asJson}\n`)
-  if (json) console.log(asJson)
-  else console.log(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth() }))].join('\n'))
+  if (json) printText(asJson)
+  else printLines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth() }))])
   if (ways !== undefined) addCoverage(ways, before, [found.ways])
   if (junit !== undefined) writePrivateFile(junit, exploreJunit(cells))
   process.exit(exitCode(cells, found, coverage))
@@ -175,8 +177,8 @@ const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }
 
 /** What fails by itself proves nothing under a fault. */
 function refuseRed({ code, stopped, output }: NonNullable<Exploration['red']>, json: boolean): never {
-  process.stderr.write(output)
-  if (json) console.log(JSON.stringify({ points: [], cells: [], coverage: NOTHING, red: { code, output } }))
+  printOutput(output)
+  if (json) printJson({ points: [], cells: [], coverage: NOTHING, red: { code, output } })
   logLine(
     'error',
     stopped

@@ -5,6 +5,7 @@ import type { Fixture } from '../backends/fixture/fixture.ts'
 import { embeddedFixtures, loadFixtures, readPath } from '../backends/fixture/load.ts'
 import { shippedFixtures } from '../backends/fixture/shipped.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
+import { printJson, printLines } from './output.ts'
 
 const DEFAULT_FOLDER = 'fixtures'
 
@@ -19,7 +20,7 @@ export function fixtureCommand(): Command {
       const paths = given.length > 0 ? given : [DEFAULT_FOLDER].filter((folder) => existsSync(folder))
       const { fixtures } = loadFixtures(paths.flatMap(readPath), fixtureSubjects)
       const shipped = shippedFixtures(() => embeddedFixtures(fixtureSubjects))
-      if (json) return printJson({ files: fixtures, shipped })
+      if (json) return printEach({ files: fixtures, shipped })
       if (paths.length > 0) print(`Fixtures in ${paths.join(', ')}:`, fixtures)
       print('Shipped fixtures, which answer only with --shipped-fixtures:', shipped)
     })
@@ -27,16 +28,15 @@ export function fixtureCommand(): Command {
 }
 
 function print(heading: string, fixtures: readonly Fixture[]): void {
-  console.log(heading)
-  if (fixtures.length === 0) console.log('  none')
-  for (const { name, operation, match, location } of fixtures) {
+  const lines = fixtures.map(({ name, operation, match, location }) => {
     const label = name.startsWith(`${operation}/`) ? name : `${operation} ${name}`
-    console.log(`  ${label}  ${JSON.stringify({ ...match, operation: undefined })}  ${location}`)
-  }
+    return `  ${label}  ${JSON.stringify({ ...match, operation: undefined })}  ${location}`
+  })
+  printLines([heading, ...(lines.length === 0 ? ['  none'] : lines)])
 }
 
-function printJson(all: { files: readonly Fixture[]; shipped: readonly Fixture[] }): void {
+function printEach(all: { files: readonly Fixture[]; shipped: readonly Fixture[] }): void {
   for (const [from, fixtures] of Object.entries(all))
     for (const { name, operation, match, location, replies } of fixtures)
-      console.log(JSON.stringify({ name, operation, from, place: location, match, replies: replies.length }))
+      printJson({ name, operation, from, place: location, match, replies: replies.length })
 }

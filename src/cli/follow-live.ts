@@ -5,6 +5,7 @@ import type { TraceSaved } from '../contract/observation.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { directFetch } from '../lib/direct-fetch.ts'
 import { TraceError } from './errors.ts'
+import { printError } from './output.ts'
 
 /** Whose traces are followed. */
 export interface FollowOptions {
@@ -28,7 +29,7 @@ export async function* followLive(options: FollowOptions): AsyncGenerator<TraceR
     if (event === 'trace-saved') yield (JSON.parse(data) as TraceSaved).trace
     if (event === 'dropped') {
       const { count } = JSON.parse(data) as { count: number }
-      console.error(`understudy: ${count} events came faster than they could be read, and are missing here`)
+      printError(`understudy: ${count} events came faster than they could be read, and are missing here`)
     }
   }
   throw new TraceError(`the server at ${url} has ended`)

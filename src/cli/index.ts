@@ -6,6 +6,7 @@ import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
 import { ServerError, TraceError } from './errors.ts'
 import { logLine, logsJson, useLogFormat } from './log.ts'
+import { printError } from './output.ts'
 import { stopWithLauncher } from './stop-signals.ts'
 
 // Each is loaded when it is run, or when the help names them all; the version needs none.
@@ -90,8 +91,9 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     logLine('error', error.message)
     process.exit(1)
   }
-  if (!logsJson() || !(error instanceof Error)) throw error
-  logLine('error', error.message, { stack: error.stack })
+  if (!(error instanceof Error)) throw error
+  if (logsJson()) logLine('error', error.message, { stack: error.stack })
+  else for (const line of (error.stack ?? error.message).split('\n')) printError(line)
   process.exit(1)
 }
 

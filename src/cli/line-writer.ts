@@ -3,6 +3,7 @@
 import { writeSync } from 'node:fs'
 import { realClock } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
+import { safeLine } from './output.ts'
 
 /** Characters that wait to be read. */
 const MOST_WAITING = 4_000_000
@@ -10,7 +11,7 @@ const MOST_WAITING = 4_000_000
 const TOGETHER_MS = 25
 const STDERR = 2
 
-/** Takes lines. */
+/** Takes lines, each of which is printed as one. */
 export interface LineWriter {
   add(line: string): void
 }
@@ -62,7 +63,8 @@ export function lineWriter(leftOut: (count: number) => string): LineWriter {
     } catch {}
   })
   return {
-    add(line) {
+    add(given) {
+      const line = safeLine(given, 'stderr')
       if (length + line.length > MOST_WAITING) {
         dropped++
         return

@@ -8,6 +8,7 @@ import { bareSocket } from '../lib/bare-socket.ts'
 import { isLoopback } from '../lib/hosts.ts'
 import { printLine } from './line-writer.ts'
 import { jsonLine, type LogLevel, logLine, logsJson } from './log.ts'
+import { printError } from './output.ts'
 
 /** How long the collector of traces may take for the last of them, in ms. */
 export const FLUSH_MS = 3_000
@@ -24,7 +25,8 @@ export function report(error: unknown): void {
     return
   }
   // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
-  printLine(error instanceof Error ? error.stack || String(error) : String(error))
+  for (const line of (error instanceof Error ? error.stack || String(error) : String(error)).split('\n'))
+    printLine(line)
 }
 
 /** Prints a line about a setting or a scenario that is not followed. */
@@ -34,9 +36,7 @@ export const notice = (line: string, level: LogLevel = 'warn'): void => logLine(
 export function announceAddresses({ addresses }: Pick<Config, 'addresses'>): void {
   // At once, and not with the lines of a server that runs: it stands there before anything is sent.
   for (const address of addresses)
-    console.error(
-      logsJson() ? jsonLine('warn', addressLine(address), { address }) : `understudy: ${addressLine(address)}`,
-    )
+    printError(logsJson() ? jsonLine('warn', addressLine(address), { address }) : `understudy: ${addressLine(address)}`)
 }
 
 /** Other machines are let in with a token alone. */

@@ -1,5 +1,6 @@
 // The bar of work that takes longer than a second: on stderr, and only where a person sees it.
 import { realClock } from '../lib/clock.ts'
+import { safeLine } from './output.ts'
 
 const PATIENCE_MS = 1_000
 const EVERY_MS = 200
@@ -20,13 +21,14 @@ export async function withBar<T>(work: Promise<T>, label: string, look: () => Pr
   await wait(PATIENCE_MS)
   if (!ended.signal.aborted) {
     const { progress } = await import('@clack/prompts')
+    const shownLabel = safeLine(label, 'stderr')
     const bar = progress({ output: process.stderr, max: 100 })
-    bar.start(label)
+    bar.start(shownLabel)
     for (let shown = 0; !ended.signal.aborted; await wait(EVERY_MS)) {
       // A server that has ended tells so in the answer to the work itself.
       const { done, total } = await look().catch(() => ({ done: 0, total: 0 }))
       const percent = Math.max(shown, total > 0 ? Math.floor((100 * done) / total) : 0)
-      bar.advance(percent - shown, `${label}: ${percent} %`)
+      bar.advance(percent - shown, `${shownLabel}: ${percent} %`)
       shown = percent
     }
     bar.clear()

@@ -7,6 +7,7 @@ import type { TraceRecord } from '../contract/trace.ts'
 import type { Verification } from '../contract/verification.ts'
 import { createUnderstudy } from '../deps.ts'
 import { directFetch } from '../lib/direct-fetch.ts'
+import { printableValues } from '../lib/printable.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { loadShipped, openScenario } from '../scenarios/load.ts'
 import { nothingInjected, verdictOf } from '../verdict/inconclusive.ts'
@@ -14,8 +15,9 @@ import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from './a
 import { builtInCalls, ruleFor, stepOf } from './built-in-calls.ts'
 import { ServerError } from './errors.ts'
 import { report } from './listen.ts'
+import { paint, printJson, printLines } from './output.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
-import { fittedReport, paint, reportLines, verdictText } from './report.ts'
+import { fittedReport, reportLines, verdictText } from './report.ts'
 import { NOT_PASSED } from './suite-run.ts'
 import { taskTree } from './task-tree.ts'
 import { drawingWidth, terminalWidth, wrapLine } from './terminal.ts'
@@ -167,19 +169,20 @@ function ofOwnCalls(report: Verification, scenario: Scenario): Verification {
   return { ...report, findings: [], verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails }
 }
 
-function print(traces: readonly TraceRecord[], found: Verification, options: Options): void {
+function print(made: readonly TraceRecord[], found: Verification, options: Options): void {
   if (options.json) {
-    console.log(JSON.stringify({ traces, report: found }))
+    printJson({ traces: made, report: found })
     return
   }
   const width = drawingWidth()
-  if (traces.length >= MANY_CALLS) console.log([...overviewLines(traces, { paint, width }), ''].join('\n'))
+  const traces = printableValues(made)
+  if (traces.length >= MANY_CALLS) printLines([...overviewLines(traces, { paint, width }), ''])
   const related = new Map(traces.map((trace) => [trace.id, trace]))
   const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, { paint, width }) : [])
   // What an agent does is drawn in the tree of its task.
   for (const trace of traces.filter(({ parent }) => parent === null || !related.get(parent)?.task))
-    console.log([...headline(trace), ...tree(trace), ...waterfall(trace, paint, width), ''].join('\n'))
-  console.log([`Understudy: ${found.scenario}: ${verdictText(found)}`, ...fittedReport(reportLines(found))].join('\n'))
+    printLines([...headline(trace), ...tree(trace), ...waterfall(trace, paint, width), ''])
+  printLines([`Understudy: ${found.scenario}: ${verdictText(found)}`, ...fittedReport(reportLines(found))])
 }
 
 const headline = ({ operation, model, stream, outcome, status, duration_ms }: TraceRecord): string[] => {

@@ -1,8 +1,9 @@
 // What a judge says of sessions, as people read it.
-import { stripVTControlCharacters, styleText } from 'node:util'
+import { stripVTControlCharacters } from 'node:util'
 import type { Finding } from '../contract/finding.ts'
 import type { ExpectationReport, Paths, RuleReport, TaskCounts, Verification } from '../contract/verification.ts'
 import { wayLines } from './coverage-file.ts'
+import { paint, visibleLine } from './output.ts'
 import { lengthOf } from './overview.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from './suite-run.ts'
 import { terminalWidth, wrapLine } from './terminal.ts'
@@ -10,9 +11,6 @@ import { terminalWidth, wrapLine } from './terminal.ts'
 /** A number with its noun, such as `2 calls`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
 
-/** Colours a text where the output is a terminal that shows colours. */
-export const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
-  styleText(format, text, { stream: process.stdout })
 const good = (text: string) => paint('green', text)
 const bad = (text: string) => paint('red', text)
 /** Columns of a title. */
@@ -76,10 +74,12 @@ const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => k
 
 /** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
 export const fittedReport = (lines: readonly string[], width = terminalWidth()): string[] =>
-  lines.flatMap((text) => {
-    const spaces = /^ */.exec(stripVTControlCharacters(text))?.[0].length ?? 0
-    return wrapLine(text, width, spaces === 0 ? 0 : spaces + TITLE)
-  })
+  lines
+    .map((one) => visibleLine(one))
+    .flatMap((text) => {
+      const spaces = /^ */.exec(stripVTControlCharacters(text))?.[0].length ?? 0
+      return wrapLine(text, width, spaces === 0 ? 0 : spaces + TITLE)
+    })
 
 /** The report on one session, as lines. */
 export const reportLines = (report: Verification, strict = false): string[] => [

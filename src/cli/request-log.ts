@@ -1,11 +1,12 @@
 // What a server prints while it answers: each unknown path once, and with --verbose a line a request.
-import { styleText } from 'node:util'
 import type { Config } from '../config.ts'
 import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
+import { printableLine, printableValues } from '../lib/printable.ts'
 import { printLine } from './line-writer.ts'
 import { logLine, logsJson } from './log.ts'
+import { type Format, paintFor } from './output.ts'
 import { terminalWidth } from './terminal.ts'
 import { traceLine } from './trace-line.ts'
 
@@ -45,8 +46,8 @@ export function logAsAsked({ log }: Pick<Config, 'log'>, understudy: Understudy)
 /** The program, which prints what a person at the terminal should know of requests. */
 export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): Understudy {
   const { print, verbose } = log
-  const paint = (format: Parameters<typeof styleText>[0], text: string) =>
-    logsJson() ? text : styleText(format, text, { stream: process.stderr })
+  const coloured = paintFor('stderr')
+  const paint = (format: Format, text: string) => (logsJson() ? text : coloured(format, text))
   const printed = new Set<string>()
   const unknown = async (request: Request, response: Response) => {
     const pathname = pathOf(request)
@@ -55,14 +56,14 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
     const { error } = (await response.json()) as { error?: { code?: string; message?: string } }
     if (error?.code !== 'unknown_path' || printed.has(key)) return
     printed.add(key)
-    print(`understudy: ${paint('yellow', key.slice(0, LONGEST_NAME))}: ${error.message}`)
+    print(`understudy: ${paint('yellow', printableLine(key.slice(0, LONGEST_NAME)))}: ${error.message}`)
   }
   if (verbose) {
     const { width } = log
     rest.observers.add((observation) => {
       // With --log json it has a line already.
       if (observation.type === 'trace-saved' && !logsJson())
-        print(traceLine(observation.trace, { paint, width, sessions: true }))
+        print(traceLine(printableValues(observation.trace), { paint, width, sessions: true }))
     })
   }
   return {
@@ -80,7 +81,7 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
                 path: pathname.slice(0, LONGEST_NAME),
                 status: response.status,
               })
-            else print(untracedLine(`${request.method} ${pathname}`, response.status, paint))
+            else print(untracedLine(printableLine(`${request.method} ${pathname}`), response.status, paint))
           }
           return response
         }),

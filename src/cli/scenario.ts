@@ -1,6 +1,7 @@
 // understudy scenario: the scenarios that ship, as a list and as files to begin your own with.
 import { Command } from 'commander'
 import { loadShipped, shippedScenarios, unknownScenario } from '../scenarios/load.ts'
+import { printJson, printLines, printText } from './output.ts'
 import { terminalWidth, wrapLine } from './terminal.ts'
 
 export function scenarioCommand(): Command {
@@ -26,16 +27,17 @@ function list({ json }: { json?: boolean }): void {
     return [{ name, description, needs }]
   })
   if (json) {
-    console.log(JSON.stringify(scenarios))
+    printJson(scenarios)
     return
   }
   const column = 2 + Math.max(...scenarios.map(({ name }) => name.length))
-  for (const { name, description } of scenarios)
-    for (const line of wrapLine(`${name.padEnd(column)}${description}`, terminalWidth(), column)) console.log(line)
+  const lineOf = ({ name, description }: { name: string; description: string }) =>
+    wrapLine(`${name.padEnd(column)}${description}`, terminalWidth(), column)
+  printLines(scenarios.flatMap(lineOf))
 }
 
 function show(name: string): void {
   const text = loadShipped(name)?.text
   if (text === undefined) throw unknownScenario(name, 'scenario')
-  process.stdout.write(text)
+  printText(text.replace(/\n$/, ''))
 }

@@ -13,6 +13,7 @@ import { withClientTime } from './client-time.ts'
 import { withIdleCollection } from './idle-collection.ts'
 import { announceAddresses, FLUSH_MS, listen, notice, refuseOpenHost, report, serverUrl } from './listen.ts'
 import { jsonLine, logLine, logsJson, useLogFormat } from './log.ts'
+import { printLines, printText } from './output.ts'
 import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 import { onStop, type StopCause } from './stop-signals.ts'
@@ -62,9 +63,9 @@ async function serve(config: Config): Promise<void> {
     writePrivateFile(config.ready_file, `${ready}\n`)
   }
   // Where both streams are gathered, lines for people would be no lines of the log.
-  if (config.json) console.log(ready)
-  else if (logsJson()) console.log(jsonLine('info', 'ready', facts))
-  else console.log(readyLines(url, db, understudy, config))
+  if (config.json) printText(ready)
+  else if (logsJson()) printText(jsonLine('info', 'ready', facts))
+  else printLines(readyLines(url, db, understudy, config))
   stopOnSignal(servers, understudy, config)
 }
 
@@ -78,7 +79,7 @@ function clearReadyFile(file: string): void {
   }
 }
 
-function readyLines(url: string, db: string, { fixtures, about, scenario }: Understudy, config: Config): string {
+function readyLines(url: string, db: string, { fixtures, about, scenario }: Understudy, config: Config): string[] {
   const token = config.token.length > 0 ? '<your token>' : 'any'
   return [
     `Understudy ${VERSION} answers at ${url}`,
@@ -97,7 +98,7 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
     `  const client = new OpenAI({ baseURL: '${url}/v1', apiKey: '${token}' })`,
     "  console.log((await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] })).choices[0].message.content)",
     '',
-  ].join('\n')
+  ]
 }
 
 /**

@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { writePrivateFile } from '../lib/private-files.ts'
 import { parseSeed } from '../resources/seed-file.ts'
 import { ServerError } from './errors.ts'
+import { printLines } from './output.ts'
 import { type Progress, withBar } from './progress.ts'
 import { callServer, type ServerFlags, withServer } from './server.ts'
 import { type SnapshotTables, snapshotDifferences } from './snapshot-diff.ts'
@@ -25,20 +26,20 @@ export function snapshotCommand(): Command {
   sub('save', 'write the session to a file').action(async (file: string, flags: ServerFlags) => {
     const text = `${JSON.stringify(await callServer(flags, 'GET', SNAPSHOT), null, 1)}\n`
     writeWhole(file, text)
-    console.log(`saved ${file}`)
+    printLines([`saved ${file}`])
   })
   sub('load', 'put a file in the place of the session').action(async (file: string, flags: ServerFlags) => {
     await callServer(flags, 'POST', SNAPSHOT, readSnapshot(file))
-    console.log(`loaded ${file}`)
+    printLines([`loaded ${file}`])
   })
   sub(
     'diff',
     'say which records the session has more, less or otherwise than a file, field by field; exit 1 when they differ',
   ).action(async (file: string, flags: ServerFlags) => {
     const lines = snapshotDifferences(readSnapshot(file), (await callServer(flags, 'GET', SNAPSHOT)) as Snapshot)
-    for (const line of lines) console.log(line)
+    printLines(lines)
     if (lines.length > 0) process.exitCode = 1
-    else console.log('no differences')
+    else printLines(['no differences'])
   })
   return snapshot
 }
@@ -50,7 +51,7 @@ export function resetCommand(): Command {
       const { sessions } = (await callServer(flags, 'POST', `/_understudy/reset?all=${flags.all === true}`)) as {
         sessions: string[]
       }
-      console.log(`reset ${sessions.join(', ')}`)
+      printLines([`reset ${sessions.join(', ')}`])
     })
 }
 
@@ -68,7 +69,7 @@ export function seedCommand(): Command {
       const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
       const seeding = callServer(flags, 'POST', SEED, { name: file, yaml, documents: Object.fromEntries(encoded) })
       await withBar(seeding, `seeding from ${file}`, async () => (await callServer(flags, 'GET', SEED)) as Progress)
-      console.log(`seeded from ${file}`)
+      printLines([`seeded from ${file}`])
     })
 }
 

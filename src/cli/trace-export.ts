@@ -14,6 +14,7 @@ import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../insp
 import { realClock } from '../lib/clock.ts'
 import { writePrivateFile } from '../lib/private-files.ts'
 import { VERSION } from '../version.ts'
+import { printError } from './output.ts'
 import { callServer, type ServerFlags } from './server.ts'
 import { ALL_SESSIONS } from './trace-source.ts'
 
@@ -29,7 +30,7 @@ export async function exportTraces(options: ExportOptions): Promise<void> {
   if (file === undefined) throw new ConfigError('trace export needs a file to write: --html <FILE>')
   const { entries, verdicts } = db === undefined ? await ofServer(options) : ofFile(db, options.session)
   await writeReport(file, { title: titleOf(options), entries, verdicts })
-  console.error(`wrote ${entries.length} calls to ${file}`)
+  printError(`wrote ${entries.length} calls to ${file}`)
 }
 
 const titleOf = ({ session, db, url }: ExportOptions) =>

@@ -1,12 +1,13 @@
 // understudy trace: what calls were made, from a running server or from a database file.
-import { styleText } from 'node:util'
 import { Command } from 'commander'
 import type { Bytes } from '../contract/exchange.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { realClock } from '../lib/clock.ts'
+import { printableValues } from '../lib/printable.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { endText, requestHead, responseHead, textIn, visible } from '../views/wire-text.ts'
 import { TraceError } from './errors.ts'
+import { paint, printJson, printLines, printText } from './output.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
 import { relatedTraces, taskTree } from './task-tree.ts'
 import { drawingWidth, terminalWidth } from './terminal.ts'
@@ -48,10 +49,9 @@ export function traceCommand(): Command {
     .action(async (_: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
       const traces = await traceSource(options).list(options)
-      if (traces.length === 0 && !options.json) console.log(noTraces(options))
+      if (traces.length === 0 && !options.json) printLines([noTraces(options)])
       if (traces.length >= MANY_CALLS && !options.json) {
-        for (const line of overviewLines(traces, { paint: colour, width: drawingWidth() })) console.log(line)
-        console.log('')
+        printLines([...overviewLines(printableValues(traces), { paint, width: drawingWidth() }), ''])
       }
       const sessions = new Set(traces.map(({ session }) => session)).size > 1
       for (const record of traces) print(record, { ...options, sessions })
@@ -136,12 +136,9 @@ function isMeant(record: TraceRecord, { model, status, thread, since, until }: O
   )
 }
 
-const colour = (format: Parameters<typeof styleText>[0], text: string) =>
-  styleText(format, text, { stream: process.stdout })
-
 function print(record: TraceRecord, { json, sessions = false }: Options & { sessions?: boolean }): void {
-  if (json) console.log(JSON.stringify(record))
-  else console.log(traceLine(record, { paint: colour, width: terminalWidth(), sessions }))
+  if (json) printJson(record)
+  else printLines([traceLine(printableValues(record), { paint, width: terminalWidth(), sessions })])
 }
 
 /** The trace of an id; `last` is the newest that there is, or the call from inside which that was made. */
@@ -162,19 +159,25 @@ async function outermost(trace: StoredTrace, from: TraceSource): Promise<StoredT
 async function show(trace: StoredTrace, options: Options): Promise<void> {
   if (options.json) {
     const exchange = await traceSource(options).exchange(trace)
-    console.log(JSON.stringify(options.brief ? trace : { ...trace, exchange }))
+    printJson(options.brief ? trace : { ...trace, exchange })
     return
   }
   const { request, rendered, answer, error, usage } = trace
   print(trace, options)
-  const text = (title: string, shown: string) => console.log(`\n${colour('bold', title)}\n${shown}`)
+  const text = (title: string, shown: string) => {
+    printLines(['', paint('bold', title)])
+    printText(shown)
+  }
   const block = (title: string, value: unknown) => text(title, JSON.stringify(value, null, 2))
   if (trace.task) {
     const related = await relatedTraces(trace, traceSource(options).get)
-    for (const line of taskTree(trace.task, related, { paint: colour, width: drawingWidth() })) console.log(line)
+    const printed = new Map([...related].map(([key, one]) => [key, printableValues(one)]))
+    printLines(taskTree(printableValues(trace.task), printed, { paint, width: drawingWidth() }))
   }
-  console.log(`route: ${ROUTES[trace.route]}`)
-  for (const line of waterfall(trace, colour, drawingWidth())) console.log(line)
+  printLines([
+    `route: ${ROUTES[trace.route]}`,
+    ...waterfall(printableValues<TraceRecord>(trace), paint, drawingWidth()),
+  ])
   if (error) block('error', error)
   if (options.brief) return
   if (usage) block('usage', usage)
@@ -190,7 +193,7 @@ async function show(trace: StoredTrace, options: Options): Promise<void> {
   }
   const { response } = exchange
   if (response?.body) text('response', sentText(responseHead(response), response.body, response))
-  console.log(`\n${colour(exchange.ended === 'complete' ? 'dim' : 'red', endText(exchange))}`)
+  printLines(['', paint(exchange.ended === 'complete' ? 'dim' : 'red', endText(exchange))])
 }
 
 const UNDERSTOOD = { direct: 'request as Understudy read it', gateway: 'rendered request' } as const

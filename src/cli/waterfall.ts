@@ -1,11 +1,10 @@
 // A trace drawn over time: a line for each step, a bar for each attempt, with its wait before it.
-import type { styleText } from 'node:util'
 import type { TraceRecord } from '../contract/trace.ts'
 import type { WaterfallRow, WaterfallSpan } from '../contract/waterfall.ts'
 import { gatewayRows, timeText } from '../views/waterfall.ts'
+import type { Format } from './output.ts'
 import { fitText, wrapText } from './terminal.ts'
 
-type Format = Extract<Parameters<typeof styleText>[0], string>
 /** Colours a text, or leaves it as it is where colours do not belong. */
 export type Paint = (format: Format, text: string) => string
 

@@ -59,7 +59,7 @@ async function exec(executable: string, { flags, run, cwd }: Inputs, html: strin
   saveState('databases', JSON.stringify(report.runs.flatMap(({ db }) => db ?? [])))
   await summary.addRaw(execSummary(run, report.runs)).write()
   setOutput('ok', code === 0)
-  for (const line of report.runs.flatMap(wrongLines)) info(line)
+  for (const line of report.runs.flatMap((run) => wrongLines(run))) info(line)
   if (code === 0) return
   const failed = report.runs.filter(({ verdict }) => verdict !== 'pass')
   const named = failed.map(({ name, verdict }) => `${verdict.toUpperCase()}: ${name}`)

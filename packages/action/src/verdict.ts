@@ -1,4 +1,5 @@
 // What exec and explore found, as the job summary shows it.
+import { printableLine, withoutCommands } from '../../../src/lib/printable.ts'
 
 interface Finding {
   kind: string
@@ -47,10 +48,17 @@ const MARKS: Readonly<Record<string, string>> = {
   misbehaved: '⚠️',
 }
 const mark = (verdict: string) => MARKS[verdict] ?? '❌'
-/** A text inside a table or a list. */
-const cellText = (text: string) => text.replace(/\s+/g, ' ').replace(/[|<>`]/g, (sign) => `\\${sign}`)
+/** A text in a line of the log. */
+export const logText = (text: string): string => withoutCommands(printableLine(text.replace(/[\n\r\t ]+/g, ' ').trim()))
+/** A text inside a table or a list: text, whatever Markdown would make of it (tables, links, formulas, names of people and of emoji). */
+const cellText = (text: string) =>
+  withoutCommands(
+    printableLine(text.replace(/[\n\r\t ]+/g, ' ').trim())
+      .replace(/[\\`*_[\]<>|~&$@#%]|:(?=\S)|(?<=\bwww)\./gi, (sign) => `\\${sign}`)
+      .replace(/^[-+=]|^\d+(?=[.)])/, (sign) => `\\${sign}`),
+  )
 /** A command, as code in a line. */
-const codeText = (text: string) => `\`${text.replace(/\s+/g, ' ').replaceAll('`', "'")}\``
+const codeText = (text: string) => `\`${logText(text).replaceAll('`', "'")}\``
 const shortened = (lines: readonly string[]) =>
   lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `- ... and ${lines.length - MOST_LINES} more`]
 
@@ -75,23 +83,23 @@ export function execSummary(command: string, runs: readonly ExecRun[]): string {
     '|---|---|---|---|---|',
     ...rows,
     '',
-    ...shortened(runs.flatMap(wrongLines)),
+    ...shortened(runs.flatMap((run) => wrongLines(run, cellText))),
     '',
   ].join('\n')
 }
 
 /** What is wrong with a run, a line each. */
-export function wrongLines({ name, findings, sessions }: ExecRun): string[] {
+export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: string) => string = logText): string[] {
   const found = (all: readonly Finding[], where: string) =>
     all
       .filter(({ accepted }) => !accepted)
-      .map(({ kind, severity, message }) => `- ${severity} in ${where}: ${kind}: ${cellText(message)}`)
+      .map(({ kind, severity, message }) => `- ${severity} in ${text(where)}: ${text(kind)}: ${text(message)}`)
   return [
-    ...found(findings, cellText(name)),
+    ...found(findings, name),
     ...sessions.flatMap(({ session, expectations, findings: own }) => [
       ...expectations
         .filter(({ met }) => !met)
-        .map(({ expected, actual }) => `- in ${session}: expected ${cellText(expected)}; actual: ${cellText(actual)}`),
+        .map(({ expected, actual }) => `- in ${text(session)}: expected ${text(expected)}; actual: ${text(actual)}`),
       ...found(own, session),
     ]),
   ]
@@ -116,11 +124,18 @@ export function exploreSummary(command: string, { points, cells }: ExploreReport
     '',
     `| | ${tried.map((_, index) => `p${index + 1}`).join(' | ')} |`,
     `|---|${tried.map(() => '---|').join('')}`,
-    ...classes.map((name) => `| ${name} | ${tried.map(({ id }) => signOf(id, name)).join(' | ')} |`),
+    ...classes.map((name) => `| ${cellText(name)} | ${tried.map(({ id }) => signOf(id, name)).join(' | ')} |`),
     '',
-    ...tried.map(({ id, operation, model }, index) => `- p${index + 1}: ${operation}, ${model ?? 'no model'} (${id})`),
+    ...tried.map(
+      ({ id, operation, model }, index) =>
+        `- p${index + 1}: ${cellText(operation)}, ${cellText(model ?? 'no model')} (${cellText(id)})`,
+    ),
     '',
-    ...shortened(bad.map((cell) => `- ${mark(cell.verdict)} ${cell.point}, ${cell.class}: ${cellText(cell.why)}`)),
+    ...shortened(
+      bad.map(
+        (cell) => `- ${mark(cell.verdict)} ${cellText(cell.point)}, ${cellText(cell.class)}: ${cellText(cell.why)}`,
+      ),
+    ),
     '',
   ].join('\n')
 }

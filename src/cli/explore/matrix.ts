@@ -13,8 +13,9 @@ import type { Exploration } from '../../exploration/explore.ts'
 import { isGood, type KnownCell } from '../../exploration/known.ts'
 import { TARGET_WORDS } from '../../exploration/routes.ts'
 import { CELL_LOOKS, type CellLook, DERIVED, LEFT_OUT } from '../../views/cell-look.ts'
+import { paint } from '../output.ts'
 import { lengthOf } from '../overview.ts'
-import { count, paint } from '../report.ts'
+import { count } from '../report.ts'
 
 const COLOURS: Readonly<Record<CellLook['tone'], Parameters<typeof paint>[0]>> = {
   good: 'green',

@@ -3,6 +3,7 @@ import type { ExploreOptions } from '../../exploration/explore.ts'
 import { isGood } from '../../exploration/known.ts'
 import { realClock } from '../../lib/clock.ts'
 import { logLine } from '../log.ts'
+import { overwrite } from '../output.ts'
 import { lengthOf } from '../overview.ts'
 
 type Step = Parameters<ExploreOptions['notify']>[0]
@@ -24,14 +25,14 @@ export function exploreProgress() {
   return {
     show(step: Step) {
       if (!isGood(step.tried.result)) bad++
-      if (live) process.stderr.write(`\r\u001b[2K${lineOf(step)}`)
+      if (live) overwrite(lineOf(step))
       else if (realClock.now() - last >= EVERY_MS) {
         last = realClock.now()
         logLine('info', lineOf(step))
       }
     },
     end() {
-      if (live) process.stderr.write('\r\u001b[2K')
+      if (live) overwrite('')
     },
   }
 }
