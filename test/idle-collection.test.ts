@@ -1,4 +1,4 @@
-// Garbage is collected in the first pause after many calls, and at no other time.
+// Garbage is collected in the first pause after many calls, and when it has become much.
 import { expect, test } from 'bun:test'
 import { withIdleCollection } from '../src/cli/idle-collection.ts'
 import { createTestApp } from './support/app.ts'
@@ -33,5 +33,32 @@ test('once, in the first pause after many calls', async () => {
   look?.()
   look?.()
   expect(collected).toBe(1)
+  close()
+})
+
+test('and while calls go on, when there is much of it: every tenth look at most', async () => {
+  const { understudy, close } = createTestApp()
+  let shrunk = 0
+  let bytes = 400e6
+  let look: (() => void) | undefined
+  const every = (_: number, run: () => void) => {
+    look = run
+    return () => {}
+  }
+  const server = { ...understudy, app: { fetch: async () => new Response() } }
+  const { app } = withIdleCollection(server, { collect() {}, shrink: () => shrunk++, memory: () => bytes, every })
+  const shrunkIn = async (looks: number) => {
+    const before = shrunk
+    for (let count = 0; count < looks; count++) {
+      await app.fetch(new Request('http://localhost/'))
+      look?.()
+    }
+    return shrunk - before
+  }
+  expect(await shrunkIn(20)).toBe(0)
+  bytes = 500e6
+  expect(await shrunkIn(1)).toBe(1)
+  expect(await shrunkIn(9)).toBe(0)
+  expect(await shrunkIn(11)).toBe(2)
   close()
 })

@@ -1,4 +1,4 @@
-// Gives back what many calls have left in memory, once nobody calls any more.
+// Gives back what many calls have left in memory: once nobody calls any more, and before, when it is much.
 import type { Understudy } from '../deps.ts'
 import { everySoOften } from '../lib/clock.ts'
 
@@ -6,21 +6,42 @@ import { everySoOften } from '../lib/clock.ts'
 const WORTHWHILE_CALLS = 1_000
 /** Nobody calls when there was no call for so long, in ms. */
 const PAUSE_MS = 1_000
+/** Bytes of memory from which on the server does not wait for a pause: what it needs itself is a fraction of them. */
+const MUCH_MEMORY = 450e6
+/** Looks between two such shrinkings, each of which takes as long as a collection, and has code compiled anew. */
+const LOOKS_BETWEEN = 10
 
 /** Collects the garbage of a run that has ended, if it had many calls. */
 export function collectAfter(calls: number): void {
   if (calls >= WORTHWHILE_CALLS) Bun.gc(true)
 }
 
-/** The program, which collects its garbage in the first pause after many calls: the runtime by itself waits for more of it. */
-export function withIdleCollection(
-  { app, ...rest }: Understudy,
-  { collect = () => Bun.gc(true), every = everySoOften }: { collect?: () => void; every?: typeof everySoOften } = {},
-): Understudy {
+/** What the memory is looked after with. */
+interface Collection {
+  /** Collects all garbage. */
+  collect(): void
+  /** The same as soon as nothing is running, and gives what is free back to the system. */
+  shrink(): void
+  /** Bytes of memory that the process has. */
+  memory(): number
+  every: typeof everySoOften
+}
+const RUNTIME: Collection = {
+  collect: () => Bun.gc(true),
+  shrink: () => Bun.shrink(),
+  memory: () => process.memoryUsage.rss(),
+  every: everySoOften,
+}
+
+/** The program, which collects its garbage in the first pause after many calls, and when it has become much: the runtime by itself waits for more of it. */
+export function withIdleCollection({ app, ...rest }: Understudy, given: Partial<Collection> = {}): Understudy {
+  const { collect, shrink, memory, every } = { ...RUNTIME, ...given }
   let calls = 0
   let seen = 0
+  let looks = LOOKS_BETWEEN
   let stopWatch: (() => void) | undefined
   const look = () => {
+    looks++
     if (calls === seen) {
       stopWatch?.()
       stopWatch = undefined
@@ -28,6 +49,9 @@ export function withIdleCollection(
         collect()
         calls = 0
       }
+    } else if (looks >= LOOKS_BETWEEN && memory() > MUCH_MEMORY) {
+      shrink()
+      looks = 0
     }
     seen = calls
   }
