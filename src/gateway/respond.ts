@@ -86,7 +86,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
   }
   // A provider's own head leaves as soon as its first piece is there, and by itself where none comes.
-  const pieces = raw && !whole ? bytes : await begun(whole ? [bytes] : bytes)
+  const pieces = raw && !whole ? await withHead(bytes) : await begun(whole ? [bytes] : bytes)
   if (announced === undefined) return new Response(directStream(pieces, client), { status, headers })
   if (!connection) return new Response(directStream(broken(pieces), client), { status, headers })
   // The server would correct a length that is not kept, so this answer is written by hand.
@@ -113,6 +113,24 @@ function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: str
   return headers
 }
 
+/** The same pieces; where the first comes in this turn, it leaves in one packet with the head. */
+async function withHead(pieces: AsyncIterable<Uint8Array>): Promise<PromptIterable<Uint8Array>> {
+  const source = pieces[Symbol.asyncIterator]()
+  const coming = source.next()
+  // What breaks instead of it breaks behind the head.
+  const come = await Promise.race([coming.catch(() => undefined), nextTurn()])
+  let first: IteratorResult<Uint8Array> | Promise<IteratorResult<Uint8Array>> | undefined = come || coming
+  const iterator: PromptIterator<Uint8Array> = {
+    next() {
+      const next = first ?? source.next()
+      first = undefined
+      return next
+    },
+    return: async (value) => source.return?.(value) ?? { done: true, value },
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}
+
 /** The same pieces once the first has come: the server cannot take back a head that it has begun. */
 async function begun(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<AsyncGenerator<Uint8Array>> {
   const rest = (async function* () {
@@ -129,7 +147,7 @@ async function begun(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): 
   })()
 }
 
-async function* broken(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* broken(pieces: PromptIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* pieces
   throw new ConnectionFailure('the connection was reset before the promised end of the answer')
 }
