@@ -18,6 +18,7 @@ import { type Instance, instanceOf } from './contract/instance.ts'
 import type { Observers } from './contract/observation.ts'
 import type { Operation } from './contract/operation.ts'
 import { createHealthWatch, type HealthWatch } from './control/health-watch.ts'
+import { onDamagedRow } from './db/damaged-rows.ts'
 import { fixtureSubjects, operationNames } from './endpoints/index.ts'
 import { type AskModel, askThrough } from './gateway/ask.ts'
 import { createGateway } from './gateway/handle.ts'
@@ -122,6 +123,7 @@ export function createUnderstudy(
   )
   const { instance } = sessions
   const observers = createObservers(report)
+  if (instead.notice) onDamagedRow(instead.notice)
   const telemetry = telemetryOf(config, { observers, instance, report })
   const ask = askThrough((inner) => gateway.call(inner), chat)
   const { prepare, ...directories } = workspaceOf(config, ask, report)

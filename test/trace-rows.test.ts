@@ -111,8 +111,8 @@ test('every record and its notes are read as they were written, to the order of 
       const { model, status } = trace
       const stored = packedRecord(trace, beside as never, packedUsage(trace.usage, 'null').usage)
       const none = { arrived: null, left: null, client: null }
-      const row = { started: Date.parse(trace.started_at), model, status, record: stored, ...none }
-      const read = unpackedRow(row)
+      const row = { seq: 1, started: Date.parse(trace.started_at), model, status, record: stored, ...none }
+      const read = unpackedRow(row, { name: ':memory:' })
       expect(JSON.stringify(read)).toBe(JSON.stringify({ trace, notes: beside }))
     }),
     { numRuns: 2_000 },

@@ -5,6 +5,7 @@ import { sampleCacheSize } from '../answers/schema-sample.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Route } from '../contract/route.ts'
+import { damagedRowCount } from '../db/damaged-rows.ts'
 import type { StoreSize } from '../db/row-budget.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -42,6 +43,11 @@ const Health = z.object({
     sessions_dropped: z
       .int()
       .describe('Removed since the start, because nobody used them for as long as --session-ttl.'),
+    rows_damaged: z
+      .int()
+      .describe(
+        'Rows of files that could not be read since the start; lists leave them out, and the output names each.',
+      ),
     traces: z.int(),
     traces_dropped: z
       .int()
@@ -142,6 +148,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
           sessions: all.length,
           sessions_unusable: sessions.problems().length,
           sessions_dropped: sessions.dropped(),
+          rows_damaged: damagedRowCount(),
           traces: traces.entries,
           traces_dropped: droppedTraces(),
           fixtures: about.fixtures(),

@@ -3,6 +3,7 @@ import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Contents } from '../contract/record.ts'
 import { once } from '../lib/once.ts'
+import { readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import { blobs, records, vectors } from './schema.ts'
 
@@ -70,7 +71,9 @@ export function contentStore(connection: Database): Contents {
     },
     bySeq: (seq) => {
       const row = database.select({ body: records.body }).from(records).where(eq(records.seq, seq)).get()
-      return row && JSON.parse(row.body)
+      return (
+        row && readableRow(() => readRow(connection, { table: 'records', row: seq }, () => JSON.parse(row.body)))[0]
+      )
     },
   }
 }

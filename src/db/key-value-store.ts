@@ -4,6 +4,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { KeyValueStore } from '../contract/key-value.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { once } from '../lib/once.ts'
+import { readableRow, readRow } from './damaged-rows.ts'
 import { PART, textParts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
@@ -87,8 +88,10 @@ export function keptStore(
   return {
     get(kind, id, now) {
       const text = textOf(kind, id, now)
-      const value = text && JSON.parse(text)
-      if (!text?.startsWith(APART)) return value
+      // What is damaged is as gone: it can be made anew, or is answered as what is not there.
+      const place = { table: 'kept', row: `${kind}/${id}` }
+      const value = text && readableRow(() => readRow(connection, place, () => JSON.parse(text)))[0]
+      if (!text?.startsWith(APART) || value === undefined) return value
       const { $parts: count, of: name } = value as { $parts: number; of: string }
       const parts = Array.from({ length: count }, (_, part) => textOf(PART_KIND, partId(name, part), now))
       // The oldest rows go first when there is no room, and parts are older than what they are of.

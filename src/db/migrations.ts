@@ -111,4 +111,10 @@ export const migrations: readonly string[] = [
   ) WITHOUT ROWID;`,
   // What the connections of calls carried (packed-parts.ts); version 9 to 11 have the events of streams in the record instead.
   'ALTER TABLE trace_rows ADD COLUMN exchange TEXT;',
+  // A row that is damaged hides no other one, and breaks no list.
+  `DROP VIEW traces;
+  CREATE VIEW traces AS SELECT * FROM trace_rows
+    WHERE seq > coalesce((
+      SELECT CASE WHEN json_type(record, '$[0]') = 'integer' AND record ->> '$[0]' < seq THEN record ->> '$[0]' END
+      FROM trace_rows WHERE json_valid(record) ORDER BY seq DESC LIMIT 1), 0);`,
 ]

@@ -2,10 +2,21 @@
 import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Fields, PageFilter, Records } from '../contract/record.ts'
+import { asObject } from '../lib/values.ts'
+import { readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import { records } from './schema.ts'
 
-const fieldsOf = (row: { body: string }): Fields => JSON.parse(row.body)
+/** The fields of a row; throws `DamagedRow` where it holds something else. */
+const readerOf =
+  (database: Database) =>
+  ({ seq, body }: { seq: number; body: string }): Fields =>
+    readRow(database, { table: 'records', row: seq }, () => {
+      const fields = asObject(JSON.parse(body))
+      if (fields === undefined) throw new Error('its body is not a JSON object')
+      return fields
+    })
+type Reader = ReturnType<typeof readerOf>
 
 type Query = ReturnType<typeof drizzle>
 const param = sql.placeholder
@@ -15,12 +26,12 @@ function readsOf(database: Query) {
   const inKind = and(eq(records.kind, param('kind')), eq(records.workspace, param('workspace')))
   const inParent = and(inKind, eq(records.parent, param('parent')))
   const byId = database
-    .select({ parent: records.parent, body: records.body })
+    .select({ seq: records.seq, parent: records.parent, body: records.body })
     .from(records)
     .where(and(eq(records.id, param('id')), inKind))
     .prepare()
   const byKey = database
-    .select({ body: records.body })
+    .select({ seq: records.seq, body: records.body })
     .from(records)
     .where(and(inParent, eq(records.key, param('key'))))
     .prepare()
@@ -30,14 +41,14 @@ function readsOf(database: Query) {
     .where(and(eq(records.id, param('id')), inParent))
     .prepare()
   const older = database
-    .select({ body: records.body })
+    .select({ seq: records.seq, body: records.body })
     .from(records)
     .where(and(inParent, lt(records.seq, param('from'))))
     .orderBy(desc(records.seq))
     .limit(param('limit'))
     .prepare()
   const newer = database
-    .select({ body: records.body })
+    .select({ seq: records.seq, body: records.body })
     .from(records)
     .where(and(inParent, gt(records.seq, param('from'))))
     .orderBy(asc(records.seq))
@@ -72,20 +83,29 @@ type Reads = ReturnType<typeof readsOf>
 const seqOf = ({ seqById }: Reads, { kind, workspace, parent }: PageFilter, id: string) =>
   seqById.get({ kind, workspace, parent, id })?.seq
 
-function pageOf(reads: Reads, filter: PageFilter): { data: Fields[]; hasMore: boolean } {
+function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fields[]; hasMore: boolean } {
   const { kind, workspace, parent, limit, after, before } = filter
   const cursor = before ?? after
-  const from = (cursor === undefined ? undefined : seqOf(reads, filter, cursor)) ?? Number.MAX_SAFE_INTEGER
-  const most = limit === undefined ? -1 : limit + 1
-  const found = (before === undefined ? reads.older : reads.newer).all({ kind, workspace, parent, from, limit: most })
-  const rows = limit === undefined ? found : found.slice(0, limit)
-  const data = (before === undefined ? rows : rows.reverse()).map(fieldsOf)
-  return { data, hasMore: found.length > rows.length }
+  let from = (cursor === undefined ? undefined : seqOf(reads, filter, cursor)) ?? Number.MAX_SAFE_INTEGER
+  const found: Fields[] = []
+  const next = before === undefined ? reads.older : reads.newer
+  // As many more as are damaged, so that a page is full.
+  for (;;) {
+    const wanted = limit === undefined ? -1 : limit + 1 - found.length
+    const rows = next.all({ kind, workspace, parent, from, limit: wanted })
+    for (const row of rows) found.push(...readableRow(() => fieldsOf(row)))
+    if (wanted < 0 || rows.length < wanted || found.length > (limit ?? 0)) break
+    from = rows.at(-1)?.seq ?? from
+  }
+  const data = limit === undefined ? found : found.slice(0, limit)
+  const hasMore = found.length > data.length
+  return { data: before === undefined ? data : data.reverse(), hasMore }
 }
 
 /** Records of a database; `last` is the number that was given last, when that is not known from what is stored. */
 export function recordStore(connection: Database, last = 0): Records {
   const database = drizzle(connection)
+  const fieldsOf = readerOf(connection)
   const reads = readsOf(database)
   const { byId, byKey } = reads
   const { insert, update } = writesOf(database)
@@ -107,22 +127,27 @@ export function recordStore(connection: Database, last = 0): Records {
       const row = byId.get({ kind, workspace, id: name }) ?? byKey.get({ kind, workspace, parent: '', key: name })
       return row && fieldsOf(row)
     },
-    page: (filter) => pageOf(reads, filter),
+    page: (filter) => pageOf(reads, fieldsOf, filter),
     inList: (filter, id) => seqOf(reads, filter, id) !== undefined,
     keyed: (kind) =>
       database
-        .select({ workspace: records.workspace, body: records.body })
+        .select({ seq: records.seq, workspace: records.workspace, body: records.body })
         .from(records)
         // No key is empty; said like this, the index of keys is used.
         .where(and(eq(records.kind, kind), gt(records.key, '')))
         .orderBy(asc(records.seq))
         .all()
-        .map((row) => ({ workspace: row.workspace, body: fieldsOf(row) })),
+        .flatMap((row) => readableRow(() => ({ workspace: row.workspace, body: fieldsOf(row) }))),
     mentions: (workspace, field, value) =>
       database
         .select({ seq: records.seq })
         .from(records)
-        .where(and(eq(records.workspace, workspace), sql`json_extract(${records.body}, ${`$.${field}`}) = ${value}`))
+        .where(
+          and(
+            eq(records.workspace, workspace),
+            sql`iif(json_valid(${records.body}), json_extract(${records.body}, ${`$.${field}`}), NULL) = ${value}`,
+          ),
+        )
         .limit(1)
         .get() !== undefined,
     insert({ body, ...record }) {

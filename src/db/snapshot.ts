@@ -1,5 +1,6 @@
 // Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
 import { asObject } from '../lib/values.ts'
+import { readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import { NAMED_COLUMNS, namedRow, ROW_COLUMNS } from './trace-row.ts'
 
@@ -70,7 +71,7 @@ function rowsOf(database: Database, name: string, columns: readonly string[]): R
     const rows = database.prepare(`SELECT ${ROW_COLUMNS} FROM traces ORDER BY seq`).all() as Parameters<
       typeof namedRow
     >[0][]
-    return rows.map(namedRow)
+    return rows.flatMap((row) => readableRow(() => namedRow(row, database)))
   }
   return database.prepare(`SELECT ${columns.join(', ')} FROM ${ROWS[name] ?? name} ORDER BY 1, 2`).all() as Row[]
 }
@@ -79,10 +80,13 @@ function rowsOf(database: Database, name: string, columns: readonly string[]): R
 export function dump(database: Database): Snapshot {
   const tables = tablesOf(database).map(([name, columns]) => {
     const json = JSON_COLUMNS[name]
-    const rows = rowsOf(database, name, columns)
     const read = ([column, value]: [string, unknown]) =>
       column === json && typeof value === 'string' ? [column, JSON.parse(value)] : [column, packed(value)]
-    return [name, rows.map((row) => Object.fromEntries(Object.entries(row).map(read)))]
+    const rows = rowsOf(database, name, columns).flatMap((row) => {
+      const place = { table: name, row: String(row.seq ?? row.id) }
+      return readableRow(() => readRow(database, place, () => Object.fromEntries(Object.entries(row).map(read))))
+    })
+    return [name, rows]
   })
   return { understudy_snapshot: SNAPSHOT_FORMAT, tables: Object.fromEntries(tables) }
 }

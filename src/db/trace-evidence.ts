@@ -3,6 +3,7 @@ import type { ClientNote } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { opaqueQuestion, type Question, readQuestion, wordsOfAnswer } from '../lib/question.ts'
+import { readableRow, readRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
@@ -26,10 +27,9 @@ export interface TraceEvidence {
 }
 
 /** Selects what it takes. */
-export const EVIDENCE = `SELECT seq, request, apart, ${RECORD_COLUMNS} FROM traces`
+export const EVIDENCE = `SELECT request, apart, ${RECORD_COLUMNS} FROM traces`
 /** A row of that. */
 export interface EvidenceRow extends RecordRow {
-  seq: number
   request: string
   apart: number | null
 }
@@ -39,16 +39,21 @@ export const evidenceReader =
   ({ connection, long }: { connection: Database; long: LongTexts }) =>
   (row: EvidenceRow): TraceEvidence => {
     const answer = () => connection.prepare('SELECT seq, answer, apart FROM traces WHERE seq = ?').get(row.seq)
-    return evidenceOf(long.read(row), () => {
+    const unpacked = unpackedRow(row, connection)
+    return evidenceOf(long.read(row), unpacked, () => {
       const found = answer() as { seq: number; answer: string; apart: number | null } | undefined
-      return found && JSON.parse(long.read(found).answer)
+      if (!found) return undefined
+      const place = { table: 'trace_rows', row: row.seq }
+      return readableRow(() => readRow(connection, place, () => JSON.parse(long.read(found).answer) as unknown))[0]
     })
   }
 
 /** What a row says; `answer` reads what was answered. */
-function evidenceOf(row: EvidenceRow, answer: () => unknown): TraceEvidence {
-  const { seq, request } = row
-  const { trace, notes } = unpackedRow(row)
+function evidenceOf(
+  { seq, request }: EvidenceRow,
+  { trace, notes }: ReturnType<typeof unpackedRow>,
+  answer: () => unknown,
+): TraceEvidence {
   const { arrived, left, client } = notes
   return {
     seq,

@@ -35,8 +35,8 @@ function marksOf(connection: Database, block: number): Marks {
   const rows = connection
     .prepare(`SELECT seq, ${ID} FROM trace_rows WHERE seq >= ? AND seq < ?`)
     .raw()
-    .all(block * BLOCK, (block + 1) * BLOCK) as [number, string][]
-  for (const [seq, id] of rows) marks[seq % BLOCK] = markOf(id)
+    .all(block * BLOCK, (block + 1) * BLOCK) as [number, unknown][]
+  for (const [seq, id] of rows) if (typeof id === 'string') marks[seq % BLOCK] = markOf(id)
   return marks
 }
 

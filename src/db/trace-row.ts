@@ -3,6 +3,7 @@
 // version 9 say more in their tuples.
 import type { ClientNote } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
+import { type DatabaseName, readRow } from './damaged-rows.ts'
 import {
   filled,
   type Packed,
@@ -28,6 +29,7 @@ export interface TraceNotes {
 
 /** The columns that it takes to read a record. */
 export interface RecordRow {
+  seq: number
   started: number
   model: string | null
   status: number
@@ -36,24 +38,25 @@ export interface RecordRow {
   left: number | null
   client: string | null
 }
-export const RECORD_COLUMNS = 'started, model, status, record, arrived, left, client'
+export const RECORD_COLUMNS = 'seq, started, model, status, record, arrived, left, client'
 
 // The places of the tuple, in SQL; a row with names has no such places, and the others have no such names.
 /** Up to which number no row is shown any more. */
-export const LAST_HIDDEN = "SELECT record ->> '$[0]' FROM trace_rows ORDER BY seq DESC LIMIT 1"
+export const LAST_HIDDEN = `SELECT CASE WHEN json_type(record, '$[0]') = 'integer' AND record ->> '$[0]' < seq THEN record ->> '$[0]' END
+  FROM trace_rows WHERE json_valid(record) ORDER BY seq DESC LIMIT 1`
 /** The condition of such a row; the view `traces` has the others. */
 export const NOT_SHOWN = `seq <= (${LAST_HIDDEN})`
-export const ARRIVED = "coalesce(arrived, record ->> '$[1]', 0)"
-export const ID = "coalesce(record ->> '$.id', record ->> '$[4]')"
-export const SESSION = "coalesce(record ->> '$.session', record ->> '$[5]')"
+export const ARRIVED = "coalesce(arrived, iif(json_valid(record), record ->> '$[1]', 0), 0)"
+export const ID = "iif(json_valid(record), coalesce(record ->> '$.id', record ->> '$[4]'), NULL)"
+export const SESSION = "iif(json_valid(record), coalesce(record ->> '$.session', record ->> '$[5]'), NULL)"
 
 /** That the answer is a stream; of versions 9 to 11, what was sent of it. */
 const STREAM = 8
 const USAGE = 15
 /** The answer as it was given: the column has it without what the record says as well. */
-export const ANSWER = answerSql(USAGE)
+export const ANSWER = `iif(json_valid(record), ${answerSql(USAGE)}, answer)`
 /** Everything of a row, with that answer. */
-export const ROW_COLUMNS = `seq, ${RECORD_COLUMNS}, request, rendered, ${ANSWER} AS answer, thread, apart, exchange`
+export const ROW_COLUMNS = `${RECORD_COLUMNS}, request, rendered, ${ANSWER} AS answer, thread, apart, exchange`
 
 /** The columns of traces as snapshots have them, whatever the form of a row; `record` is no text there. */
 export const NAMED_COLUMNS = [
@@ -75,8 +78,8 @@ export const NAMED_COLUMNS = [
 ]
 
 /** A row with the values of these columns. */
-export function namedRow(row: RecordRow & Record<string, unknown>): Record<string, unknown> {
-  const { trace, notes } = unpackedRow(row)
+export function namedRow(row: RecordRow & Record<string, unknown>, database: DatabaseName): Record<string, unknown> {
+  const { trace, notes } = unpackedRow(row, database)
   const { arrived, left, client, sent } = notes
   const named: Record<string, unknown> = {
     ...row,
@@ -204,8 +207,67 @@ function unpackedRecord(packed: Packed, { started, model, status }: RecordRow): 
   }
 }
 
-/** The record of a row, and its notes. */
-export function unpackedRow(row: RecordRow): { trace: TraceRecord; notes: TraceNotes } {
+/** A record and its notes. */
+interface UnpackedRow {
+  trace: TraceRecord
+  notes: TraceNotes
+}
+
+/**
+ * The record of a row, and its notes.
+ * @throws DamagedRow 507 where the row holds something else
+ */
+export const unpackedRow = (row: RecordRow, database: DatabaseName): UnpackedRow =>
+  readRow(database, { table: 'trace_rows', row: row.seq }, () => {
+    const unpacked = unpackedFields(row)
+    checkTrace(unpacked.trace)
+    return unpacked
+  })
+
+type FieldCheck = (value: unknown) => boolean
+const isText: FieldCheck = (value) => typeof value === 'string'
+const isNumber: FieldCheck = (value) => typeof value === 'number' && Number.isFinite(value)
+const isFields: FieldCheck = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const listOf =
+  (item: FieldCheck): FieldCheck =>
+  (value) =>
+    Array.isArray(value) && value.every(item)
+// Records with names of earlier versions say less.
+const maybe =
+  (check: FieldCheck): FieldCheck =>
+  (value) =>
+    value == null || check(value)
+const fieldChecks = (checks: Record<string, FieldCheck>): [string, FieldCheck][] => Object.entries(checks)
+
+/** What is read as something of its own kind wherever traces are judged or shown; the whole schema would take ten times as long. */
+const OF_TRACE = fieldChecks({
+  ...{ id: isText, session: isText, operation: isText, name: isText, outcome: isText, started_at: isText },
+  ...{ model: maybe(isText), status: isNumber, duration_ms: maybe(isNumber), plan: listOf(isText) },
+  attempts: listOf(isFields),
+  ...{ faults: maybe(listOf(isText)), guardrails: maybe(listOf(isFields)), retrievals: maybe(listOf(isFields)) },
+  ...{ attachments: maybe(listOf(isFields)), cache: maybe(isFields), usage: maybe(isFields), cost: maybe(isNumber) },
+  ...{ error: maybe(isFields), thread: maybe(isFields), identity: maybe(isFields), metadata: maybe(isFields) },
+  ...{ parent: maybe(isText), scenario: maybe(isText), fixture: maybe(isText), point: maybe(isText) },
+  ...{ retry_after_ms: maybe(isNumber), task: maybe(isFields), assumed: maybe(isFields), instance: maybe(isText) },
+})
+const OF_ATTEMPT = fieldChecks({
+  ...{ target: isText, position: isNumber, number: isNumber, outcome: isText, status: isNumber, duration_ms: isNumber },
+  ...{ started_ms: maybe(isNumber), wait_ms: maybe(isNumber), first_content_ms: maybe(isNumber), error: maybe(isText) },
+  faults: maybe(listOf(isText)),
+})
+
+function checkFields(what: string, value: object, checks: [string, FieldCheck][]): void {
+  for (const [name, check] of checks)
+    if (!check(Reflect.get(value, name))) throw new Error(`${what} has a wrong '${name}'`)
+}
+
+function checkTrace(trace: TraceRecord): void {
+  checkFields('its record', trace, OF_TRACE)
+  for (const attempt of trace.attempts) checkFields('an attempt of its record', attempt, OF_ATTEMPT)
+  if (Number.isNaN(Date.parse(trace.started_at))) throw new Error("its record has a wrong 'started_at'")
+}
+
+function unpackedFields(row: RecordRow): UnpackedRow {
   const parsed: Packed = JSON.parse(row.record)
   if (!Array.isArray(parsed)) {
     const { arrived, left, client } = row

@@ -1,6 +1,7 @@
 // Traces in SQLite: written once, listed newest first.
 import type { ExchangeNote } from '../contract/exchange-note.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import { readableRow, readRow } from './damaged-rows.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { unpackedExchange } from './packed-parts.ts'
@@ -91,11 +92,20 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
   const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)
   const arrivals = ({ limit, ...filter }: TraceFilter): Arrival[] => {
     const { sql, values } = conditionsOf(filter, seqOf)
-    const select = connection.prepare(`SELECT ${RECORD_COLUMNS} FROM traces ${sql} ORDER BY seq DESC LIMIT ?`)
-    return (select.all(...values, limit) as RecordRow[]).map((row) => {
-      const { trace, notes } = unpackedRow(row)
-      return { trace, arrived: notes.arrived ?? 0 }
-    })
+    const below = `${sql === '' ? 'WHERE' : `${sql} AND`} seq < ?`
+    const select = connection.prepare(`SELECT ${RECORD_COLUMNS} FROM traces ${below} ORDER BY seq DESC LIMIT ?`)
+    const found: Arrival[] = []
+    // As many more as are damaged, so that a page is full.
+    for (let before = Number.MAX_SAFE_INTEGER; found.length < limit; ) {
+      const wanted = limit - found.length
+      const rows = select.all(...values, before, wanted) as RecordRow[]
+      for (const row of rows)
+        for (const { trace, notes } of readableRow(() => unpackedRow(row, connection)))
+          found.push({ trace, arrived: notes.arrived ?? 0 })
+      if (rows.length < wanted) break
+      before = rows.at(-1)?.seq ?? 0
+    }
+    return found
   }
   return {
     list({ limit, ...filter }) {
@@ -103,29 +113,37 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
       return { data: found.slice(0, limit), hasMore: found.length > limit }
     },
     arrivals,
-    sessions: () => connection.prepare(`SELECT DISTINCT ${SESSION} FROM traces ORDER BY 1`).pluck().all() as string[],
+    sessions: () =>
+      (connection.prepare(`SELECT DISTINCT ${SESSION} FROM traces ORDER BY 1`).pluck().all() as unknown[]).filter(
+        (name) => typeof name === 'string',
+      ),
     get(id) {
       const row = rowOf(id)
       if (!row) return undefined
       const whole = long.read(row)
-      const [request, rendered, answer] = [whole.request, whole.rendered, whole.answer].map((text) => JSON.parse(text))
-      const { trace, notes } = unpackedRow(whole)
+      const { trace, notes } = unpackedRow(whole, connection)
+      const texts = [whole.request, whole.rendered, whole.answer]
+      const [request, rendered, answer] = readRow(connection, { table: 'trace_rows', row: whole.seq }, () =>
+        texts.map((text) => JSON.parse(text)),
+      )
       return { ...trace, request_headers: notes.client?.headers ?? null, request, rendered, answer }
     },
     exchange(id) {
       const row = rowOf(id)
       if (row?.exchange == null) return undefined
       const { request, answer } = long.read(row)
-      return { note: unpackedExchange(row.exchange), request, answer }
+      const { exchange: packed, seq } = row
+      const note = readRow(connection, { table: 'trace_rows', row: seq }, () => unpackedExchange(packed))
+      return { note, request, answer }
     },
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {
       const rows = connection.prepare(`${EVIDENCE} WHERE seq > ? ORDER BY seq`).all(seq) as EvidenceRow[]
-      for (const row of rows) yield evidenceOf(row)
+      for (const row of rows) yield* readableRow(() => evidenceOf(row))
     },
     bySeq(seq) {
       const row = connection.prepare(`${EVIDENCE} WHERE seq = ?`).get(seq) as EvidenceRow | undefined
-      return row && evidenceOf(row)
+      return row && readableRow(() => evidenceOf(row))[0]
     },
     count: () => number('SELECT count(*) FROM traces'),
     lastSeq: () => number('SELECT max(seq) FROM trace_rows'),

@@ -1,5 +1,6 @@
 // Some of the traces of a session by the numbers of their calls: pages of lists, and what stands around one call.
 import type { TraceRecord } from '../contract/trace.ts'
+import { readableRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
@@ -47,21 +48,23 @@ export function windowsOf({ connection, long, ids }: TraceReads): TraceWindows {
     span({ before, above, limit, text }) {
       const rows = connection
         .prepare(
-          `SELECT seq, ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant FROM traces
+          `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant FROM traces
            WHERE seq < :before AND seq > :above ORDER BY seq DESC LIMIT :limit`,
         )
-        .all({ before, above, limit, text }) as (RecordRow & { seq: number; meant: number })[]
-      const found = rows.flatMap(({ seq, meant, ...row }) => {
-        const { trace, notes } = unpackedRow(row)
-        return meant || holds(trace, text ?? '') ? [{ seq, arrived: notes.arrived ?? 0, trace }] : []
-      })
+        .all({ before, above, limit, text }) as (RecordRow & { meant: number })[]
+      const found = rows.flatMap(({ meant, ...row }) =>
+        readableRow(() => unpackedRow(row, connection)).flatMap(({ trace, notes }) =>
+          meant || holds(trace, text ?? '') ? [{ seq: row.seq, arrived: notes.arrived ?? 0, trace }] : [],
+        ),
+      )
       return { found, looked: rows.length, last: rows.at(-1)?.seq ?? 0 }
     },
     around(id, most) {
       const seq = ids.seqOf(id)
       if (seq === undefined) return []
       const rows = connection.prepare(`${EVIDENCE} WHERE seq BETWEEN ? AND ? ORDER BY seq`).all(seq - most, seq + most)
-      return (rows as EvidenceRow[]).map(evidenceReader({ connection, long }))
+      const evidenceOf = evidenceReader({ connection, long })
+      return (rows as EvidenceRow[]).flatMap((one) => readableRow(() => evidenceOf(one)))
     },
   }
 }

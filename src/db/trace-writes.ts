@@ -167,7 +167,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       if (seq === undefined) return
       const { one, update } = statements()
       const row = one().get(seq) as RecordRow & { bytes: number }
-      const record = packedRecord(trace, unpackedRow(row).notes)
+      const record = packedRecord(trace, unpackedRow(row, connection).notes)
       update().run(trace.model, trace.status, record, answer, seq)
       changed(row.bytes, (one().get(seq) as { bytes: number }).bytes)
     },

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Fields } from '../contract/record.ts'
 import { listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
+import { readableRow } from '../db/damaged-rows.ts'
 import { notFound, type Resource, type Transaction } from './define.ts'
 import { type PathParams, parentsOf, shown } from './verbs.ts'
 
@@ -34,7 +35,7 @@ export function listRecords(resource: Resource, work: Reading, params: PathParam
   const { data, hasMore } = narrowed(resource, query)
     ? filteredPage(resource, work, { ...list, limit, after, before, query })
     : work.records.page({ ...list, limit, after, before })
-  const answers = data.map((record) => shown(resource, record))
+  const answers = data.flatMap((record) => readableRow(() => shown(resource, record)))
   return resource.plainList ? answers : { object: 'list', data: answers, has_more: hasMore }
 }
 

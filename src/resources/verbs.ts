@@ -2,6 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import type { Fields } from '../contract/record.ts'
 import { parseRequest } from '../contract/validation.ts'
+import { readRow } from '../db/damaged-rows.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { oneOf, type RecordContext, type Resource, recordIn, type Transaction, type VersionNote } from './define.ts'
 import { addVersion } from './versions.ts'
@@ -38,7 +39,11 @@ export function findRecord(
 }
 
 /** A stored record as clients see it. */
-export const shown = (resource: Resource, stored: Fields): Fields => resource.show?.(stored) ?? stored
+export function shown(resource: Resource, stored: Fields): Fields {
+  if (typeof stored._id !== 'string') return stored
+  const file = { name: 'the database of the session' }
+  return readRow(file, { table: 'records', row: stored._id }, () => resource.show?.(stored) ?? stored)
+}
 
 const keyOf = ({ key = '' }: Resource, body: Fields): string | null =>
   body[key] === undefined ? null : String(body[key])

@@ -1,0 +1,110 @@
+// Rows that an earlier version or another program has stored wrongly: lists leave them out and say so, and nothing else breaks.
+import { afterAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import Driver from 'better-sqlite3'
+import { createTestApp, type TestApp } from './support/app.ts'
+import { CHAT, user } from './support/chat.ts'
+import { errorOf } from './support/errors.ts'
+import { emptyFolder } from './support/server.ts'
+
+const folder = emptyFolder()
+afterAll(folder.remove)
+let files = 0
+const reported: unknown[] = []
+
+/** A server over a file of three calls and three datasets, one of each changed by `spoil`; `at` is its number. */
+async function spoiled(spoil: (database: InstanceType<typeof Driver>) => void, at: number) {
+  const settings = { db: join(folder.path, `${++files}.db`), clock: 'real' } as const
+  const first = createTestApp(settings, (error) => reported.push(error))
+  const traces: string[] = []
+  const datasets: string[] = []
+  for (const name of ['a', 'b', 'c']) {
+    const answer = await first.post(CHAT, { model: 'openai/gpt-4o', ...user(name) })
+    traces.push(String(answer.headers.get('x-understudy-trace')))
+    const made = await first.post('/v2/datasets', { display_name: name, path: 'Default' })
+    datasets.push(String(made.json()._id))
+  }
+  first.close()
+  const database = new Driver(settings.db)
+  spoil(database)
+  database.close()
+  const app = createTestApp(settings, (error) => reported.push(error))
+  return { app, trace: String(traces[at]), dataset: String(datasets[at]), traces, datasets }
+}
+const idsOf = async (app: TestApp, path: string, id: string) => {
+  const answer = await app.fetch(path)
+  expect([path, answer.status]).toEqual([path, 200])
+  return (answer.json().data as Record<string, unknown>[]).map((one) => one[id])
+}
+const damaged = async (app: TestApp) =>
+  Number(((await app.fetch('/_understudy/health')).json().counts as Record<string, unknown>).rows_damaged)
+
+const nth = (at: number) => `(SELECT seq FROM trace_rows ORDER BY seq LIMIT 1 OFFSET ${at})`
+const RECORDS: [string, string][] = [
+  ['no JSON', `'{"id":'`],
+  ['a number', '5'],
+  ['an empty text', `''`],
+  ['an empty list', `'[]'`],
+  ['an empty object', `'{}'`],
+  ['null', `'null'`],
+  ['a number that would hide all', `'[99999999]'`],
+  ['attempts of another type', `json_set(record, '$[14]', 'x')`],
+  ['an attempt that is a text', `json_set(record, '$[14]', json('["x"]'))`],
+  ['a plan of numbers', `json_set(record, '$[13]', json('[1]'))`],
+  ['a duration of words', `json_set(record, '$[10]', 'long')`],
+  ['bytes', `x'00ff'`],
+]
+for (const at of [0, 2])
+  test.each(RECORDS)(`call ${at} of three with a record of %s is left out of lists`, async (_, value) => {
+    const { app, trace, traces } = await spoiled(
+      (database) => database.exec(`UPDATE trace_rows SET record = ${value} WHERE seq = ${nth(at)}`),
+      at,
+    )
+    const before = await damaged(app)
+    const others = traces.filter((id) => id !== trace).reverse()
+    expect(await idsOf(app, '/_understudy/traces', 'id')).toEqual(others)
+    expect(await idsOf(app, '/_understudy/traces?all=true', 'id')).toEqual(others)
+    expect(await idsOf(app, '/_understudy/traces?limit=2', 'id')).toEqual(others)
+    for (const path of ['calls?sessions=all', 'calls?text=hello', 'verify', 'metrics', 'sessions', 'snapshot'])
+      expect([path, (await app.fetch(`/_understudy/${path}`)).status]).toEqual([path, 200])
+    expect(await damaged(app)).toBe(before + 1)
+    const one = await app.fetch(`/_understudy/traces/${trace}`)
+    expect([404, 507]).toContain(one.status)
+    if (one.status === 507) expect(errorOf(one.text, 507).code).toBe('damaged_row')
+    // And calls go on.
+    expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('more') })).status).toBe(200)
+    expect(reported).toEqual([])
+    app.close()
+  })
+
+const BODIES: [string, string][] = [
+  ['no JSON', `'{"_id":'`],
+  ['a list', `'[]'`],
+  ['null', `'null'`],
+  ['bytes', `x'00ff'`],
+]
+test.each(BODIES)('a dataset with a body of %s is left out of lists, and says so alone', async (_, value) => {
+  const { app, dataset, datasets } = await spoiled((database) => {
+    database.exec(
+      `UPDATE records SET body = ${value} WHERE seq = (SELECT seq FROM records WHERE kind = 'dataset' ORDER BY seq DESC LIMIT 1 OFFSET 1)`,
+    )
+  }, 1)
+  const listed = await idsOf(app, '/v2/datasets?limit=2', '_id')
+  expect(listed).toEqual(datasets.filter((id) => id !== dataset).reverse())
+  expect(await idsOf(app, '/v2/datasets', '_id')).not.toContain(dataset)
+  const { code, message } = errorOf((await app.fetch(`/v2/datasets/${dataset}`)).text, 507)
+  expect(code).toBe('damaged_row')
+  expect(message).toMatch(/^row \d+ of records in .+ is damaged/)
+  for (const path of ['snapshot', 'verify', 'health', 'sessions'])
+    expect([path, (await app.fetch(`/_understudy/${path}`)).status]).toEqual([path, 200])
+  expect(reported).toEqual([])
+  app.close()
+})
+
+test('a kept value that is no JSON is as gone', async () => {
+  const { app } = await spoiled((database) => database.exec("UPDATE kept SET value = '{'"), 0)
+  const cached = { model: 'openai/gpt-4o', ...user('again'), cache: { type: 'exact_match' } }
+  expect((await app.post(CHAT, cached)).status).toBe(200)
+  expect(reported).toEqual([])
+  app.close()
+})
