@@ -66,6 +66,9 @@ const ONLY_EXPLAINED = [
   /^openaiModels? 5XX$/,
   /^anthropicCountTokens 5XX$/,
   /^verify(?:Expectations)? 429$/,
+  // Too many open files.
+  /^\w+ 503$/,
+  /^seedWorkspace 409$/,
 ]
 
 describe('every error', () => {

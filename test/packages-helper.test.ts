@@ -72,8 +72,8 @@ describe('the server', () => {
     [
       'a variable',
       'findExecutable()',
-      { UNDERSTUDY_BIN: '/nowhere' },
-      /UNDERSTUDY_BIN names the executable "\/nowhere"/,
+      { UNDERSTUDY_BIN: '/no/such/understudy' },
+      /UNDERSTUDY_BIN names the executable "\/no\/such\/understudy"/,
     ],
     ['another program', 'await startUnderstudy()', { UNDERSTUDY_BIN: '/bin/false' }, /did not start \(\/bin\/false\)/],
     ['a folder', "await startUnderstudy({ fixtures: 'fixturs' })", {}, /fixturs: there is no such file or folder/],
@@ -133,7 +133,7 @@ describe('a broken fixture fails the run', () => {
       await openSession({ title: 'after' })`)
     rmSync(broken())
     expect(code).toBe(1)
-    expect(said).toContain('broken.yaml')
+    expect(said).toContain('files of fixtures have mistakes: GET /_understudy/fixtures lists them')
   })
 })
 
