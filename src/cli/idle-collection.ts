@@ -29,8 +29,17 @@ interface Collection {
 const RUNTIME: Collection = {
   collect: () => Bun.gc(true),
   shrink: () => Bun.shrink(),
-  memory: () => process.memoryUsage.rss(),
+  memory: residentBytes,
   every: everySoOften,
+}
+
+/** 0 where the system does not say, as while too many files are open. */
+function residentBytes(): number {
+  try {
+    return process.memoryUsage.rss()
+  } catch {
+    return 0
+  }
 }
 
 /** The program, which collects its garbage in the first pause after many calls, and when it has become much: the runtime by itself waits for more of it. */
