@@ -147,6 +147,8 @@ function isRare(schema: z.ZodType): boolean {
 /** Parses as the schema does, with the valid keys in the message of a key that is not known. */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> {
   const isLarge = hasLongList(value)
+  const tooLong = isLarge ? tooLongList(schema, value) : undefined
+  if (tooLong) return failed(tooLong)
   const found = isLarge ? mistakesAtTheBeginning(schema, value) : undefined
   if (found) return found
   try {
@@ -188,6 +190,65 @@ function hasLongList(value: unknown, seen = new Set<object>()): boolean {
   if (Array.isArray(value) && value.length > LONG) return true
   const parts: unknown[] = Array.isArray(value) ? value : Object.values(value)
   return parts.some((part) => hasLongList(part, seen))
+}
+
+/** The first list that is longer than its schema allows, whatever its items are: these need no look then. */
+function tooLongList(schema: z.core.$ZodType, value: unknown, path: readonly PropertyKey[] = []): Issue | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  switch (def.type) {
+    case 'array': {
+      if (!Array.isArray(value)) return undefined
+      const maximum = maximumOf(def)
+      if (value.length > maximum)
+        return {
+          code: 'too_big',
+          origin: 'array',
+          maximum,
+          inclusive: true,
+          path: [...path],
+          input: value,
+          message: '',
+        }
+      return firstOf(value.entries(), ([index, item]) => tooLongList(def.element, item, [...path, index]))
+    }
+    case 'object':
+      return firstOf(Object.entries(def.shape), ([key, part]) =>
+        tooLongList(part, (value as Record<string, unknown>)[key], [...path, key]),
+      )
+    case 'optional':
+    case 'nullable':
+    case 'default':
+      return tooLongList(def.innerType, value, path)
+    case 'union': {
+      // It is too long when it is so for each branch that a list or an object can be of.
+      const branches = def.options.filter((option) => !SCALARS.has(option._zod.def.type))
+      const found = branches.map((branch) => tooLongList(branch, value, path))
+      return found.every((issue) => issue !== undefined) ? found[0] : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Types of schemas that no list and no object is valid for. */
+const SCALARS = new Set(['string', 'number', 'boolean', 'null', 'literal', 'enum'])
+
+/** The most items that a schema of lists allows. */
+const maximumOf = ({ checks = [] }: z.core.$ZodArrayDef): number =>
+  Math.min(
+    ...checks.map(({ _zod: { def } }) =>
+      def.check === 'max_length' ? (def as z.core.$ZodCheckMaxLengthDef).maximum : Infinity,
+    ),
+  )
+
+/** The first result that is one, of a function called with each item in turn. */
+function firstOf<T, R>(items: Iterable<T>, of: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const result = of(item)
+    if (result !== undefined) return result
+  }
+  return undefined
 }
 
 /** What is found in the beginnings of long lists, where nearly all of them is wrong. */
