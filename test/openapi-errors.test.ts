@@ -66,9 +66,6 @@ const ONLY_EXPLAINED = [
   /^openaiModels? 5XX$/,
   /^anthropicCountTokens 5XX$/,
   /^verify(?:Expectations)? 429$/,
-  // Too many open files.
-  /^\w+ 503$/,
-  /^seedWorkspace 409$/,
 ]
 
 describe('every error', () => {

@@ -103,6 +103,11 @@ async function resetting(app: TestApp, send: () => Promise<Response>, when: (sce
   }
   return answer
 }
+/** A seed whose document is read in a worker, so that a reset can come between. */
+const SEED_WITH_A_PAGE = {
+  yaml: 'knowledge: [{ key: pages, documents: [{ file: page.html }] }]',
+  documents: { 'page.html': btoa('<h1>Hours</h1><p>We open at nine.</p>') },
+}
 const never = () => new ReadableStream({ pull: () => new Promise(() => {}) })
 
 const OTHER = 529
@@ -205,7 +210,10 @@ export const PROVOCATIONS: readonly Provocation[] = [
   },
   {
     name: 'the end of the program',
-    before: ({ understudy }) => understudy.sessions.drain(),
+    before({ understudy }) {
+      understudy.sessions.drain()
+      understudy.sessions.refuseNew()
+    },
     change: inSession('another'),
   },
   ...FAULTS,
@@ -213,6 +221,7 @@ export const PROVOCATIONS: readonly Provocation[] = [
     name: 'a reset meanwhile',
     only: (operation) => isEmulated(operation) || operation.id === 'seedWorkspace',
     before: play(failing({ type: 'hang' }, { type: 'delay', for: '60s' })),
+    change: ({ id }) => (id === 'seedWorkspace' ? { body: JSON.stringify(SEED_WITH_A_PAGE) } : {}),
     make: (send, app) => resetting(app, send),
   },
   {
