@@ -43,6 +43,36 @@ test.each(PROXIES)('commands call a server of this machine directly: %p', async 
   expect(proxied).toEqual([])
 })
 
+/** A proxy of addresses with https, which are asked for by CONNECT. */
+function tunnels() {
+  const asked: string[] = []
+  const data = (socket: Bun.Socket<undefined>, bytes: Buffer) => {
+    asked.push(bytes.toString().split('\r\n', 1)[0] ?? '')
+    socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n')
+  }
+  const listening = Bun.listen<undefined>({ hostname: '127.0.0.1', port: 0, socket: { data } })
+  return { asked, url: `http://127.0.0.1:${listening.port}`, stop: () => listening.stop(true) }
+}
+
+test.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'])(
+  'this machine is called directly with https too: %s',
+  async (name) => {
+    const { asked, url, stop } = tunnels()
+    const env = { [name]: url }
+    // Nobody listens there: whoever goes to the proxy is seen by it, and by nothing else.
+    for (const host of ['localhost', '127.0.0.1', '127.8.9.10', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0']) {
+      const { code, stderr } = await run(['health', '--url', `https://${host}:1`], { cwd, env })
+      expect([code, stderr]).toEqual([1, `understudy: no server answers at https://${host}:1\n`])
+    }
+    expect(asked).toEqual([])
+    if (name.startsWith('HTTPS') || name.startsWith('https')) {
+      await run(['health', '--url', 'https://understudy.invalid'], { cwd, env })
+      expect(asked).toEqual(['CONNECT understudy.invalid:443 HTTP/1.1'])
+    }
+    stop()
+  },
+)
+
 test('other addresses are called as the environment has it', async () => {
   proxied.length = 0
   await run(['health', '--url', 'http://understudy.example'], { cwd, env: { HTTP_PROXY: address } })
@@ -108,8 +138,9 @@ test('a command of exec and explore calls us without a proxy', async () => {
   writeFileSync(file, `require('node:fs').appendFileSync('seen.txt', ${PRINT.slice(21, -1)} + '\\n')`)
   await run(['exec', '--', process.execPath, file], { cwd, env })
   await run(['explore', '--', process.execPath, file], { cwd, env })
+  await run(['exec', '--', process.execPath, file], { cwd, env: { HTTPS_PROXY: address, no_proxy: ' corp.example ' } })
   const lines = (await Bun.file(join(cwd, 'seen.txt')).text()).trim().split('\n')
-  expect(lines.length).toBeGreaterThanOrEqual(2)
+  expect(lines.length).toBeGreaterThanOrEqual(3)
   const all = 'corp.example,localhost,127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0'
   for (const line of lines) expect(JSON.parse(line)).toEqual([all, all])
 })

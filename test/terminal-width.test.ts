@@ -1,6 +1,7 @@
 // Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
 import { expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
+import { paint, safeLine } from '../src/cli/output.ts'
 import { overviewLines } from '../src/cli/overview.ts'
 import { fittedReport } from '../src/cli/report.ts'
 import { fitText, wrapText } from '../src/cli/terminal.ts'
@@ -71,10 +72,14 @@ test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an ove
 })
 
 test('a report goes on under its beginning, with its colours', () => {
-  const red = (text: string) => `\u001b[31m${text}\u001b[39m`
+  const before = process.env.FORCE_COLOR
+  process.env.FORCE_COLOR = '1'
+  const red = paint('red', 'NOT MET: there were none at all')
+  if (before === undefined) delete process.env.FORCE_COLOR
+  else process.env.FORCE_COLOR = before
   const lines = [
     'Understudy: outage: FAIL',
-    `  expected      at least 1 attempt: provider openai ${red('NOT MET: there were none at all')}`,
+    `  expected      at least 1 attempt: provider openai ${red}`,
     `    error         gave-up: a request never got a response`,
   ]
   expect(fittedReport(lines, undefined)).toEqual(lines)
@@ -89,7 +94,10 @@ test('a report goes on under its beginning, with its colours', () => {
     '    error         gave-up: a request',
     '                  never got a response',
   ])
-  expect(fitted[3]).toContain('\u001b[31m')
+  expect(safeLine(fitted[3] ?? '')).toContain('\u001b[31m')
+  // The same colour in a text of others is text.
+  const foreign = 'of others \u001b[31mred\u001b[39m and more of it'
+  expect(fittedReport([foreign], 20).map(safeLine).join('')).toStartWith('of others \\u001b[31mred')
 })
 
 test('a pipe gets every column in full', () => {

@@ -60,7 +60,7 @@ async function seedProblems(path: string): Promise<string[]> {
     await prepareSeed(readSeed(path), { onUnreadable })
   } catch (error) {
     if (!(error instanceof FileError)) throw error
-    problems.push(error.message)
+    problems.push(...error.problems)
   }
   return problems
 }
@@ -78,7 +78,7 @@ async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
       return [read()]
     } catch (error) {
       if (!(error instanceof FileError)) throw error
-      problems.push(error.message)
+      problems.push(...error.problems)
       return []
     }
   }
@@ -95,7 +95,7 @@ async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
     }),
   )
   for (const path of seeds) problems.push(...(await seedProblems(path)))
-  if (problems.length > 0) throw new FileError(problems.join('\n'))
+  if (problems.length > 0) throw new FileError(problems)
   const fixtures = loaded.flatMap((one) => one.fixtures)
   return {
     counts: [

@@ -80,7 +80,7 @@ function fail(error: unknown, program: Command, args: readonly string[]): never 
     process.exit(USAGE)
   }
   if (error instanceof ConfigError || error instanceof FileError) {
-    for (const line of error.message.split('\n')) logLine('error', line)
+    for (const line of error instanceof FileError ? error.problems : [error.message]) logLine('error', line)
     process.exit(USAGE)
   }
   if (error instanceof DatabaseError || error instanceof TraceError || error instanceof ServerError) {

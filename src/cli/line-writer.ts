@@ -64,7 +64,7 @@ export function lineWriter(leftOut: (count: number) => string): LineWriter {
   })
   return {
     add(given) {
-      const line = safeLine(given, 'stderr')
+      const line = safeLine(given)
       if (length + line.length > MOST_WAITING) {
         dropped++
         return

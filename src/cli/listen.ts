@@ -16,7 +16,7 @@ export const FLUSH_MS = 3_000
 /** Prints what went wrong while calls are answered: a file with a mistake in lines, what is a bug with its stack. */
 export function report(error: unknown): void {
   if (error instanceof FileError) {
-    for (const line of error.message.split('\n')) notice(line, 'error')
+    for (const line of error.problems) notice(line, 'error')
     return
   }
   if (logsJson()) {

@@ -21,7 +21,7 @@ export async function withBar<T>(work: Promise<T>, label: string, look: () => Pr
   await wait(PATIENCE_MS)
   if (!ended.signal.aborted) {
     const { progress } = await import('@clack/prompts')
-    const shownLabel = safeLine(label, 'stderr')
+    const shownLabel = safeLine(label)
     const bar = progress({ output: process.stderr, max: 100 })
     bar.start(shownLabel)
     for (let shown = 0; !ended.signal.aborted; await wait(EVERY_MS)) {

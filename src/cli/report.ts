@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Finding } from '../contract/finding.ts'
 import type { ExpectationReport, Paths, RuleReport, TaskCounts, Verification } from '../contract/verification.ts'
 import { wayLines } from './coverage-file.ts'
-import { paint, visibleLine } from './output.ts'
+import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from './suite-run.ts'
 import { terminalWidth, wrapLine } from './terminal.ts'
@@ -74,12 +74,10 @@ const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => k
 
 /** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
 export const fittedReport = (lines: readonly string[], width = terminalWidth()): string[] =>
-  lines
-    .map((one) => visibleLine(one))
-    .flatMap((text) => {
-      const spaces = /^ */.exec(stripVTControlCharacters(text))?.[0].length ?? 0
-      return wrapLine(text, width, spaces === 0 ? 0 : spaces + TITLE)
-    })
+  lines.flatMap((text) => {
+    const spaces = /^ */.exec(stripVTControlCharacters(text))?.[0].length ?? 0
+    return wrapLine(text, width, spaces === 0 ? 0 : spaces + TITLE)
+  })
 
 /** The report on one session, as lines. */
 export const reportLines = (report: Verification, strict = false): string[] => [

@@ -1,4 +1,5 @@
 // The width of the terminal, and texts that fit into it.
+import { wrapVisible } from './output.ts'
 
 /** Where nobody says how wide it is: as logs of CI jobs are shown. */
 const UNKNOWN_WIDTH = 120
@@ -25,11 +26,14 @@ export function fitText(text: string, width: number, cut: 'end' | 'start' = 'end
 
 /** A line with colours broken between words, where a person reads it; what is too long goes on `indent` columns in. */
 export function wrapLine(line: string, width: number | undefined, indent: number): string[] {
-  if (width === undefined || Bun.stringWidth(line) <= width) return [line]
-  // The beginning keeps its spaces; what is left over is broken anew, in fewer columns.
-  const [first = '', ...rest] = Bun.wrapAnsi(line, width, { hard: true, trim: false }).split('\n')
-  const more = Bun.wrapAnsi(rest.join(''), width - indent, { hard: true }).split('\n')
-  return [first.trimEnd(), ...more.map((text) => `${' '.repeat(indent)}${text}`)]
+  if (width === undefined) return [line]
+  return wrapVisible(line, (visible) => {
+    if (Bun.stringWidth(visible) <= width) return [visible]
+    // The beginning keeps its spaces; what is left over is broken anew, in fewer columns.
+    const [first = '', ...rest] = Bun.wrapAnsi(visible, width, { hard: true, trim: false }).split('\n')
+    const more = Bun.wrapAnsi(rest.join(''), width - indent, { hard: true }).split('\n')
+    return [first.trimEnd(), ...more.map((text) => `${' '.repeat(indent)}${text}`)]
+  })
 }
 
 /** The lines of a text broken between words; what is longer than a line is broken anywhere. */

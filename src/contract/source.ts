@@ -1,11 +1,24 @@
 // Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
+import { printableLine } from '../lib/printable.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
 import { formatPath, type Problem, valueAt } from './validation.ts'
 import { FILE_LIMITS, type ReadYaml, readYaml, YamlError, type YamlLimits } from './yaml-text.ts'
 
-/** A file that cannot be used; the message has a line a problem, each with file, line and path. */
-export class FileError extends Error {}
+/** Files that cannot be used; the message has a line a problem, each with file, line and path. */
+export class FileError extends Error {
+  /** The lines: names of files and what is in them may hold line feeds, which are escaped. */
+  readonly problems: readonly string[]
+  constructor(problems: string | readonly string[]) {
+    const lines = (typeof problems === 'string' ? [problems] : problems).map(printableLine)
+    super(lines.join('\n'))
+    this.problems = lines
+  }
+}
+
+/** What is wrong with a file that cannot be read or used, a line each. */
+export const problemsIn = (error: unknown): readonly string[] =>
+  error instanceof FileError ? error.problems : [printableLine(error instanceof Error ? error.message : String(error))]
 
 /** A parsed file. */
 export interface SourceFile {

@@ -65,6 +65,6 @@ function check(text: string, operations: readonly string[]): z.infer<typeof Chec
     return { valid: true, name: scenario.name, problems: [], warnings: idle.map(remarkOf) }
   } catch (error) {
     if (!(error instanceof FileError)) throw error
-    return { valid: false, name: null, problems: error.message.split('\n').map(remarkOf), warnings: [] }
+    return { valid: false, name: null, problems: error.problems.map(remarkOf), warnings: [] }
   }
 }

@@ -37,7 +37,7 @@ export function readKnown(path: string): KnownCell[] {
   const result = safeParse(KnownCells, source.value)
   if (result.success) return result.data.accepted
   const problems = problemsOf(result.error, source.value)
-  throw new FileError(problems.map((problem) => source.line(problem, 'the known cells')).join('\n'))
+  throw new FileError(problems.map((problem) => source.line(problem, 'the known cells')))
 }
 
 function textOf(path: string): string {

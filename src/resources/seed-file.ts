@@ -85,7 +85,7 @@ export function parseSeed(
   const problems = result.success ? dropped(value, result.data) : problemsOf(result.error, value)
   if (!result.success || problems.length > 0) {
     const lines = problems.slice(0, MAX_PROBLEMS).map((problem) => file.line(problem, 'the seed'))
-    throw new FileError(lines.join('\n'))
+    throw new FileError(lines)
   }
   const documents = new Map<string, Uint8Array>()
   for (const [index, base] of result.data.knowledge.entries()) {

@@ -1,6 +1,6 @@
 // Seed files of the user while the program runs: a new session is filled by them as they are then.
 import { existsSync } from 'node:fs'
-import { FileError } from '../contract/source.ts'
+import { FileError, problemsIn } from '../contract/source.ts'
 import { fileVersion } from '../lib/file-version.ts'
 import { lazy } from '../lib/lazy.ts'
 import type { SeedFile } from './seed-file.ts'
@@ -48,9 +48,7 @@ export function watchSeeds(
     try {
       seeds = read(found)
     } catch (error) {
-      report(
-        new FileError(`${(error as Error).message}\nseed files have changed, but cannot be used: all go on as before`),
-      )
+      report(new FileError([...problemsIn(error), 'seed files have changed, but cannot be used: all go on as before']))
     }
   }
   let example: readonly SeedFile[] | undefined

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
 import { agentSubject } from '../contract/agent-subjects.ts'
-import { FileError, parseSource, type SourceFile } from '../contract/source.ts'
+import { FileError, parseSource, problemsIn, type SourceFile } from '../contract/source.ts'
 import { problemsOf, safeParse } from '../contract/validation.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
 import { fileVersion } from '../lib/file-version.ts'
@@ -35,12 +35,7 @@ export function scenarioIn(source: SourceFile, text: string): Scenario {
   const result = safeParse(ScenarioFile, source.value)
   if (!result.success) {
     const problems = problemsOf(result.error, source.value)
-    throw new FileError(
-      problems
-        .slice(0, MAX_PROBLEMS)
-        .map((problem) => source.line(problem, 'the scenario'))
-        .join('\n'),
-    )
+    throw new FileError(problems.slice(0, MAX_PROBLEMS).map((problem) => source.line(problem, 'the scenario')))
   }
   return { ...result.data, location: source.path, text }
 }
@@ -117,8 +112,9 @@ function fileSource(path: string, notify: (problem: FileError) => void): Scenari
         scenario = read()
         problem = undefined
       } catch (error) {
-        problem = (error as Error).message
-        notify(new FileError(`${problem}\n${path} has changed, but cannot be used: the scenario goes on as it was`))
+        const problems = problemsIn(error)
+        problem = problems.join('\n')
+        notify(new FileError([...problems, `${path} has changed, but cannot be used: the scenario goes on as it was`]))
       }
     },
   }

@@ -43,7 +43,12 @@ async function refuseBrokenFiles(server: UnderstudyServer): Promise<void> {
   const health = (await ask(server, { method: 'GET', path: '/_understudy/health' })) as {
     fixtures: { problem: string | null }
   }
-  if (health.fixtures.problem !== null) throw new UnderstudyError(health.fixtures.problem)
+  if (health.fixtures.problem === null) return
+  // Health is read by everybody, so it names no files.
+  const { problem } = (await ask(server, { method: 'GET', path: '/_understudy/fixtures' })) as {
+    problem: string | null
+  }
+  if (problem !== null) throw new UnderstudyError(`fixture files have mistakes: ${problem}`)
 }
 
 const NAME_LENGTH = 40
