@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { generateText, jsonSchema, streamText, tool } from 'ai'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, testApps } from './support/app.ts'
 import { fetchInto } from './support/clients.ts'
 import { folderWith } from './support/fixtures.ts'
@@ -264,11 +265,13 @@ const REPLIES: [string, object][] = [
 ]
 test.each(REPLIES)('%s has null only where every client takes it, whole and streamed', async (_, reply) => {
   const own = createTestApp()
-  await own.fetch('/_understudy/fixtures', {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ fixtures: [{ match: { operation: 'chat.completions' }, reply }] }),
-  })
+  await accepted(
+    own.fetch('/_understudy/fixtures', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([{ match: { operation: 'chat.completions' }, reply }]),
+    }),
+  )
   const body = { model: 'claude-sonnet-4', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }
   const whole = await own.post('/v1/messages', body)
   const streamed = await own.post('/v1/messages', { ...body, stream: true })

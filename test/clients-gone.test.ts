@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { listen } from '../src/cli/listen.ts'
 import { readConfig } from '../src/config.ts'
 import type { TraceRecord } from '../src/contract/trace.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp } from './support/app.ts'
 
 const settings = { ...readConfig({}, {}), clock: 'virtual' as const, db: ':memory:', port: 0, host: '127.0.0.1' }
@@ -51,10 +52,12 @@ const rows = paths.flatMap(([path, body]) =>
 )
 test.each(rows)('%s, %s, left by %s: is canceled, while another session goes on', async (path, _, how, body) => {
   const session = `gone-${Bun.hash(`${path} ${how} ${JSON.stringify(body)}`)}`
-  await app.fetch(`/_understudy/sessions/${session}`, {
-    method: 'PUT',
-    body: JSON.stringify({ scenario: { name: 'silent', rules: RULES } }),
-  })
+  await accepted(
+    app.fetch(`/_understudy/sessions/${session}`, {
+      method: 'PUT',
+      body: JSON.stringify({ scenario: { name: 'silent', rules: RULES } }),
+    }),
+  )
   const gone = leave(session, [path, body], how)
   const other = await fetch(`${url}/s/healthy${path}`, {
     method: 'POST',

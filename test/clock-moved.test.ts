@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../src/contract/trace.ts'
 import { realClock } from '../src/lib/clock.ts'
+import { accepted } from './support/accepted.ts'
 import { testApps } from './support/app.ts'
 
 const { appWith, close } = testApps()
@@ -16,10 +17,11 @@ const TIMES = [
 ]
 const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }
 
-/** An application under a scenario of these rules. */
+/** An application under a scenario of these rules; without one where there are none. */
 async function under(rules: object[], settings = {}) {
   const app = appWith(settings)
-  await app.fetch('/_understudy/scenario', { method: 'PUT', body: JSON.stringify({ name: 'moved', rules }) })
+  const scenario = JSON.stringify({ name: 'moved', rules })
+  if (rules.length > 0) await accepted(app.fetch('/_understudy/scenario', { method: 'PUT', body: scenario }))
   return {
     ...app,
     set: (to: string) => app.post(CLOCK, { set: to }),

@@ -3,6 +3,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Exchange } from '../src/contract/exchange.ts'
 import { bytesIn } from '../src/views/wire-text.ts'
+import { accepted } from './support/accepted.ts'
 import { type Answer, type TestApp, testApps } from './support/app.ts'
 import { emptyFolder, startServer } from './support/server.ts'
 
@@ -62,7 +63,7 @@ describe('a scenario', () => {
   test('refuses it as the provider would', async () => {
     const app = appWith()
     const rule = { name: 'busy', fault: { type: 'http-error', status: 529 } }
-    await app.post('/_understudy/sessions', { name: 'busy', scenario: scenario([rule]) })
+    await accepted(app.post('/_understudy/sessions', { name: 'busy', scenario: scenario([rule]) }))
     const answer = await app.post(`/s/busy${PATH}`, hello)
     expect([answer.status, answer.json()]).toMatchObject([529, { type: 'error', error: { type: 'overloaded_error' } }])
     expect(answer.headers.get('x-understudy-faults')).toBe('busy')

@@ -1,6 +1,7 @@
 // What a client was not made to wait is judged by the timeout that it declares.
 import { expect, test } from 'bun:test'
 import type { Verification } from '../src/contract/verification.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp } from './support/app.ts'
 
 const DOWN = {
@@ -19,7 +20,7 @@ const rows: [string, Record<string, string>, object, string[]][] = [
 ]
 test.each(rows)('a client that declares %s, after three skipped waits', async (_, headers, more, kinds) => {
   const app = createTestApp()
-  await app.fetch('/_understudy/scenario', { method: 'PUT', body: JSON.stringify(DOWN) })
+  await accepted(app.fetch('/_understudy/scenario', { method: 'PUT', body: JSON.stringify(DOWN) }))
   expect((await app.post('/v2/router/chat/completions', { ...body, ...more }, headers)).status).toBe(200)
   const { findings } = (await app.fetch('/_understudy/verify')).json() as unknown as Verification
   expect(findings.map(({ kind }) => kind)).toEqual(kinds as never)

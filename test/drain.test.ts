@@ -1,5 +1,6 @@
 // A process that is told to stop: no new sessions, running calls to their end, and health says so until then.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { accepted } from './support/accepted.ts'
 import { createTestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -24,7 +25,7 @@ const say = (server: Server, session: string) =>
 const slow = async (server: Server, session: string, wait: string) => {
   const scenario = { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: wait } }] }
   const made = { method: 'PUT', headers, body: JSON.stringify({ scenario }) }
-  await fetch(`${server.url}/_understudy/sessions/${session}`, made)
+  await accepted(fetch(`${server.url}/_understudy/sessions/${session}`, made))
 }
 /** Resolves when the call of that session has begun. */
 async function busy(server: Server): Promise<void> {
@@ -100,7 +101,9 @@ test.each(['hang', 'stall-stream'])('%s without an end is not waited for', async
     const server = await start('--drain-timeout', '10m')
     const scenario = { name: 'silent', rules: [{ name: 'silence', fault: { type } }] }
     const settings = { scenario, clock: 'virtual', latency }
-    await fetch(`${server.url}/_understudy/sessions/busy`, { method: 'PUT', headers, body: JSON.stringify(settings) })
+    await accepted(
+      fetch(`${server.url}/_understudy/sessions/busy`, { method: 'PUT', headers, body: JSON.stringify(settings) }),
+    )
     const answer = say(server, 'busy').then(restOf, () => 'cut')
     await busy(server)
     expect(await server.stop('SIGINT')).toBe(0)

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Exchange } from '../src/contract/exchange.ts'
 import { bytesIn } from '../src/views/wire-text.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, send } from './support/app.ts'
 import type { Json } from './support/workspace.ts'
 
@@ -75,7 +76,9 @@ test.each(CALLS)('%s: both sides of the connection are kept', async (_, path, bo
 test('a call that a scenario refuses before the agent gets it begins no turn', async () => {
   const rule = { name: 'down', at: 'workspace', fault: { type: 'http-error', status: 503 } }
   const match = { operation: 'submitAgentTask' }
-  await app.post('/_understudy/sessions', { name: 'down', scenario: { name: 'down', rules: [{ ...rule, match }] } })
+  await accepted(
+    app.post('/_understudy/sessions', { name: 'down', scenario: { name: 'down', rules: [{ ...rule, match }] } }),
+  )
   await app.post('/s/down/v2/agents', agent)
   const answer = await app.post('/s/down/v2/agents/clock/task', { message })
   expect([answer.status, await turnsOf('down')]).toEqual([503, []])

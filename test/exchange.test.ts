@@ -7,6 +7,7 @@ import type { StoredTrace } from '../src/contract/trace.ts'
 import { Allowance } from '../src/lib/allowance.ts'
 import { frontCoded, frontDecoded } from '../src/lib/front-coding.ts'
 import { bytesIn } from '../src/views/wire-text.ts'
+import { accepted } from './support/accepted.ts'
 import { type Answer, createTestApp, type TestApp, testApps } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 
@@ -127,10 +128,12 @@ test('a form is kept as it came, of a long one the beginning', async () => {
 
 test('of a long response the beginning is kept, and how long it was', async () => {
   const content = Array.from({ length: 30_000 }, (_, word) => `word${word * 7919}`).join(' ')
-  await app.post('/_understudy/sessions', {
-    name: 'much',
-    fixtures: [{ name: 'much', match: { operation: 'chat.completions' }, replies: [{ content }] }],
-  })
+  await accepted(
+    app.post('/_understudy/sessions', {
+      name: 'much',
+      fixtures: [{ name: 'much', match: { operation: 'chat.completions' }, replies: [{ content }] }],
+    }),
+  )
   const answer = await app.post('/s/much/v1/chat/completions', { model: 'gpt-4o', messages, stream: true })
   const { response, ended } = await exchangeOf(app, idOf(answer), 'much')
   const kept = Buffer.concat((response?.body ?? []).map(bytesIn)).toString()
@@ -149,7 +152,7 @@ test.each(LEFT)('a client that leaves in the middle of %s is said to have left',
   const timing = { first_token: '100ms', tokens_per_second: 10 }
   const match = { operation: 'chat.completions' }
   const fixtures = [{ name: 'slow', match, replies: [{ content: 'One two three four five six', timing }] }]
-  await app.post('/_understudy/sessions', { name, clock: 'virtual', fixtures })
+  await accepted(app.post('/_understudy/sessions', { name, clock: 'virtual', fixtures }))
   const client = new AbortController()
   const leaving = app.understudy.sessions
     .get(name)
@@ -222,7 +225,7 @@ test('a refusal in the words of the deployment is kept in them', async () => {
 test('the time of each event is the one at which it went out', async () => {
   const replies = [{ content: 'One two three four five', timing: { first_token: '100ms', tokens_per_second: 10 } }]
   const fixtures = [{ name: 'slow', match: { operation: 'chat.completions' }, replies }]
-  await app.post('/_understudy/sessions', { name: 'slow', clock: 'virtual', fixtures })
+  await accepted(app.post('/_understudy/sessions', { name: 'slow', clock: 'virtual', fixtures }))
   const sent = await exchangeOf(app, idOf(await app.post(`/s/slow${CHAT}`, long)), 'slow')
   const times = (sent.response?.body ?? []).map(({ at_ms }) => at_ms ?? -1)
   expect(times[0]).toBe(100)
@@ -272,7 +275,7 @@ test('an unknown trace is a 404', async () => {
 test('the exchange and its headers are in a snapshot too', async () => {
   const id = idOf(await app.post(`/s/before${CHAT}`, long, { 'user-agent': 'a client' }))
   const snapshot = (await app.fetch('/s/before/_understudy/snapshot')).text
-  await app.post('/s/after/_understudy/snapshot', snapshot)
+  await accepted(app.post('/s/after/_understudy/snapshot', snapshot))
   const found = (await app.fetch(`/s/after/_understudy/traces/${id}`)).json() as unknown as StoredTrace
   expect(found.request_headers?.['user-agent']).toBe('a client')
   expect(await exchangeOf(app, id, 'after')).toEqual(await exchangeOf(app, id, 'before'))
@@ -349,11 +352,13 @@ test('a header of a response that is not known is masked', async () => {
     },
   }
   const fixed = appWith({ fixtures: [] })
-  await fixed.fetch('/_understudy/fixtures', {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify([{ match: { operation: 'chat.completions' }, reply }]),
-  })
+  await accepted(
+    fixed.fetch('/_understudy/fixtures', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([{ match: { operation: 'chat.completions' }, reply }]),
+    }),
+  )
   const answer = await fixed.post(CHAT, { ...long, stream: false })
   expect(answer.headers.get('x-own')).toBe(SECRET)
   expect((await exchangeOf(fixed, idOf(answer))).response?.headers).toMatchObject({

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { openClone, template } from '../src/db/open.ts'
 import { createWriter } from '../src/db/writer.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -120,10 +121,12 @@ describe.each(Object.entries(failures))('a disk that is full %s', (_, fail) => {
 
 test('a stream that takes its time tells of a full disk at its end', async () => {
   const fault = { type: 'slow-stream', tokens_per_second: 1_000 }
-  await app.fetch('/s/slow/_understudy/scenario', {
-    method: 'PUT',
-    body: JSON.stringify({ name: 'slow', rules: [{ name: 'slow', fault }] }),
-  })
+  await accepted(
+    app.fetch('/s/slow/_understudy/scenario', {
+      method: 'PUT',
+      body: JSON.stringify({ name: 'slow', rules: [{ name: 'slow', fault }] }),
+    }),
+  )
   const { traces } = app.understudy.sessions.find('slow')
   traces.record = failures['at the commit']
   for (const [path, body] of PATHS.slice(0, 4)) {

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Verification } from '../src/contract/verification.ts'
 import { faultKinds } from '../src/faults/index.ts'
+import { accepted } from './support/accepted.ts'
 import { type TestApp, testApps } from './support/app.ts'
 import { type Fault, type Heard, type Rehearsal, rehearsal } from './support/faults.ts'
 
@@ -135,7 +136,9 @@ test('what acts once the headers have left is in the trace alone', async () => {
 describe('kinds of the workspace', () => {
   const play = async (app: TestApp, fault: object) => {
     const body = JSON.stringify({ name: 'bad-day', rules: [{ name: RULE, at: 'workspace', fault }] })
-    await app.fetch('/_understudy/scenario', { method: 'PUT', body, headers: { 'content-type': 'application/json' } })
+    await accepted(
+      app.fetch('/_understudy/scenario', { method: 'PUT', body, headers: { 'content-type': 'application/json' } }),
+    )
   }
   const read = async (app: TestApp, path: string) => (await app.fetch(path)).headers.get('x-understudy-faults')
   const dataset = (app: TestApp) => app.post('/v2/datasets', { display_name: 'One', path: 'Default' })

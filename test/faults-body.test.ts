@@ -1,5 +1,6 @@
 // The faults of bodies, whole or streamed, read in detail: bytes, their pieces and their headers.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { accepted } from './support/accepted.ts'
 import { type Asking, rehearsal } from './support/faults.ts'
 import { exchange } from './support/server.ts'
 
@@ -25,7 +26,9 @@ async function onTheWire(fault: object, end: string): Promise<string> {
   const session = '/s/wire'
   const scenario = { name: 'wire', rules: [{ name: 'r', at: 'gateway', fault }] }
   const json = { 'content-type': 'application/json' }
-  await app.fetch(`${session}/_understudy/scenario`, { method: 'PUT', headers: json, body: JSON.stringify(scenario) })
+  await accepted(
+    app.fetch(`${session}/_understudy/scenario`, { method: 'PUT', headers: json, body: JSON.stringify(scenario) }),
+  )
   const body = JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Grüße' }] })
   const head = `POST ${session}/v2/router/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer any\r\ncontent-type: application/json`
   const request = `${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`

@@ -1,5 +1,6 @@
 // What the gateway makes of the faults that come before an answer: retry, fallback, and what client and trace are told.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, eventsOf } from './support/app.ts'
 import { errorOf } from './support/errors.ts'
 import { playing } from './support/scenario.ts'
@@ -242,11 +243,13 @@ test('the same scenario twice gives the same bytes, ids and traces', async () =>
         name: 'twice',
         rules: rules.map((rule, index) => ({ name: `r${index}`, ...rule })),
       })
-      await fresh.fetch('/_understudy/scenario', {
-        method: 'PUT',
-        headers: { 'content-type': 'application/json' },
-        body,
-      })
+      await accepted(
+        fresh.fetch('/_understudy/scenario', {
+          method: 'PUT',
+          headers: { 'content-type': 'application/json' },
+          body,
+        }),
+      )
       const texts: unknown[] = []
       for (const provider of Object.keys(MODELS) as Provider[]) {
         const call = { model: MODELS[provider], messages: [{ role: 'user', content: 'Hi' }], retry: { count: 2 } }

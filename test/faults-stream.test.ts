@@ -1,5 +1,6 @@
 // The faults inside a stream, read in detail: where they act, what they leave, and what a retry, a fallback or a timeout makes of them.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { accepted } from './support/accepted.ts'
 import { eventsOf } from './support/app.ts'
 import { type Asking, blocksOf, rehearsal } from './support/faults.ts'
 
@@ -133,7 +134,9 @@ describe('stall-stream', () => {
       rules: [{ name: 'r', at: 'gateway', fault: { type: 'stall-stream', after_chunks: 2 } }],
     }
     const json = { 'content-type': 'application/json' }
-    await app.fetch('/s/silent/_understudy/scenario', { method: 'PUT', headers: json, body: JSON.stringify(scenario) })
+    await accepted(
+      app.fetch('/s/silent/_understudy/scenario', { method: 'PUT', headers: json, body: JSON.stringify(scenario) }),
+    )
     const gone = new AbortController()
     const body = JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'x' }], stream: true })
     const init = { method: 'POST', body, headers: { authorization: 'Bearer any' }, signal: gone.signal }

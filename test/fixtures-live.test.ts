@@ -3,6 +3,7 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { FileError } from '../src/contract/source.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, MODEL, user } from './support/chat.ts'
 import { folderWith } from './support/fixtures.ts'
@@ -200,7 +201,7 @@ describe('of a session', () => {
   const as = (session: string) => ({ 'x-understudy-session': session })
 
   test('are tried first, are shown, and go', async () => {
-    await app.post('/_understudy/sessions', { name: 'a' })
+    await accepted(app.post('/_understudy/sessions', { name: 'a' }))
     const given = await put([own('mine')], 'a')
     expect(given.status).toBe(200)
     const [first, second, third] = (given.json() as { data: unknown[] }).data
@@ -253,9 +254,9 @@ describe('of a session', () => {
   })
 
   test('stay after a reset, and go with the session', async () => {
-    await app.post('/_understudy/sessions', { name: 'e' })
+    await accepted(app.post('/_understudy/sessions', { name: 'e' }))
     await put([own('mine')], 'e')
-    await app.post('/_understudy/sessions/e/reset', {})
+    await accepted(app.post('/_understudy/sessions/e/reset', {}))
     expect(await saidBy(app, as('e'))).toBe('mine')
     await app.fetch('/_understudy/sessions/e', { method: 'DELETE' })
     expect(await saidBy(app, as('e'))).toBe('shared')

@@ -1,6 +1,7 @@
 // The headers of every answer: an id of the request, and texts that any client can read, however long or strange they were.
 import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, send, type TestApp, testApps } from './support/app.ts'
 import { formOf } from './support/translations.ts'
 
@@ -63,11 +64,13 @@ describe('x-request-id', () => {
   test("is the trace's where a fault answers", async () => {
     const mine = appWith()
     const rules = [{ name: 'r', at: 'gateway', fault: { type: 'http-error', status: 429 } }]
-    await mine.fetch('/_understudy/scenario', {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'mine', rules }),
-    })
+    await accepted(
+      mine.fetch('/_understudy/scenario', {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'mine', rules }),
+      }),
+    )
     const { status, headers } = await mine.post(CHAT, body)
     expect(status).toBe(429)
     expect(headers.get('x-request-id')).toBe(headers.get('x-understudy-trace'))

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { YAML } from 'bun'
 import type { Page } from 'playwright-core'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { type InspectorBrowser, inspectorBrowser, screenshotPath } from './support/inspector.ts'
@@ -30,7 +31,7 @@ test('the fixture and the scenario of a call have the same happen again', async 
       replies: [{ content: 'Only once: 17' }, { content: 'later' }],
     },
   ]
-  await app.post('/_understudy/sessions', { name: 'one', scenario: 'rate-limit-burst', fixtures })
+  await accepted(app.post('/_understudy/sessions', { name: 'one', scenario: 'rate-limit-burst', fixtures }))
   const request = { model: 'openai/gpt-4o', ...user('What is it?'), retry: { count: 3 } }
   const first = await app.post(`/s/one${CHAT}`, request)
   const { fixture, scenario, test: file } = await made('one', first.headers.get('x-understudy-trace'))

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Waterfall } from '../src/contract/waterfall.ts'
 import { axisOf } from '../src/inspector/page/call/axis.ts'
 import { costText, spanText, tickText } from '../src/inspector/page/state/format.ts'
+import { accepted } from './support/accepted.ts'
 import { agentSession } from './support/agents.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
@@ -22,12 +23,14 @@ test('a call stands among the tries of its client, with what each was told', asy
   const rules = [
     { name: 'busy', when: { calls: '1-2' }, fault: { type: 'http-error', status: 429, retry_after: '3s' } },
   ]
-  await app.post('/_understudy/sessions', { name: 'again', scenario: { name: 'busy', clock: 'virtual', rules } })
+  await accepted(
+    app.post('/_understudy/sessions', { name: 'again', scenario: { name: 'busy', clock: 'virtual', rules } }),
+  )
   const ids: (string | null)[] = []
   for (let count = 0; count < 3; count++) {
     const answer = await app.post(`/s/again${CHAT}`, { model: 'openai/gpt-4o', ...user('Hi') })
     ids.push(answer.headers.get('x-understudy-trace'))
-    await app.post('/_understudy/sessions/again/clock', { advance: '4s' })
+    await accepted(app.post('/_understudy/sessions/again/clock', { advance: '4s' }))
   }
   const drawn = await waterfallOf('again', ids[1] ?? null)
   expect(brief(drawn, 'gateway')).toEqual(['scenario : busy', 'first openai/gpt-4o: refused 429 in 0 ms'])

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { TraceRecord } from '../src/contract/trace.ts'
 import type { Verification } from '../src/contract/verification.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -75,7 +76,7 @@ test('so it does when the workspace is used first, in a stream, and in an answer
 test('to look at a session begins none, and one that was made or reset on purpose is not new', async () => {
   expect(isNew(await named.fetch('/s/watched/_understudy/traces'))).toBeNull()
   expect(isNew(await call('watched'))).toBe('true')
-  await named.fetch('/s/watched/_understudy/reset', { method: 'POST' })
+  await accepted(named.fetch('/s/watched/_understudy/reset', { method: 'POST' }))
   expect(isNew(await call('watched'))).toBeNull()
   await put('made')
   const first = await call('made')
@@ -132,7 +133,7 @@ describe('a session that another instance may have answered', () => {
       const verdict = await verified('one', second)
       expect([brief(verdict), verdict.calls]).toEqual([UNKNOWN, 3])
       expect(verdict.notices[0]).toContain('left by an earlier process of the instance a')
-      await second.post('/_understudy/sessions/one/reset', {})
+      await accepted(second.post('/_understudy/sessions/one/reset', {}))
       expect([incomplete(await call('one', second)), brief(await verified('one', second))]).toEqual([null, PASS])
       second.close()
     },

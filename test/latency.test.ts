@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../src/contract/trace.ts'
 import { realClock } from '../src/lib/clock.ts'
 import { VIRTUAL_START, virtualClock } from '../src/lib/virtual-clock.ts'
+import { accepted } from './support/accepted.ts'
 import { testApps } from './support/app.ts'
 
 /** Timers of the machine and ours round differently. */
@@ -153,10 +154,12 @@ describe.each(FAULTS)('%s', (_, fault, call, least) => {
     const runs = []
     for (const _ of [1, 2]) {
       const app = appWith({ skip_latency: false })
-      await app.fetch('/_understudy/scenario', {
-        method: 'PUT',
-        body: JSON.stringify({ name: 'slow', rules: [{ name: 'slow', fault }] }),
-      })
+      await accepted(
+        app.fetch('/_understudy/scenario', {
+          method: 'PUT',
+          body: JSON.stringify({ name: 'slow', rules: [{ name: 'slow', fault }] }),
+        }),
+      )
       const [, took] = await timed(app.post('/v2/router/chat/completions', call))
       const { data } = (await app.fetch('/_understudy/traces')).json() as { data: TraceRecord[] }
       const duration = data[0]?.duration_ms ?? 0
@@ -170,16 +173,18 @@ describe.each(FAULTS)('%s', (_, fault, call, least) => {
 
 test('a timeout of the gateway ends a longer delay at once; a shorter delay is real', async () => {
   const app = appWith({ skip_latency: false })
-  await app.fetch('/_understudy/scenario', {
-    method: 'PUT',
-    body: JSON.stringify({
-      name: 'slow',
-      rules: [
-        { name: 'slow', match: { provider: 'openai' }, fault: { type: 'delay', for: '50s' } },
-        { name: 'little', match: { provider: 'anthropic' }, fault: { type: 'delay', for: '50ms' } },
-      ],
+  await accepted(
+    app.fetch('/_understudy/scenario', {
+      method: 'PUT',
+      body: JSON.stringify({
+        name: 'slow',
+        rules: [
+          { name: 'slow', match: { provider: 'openai' }, fault: { type: 'delay', for: '50s' } },
+          { name: 'little', match: { provider: 'anthropic' }, fault: { type: 'delay', for: '50ms' } },
+        ],
+      }),
     }),
-  })
+  )
   const options = { timeout: { call_timeout: 10_000 }, fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }
   const [answer, took] = await timed(app.post('/v2/router/chat/completions', { ...body, ...options }))
   expect(answer.status).toBe(200)

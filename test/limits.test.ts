@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endWorkers, workerCounts } from '../src/lib/worker/pool.ts'
+import { accepted } from './support/accepted.ts'
 import { agentSession, story } from './support/agents.ts'
 import { type Answer, type TestApp, testApps } from './support/app.ts'
 import { bodyOf, CHAT, user } from './support/chat.ts'
@@ -94,7 +95,7 @@ const ROWS: Record<string, Row> = {
     async ask(app) {
       const content = `${'{{#call.messages}}'.repeat(5)}x${'{{/call.messages}}'.repeat(5)}`
       const fixtures = [{ name: 'often', match: { operation: 'chat.completions' }, reply: { content } }]
-      await put(app, '/_understudy/sessions/often', { fixtures })
+      await accepted(put(app, '/_understudy/sessions/often', { fixtures }))
       return app.post(`/s/often${CHAT}`, bodyOf({ messages: Array(100).fill({ role: 'user', content: 'Hi' }) }))
     },
     gets: [422, 'reply_too_long'],
@@ -132,7 +133,7 @@ const ROWS: Record<string, Row> = {
   'the patterns of fixtures and scenarios': {
     async ask(app) {
       const match = { operation: 'chat.completions', user: { regex: '^(?:(?<x>a+)+)+\\k<x>!$' } }
-      await put(app, '/_understudy/sessions/slow', { fixtures: [{ match, reply: { content: 'x' } }] })
+      await accepted(put(app, '/_understudy/sessions/slow', { fixtures: [{ match, reply: { content: 'x' } }] }))
       return app.post(`/s/slow${CHAT}`, bodyOf(user('a'.repeat(5_000))))
     },
     gets: [400, 'pattern_limit'],

@@ -5,6 +5,7 @@ import type { CallsSaved } from '../src/contract/call-row.ts'
 import type { Observation } from '../src/contract/observation.ts'
 import { createObservers } from '../src/observers/list.ts'
 import { liveSize, liveStream } from '../src/observers/live.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -123,7 +124,7 @@ describe('as rows', () => {
   test('a session that begins anew has none of the calls that it had', async () => {
     const { next } = await listen(LIVE_ROWS)
     await call()
-    await app.post('/_understudy/sessions/default/reset', '')
+    await accepted(app.post('/_understudy/sessions/default/reset', ''))
     await call()
     expect(await next()).toMatchObject({ event: 'session-changed', data: { change: 'reset' } })
     expect(savedOf(await next())).toMatchObject({ rows: [{ seq: 1 }], under_way: 0 })
@@ -139,10 +140,10 @@ test('changes of a session are told', async () => {
   const { next } = await listen('/s/mine/_understudy/live')
   const json = { 'content-type': 'application/json' }
   const scenario = JSON.stringify({ name: 'black-hole' })
-  await app.post('/_understudy/sessions', { name: 'mine', clock: 'virtual' })
-  await app.post('/_understudy/sessions/mine/clock', { advance: '1m' })
-  await app.fetch('/s/mine/_understudy/scenario', { method: 'PUT', body: scenario, headers: json })
-  await app.post('/_understudy/sessions/mine/reset', '')
+  await accepted(app.post('/_understudy/sessions', { name: 'mine', clock: 'virtual' }))
+  await accepted(app.post('/_understudy/sessions/mine/clock', { advance: '1m' }))
+  await accepted(app.fetch('/s/mine/_understudy/scenario', { method: 'PUT', body: scenario, headers: json }))
+  await accepted(app.post('/_understudy/sessions/mine/reset', ''))
   await app.fetch('/_understudy/sessions/mine', { method: 'DELETE' })
   const changes = []
   for (let index = 0; index < 5; index++) changes.push((await next())?.data)

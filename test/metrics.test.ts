@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../src/config.ts'
 import type { TraceRecord } from '../src/contract/trace.ts'
+import { accepted } from './support/accepted.ts'
 import { testApps } from './support/app.ts'
 
 const { appWith, close } = testApps()
@@ -161,10 +162,10 @@ test('the count of dropped traces never goes back', async () => {
   expect(await dropped()).toBe(5)
   await calls('one', 3)
   expect(await dropped()).toBe(6)
-  await app.fetch('/_understudy/sessions/one/reset', { method: 'POST' })
+  await accepted(app.fetch('/_understudy/sessions/one/reset', { method: 'POST' }))
   expect(await dropped()).toBe(6)
   await calls('one', 4)
   expect(await dropped()).toBe(8)
-  await app.fetch('/_understudy/sessions/reset', { method: 'POST' })
+  await accepted(app.fetch('/_understudy/reset?all=true', { method: 'POST' }))
   expect(await dropped()).toBe(8)
 })

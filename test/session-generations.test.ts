@@ -1,6 +1,7 @@
 // A reset, a snapshot and a change of scenario end what runs, by one signal; nothing of it reaches what comes after.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../src/contract/trace.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, eventsOf } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -103,7 +104,7 @@ test('a call that hangs for ever is ended by it, down to the provider', async ()
   const scripted = createScripted({ [A]: [hangs] })
   const answer = scripted.ask({})
   while (scripted.reached.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  await scripted.post('/_understudy/reset', {})
+  await accepted(scripted.post('/_understudy/reset', {}))
   expect(errorOf((await answer).text, 409).code).toBe('session_reset')
   expect(scripted.reached[0]?.signal.aborted).toBe(true)
 })
@@ -112,7 +113,7 @@ test('a wait between two attempts is not measured by two clocks', async () => {
   const scripted = createScripted({ [A]: [refuses(429, { 'retry-after': '50' }), says('Late.')] }, { clock: 'real' })
   const answer = scripted.ask({ retry: { count: 1 } })
   while (scripted.reached.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  await put('/_understudy/scenario', { ...dull, clock: 'virtual' }, scripted as unknown as typeof app)
+  await accepted(put('/_understudy/scenario', { ...dull, clock: 'virtual' }, scripted as unknown as typeof app))
   expect(errorOf((await answer).text, 409).code).toBe('session_reset')
   const [trace] = await tracesOf('default', scripted)
   expect(trace?.duration_ms).toBeLessThan(50_000)

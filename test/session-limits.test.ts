@@ -4,6 +4,7 @@ import { existsSync, readdirSync, truncateSync, utimesSync, writeFileSync } from
 import { join } from 'node:path'
 import { type Config, readConfig } from '../src/config.ts'
 import { createUnderstudy } from '../src/deps.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -78,7 +79,7 @@ describe('--session-ttl', () => {
     await say(app, 'default')
     await say(app, 'old')
     await say(app, 'used')
-    await app.post('/_understudy/sessions', { name: 'made', fixtures: [] })
+    await accepted(app.post('/_understudy/sessions', { name: 'made', fixtures: [] }))
     await app.pass(9 * MINUTE)
     expect(await names(app)).toEqual(['default', 'old', 'used', 'made'])
     await app.fetch('/s/used/_understudy/traces')
@@ -104,7 +105,7 @@ describe('--session-ttl', () => {
   const leftIn = async (dir: string, ages: Record<string, number>) => {
     const first = appWith({ sessions_dir: dir, clock: 'real' })
     for (const name of Object.keys(ages)) expect((await say(first, name)).status).toBe(200)
-    await first.post('/_understudy/sessions', { name: 'Made', seed: 7 })
+    await accepted(first.post('/_understudy/sessions', { name: 'Made', seed: 7 }))
     first.close()
     for (const [name, minutes] of Object.entries({ Made: 0, ...ages })) {
       const at = (NOW - minutes * MINUTE) / 1_000
@@ -150,7 +151,7 @@ test('a reset of all reaches the sessions that an earlier process has left, whic
   const dir = join(folder.path, 'reset')
   const first = appWith({ sessions_dir: dir, clock: 'real' })
   const scenario = { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: '1ms' } }] }
-  await first.post('/_understudy/sessions', { name: 'Made', seed: 7, scenario })
+  await accepted(first.post('/_understudy/sessions', { name: 'Made', seed: 7, scenario }))
   for (const name of ['Made', 'called', 'damaged', 'used']) expect((await say(first, name)).status).toBe(200)
   await first.post('/s/called/v2/datasets', { display_name: 'Mine', path: 'Default' })
   first.close()

@@ -5,6 +5,7 @@ import { readForwarding } from '../src/config/providers.ts'
 import { readConfig } from '../src/config.ts'
 import { createUnderstudy } from '../src/deps.ts'
 import { limitedJson } from '../src/observers/otlp/content-limit.ts'
+import { accepted } from './support/accepted.ts'
 import { agentSession, taskBody } from './support/agents.ts'
 import { type CollectedSpan, type Collector, exportingApp, startCollector, valuesOf } from './support/collector.ts'
 import { at, HELLO, startProvider } from './support/forward.ts'
@@ -68,7 +69,7 @@ describe('a status is what was sent, and absent where none was', () => {
   test.each(rows)('%s', async (_, path, rule, stream, server, attempt) => {
     const { url, exported } = await serving()
     const scenario = { name: 'bad', rules: [{ name: 'rule', ...rule }] }
-    await fetch(`${url}/_understudy/scenario`, { method: 'PUT', headers, body: JSON.stringify(scenario) })
+    await accepted(fetch(`${url}/_understudy/scenario`, { method: 'PUT', headers, body: JSON.stringify(scenario) }))
     const client = new AbortController()
     const call = fetch(`${url}${path}`, {
       ...{ method: 'POST', headers, signal: client.signal, body: JSON.stringify(body({ stream })) },

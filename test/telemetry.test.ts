@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import * as stable from '@opentelemetry/semantic-conventions'
 import * as incubating from '@opentelemetry/semantic-conventions/incubating'
+import { accepted } from './support/accepted.ts'
 import { agentSession, taskBody } from './support/agents.ts'
 import { type CollectedSpan, type Collector, exportingApp, startCollector, valuesOf } from './support/collector.ts'
 import { emptyFolder } from './support/server.ts'
@@ -147,7 +148,7 @@ const scenario = {
 
 test('attempts, waits and faults can be seen', async () => {
   const app = appWith(collector.url)
-  await app.post('/_understudy/sessions', { name: 'one', scenario })
+  await accepted(app.post('/_understudy/sessions', { name: 'one', scenario }))
   const session = { 'x-understudy-session': 'one' }
   expect((await app.post(CHAT, body({ svc: { retry: { count: 3 } } }), session)).status).toBe(200)
   await app.stop()
@@ -175,7 +176,7 @@ test('attempts, waits and faults can be seen', async () => {
 
 test('what was found out about a client is an event under the call that shows it, once', async () => {
   const app = appWith(collector.url)
-  await app.post('/_understudy/sessions', { name: 'one', scenario })
+  await accepted(app.post('/_understudy/sessions', { name: 'one', scenario }))
   const session = { 'x-understudy-session': 'one' }
   const refused = await app.post(CHAT, body(), { ...session, traceparent })
   const repeated = await app.post(CHAT, body(), session)

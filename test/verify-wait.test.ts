@@ -1,6 +1,7 @@
 // verify?wait: looks again when something has happened and not otherwise, stops with its client, and says what it cannot see.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../src/contract/verification.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 
@@ -56,7 +57,7 @@ describe('while it waits', () => {
     await call('before')
     const report = reportOf(post('30s', [{ calls: 2 }]))
     while (!app.understudy.observers.active) await new Promise(setImmediate)
-    await app.post('/_understudy/reset', '')
+    await accepted(app.post('/_understudy/reset', ''))
     await call('after')
     await call('after')
     expect(await report).toMatchObject({ ok: true, calls: 2 })
@@ -156,14 +157,16 @@ test('a scenario that began after them has lost nothing', async () => {
   app.close()
   app = createTestApp({ keep_traces: 2 })
   for (let index = 0; index < 4; index++) await call()
-  await app.fetch('/_understudy/scenario', {
-    method: 'PUT',
-    body: JSON.stringify({
-      name: 'calm',
-      rules: [{ name: 'no call', match: { model: 'none' }, fault: { type: 'delay', for: '1s' } }],
+  await accepted(
+    app.fetch('/_understudy/scenario', {
+      method: 'PUT',
+      body: JSON.stringify({
+        name: 'calm',
+        rules: [{ name: 'no call', match: { model: 'none' }, fault: { type: 'delay', for: '1s' } }],
+      }),
+      headers: { 'content-type': 'application/json' },
     }),
-    headers: { 'content-type': 'application/json' },
-  })
+  )
   await call()
   expect(await reportOf(post('0s', []))).toMatchObject({ calls: 1, dropped: 0 })
 })

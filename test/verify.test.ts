@@ -1,6 +1,7 @@
 // What verify says of a session: counts, order, waits, cancelled calls, fixtures, rules and expectations.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../src/contract/verification.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -178,9 +179,9 @@ test('a client that calls again too early is told from one that waits', async ()
   })
   const refused = await call('busy')
   expect({ status: refused.status, wait: refused.headers.get('retry-after') }).toEqual({ status: 429, wait: '20' })
-  await app.post('/_understudy/sessions/default/clock', { advance: '20s' })
+  await accepted(app.post('/_understudy/sessions/default/clock', { advance: '20s' }))
   await call('busy')
-  await app.post('/_understudy/sessions/default/clock', { advance: '19s' })
+  await accepted(app.post('/_understudy/sessions/default/clock', { advance: '19s' }))
   await call('busy')
   const { waits, paths, ok } = await ask([{ waits_kept: true }])
   expect(waits).toMatchObject({ told: 3, kept: 1, broken: [{ retry_after_ms: 20_000, called_again_after_ms: 19_000 }] })
@@ -189,7 +190,7 @@ test('a client that calls again too early is told from one that waits', async ()
 })
 test('a call that the client gives up is shown with what became of it', async () => {
   await play(outage)
-  await app.post('/_understudy/sessions/default/clock', { freeze: true })
+  await accepted(app.post('/_understudy/sessions/default/clock', { freeze: true }))
   const gone = new AbortController()
   const request = new Request(`http://localhost${CHAT}`, {
     method: 'POST',
@@ -199,7 +200,7 @@ test('a call that the client gives up is shown with what became of it', async ()
   })
   const answer = app.understudy.app.fetch(request)
   while ((await app.post('/_understudy/sessions/default/clock', { advance: 0 })).json().waiting !== 1);
-  await app.post('/_understudy/sessions/default/clock', { advance: '7s' })
+  await accepted(app.post('/_understudy/sessions/default/clock', { advance: '7s' }))
   gone.abort()
   await (await answer).text()
   expect((await look()).cancelled).toEqual([{ trace: expect.any(String), after_ms: 7000, provider_stopped: true }])
@@ -207,13 +208,15 @@ test('a call that the client gives up is shown with what became of it', async ()
 
 test('fixtures that answered no call, and calls that found none, are told', async () => {
   const match = { operation: 'chat.completions' }
-  await app.post('/_understudy/sessions', {
-    name: 'fixed',
-    fixtures: [
-      { name: 'used', match: { ...match, user: 'one' }, reply: { content: '1' } },
-      { name: 'idle', match: { ...match, user: 'two' }, reply: { content: '2' } },
-    ],
-  })
+  await accepted(
+    app.post('/_understudy/sessions', {
+      name: 'fixed',
+      fixtures: [
+        { name: 'used', match: { ...match, user: 'one' }, reply: { content: '1' } },
+        { name: 'idle', match: { ...match, user: 'two' }, reply: { content: '2' } },
+      ],
+    }),
+  )
   await call('one', {}, 'fixed')
   const missed = await call('Something that nobody has foreseen', {}, 'fixed')
   expect((await look('fixed')).fixtures).toEqual({

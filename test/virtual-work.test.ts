@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../src/contract/trace.ts'
 import { VIRTUAL_START, virtualClock } from '../src/lib/virtual-clock.ts'
+import { accepted } from './support/accepted.ts'
 import { createTestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
 import { errorOf } from './support/errors.ts'
@@ -49,7 +50,7 @@ describe.each(WORK)('making %s', (_, path, body) => {
       rules: [{ name: 'late', match: { provider: 'anthropic' }, fault: { type: 'delay', for: '30s' } }],
     }
     for (const session of ['one', 'two', 'three']) {
-      await app.post('/_understudy/sessions', { name: session, scenario: slow, clock: 'virtual' })
+      await accepted(app.post('/_understudy/sessions', { name: session, scenario: slow, clock: 'virtual' }))
     }
     const took = async (session: string) => {
       const answers = await Promise.all([

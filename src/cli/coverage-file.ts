@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { FileError } from '../contract/source.ts'
 import { safeParse } from '../contract/validation.ts'
 import { mergeWays, type WayCounts } from '../exploration/ways.ts'
-import { writePrivateFile } from '../lib/private-files.ts'
+import { writeOutputFile } from './output-file.ts'
 
 const CoverageFile = z.strictObject({ ways: z.record(z.string(), z.int().min(0)) })
 
@@ -30,7 +30,7 @@ function parsed(file: string): unknown {
 /** Adds the ways of runs to those before, and gives all of them. */
 export function addCoverage(file: string, before: WayCounts, runs: readonly WayCounts[]): WayCounts {
   const ways = mergeWays([before, ...runs])
-  writePrivateFile(file, `${JSON.stringify({ ways }, null, 2)}\n`)
+  writeOutputFile(file, `${JSON.stringify({ ways }, null, 2)}\n`)
   return ways
 }
 

@@ -1,13 +1,13 @@
 // understudy exec: runs a command, such as a test suite, against a server of its own, and says what really happened.
 import { Command } from 'commander'
 import { printableJson } from '../lib/printable.ts'
-import { writePrivateFile } from '../lib/private-files.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage, wayLines } from './coverage-file.ts'
 import { junit } from './junit.ts'
 import { announceAddresses } from './listen.ts'
 import { useLogFormat } from './log.ts'
 import { printLines, printText } from './output.ts'
+import { writeOutputFile } from './output-file.ts'
 import { fittedReport, runLines } from './report.ts'
 import { runReport } from './run-report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
@@ -88,8 +88,8 @@ async function exec(command: string[], options: Options): Promise<void> {
     )
     if (!json) printLines(wayLines(ways).map((text) => `Understudy: ways, with those of earlier runs: ${text}`))
   }
-  if (file !== undefined) writePrivateFile(file, junit(runs))
-  if (jsonFile !== undefined) writePrivateFile(jsonFile, `${reportJson(runs)}\n`)
+  if (file !== undefined) writeOutputFile(file, junit(runs))
+  if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)
   if (html !== undefined && report) await report.write(html, command.join(' '))
   process.exit(exitCodeOf(runs))
 }

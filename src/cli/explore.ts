@@ -11,7 +11,6 @@ import { acceptKnown, isGood, readKnown } from '../exploration/known.ts'
 import { realClock } from '../lib/clock.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { printableJson } from '../lib/printable.ts'
-import { writePrivateFile } from '../lib/private-files.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage } from './coverage-file.ts'
 import { writeExploration } from './explore/html.ts'
@@ -23,6 +22,7 @@ import { repeater, shellLine } from './explore/repeat.ts'
 import { announceAddresses } from './listen.ts'
 import { logLine, useLogFormat } from './log.ts'
 import { printJson, printLines, printOutput, printText } from './output.ts'
+import { writeOutputFile } from './output-file.ts'
 import { fittedReport } from './report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 import { NOT_PASSED, STOPPED } from './suite-run.ts'
@@ -133,11 +133,11 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
   const asJson = printableJson(reportAsJson(found, cells, { coverage, files }))
-  if (jsonFile !== undefined) writePrivateFile(jsonFile, `${asJson}\n`)
+  if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) printText(asJson)
   else printLines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth() }))])
   if (ways !== undefined) addCoverage(ways, before, [found.ways])
-  if (junit !== undefined) writePrivateFile(junit, exploreJunit(cells))
+  if (junit !== undefined) writeOutputFile(junit, exploreJunit(cells))
   process.exit(exitCode(cells, found, coverage))
 }
 

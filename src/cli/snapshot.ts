@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
-import { writePrivateFile } from '../lib/private-files.ts'
 import { parseSeed } from '../resources/seed-file.ts'
 import { ServerError } from './errors.ts'
 import { printLines } from './output.ts'
+import { writeOutputFile } from './output-file.ts'
 import { type Progress, withBar } from './progress.ts'
 import { callServer, type ServerFlags, withServer } from './server.ts'
 import { type SnapshotTables, snapshotDifferences } from './snapshot-diff.ts'
@@ -25,7 +25,7 @@ export function snapshotCommand(): Command {
   }
   sub('save', 'write the session to a file').action(async (file: string, flags: ServerFlags) => {
     const text = `${JSON.stringify(await callServer(flags, 'GET', SNAPSHOT), null, 1)}\n`
-    writeWhole(file, text)
+    writeOutputFile(file, text)
     printLines([`saved ${file}`])
   })
   sub('load', 'put a file in the place of the session').action(async (file: string, flags: ServerFlags) => {
@@ -78,14 +78,6 @@ function readText(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     throw new ServerError(`${file} cannot be read: ${(error as Error).message}`)
-  }
-}
-
-function writeWhole(file: string, text: string): void {
-  try {
-    writePrivateFile(file, text)
-  } catch (error) {
-    throw new ServerError(`${file} cannot be written: ${(error as Error).message}`)
   }
 }
 

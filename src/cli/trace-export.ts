@@ -12,9 +12,9 @@ import { operationNamed } from '../endpoints/index.ts'
 import { reportPage } from '../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../inspector/report.ts'
 import { realClock } from '../lib/clock.ts'
-import { writePrivateFile } from '../lib/private-files.ts'
 import { VERSION } from '../version.ts'
 import { printError } from './output.ts'
+import { writeOutputFile } from './output-file.ts'
 import { callServer, type ServerFlags } from './server.ts'
 import { ALL_SESSIONS } from './trace-source.ts'
 
@@ -41,7 +41,7 @@ export async function writeReport(
   file: string,
   parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'exploration'>,
 ): Promise<void> {
-  writePrivateFile(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
+  writeOutputFile(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
 }
 
 type Calls = Pick<ReportParts, 'entries' | 'verdicts'>

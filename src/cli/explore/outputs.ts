@@ -9,8 +9,9 @@ import type { Exploration } from '../../exploration/explore.ts'
 import { isGood } from '../../exploration/known.ts'
 import type { TriedCell } from '../../exploration/trial.ts'
 import { realClock } from '../../lib/clock.ts'
-import { makePrivateFolder, writePrivateFile } from '../../lib/private-files.ts'
+import { makePrivateFolder } from '../../lib/private-files.ts'
 import { type JunitCase, junitXml } from '../junit.ts'
+import { writeOutputFile } from '../output-file.ts'
 
 const STATE = 'state.json'
 /** The file in the folder of an exploration that keeps the calls of its runs. */
@@ -40,7 +41,7 @@ export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>
     const began = realClock.now()
     const text = JSON.stringify({ version: STATE_VERSION, ...about, cells: [...found.values()] } satisfies State)
     // Whoever is stopped in the middle of it leaves the one before.
-    writePrivateFile(path, text, { sync: true })
+    writeOutputFile(path, text, { sync: true })
     const from = realClock.now()
     pause = { from, ms: SAVING_SHARE * (from - began) }
   }
@@ -111,7 +112,7 @@ export function writeScenarios(folder: string, cells: readonly CellResult[]): Ma
   const written = cells.flatMap((cell) => {
     if (isGood(cell) || !cell.scenario || cell.derived) return []
     const file = join(folder, `${cell.scenario.name}.yaml`)
-    writePrivateFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
+    writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
     return [[cellName(cell), file] as const]
   })
   return new Map(written)
