@@ -64,11 +64,12 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
   const playing = parts.runs.current(call.session)
   const passed = passedOn(call, parts.backend)
   // Before anything is made of it here: that is done while its provider works. A scenario may keep it from that.
-  if (passed && !playing && !call.headers.has(SCENARIO)) passed.begin()
+  const sending = passed && !playing && !call.headers.has(SCENARIO) ? passed.begin() : undefined
   const recording = startTrace(call, parts.observers)
   recording.passed = passed
   const end = callEndOf(recording, parts)
   try {
+    if (sending) await sending
     const preparing = inSteps(prepare(call, recording, parts))
     const ready = preparing instanceof Promise ? await call.session.clock.work(preparing) : preparing
     const other = listener.otherwise?.(ready, end, parts)

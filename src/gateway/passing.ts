@@ -3,6 +3,7 @@ import type { Backend, PassingBackend, RawRequest } from '../contract/backend.ts
 import { ApiError } from '../contract/error.ts'
 import type { Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
+import { realClock } from '../lib/clock.ts'
 import type { Call } from './call.ts'
 
 /** Fields of the router's own API, which no provider knows: a request with one of them is acted on here. */
@@ -38,6 +39,9 @@ export function passedOn(call: Call, { passing }: Backend): PassedRequest | unde
   return new PassedRequest(call, passing, { api: wire.api, path, headers, body, model })
 }
 
+/** Time in which a request has certainly left. */
+const SENDING_MS = 1
+
 /** A request on its way to its provider. */
 export class PassedRequest {
   readonly #call: Call
@@ -51,11 +55,14 @@ export class PassedRequest {
     this.#request = request
   }
 
-  /** Sends it now: what is left to do here is done while its provider works. */
-  begin(): void {
+  /**
+   * Sends it now: what is left to do here is done while its provider works. The runtime sends on a thread of its own, which
+   * may have to wait for this one, so this resolves once it has had time to, or the reply is there.
+   */
+  begin(): Promise<unknown> {
     this.#begun = this.#send()
-    // Who asks for the reply hears of it.
-    this.#begun.catch(() => {})
+    // Who asks for the reply hears of what it fails with.
+    return Promise.race([this.#begun.catch(() => {}), realClock.sleep(SENDING_MS)])
   }
 
   /** What its provider sends to it; sent now, unless it has been begun. Throws as `Backend.answer` does. */

@@ -103,11 +103,12 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
 }
 
 /** A provider's own headers, whatever they hold, beside ours, which any client can read. */
-function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: string): Headers {
+function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: string): Headers | Record<string, string> {
   const readable: Record<string, string> = {}
   for (const name in given)
     readable[name] = name.startsWith('x-understudy-') ? headerText(given[name] ?? '') : (given[name] ?? '')
   if (contentType !== '') readable['content-type'] = contentType
+  if (cookies.length === 0) return readable
   const headers = new Headers(readable)
   for (const cookie of cookies) headers.append('set-cookie', cookie)
   return headers

@@ -5,8 +5,8 @@ import type { Reply } from '../../contract/reply.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible } from './openai-compatible.ts'
-import { passOn } from './pass.ts'
-import { guarded, MAX_RESPONSE } from './provider-response.ts'
+import { passOn, type Receive } from './pass.ts'
+import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
 import { maskedForms, secretFormsOf } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
@@ -63,7 +63,8 @@ export function forwardBackend(
     async pass(call, request) {
       if (call.signal.aborted) call.signal.throwIfAborted()
       const upstream = upstreamOf(call)
-      return spending.forward(call, () => redacting(upstream, passOn(upstream, call, request, transportTo(upstream))))
+      const receive: Receive = async (url, init) => bounded(upstream, await transport(url, init), maxResponse)
+      return spending.forward(call, () => redacting(upstream, passOn(upstream, call, request, receive)))
     },
   }
   return {

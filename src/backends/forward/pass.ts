@@ -4,22 +4,27 @@ import type { BackendCall, RawRequest } from '../../contract/backend.ts'
 import type { BytesBody, Reply } from '../../contract/reply.ts'
 import { ConnectionFailure, Unreadable } from '../../contract/reply.ts'
 import { networkReason } from '../../lib/network-error.ts'
+import { rememberingNames } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
+import type { PieceReader, ProviderResponse } from './provider-response.ts'
 import { keyHeaderOf } from './request.ts'
-import { BARE, redirected, type Transport, unconnected } from './transport.ts'
+import { ACCEPTED, BARE, redirected, UNPACKED, unconnected } from './transport.ts'
+
+/** Sends a request and gives what the provider sends to it, within limits. */
+export type Receive = (url: string, init: RequestInit) => Promise<ProviderResponse>
 
 /** Passes one request on. */
 export async function passOn(
   upstream: Upstream,
   { operation, signal }: Pick<BackendCall, 'operation' | 'signal'>,
   request: RawRequest,
-  transport: Transport,
+  receive: Receive,
 ): Promise<Reply> {
   const { path, model } = request
   const init = { method: 'POST', headers: sentHeaders(upstream, request), body: bodyFor(request), signal }
-  let response: Response
+  let response: ProviderResponse
   try {
-    response = await transport(addressOf(upstream, operation.name, { path, model: model.sent }), init)
+    response = await receive(addressOf(upstream, operation.name, { path, model: model.sent }), init)
   } catch (error) {
     throw unconnected(upstream, signal, error)
   }
@@ -30,8 +35,8 @@ export async function passOn(
     ...BARE,
     raw: true,
     status,
-    headers: passedHeaders(response.headers),
-    cookies: response.headers.getSetCookie(),
+    headers: passedHeaders(response),
+    cookies: response.headers.getSetCookie().map(response.masked),
     body: await bodyOf(response, signal),
   }
 }
@@ -42,20 +47,24 @@ const NOT_SENT =
 const NOT_PASSED =
   /^(?:set-cookie|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|alt-svc|x-understudy-.*)$/
 
+const isSent = rememberingNames((name) => !NOT_SENT.test(name))
+const isPassed = rememberingNames((name) => !NOT_PASSED.test(name))
+
 function sentHeaders(upstream: Upstream, { headers }: RawRequest): Record<string, string> {
   const sent: Record<string, string> = {}
   headers.forEach((value, name) => {
-    if (!NOT_SENT.test(name)) sent[name] = value
+    if (isSent(name)) sent[name] = value
   })
   const [name, value] = keyHeaderOf(upstream) ?? []
   if (name && value) sent[name.toLowerCase()] = value
+  sent[ACCEPTED] = UNPACKED
   return sent
 }
 
-function passedHeaders(headers: Headers): Record<string, string> {
+function passedHeaders({ headers, masked }: ProviderResponse): Record<string, string> {
   const passed: Record<string, string> = {}
   headers.forEach((value, name) => {
-    if (!NOT_PASSED.test(name)) passed[name] = value
+    if (isPassed(name)) passed[name] = masked(value)
   })
   return passed
 }
@@ -81,25 +90,26 @@ function addressWith(
 }
 
 /** A body that is there in one piece is whole, and so keeps its length; any other is passed on piece by piece. */
-async function bodyOf({ headers, body }: Response, signal: AbortSignal): Promise<BytesBody> {
-  const contentType = headers.get('content-type') ?? ''
+async function bodyOf({ headers, length, masked, body }: ProviderResponse, signal: AbortSignal): Promise<BytesBody> {
+  const contentType = masked(headers.get('content-type') ?? '')
   if (!body) return { kind: 'bytes', contentType, bytes: new Uint8Array() }
   const pieces = piecesOf(body, signal)
   // It mostly comes with the head: while that is made ready for the client, it is read.
   const first = pieces.next()
-  const length = headers.get('content-length')
-  const whole = first.then(
-    ({ value }) => (value?.byteLength === Number(length) ? value : undefined),
-    () => undefined,
-  )
-  return { kind: 'bytes', contentType, bytes: (length !== null && (await whole)) || begunWith(first, pieces) }
+  const whole = () =>
+    first.then(
+      ({ value }) => (value?.byteLength === length ? value : undefined),
+      () => undefined,
+    )
+  return { kind: 'bytes', contentType, bytes: (length !== undefined && (await whole())) || begunWith(first, pieces) }
 }
 
 /** The pieces; what they fail with is the signal's reason, the provider's doing, or a broken connection. */
-async function* piecesOf(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader()
+async function* piecesOf(reader: PieceReader, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
-    for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value
+    for (let step = await reader.read(); !step.done && step.value; step = await reader.read()) {
+      yield step.value
+    }
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof Unreadable || error instanceof ConnectionFailure) throw error

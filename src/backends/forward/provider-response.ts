@@ -28,21 +28,36 @@ const UNPACKERS: Record<string, (first: Uint8Array) => Transform> = {
 }
 const MAX_ENCODINGS = 3
 
+/** What a provider sends, as a client may have it. */
+export interface ProviderResponse {
+  status: number
+  /** As they came: `masked` takes the key out of a value. */
+  headers: Headers
+  masked(value: string): string
+  /** Bytes of the body by its own account; undefined when it says nothing, or comes unpacked. */
+  length: number | undefined
+  /** The body; reading fails with `Unreadable` for what the provider is to blame for. */
+  body: PieceReader | undefined
+}
+
 /**
- * The response, with its body as a client may have it; an error in its body is `Unreadable` where it is one of the provider's.
+ * A response within limits.
  * @param most bytes of the body, unpacked
  * @throws Unreadable when it is larger than that by its own account, or packed in a way that is not known
  */
-export async function guarded(upstream: Upstream, response: Response, most: number): Promise<Response> {
-  const { status, body } = response
+export async function bounded(
+  upstream: Upstream,
+  { status, headers, body }: Response,
+  most: number,
+): Promise<ProviderResponse> {
   const secrets = secretFormsOf(upstream.key)
-  const headers = new Headers()
-  for (const [name, value] of response.headers) headers.append(name, maskedForms(value, secrets))
-  if (!body) return new Response(null, { status, headers })
+  const masked = (value: string) => maskedForms(value, secrets)
+  if (!body) return { status, headers, masked, length: undefined, body: undefined }
   try {
     const encodings = encodingsOf(upstream, headers)
-    if (encodings.length > 0) headers.delete('content-length')
-    else if (Number(headers.get('content-length')) > most) throw tooLarge(upstream, most)
+    const announced = headers.get('content-length')
+    const length = announced === null || encodings.length > 0 ? undefined : Number(announced)
+    if (length !== undefined && length > most) throw tooLarge(upstream, most)
     const reader = body.getReader()
     let source: PieceReader = reader
     if (encodings.length > 0) {
@@ -50,17 +65,27 @@ export async function guarded(upstream: Upstream, response: Response, most: numb
       for (const encoding of encodings) pieces = unpacked(pieces, { encoding, upstream, most })
       source = { read: () => pieces.next(), cancel: () => reader.cancel() }
     }
-    return new Response(boundedStream(source, new SecretMask(secrets), { upstream, most }), { status, headers })
+    return { status, headers, masked, length, body: new BoundedReader(source, secrets, { upstream, most }) }
   } catch (error) {
     await body.cancel().catch(() => {})
     throw error
   }
 }
 
-/** The encodings of a body, the last one first; `content-encoding` is taken away. */
-function encodingsOf({ name }: Upstream, headers: Headers): string[] {
-  const given = headers.get('content-encoding') ?? ''
+/** The same as a response for programs that read one. Throws as `bounded` does. */
+export async function guarded(upstream: Upstream, response: Response, most: number): Promise<Response> {
+  const { status, headers: given, masked, length, body } = await bounded(upstream, response, most)
+  const headers = new Headers()
+  for (const [name, value] of given) headers.append(name, masked(value))
   headers.delete('content-encoding')
+  if (length === undefined) headers.delete('content-length')
+  return new Response(body ? streamOf(body) : null, { status, headers })
+}
+
+/** The encodings of a body, the last one first. */
+function encodingsOf({ name }: Upstream, headers: Headers): string[] {
+  const given = headers.get('content-encoding')
+  if (given === null) return NONE
   const encodings = given.split(',').map((one) => one.trim().toLowerCase())
   const packed = encodings.filter((one) => one !== '' && one !== 'identity').reverse()
   if (packed.length > MAX_ENCODINGS || packed.some((one) => !Object.hasOwn(UNPACKERS, one)))
@@ -70,42 +95,66 @@ function encodingsOf({ name }: Upstream, headers: Headers): string[] {
   return packed
 }
 
+const NONE: string[] = []
+
 const tooLarge = ({ name }: Upstream, most: number) =>
   new Unreadable(`the response of ${name} is larger than ${most} bytes (--max-response)`)
 
 /** Who gives pieces; one that is cancelled gives no more, even while its next piece is waited for. */
-interface PieceReader {
+export interface PieceReader {
   read(): Promise<{ done?: boolean | undefined; value?: Uint8Array | undefined }>
   cancel(): Promise<void>
 }
 
-/** The pieces without secrets, up to the limit; each is read when it is asked for. */
-function boundedStream(source: PieceReader, mask: SecretMask, { upstream, most }: Bounds): ReadableStream<Uint8Array> {
-  let length = 0
-  return new ReadableStream(
+/** The pieces without secrets, up to the limit. */
+class BoundedReader implements PieceReader {
+  readonly #source: PieceReader
+  readonly #mask: SecretMask
+  readonly #bounds: Bounds
+  #length = 0
+
+  constructor(source: PieceReader, secrets: readonly string[], bounds: Bounds) {
+    this.#source = source
+    this.#mask = new SecretMask(secrets)
+    this.#bounds = bounds
+  }
+
+  async read(): Promise<{ done: boolean; value?: Uint8Array }> {
+    const { upstream, most } = this.#bounds
+    for (;;) {
+      const { done, value } = await this.#source.read()
+      if (done || !value) {
+        const rest = this.#mask.end()
+        return rest.length > 0 ? { done: false, value: rest } : { done: true }
+      }
+      this.#length += value.byteLength
+      if (this.#length > most) {
+        await this.cancel().catch(() => {})
+        throw tooLarge(upstream, most)
+      }
+      const bytes = this.#mask.next(value)
+      if (bytes.length > 0) return { done: false, value: bytes }
+    }
+  }
+
+  cancel(): Promise<void> {
+    return this.#source.cancel()
+  }
+}
+
+/** The pieces as a stream; each is read when it is asked for. */
+const streamOf = (reader: PieceReader) =>
+  new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        for (;;) {
-          const { done, value } = await source.read()
-          if (done || !value) {
-            const rest = mask.end()
-            if (rest.length > 0) controller.enqueue(rest)
-            return controller.close()
-          }
-          length += value.byteLength
-          if (length > most) {
-            await source.cancel().catch(() => {})
-            throw tooLarge(upstream, most)
-          }
-          const bytes = mask.next(value)
-          if (bytes.length > 0) return controller.enqueue(bytes)
-        }
+        const { done, value } = await reader.read()
+        if (done || !value) controller.close()
+        else controller.enqueue(value)
       },
-      cancel: () => source.cancel(),
+      cancel: () => reader.cancel(),
     },
     { highWaterMark: 0 },
   )
-}
 
 async function* piecesOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value

@@ -25,10 +25,12 @@ const forms = new Map<string, readonly string[]>()
 export const maskedForms = (text: string, secrets: readonly string[]): string =>
   secrets.reduce((rest, secret) => (rest.includes(secret) ? rest.replaceAll(secret, MASK) : rest), text)
 
+const NOTHING: Buffer = Buffer.alloc(0)
+
 /** Takes them out of the pieces of a body as they come; holds nothing back that cannot be part of one. */
 export class SecretMask {
   readonly #needles: readonly Buffer[]
-  #held: Buffer = Buffer.alloc(0)
+  #held = NOTHING
 
   constructor(secrets: readonly string[]) {
     this.#needles = secrets.map((secret) => Buffer.from(secret))
@@ -46,7 +48,9 @@ export class SecretMask {
 
   /** What was held back, when no more comes. */
   end(): Uint8Array {
-    return this.#held
+    const rest = this.#held
+    this.#held = NOTHING
+    return rest
   }
 }
 

@@ -2,6 +2,7 @@
 import { ConnectionFailure, type Reply, Unreadable } from '../../contract/reply.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
+import { rememberingNames } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
 import { maskedForms, secretFormsOf } from './secret-forms.ts'
@@ -17,14 +18,22 @@ export type Transport = (url: string, init: RequestInit) => Promise<Response>
 export const network: Transport = (url, init) => {
   const { headers: given = {} } = init
   // Those that are the same in every call to an upstream are frozen.
-  const headers = Object.isFrozen(given) ? frozenHeaders.getOrInsertComputed(given, unpacked) : unpacked(given)
+  const headers =
+    ACCEPTED in given
+      ? given
+      : Object.isFrozen(given)
+        ? frozenHeaders.getOrInsertComputed(given, unpacked)
+        : unpacked(given)
   return directFetch(url, { ...init, headers, redirect: 'manual', timeout: false, decompress: false })
 }
+
+/** The header, and its value, by which answers come unpacked. */
+export const [ACCEPTED, UNPACKED] = ['accept-encoding', 'identity']
 
 const frozenHeaders = new WeakMap<HeadersInit & object, Headers>()
 function unpacked(given: HeadersInit): Headers {
   const headers = new Headers(given)
-  headers.set('accept-encoding', 'identity')
+  headers.set(ACCEPTED, UNPACKED)
   return headers
 }
 
@@ -56,16 +65,7 @@ export function keptHeaders(headers: Pick<Headers | ReadonlyMap<string, string>,
   return kept
 }
 
-const known = new Map<string, boolean>()
-const MOST_KNOWN = 200
-/** Whether a header is kept; providers have few names for theirs. */
-function isKept(name: string): boolean {
-  const before = known.get(name)
-  if (before !== undefined) return before
-  const keeps = KEPT.test(name) || namesCall(name)
-  if (known.size < MOST_KNOWN) known.set(name, keeps)
-  return keeps
-}
+const isKept = rememberingNames((name) => KEPT.test(name) || namesCall(name))
 
 const encoder = new TextEncoder()
 
@@ -87,10 +87,15 @@ export async function errorReply(upstream: Upstream, response: Response, signal:
 }
 
 /** The reply in place of one that sends the client somewhere else. */
-export const redirected = async (upstream: Upstream, response: Response): Promise<Reply> =>
+export const redirected = async (upstream: Upstream, response: StrayResponse): Promise<Reply> =>
   unusable(upstream, await strayMessage(upstream, response))
 
-async function strayMessage({ name }: Upstream, { status, headers, body }: Response): Promise<string> {
+/** What is looked at of a response that answers no call. */
+interface StrayResponse extends Pick<Response, 'status' | 'headers'> {
+  body?: { cancel(): Promise<unknown> } | null | undefined
+}
+
+async function strayMessage({ name }: Upstream, { status, headers, body }: StrayResponse): Promise<string> {
   await body?.cancel()
   const target = headers.get('location')
   if (target === null) return `${name} answered with status ${status}, which is not an answer to a call`
