@@ -108,3 +108,73 @@ test('a kept value that is no JSON is as gone', async () => {
   expect(reported).toEqual([])
   app.close()
 })
+
+const COUNTERS = ['NULL', "'word'", '9223372036854775807', '9e999', "x''", '-5']
+test.each(COUNTERS)('a counter of records that is %s gives each new record a number of its own', async (value) => {
+  const { app, datasets } = await spoiled((database) => {
+    database.exec(`UPDATE sqlite_sequence SET seq = ${value} WHERE name = 'records'`)
+  }, 0)
+  const made = await app.post('/v2/datasets', { display_name: 'd', path: 'Default' })
+  expect(made.status).toBeLessThan(300)
+  expect(await idsOf(app, '/v2/datasets?limit=4', '_id')).toEqual([made.json()._id, ...datasets.toReversed()])
+  expect((await app.fetch('/_understudy/snapshot')).status).toBe(200)
+  expect(reported).toEqual([])
+  app.close()
+})
+
+const BYTES = ['5', '9223372036854775807', '9e999', "'text'"]
+test.each(BYTES)('the bytes of a file that are %s are an error of that file', async (value) => {
+  const settings = { db: join(folder.path, `${++files}.db`), clock: 'real' } as const
+  const first = createTestApp(settings)
+  const form = new FormData()
+  form.append('file', new File(['You may return it.'], 'returns.txt'))
+  const made = await first.fetch('/v2/files', { method: 'POST', body: form })
+  expect(made.status).toBeLessThan(300)
+  first.close()
+  const database = new Driver(settings.db)
+  database.exec(`UPDATE blobs SET bytes = ${value}`)
+  database.close()
+  const app = createTestApp(settings, (error) => reported.push(error))
+  const { code, message } = errorOf((await app.fetch(`/v2/files/${made.json()._id}/content`)).text, 507)
+  expect([code, message]).toEqual(['damaged_row', expect.stringContaining('of blobs in')])
+  for (const path of ['/v2/files', '/_understudy/snapshot', '/_understudy/health'])
+    expect([path, (await app.fetch(path)).status]).toEqual([path, 200])
+  expect(reported).toEqual([])
+  app.close()
+})
+
+const VECTORS: [string, string][] = [
+  ['a number', '5'],
+  ['a text', "'text'"],
+  ['nothing', "x''"],
+  ['three bytes', "x'00ff07'"],
+  ['four bytes', "x'00ff0700'"],
+]
+test.each(VECTORS)('a chunk whose vector is %s is still found by its words', async (_, value) => {
+  const settings = { db: join(folder.path, `${++files}.db`), clock: 'real' } as const
+  const first = createTestApp(settings)
+  const knowledge = await first.post('/v2/knowledge', {
+    key: 'returns',
+    path: 'Default',
+    embedding_model: 'openai/text-embedding-3-small',
+  })
+  const inside = `/v2/knowledge/${knowledge.json()._id}`
+  const source = await first.post(`${inside}/datasources`, { display_name: 'Returns' })
+  const chunks = await first.post(`${inside}/datasources/${source.json()._id}/chunks`, [{ text: 'You may return it.' }])
+  expect(chunks.status).toBeLessThan(300)
+  first.close()
+  const database = new Driver(settings.db)
+  database.exec(`UPDATE vectors SET vector = ${value}`)
+  database.close()
+  const app = createTestApp(settings, (error) => reported.push(error))
+  for (const search_type of ['vector_search', 'keyword_search', 'hybrid_search']) {
+    const found = await app.post(`${inside}/search`, {
+      query: 'return',
+      search_type,
+    })
+    expect([search_type, found.status]).toEqual([search_type, 200])
+    if (search_type !== 'vector_search') expect(found.text).toContain('You may return it.')
+  }
+  expect(reported).toEqual([])
+  app.close()
+})

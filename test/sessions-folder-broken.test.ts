@@ -196,6 +196,8 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     expect(await sharedStatuses(app)).toEqual(allFine)
     const refused = [await say(app, 'one'), await app.fetch('/s/one/_understudy/traces')]
     refused.push(await app.fetch('/s/one/v2/datasets'), await app.post('/_understudy/sessions/one/reset', {}))
+    // However it is asked for, though it was there before.
+    refused.push(await app.fetch('/_understudy/sessions/one'), await put(app, 'one'))
     for (const answer of refused) expect(errorOf(answer.text, 507).message).toContain(said)
     expect(await sharedStatuses(app)).toEqual(allFine)
     expect([(await say(app, 'two')).status, await problemsOf(app)]).toEqual([200, ['one']])
@@ -231,12 +233,59 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     const { message } = errorOf((await app.fetch('/s/one/_understudy/calls?limit=1000')).text, 507)
     expect(message).toContain(`session "one" cannot be had: what is in ${fileOf(dir)} cannot be read`)
     expect(await problemsOf(app)).toEqual(['one'])
+    for (const answer of [await app.fetch('/_understudy/sessions/one'), await put(app, 'one'), await say(app, 'one')])
+      expect(errorOf(answer.text, 507).message).toContain('DELETE /_understudy/sessions/one')
+    expect(await problemsOf(app)).toEqual(['one'])
     const rows = (await app.fetch('/_understudy/calls?sessions=all')).json().data as { session: string }[]
     expect(new Set(rows.map(({ session }) => session))).toContain('two')
     sleep(app, 'one')
     expect(await sharedStatuses(app)).toEqual(allFine)
     expect((await remove(app, 'one')).status).toBe(200)
     expect(readdirSync(dir).filter((name) => name.startsWith('one'))).toEqual([])
+  })
+
+  test.each(spoiled.filter(([how]) => how !== 'cut' && how !== 'damaged'))(
+    '%s while it is open: whoever asks for it is told, and so is the next call',
+    async (_, spoil, said) => {
+      const app = start(newFolder())
+      const dir = join(folder.path, `sessions-${count}`)
+      for (const name of ['one', 'two']) expect((await say(app, name)).status).toBe(200)
+      spoil(fileOf(dir))
+      if (said.startsWith('has schema')) sleep(app, 'one')
+      const refused = [await app.fetch('/_understudy/sessions/one'), await put(app, 'one'), await say(app, 'one')]
+      const messages = refused.map(({ text }) => errorOf(text, 507).message)
+      // What was in its log may have come back into the file when it was closed.
+      for (const message of messages) expect(message).toMatch(/^session "one" cannot be (had|used): /)
+      expect([await problemsOf(app), await sharedStatuses(app)]).toEqual([['one'], allFine])
+      expect((await say(app, 'two')).status).toBe(200)
+    },
+  )
+
+  test.each(
+    ['-wal', '-shm', '-journal'].flatMap((end): [string, string, (file: string) => void][] => [
+      [end, 'a folder', (file) => mkdirSync(file)],
+      [end, 'a link to nothing', (file) => symlinkSync(`${file}-nothing`, file)],
+    ]),
+  )('a %s that is %s is left alone and named', async (end, _, make) => {
+    const dir = newFolder()
+    const app = start(dir)
+    for (const name of ['one', 'two']) expect((await say(app, name)).status).toBe(200)
+    sleep(app, 'one')
+    const companion = fileOf(dir) + end
+    rmSync(companion, { force: true })
+    make(companion)
+    const refused = [await say(app, 'one'), await app.fetch('/_understudy/sessions/one'), await put(app, 'one')]
+    refused.push(await remove(app, 'one'), await put(app, 'one'))
+    for (const answer of refused)
+      expect(errorOf(answer.text, 507).message).toContain(`${companion} is not a session file of understudy`)
+    expect([(await say(app, 'two')).status, await sharedStatuses(app), await problemsOf(app)]).toEqual([
+      200,
+      allFine,
+      ['one'],
+    ])
+    rmSync(companion, { recursive: true })
+    expect((await remove(app, 'one')).status).toBe(200)
+    expect((await say(app, 'one')).headers.get('x-understudy-session-new')).toBe('true')
   })
 
   test('a log that does not fit is no part of it', async () => {

@@ -125,7 +125,11 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       summary: 'Get a session',
       description: 'Its settings, its clock and how many calls it has had.',
       errors: [404],
-      handle: ({ params: { name = '' } }) => info(sessions.find(name)),
+      handle({ params: { name = '' } }) {
+        const session = sessions.find(name)
+        session.slot.check()
+        return info(session)
+      },
     },
     {
       method: 'delete',
@@ -267,6 +271,7 @@ function putSession(name: string, settings: z.infer<typeof Settings>, deps: Cont
   const found = deps.sessions.known(name)
   const wanted = JSON.stringify(settings)
   if (!found) return createSession({ name, ...settings }, deps)
+  found.slot.check()
   if (wanted === NOTHING_ASKED || wanted === madeWith.get(found.slot)) return found
   const message = `there is a session named ${JSON.stringify(name)} already, and it was not made with these settings: delete it, or take another name`
   throw new ApiError(409, 'session_exists', message, { param: 'name' })

@@ -1,9 +1,9 @@
 // What belongs to records but is no JSON: the bytes of files, and the chunks of knowledge bases by word and by vector.
-import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Contents } from '../contract/record.ts'
 import { once } from '../lib/once.ts'
-import { readableRow, readRow } from './damaged-rows.ts'
+import { damagedRow, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import { blobs, records, vectors } from './schema.ts'
 
@@ -18,8 +18,22 @@ function dot(a: Float32Array, b: Float32Array): number {
 
 export function contentStore(connection: Database): Contents {
   const database = drizzle(connection)
-  // A document may have thousands of chunks.
+  const nearness = ({ seq, vector: stored }: { seq: number; vector: unknown }, vector: Float32Array): number =>
+    readRow(connection, { table: 'vectors', row: seq }, () => {
+      if (!Buffer.isBuffer(stored)) throw new Error('it holds no vector')
+      if (stored.length !== vector.byteLength) {
+        throw new Error(`its vector has ${stored.length} bytes, and not ${vector.byteLength}`)
+      }
+      const product = dot(vectorOf(stored), vector)
+      if (!Number.isFinite(product)) throw new Error('its vector holds what is not a number')
+      return product
+    })
+  // A document may have thousands of chunks. What may be damaged is read as it is.
   const statements = once(() => ({
+    file: connection.prepare(
+      'SELECT blobs.seq, blobs.bytes FROM blobs JOIN records ON records.seq = blobs.seq WHERE records.id = ?',
+    ),
+    vectors: connection.prepare('SELECT seq, vector FROM vectors WHERE knowledge = ? AND seq > ? ORDER BY seq LIMIT ?'),
     insertVector: connection.prepare('INSERT INTO vectors (seq, knowledge, vector) VALUES (?, ?, ?)'),
     insertText: connection.prepare('INSERT INTO chunk_texts (rowid, text) VALUES (?, ?)'),
   }))
@@ -30,13 +44,13 @@ export function contentStore(connection: Database): Contents {
         .values({ seq, bytes: Buffer.from(bytes) })
         .run()
     },
-    file: (id) =>
-      database
-        .select({ bytes: blobs.bytes })
-        .from(blobs)
-        .innerJoin(records, eq(records.seq, blobs.seq))
-        .where(eq(records.id, id))
-        .get()?.bytes,
+    file(id) {
+      const row = statements().file.get(id) as { seq: number; bytes: unknown } | undefined
+      if (!row) return undefined
+      const { seq, bytes } = row
+      if (Buffer.isBuffer(bytes)) return bytes
+      throw damagedRow(connection, { table: 'blobs', row: seq }, new Error('it holds no bytes'))
+    },
     putChunk(seq, { knowledge, text, vector }) {
       const { insertVector, insertText } = statements()
       insertVector.run(seq, knowledge, bytesOf(vector))
@@ -65,9 +79,9 @@ export function contentStore(connection: Database): Contents {
       return new Map(found.map(({ seq, rank }) => [seq, best === 0 ? 1 : rank / best]))
     },
     byVector(knowledge, vector, { after, limit }) {
-      const next = and(eq(vectors.knowledge, knowledge), gt(vectors.seq, after))
-      const rows = database.select().from(vectors).where(next).orderBy(asc(vectors.seq)).limit(limit).all()
-      return rows.map((row) => [row.seq, dot(vectorOf(row.vector), vector)])
+      const rows = statements().vectors.all(knowledge, after, limit) as { seq: number; vector: unknown }[]
+      // One that is damaged is nearest to nothing, and its chunk is still found by its words.
+      return rows.map((row) => [row.seq, readableRow(() => nearness(row, vector))[0] ?? -1])
     },
     bySeq: (seq) => {
       const row = database.select({ body: records.body }).from(records).where(eq(records.seq, seq)).get()

@@ -102,6 +102,17 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   return { data: before === undefined ? data : data.reverse(), hasMore }
 }
 
+/** Numbers beyond this are nobody's of ours, and leave no room for more. */
+const MAX_NUMBER = 2 ** 52
+
+/** The number that was given last: the counter may be damaged, and then the rows tell it, as far as they are there. */
+function lastNumberOf(connection: Database): number {
+  const used = connection.prepare('SELECT max(seq) FROM records WHERE seq < ?').pluck().get(MAX_NUMBER)
+  const counters = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck().all()
+  const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) < MAX_NUMBER
+  return Math.max(0, ...[used, ...counters].filter(isNumber))
+}
+
 /** Records of a database; `last` is the number that was given last, when that is not known from what is stored. */
 export function recordStore(connection: Database, last = 0): Records {
   const database = drizzle(connection)
@@ -110,8 +121,7 @@ export function recordStore(connection: Database, last = 0): Records {
   const { byId, byKey } = reads
   const { insert, update } = writesOf(database)
   // Numbers of removed records are not given again, so the counter is kept apart from the rows.
-  const sequence = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
-  let numbers = Math.max(last, Number(sequence.get() ?? 0))
+  let numbers = Math.max(last, lastNumberOf(connection))
 
   return {
     get(kind, workspace, id) {

@@ -46,8 +46,10 @@ function tablesOf(database: Database): [string, string[]][] {
   })
 }
 
-const packed = (value: unknown) =>
-  value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value
+function packed(value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('it holds a number beyond all others')
+  return value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value
+}
 const unpacked = (value: unknown) =>
   typeof value === 'object' && value !== null ? Buffer.from(String((value as Row).base64), 'base64') : value
 

@@ -42,6 +42,8 @@ export interface SessionData extends Stores {
   readonly restored: boolean
   /** Why its file could not be used the last time; undefined when it could, or in memory. */
   readonly problem?: string | undefined
+  /** Throws the 507 of its file where that cannot be used; memory always can. */
+  check?(): void
   /** Whether its database is open. */
   readonly awake: boolean
   /** Whether nothing waits to be written. */

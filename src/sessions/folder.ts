@@ -69,6 +69,7 @@ export function openFolder(folder: string, { db, empty, awake }: FolderOptions):
   const remove = (name: string) => {
     const file = fileOf(name)
     if (stateOf(name) === 'foreign') throw foreignFile(name, file)
+    checkCompanions(name, file)
     cared(name, () => {
       for (const end of ['', ...COMPANIONS]) removeFile(file + end)
     })
@@ -135,10 +136,21 @@ function cared<Result>(name: string, run: () => Result): Result {
   }
 }
 
+/** What SQLite would use or write beside a file and is no file, such as a folder or a link: it is left alone. */
+const foreignCompanion = (file: string): string | undefined =>
+  COMPANIONS.map((end) => file + end).find((one) => lstatSync(one, { throwIfNoEntry: false })?.isFile() === false)
+
+/** 507 where something else than a file has the place of one that SQLite keeps beside the file of a session. */
+function checkCompanions(name: string, file: string): void {
+  const foreign = cared(name, () => foreignCompanion(file))
+  if (foreign !== undefined) throw foreignFile(name, foreign)
+}
+
 /** 507 when there is not what we wrote where the file of a session must be. */
 function checkState(name: string, file: string): void {
   const state = cared(name, () => fileState(file))
   if (state === 'foreign') throw foreignFile(name, file)
+  checkCompanions(name, file)
   if (state !== 'own') throw unrestorable(name, `its file ${file} is ${state === 'empty' ? 'empty' : 'gone'}`)
 }
 
@@ -252,15 +264,22 @@ interface SessionFile {
   withRoom: Guard
 }
 
-const openData = (source: SessionFile, options: DataOptions): SessionData =>
-  source.withRoom(() => openFile(source, options))
+const openData = (source: SessionFile, options: DataOptions, wasDamaged = false): SessionData =>
+  source.withRoom(() => openFile(source, options, wasDamaged))
 
-function openFile({ name, file, restored, check }: SessionFile, options: DataOptions): SessionData {
+/** Opens the file of a session; one that `wasDamaged` is read as a whole, which takes long, to see whether it still is. */
+function openFile(
+  { name, file, restored, check }: SessionFile,
+  options: DataOptions,
+  wasDamaged: boolean,
+): SessionData {
   check()
   let database: Database | undefined
   try {
     const opened = openOften(file)
     database = opened
+    const found = wasDamaged ? String(opened.pragma('quick_check(1)', { simple: true })) : HEALTHY
+    if (found !== HEALTHY) throw unrestorable(name, `what is in ${file} cannot be read: ${found}`)
     return fileData(
       { database, restored, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
       options,
@@ -270,6 +289,9 @@ function openFile({ name, file, restored, check }: SessionFile, options: DataOpt
     throw refusalOf(name, error)
   }
 }
+
+/** What SQLite finds where nothing is damaged. */
+const HEALTHY = 'ok'
 
 /** What a session that sleeps is known to hold. */
 interface RestingCounts {
@@ -289,7 +311,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
   const use = (): SessionData => {
     if (awake) return awake
     try {
-      awake = openData(source, options)
+      awake = openData(source, options, spoiledBy !== undefined)
     } catch (error) {
       closedBy = error instanceof UnusableSession ? error : undefined
       throw error
@@ -319,6 +341,18 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
       throw error
     }
   }
+  const rest = () => {
+    if (!awake?.idle) return
+    const resting = awake
+    known = { counts: countsOf(resting), keyedKinds: kindsOf(resting), calls: resting.calls }
+    awake = undefined
+    readOr(() => resting.close(), undefined)
+  }
+  /** What was found damaged is opened again, since it may have been mended meanwhile. */
+  const useAgain = (): SessionData => {
+    if (spoiledBy) rest()
+    return use()
+  }
   const store = <Store extends object>(of: (data: SessionData) => Store) => guardedOnUse(() => of(use()), guard)
   const countsOf = (data: SessionData) => readOr(() => data.counts(), known.counts)
   const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), known.keyedKinds)
@@ -341,7 +375,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
       return awake?.calls ?? known.calls
     },
     set calls(count) {
-      use().calls = count
+      useAgain().calls = count
     },
     get awake() {
       return awake !== undefined
@@ -350,13 +384,21 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
       return awake?.idle ?? true
     },
     counts: () => (awake ? countsOf(awake) : known.counts),
-    sleep() {
-      if (!awake?.idle) return
-      const resting = awake
-      known = { counts: countsOf(resting), keyedKinds: kindsOf(resting), calls: resting.calls }
-      awake = undefined
-      readOr(() => resting.close(), undefined)
+    check() {
+      const { traces } = useAgain()
+      try {
+        source.check()
+        guard(() => traces.list({ limit: 1 }))
+      } catch (error) {
+        // What is used next is refused for the same reason, until that is mended.
+        if (error instanceof UnusableSession) {
+          closedBy = error
+          rest()
+        }
+        throw error
+      }
     },
+    sleep: rest,
     leave: () => awake?.leave(),
     close: () => readOr(() => awake?.close(), undefined),
   }

@@ -96,6 +96,8 @@ export interface SessionSlot {
   readonly current: Session
   /** Why its file could not be used the last time; undefined when it could. */
   readonly problem: string | undefined
+  /** Throws the 507 of its file where that cannot be used as it is now. */
+  check(): void
   /** How time passes in it when no scenario says otherwise. */
   readonly ownTime: TimeSettings
   /**

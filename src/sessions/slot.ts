@@ -121,6 +121,7 @@ export function createSlot(options: SlotOptions): OwnedSlot {
     get problem() {
       return generation.data.problem
     },
+    check: () => generation.data.check?.(),
     renew({ clock: kind = ownTime.clock, latency = ownTime.latency } = {}) {
       checkClock(kind, noVirtualClock)
       const clock = clockOf({ clock: kind, latency }, generation.clock)
