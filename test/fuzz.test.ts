@@ -1,13 +1,15 @@
 // A short run of the fuzzer from one seed, in this process; `npm run fuzz` does the same with a server, for minutes.
 import { expect, test } from 'bun:test'
 import { type Find, hunt } from './fuzz/hunt.ts'
-import { newProgram, type replay } from './fuzz/program.ts'
+import { newForwardingProgram, newProgram, type replay } from './fuzz/program.ts'
+import { makeForwardedRequest } from './fuzz/provider.ts'
 import { chanceOf } from './fuzz/random.ts'
 import { makeRequest } from './fuzz/requests.ts'
 import { shrink } from './fuzz/shrink.ts'
 
 const SEED = 1
 const REQUESTS = 300
+const FORWARDED = 60
 
 test('hostile requests get answers in the envelope, and no bug', async () => {
   const { app, to, surface, reported } = await newProgram()
@@ -22,6 +24,18 @@ test('hostile requests get answers in the envelope, and no bug', async () => {
   expect(counts.statuses['2xx'] ?? 0).toBeGreaterThan(REQUESTS / 10)
   expect((await app.fetch('/_understudy/snapshot')).status).toBe(200)
   app.close()
+}, 120_000)
+
+test('what a hostile provider sends is answered without a bug', async () => {
+  const { app, to, surface, reported } = await newForwardingProgram()
+  const finds: Find[] = []
+  const found = (find: Find) => finds.push(find)
+  const settings = { seed: SEED, requests: FORWARDED, workers: 1, surface: await surface(), make: makeForwardedRequest }
+  const counts = await hunt({ ...settings, to, found })
+  expect(finds.map(({ wrong, requests }) => [wrong, requests.at(-1)])).toEqual([])
+  expect(reported).toEqual([])
+  expect(counts.sent).toBe(FORWARDED)
+  await app.close()
 }, 120_000)
 
 test('the same seed makes the same requests', async () => {

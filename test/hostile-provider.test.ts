@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import { readForwarding } from '../src/config/providers.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { CHAT, user } from './support/chat.ts'
-import { at, KEY, startProvider } from './support/forward.ts'
+import { at, KEY, startBreaking, startProvider } from './support/forward.ts'
 
 const MOST = 200_000
 let answer: (request: Request) => Response = () => new Response('{}')
@@ -228,5 +228,26 @@ test('a word in the place of a key is no secret', async () => {
     for (const [, path, given] of WAYS) expect((await local.post(path, given)).text).toContain('an axe in a box')
   } finally {
     local.close()
+  }
+})
+
+test.each([
+  ['is no HTTP', 'zz\r\nnonsense'],
+  ['is cut', '5\r\nab'],
+])('a redirect whose body %s is a redirect that is not followed', async (_, sent) => {
+  const head = 'HTTP/1.1 301 Moved\r\nlocation: /elsewhere\r\ntransfer-encoding: chunked\r\n\r\n'
+  const breaking = startBreaking(`${head}${sent}`)
+  const errors: unknown[] = []
+  const section = { value: { openai: at(`${breaking.url}/v1`) }, locationOf: () => '' }
+  const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
+  const local = createTestApp({ clock: 'real', forwarding }, (error) => errors.push(error))
+  try {
+    // Whether the body has broken by then is a matter of chance.
+    for (let count = 0; count < 20; count++)
+      for (const [, path, given] of WAYS) expect((await local.post(path, given)).status).toBe(502)
+    expect(errors).toEqual([])
+  } finally {
+    breaking.stop()
+    await local.close()
   }
 })

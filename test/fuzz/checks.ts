@@ -28,6 +28,22 @@ export function wrongWith({ status, headers, text }: Seen, method: string): stri
   return status >= 400 ? `an error of the type ${type}` : undefined
 }
 
+/** The same of an answer that a provider may have made: what it sent is its own, but not what Understudy says of it. */
+export function wrongWithForwarded(seen: Seen, { method, path }: { method: string; path: string }): string | undefined {
+  const { status, headers, text } = seen
+  if (!path.startsWith('/_understudy/') && text.includes('which is a bug in it'))
+    return `status ${status}: ${text.slice(0, 160)}`
+  // On a compatible API headers and bytes are those of the provider.
+  if (isPassedOn(path)) return undefined
+  if (!headers.has('x-request-id')) return 'there is no x-request-id'
+  if (!path.startsWith('/v2/router/')) return wrongWith(seen, method)
+  if (status < 200 || (status >= 300 && status < 400)) return `status ${status}`
+  return status >= 400 ? wrongJson(text, status) : undefined
+}
+
+/** Whether a path is one of a compatible API, where a provider's answer is passed on as it came, be it cut. */
+export const isPassedOn = (path: string): boolean => /^\/(?:v1\/|messages)/.test(path)
+
 function wrongJson(text: string, status: number): string | undefined {
   try {
     const value = JSON.parse(text) as Record<string, unknown>

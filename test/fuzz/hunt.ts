@@ -1,7 +1,7 @@
 // A hunt: so many requests from a seed, in sessions of their own, and what went wrong with any of them.
 import { isUndocumented, type Surface } from './document.ts'
 import { chanceOf } from './random.ts'
-import { collectionOf, type FuzzRequest, type Known, makeRequest } from './requests.ts'
+import { collectionOf, type FuzzRequest, type Known, makeRequest, type Source } from './requests.ts'
 import { type Result, send, type To } from './send.ts'
 import { kindOf } from './shrink.ts'
 
@@ -20,6 +20,10 @@ export interface Hunt {
   workers: number
   surface: Surface
   to: To
+  /** What its requests are made by; those of the whole surface unless told otherwise. */
+  make?(source: Source): FuzzRequest
+  /** Told of each request, with those of its session before it, when it is sent; what it gives back is called at the end. */
+  sent?(history: readonly FuzzRequest[]): () => void
   /** Told of each kind of find once. */
   found(find: Find): void
   /** Told now and then how many have been sent. */
@@ -39,7 +43,8 @@ export interface Counts {
 }
 
 /** Sends requests until there have been enough; each worker has its own chance and its own sessions. */
-export async function hunt({ seed, requests, workers, surface, to, found, progress }: Hunt): Promise<Counts> {
+export async function hunt(settings: Hunt): Promise<Counts> {
+  const { seed, requests, workers, surface, to, make = makeRequest, sent: noteSent, found, progress } = settings
   const kinds = new Set<string>()
   const counts: Counts = { sent: 0, statuses: {} }
   const note = async (result: Result, history: readonly FuzzRequest[]) => {
@@ -63,11 +68,13 @@ export async function hunt({ seed, requests, workers, surface, to, found, progre
       const history: FuzzRequest[] = []
       let known: Known[] = []
       for (let turn = 0; turn < ROUND && sent < share; turn++, sent++) {
-        const request = makeRequest({ ...surface, chance, known, session })
+        const request = make({ ...surface, chance, known, session })
         history.push(request)
+        const ended = noteSent?.([...history])
         const result = await send(request, to)
+        ended?.()
         known = [...namesIn(result.seen?.text ?? '', collectionOf(request.path)), ...known].slice(0, MOST_KNOWN)
-        await note(held(result, request, surface), history)
+        await note(to.forwarded ? result : held(result, request, surface), history)
       }
       await clean(to, session)
     }

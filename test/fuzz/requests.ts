@@ -1,5 +1,6 @@
 // Requests as data, made up from the description of the server: mostly right, so that they get far, and somewhere wrong.
 import type { Described, Surface } from './document.ts'
+import { hostileFile } from './documents.ts'
 import { type Making, schemaValue } from './from-schema.ts'
 import { BROKEN_BYTES, BROKEN_TEXTS, hostileText, hostileValue } from './hostile.ts'
 import type { Chance } from './random.ts'
@@ -36,7 +37,7 @@ export interface Source extends Surface {
 /** Makes up a request. */
 export function makeRequest(source: Source): FuzzRequest {
   const { chance, operations, session } = source
-  const operation = chance.pick(operations)
+  const operation = chance.oneIn(DOCUMENTS) ? toDocuments(source) : chance.pick(operations)
   const path = `${pathOf(operation, source)}${queryOf(operation, source)}`
   const headers: Record<string, string> = { authorization: 'Bearer fuzz', 'x-understudy-session': session }
   const method = chance.oneIn(60)
@@ -46,6 +47,14 @@ export function makeRequest(source: Source): FuzzRequest {
   if (body && !('form' in body)) headers['content-type'] = 'application/json'
   if (chance.oneIn(12)) Object.assign(headers, strangeHeaders(chance))
   return { method, path, headers, ...(body && { body }) }
+}
+
+/** One in so many is a step of those that lead to a document being read, which would hardly ever be picked one after the other. */
+const DOCUMENTS = 40
+const STEPS = ['/v2/files', '/v2/knowledge', '/v2/knowledge/{knowledge_id}/datasources', '/_understudy/seed']
+const toDocuments = ({ chance, operations }: Source): Described => {
+  const steps = operations.filter(({ method, path }) => method === 'POST' && STEPS.includes(path))
+  return chance.pick(steps.length > 0 ? steps : operations)
 }
 
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed()).slice(0, 6_000) || 'x'
@@ -96,7 +105,8 @@ const making = ({ chance, resolve, known }: Source, sanity: number): Making => (
 
 function bodyOf({ body, path }: Described, source: Source): FuzzRequest['body'] {
   const { chance } = source
-  const special = specialBody(path, chance)
+  const files = source.known.filter(({ of }) => of === '/v2/files').map(({ name }) => name)
+  const special = specialBody(path, chance, files)
   if (special !== undefined) return { json: special }
   if (chance.oneIn(30))
     return chance.oneIn(4) ? { base64: chance.pick(BROKEN_BYTES) } : { text: chance.pick(BROKEN_TEXTS) }
@@ -113,7 +123,7 @@ const unfrozen = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'freeze' in value ? { advance: '1s' } : value
 
 /** The value with one of its parts replaced, removed, doubled or added to. */
-function changed(value: unknown, source: Source): unknown {
+export function changed(value: unknown, source: Pick<Source, 'chance' | 'known'>): unknown {
   const { chance } = source
   if (typeof value !== 'object' || value === null || chance.oneIn(30)) return hostileValue(chance)
   const keys = Object.keys(value)
@@ -163,6 +173,7 @@ function wave(chance: Chance): string {
 function formOf(value: unknown, chance: Chance): FormField[] {
   const fields = Object.entries(typeof value === 'object' && value !== null ? value : { file: value })
   return fields.map(([name, field]): FormField => {
+    if (name === 'file' && chance.oneIn(3)) return [name, hostileFile(chance)]
     if (name === 'file' && !chance.oneIn(12)) {
       const file = chance.pick([
         'a.wav',

@@ -1,5 +1,5 @@
 // Where requests go: to an application in this process, or to a server.
-import { type Seen, wrongWith } from './checks.ts'
+import { isPassedOn, type Seen, wrongWith, wrongWithForwarded } from './checks.ts'
 import type { FormField, FuzzRequest } from './requests.ts'
 
 /** Answers requests. */
@@ -39,9 +39,9 @@ export interface Result {
 }
 
 /** Sends a request and holds the answer to what must hold of all; `late` ends the wait for one that never comes. */
-export async function send(request: FuzzRequest, { target, base, late }: To): Promise<Result> {
-  const lost = late().then(() => 'no answer came')
-  const answered = read(request, target, base)
+export async function send(request: FuzzRequest, to: To): Promise<Result> {
+  const lost = to.late().then(() => 'no answer came')
+  const answered = read(request, to)
   const result = await Promise.race([answered, lost])
   return typeof result === 'string' ? { wrong: result } : result
 }
@@ -52,23 +52,24 @@ export interface To {
   base: string
   /** Resolves when an answer has been waited for long enough. */
   late(): Promise<unknown>
+  /** Answers are those of a provider that breaks every rule. */
+  forwarded?: boolean
 }
 
-async function read(request: FuzzRequest, target: Target, base: string): Promise<Result> {
+async function read(request: FuzzRequest, { target, base, forwarded = false }: To): Promise<Result> {
+  const mayBreak = forwarded && isPassedOn(request.path)
   try {
     const response = await target(toRequest(request, base))
     try {
       const text = await response.text()
       const seen = { status: response.status, headers: response.headers, text }
-      return { seen, wrong: wrongWith(seen, request.method) }
+      return { seen, wrong: forwarded ? wrongWithForwarded(seen, request) : wrongWith(seen, request.method) }
     } catch (error) {
       // A scenario may have cut it.
-      const cut = response.headers.get('x-understudy-faults')
-        ? undefined
-        : `the answer broke off: ${(error as Error).message}`
-      return { wrong: cut }
+      const isMeant = mayBreak || response.headers.get('x-understudy-faults')
+      return { wrong: isMeant ? undefined : `the answer broke off: ${(error as Error).message}` }
     }
   } catch (error) {
-    return { wrong: `the connection broke: ${(error as Error).message}` }
+    return { wrong: mayBreak ? undefined : `the connection broke: ${(error as Error).message}` }
   }
 }

@@ -1,4 +1,6 @@
-// Bodies that are hostile in what they mean, not in their form: YAML, patterns, snapshots, schemas and templates.
+// Bodies that are hostile in what they mean, not in their form: YAML, patterns, snapshots, schemas, templates and
+// documents.
+import { hostileCutting, seedOfDocuments } from './documents.ts'
 import type { Chance } from './random.ts'
 
 const FAULT = { type: 'http-error', status: 429 }
@@ -105,19 +107,23 @@ function hostileChat(chance: Chance): object {
   }
 }
 
-const BODIES: Record<string, (chance: Chance) => unknown> = {
+type Make = (chance: Chance, files: readonly string[]) => unknown
+const BODIES: Record<string, Make> = {
   '/_understudy/scenario': (chance) => (chance.oneIn(2) ? { text: hostileYaml(chance) } : hostileScenario(chance)),
   '/_understudy/scenario/check': (chance) => ({ text: hostileYaml(chance) }),
-  '/_understudy/seed': (chance) => ({ yaml: hostileYaml(chance) }),
+  '/_understudy/seed': (chance) =>
+    chance.oneIn(2) ? { yaml: hostileYaml(chance) } : { name: 'hostile', ...seedOfDocuments(chance) },
   '/_understudy/fixtures': (chance) => Array.from({ length: chance.pick([1, 3, 200]) }, () => hostileFixture(chance)),
   '/_understudy/snapshot': hostileSnapshot,
   '/v2/router/chat/completions': hostileChat,
+  '/v2/knowledge/{knowledge_id}/datasources': (chance, files) =>
+    files.length > 0 ? { file_id: chance.pick(files), chunking_options: hostileCutting(chance) } : {},
 }
 /** How many of the calls of such a path are hostile in this way: one in so many. */
 const RARITY = 3
 
-/** A body for a path that is hostile in what it means; undefined for most. */
-export function specialBody(path: string, chance: Chance): unknown {
+/** A body for a path that is hostile in what it means; undefined for most. `files` are the ids of files that can be read. */
+export function specialBody(path: string, chance: Chance, files: readonly string[]): unknown {
   const make = Object.hasOwn(BODIES, path) ? BODIES[path] : undefined
-  return make && chance.oneIn(RARITY) ? make(chance) : undefined
+  return make && chance.oneIn(RARITY) ? make(chance, files) : undefined
 }

@@ -96,7 +96,8 @@ interface StrayResponse extends Pick<Response, 'status' | 'headers'> {
 }
 
 async function strayMessage({ name }: Upstream, { status, headers, body }: StrayResponse): Promise<string> {
-  await body?.cancel()
+  // A body that has broken meanwhile cannot be cancelled, and nobody reads it.
+  await body?.cancel().catch(() => {})
   const target = headers.get('location')
   if (target === null) return `${name} answered with status ${status}, which is not an answer to a call`
   return `${name} sent the call on to ${URL.parse(target)?.origin ?? 'another path'}, which is not followed, since the key would go with it: set that address as base_url`
