@@ -36,5 +36,8 @@ export interface ExchangeNote {
 /** The note of most streams while there are thousands of calls a second. */
 export const DROPPED: ExchangeNote = Object.freeze({ dropped: true })
 
+/** The note of most whole responses: all that is known of them stands elsewhere. */
+export const KNOWN: ExchangeNote = Object.freeze({})
+
 /** In place of a time: from this piece on, none was kept. */
 export const NO_TIME = -1

@@ -1,5 +1,5 @@
 // The parts of a record in the tuple of its row (trace-row.ts): each a tuple itself.
-import { DROPPED, type ExchangeNote } from '../contract/exchange-note.ts'
+import { DROPPED, type ExchangeNote, KNOWN } from '../contract/exchange-note.ts'
 import type { ClientNote } from '../contract/finding.ts'
 import type { AttemptRecord } from '../contract/trace.ts'
 
@@ -59,7 +59,7 @@ export function unpackedAttempt(packed: Packed, model: string | null): AttemptRe
 /** What is kept of the connection of a call; mostly nothing but that there was one. */
 export function packedExchange(note: ExchangeNote | undefined): string | null {
   if (note === undefined) return null
-  return note === DROPPED ? PACKED_DROPPED : packedNote(note)
+  return note === DROPPED ? PACKED_DROPPED : note === KNOWN ? NOTHING_MORE : packedNote(note)
 }
 
 function packedNote(note: ExchangeNote): string {
@@ -77,8 +77,9 @@ function packedNote(note: ExchangeNote): string {
     note.received,
     note.status,
   ])
-  return tuple.length === 0 ? '[]' : JSON.stringify(tuple)
+  return tuple.length === 0 ? NOTHING_MORE : JSON.stringify(tuple)
 }
+const NOTHING_MORE = '[]'
 const PACKED_DROPPED = packedNote(DROPPED)
 
 /** The same as it was. */

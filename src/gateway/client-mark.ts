@@ -23,7 +23,8 @@ interface CallEnded {
 /** The note of a call that has ended. */
 export function clientNote(call: Call, { headers: answerHeaders, answered }: CallEnded): ClientNote {
   const { headers, hold, session, retained, text } = call
-  const note = Object.assign(clientMark(headers, session.secret), { until: session.calls }) as ClientNote
+  const note = clientMark(headers, session.secret) as ClientNote
+  note.until = session.calls
   note.connection = hold?.peer?.() ?? null
   const timeout = timeoutOf(headers)
   if (timeout !== undefined) note.timeout = timeout

@@ -198,10 +198,10 @@ function commit(
   const left = realClock.now()
   const client = clientNote(call, { headers: answerHeaders, answered: record.outcome === 'answered' })
   if (connection.headers) client.headers = connection.headers
-  const beside = { arrived, left, client, exchange: connection.exchange }
+  const { exchange } = connection
   const recorded = call.retained
-    ? stores.traces.record(seq, record, { ...beside, request: call.text, rendered, answer: text })
-    : stores.traces.record(seq, withoutContent(record), { ...beside, ...NOTHING_KEPT })
+    ? stores.traces.record(seq, record, { arrived, left, client, exchange, request: call.text, rendered, answer: text })
+    : stores.traces.record(seq, withoutContent(record), { arrived, left, client, exchange, ...NOTHING_KEPT })
   const { sequences } = recording
   if (keep.length === 0 && !sequences) return recorded
   const put = isLarge(call.text) || isLarge(text) ? putLarge(stores.keyValues) : stores.keyValues.put

@@ -1,9 +1,10 @@
 // What is kept of the connection of a call, as far as the other texts of its trace do not say it already.
 import { REQUEST_ID } from '../contract/answer-headers.ts'
 import type { ResponseEnd } from '../contract/exchange.ts'
-import { DROPPED, type ExchangeNote, type KeptBytes } from '../contract/exchange-note.ts'
+import { DROPPED, type ExchangeNote, type KeptBytes, KNOWN } from '../contract/exchange-note.ts'
 import { frontCoded } from '../lib/front-coding.ts'
 import { keptText } from '../lib/kept-text.ts'
+import { remembering } from '../lib/remember.ts'
 import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 import { WrittenEvents } from '../lib/written-events.ts'
 import type { AnswerRecord, AttemptAnswer, SentStream, TraceRecorder } from './recording.ts'
@@ -13,6 +14,9 @@ import type { BodyPiece, SentBody } from './sent-body.ts'
 
 /** Characters that are kept of a request or a response, without what is the same in the text before. */
 const MOST_CHARACTERS = 64 * 1024
+
+/** Most calls have the address of the one before. */
+const addressOf = remembering(addressShown)
 
 /** What is known when the call ends. */
 interface NoteOptions {
@@ -29,8 +33,11 @@ export function exchangeNote(recording: TraceRecorder, { answer, headers }: Note
   if (!received) return undefined
   const ended = sent?.ended ?? endOf(recording)
   const isDropped = !headers && !sent?.nothing && ended === 'complete' && isOrdinary(recording)
-  const address = addressShown(received.url)
-  if (isDropped && !unread && address === call.operation.path) return DROPPED
+  const address = addressOf(received.url)
+  const isKnown = !unread && address === call.operation.path && ended === 'complete'
+  if (isDropped && isKnown) return DROPPED
+  // The response is the stored answer.
+  if (isKnown && !sent && !headers && recording.answer?.content.kind !== 'events') return KNOWN
   const note: ExchangeNote = {}
   if (address !== call.operation.path) note.address = address
   if (unread) note.request = kept([unread], { before: call.text })

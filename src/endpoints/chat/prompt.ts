@@ -40,16 +40,17 @@ export function chatPrompt(request: ChatRequest): Prompt {
   }
   const last = messages.at(-1)
   const { tools, choice } = offerOf(request)
-  return {
+  const prompt: Prompt = {
     system: instructions.join('\n'),
     user: chatContentText(user?.content),
     turn,
     tools: tools.map(nameOf),
-    ...(choice === 'none' && { forbidsTools: true }),
     toolResult: isResult(last),
     toolText: isResult(last) ? chatContentText(last?.content) : undefined,
     answer: demanded(request, choice),
   }
+  if (choice === 'none') prompt.forbidsTools = true
+  return prompt
 }
 
 /** How a conversation begins: its instructions, and what the user says first. */
