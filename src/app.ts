@@ -131,6 +131,11 @@ export function createApp(deps: AppDeps): App {
     if (shown) return complete(shown, request, hold)
     if (called) requireToken(request, access)
     else if (!beside().isPublic(pathname)) checkToken(request, access)
+    else return complete(beside().fetch(request), request, hold)
+    const turn = sessions.turn?.(sessionName(request, tokenOf(request)))
+    return turn ? turn.then(() => served(request, pathname, hold)) : served(request, pathname, hold)
+  }
+  const served = (request: Request, pathname: string, hold: ConnectionFinder | undefined) => {
     const operation = operationAt(request, pathname)
     if (!operation) return complete(beside().fetch(request), request, hold)
     const answered = call(operation, request, hold)

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readForwarding } from '../src/config/providers.ts'
 import { endWorkers, workerCounts } from '../src/lib/worker/pool.ts'
 import { accepted } from './support/accepted.ts'
 import { agentSession, story } from './support/agents.ts'
@@ -74,7 +75,7 @@ const ROWS: Record<string, Row> = {
   'a schema': {
     ask(app) {
       const properties = Object.fromEntries(
-        Array.from({ length: 100_000 }, (_, index) => [`p${index}`, { anyOf: [{}] }]),
+        Array.from({ length: 60_000 }, (_, index) => [`property-${index}`, { anyOf: [{}] }]),
       )
       return app.post(CHAT, format({ type: 'object', properties }))
     },
@@ -130,6 +131,30 @@ const ROWS: Record<string, Row> = {
     ask: (app) => app.post(CHAT, `${'['.repeat(10_000)}${']'.repeat(10_000)}`),
     gets: [400, 'invalid_json'],
   },
+  'new sessions with files (`--sessions-dir`)': {
+    async ask() {
+      const app = appWith({ sessions_dir: join(folder.path, 'sessions'), clock: 'real' })
+      const order: string[] = []
+      const noted = async (name: string, asked: Promise<Answer>) => {
+        const answer = await asked
+        order.push(name)
+        return answer
+      }
+      const all = Array.from({ length: 40 }, (_, index) =>
+        index % 2
+          ? noted('session', put(app, `/_understudy/sessions/made-${index}`, {}))
+          : noted('session', app.post(`/s/called-${index}${CHAT}`, bodyOf({}))),
+      )
+      const other = noted('other', app.post(CHAT, bodyOf({})))
+      const answers = await Promise.all(all)
+      await other
+      expect(answers.map(({ status }) => status)).toEqual(answers.map((_, index) => (index % 2 ? 201 : 200)))
+      // It came last, and waits for few of those that came before it.
+      expect(order.indexOf('other')).toBeLessThan(20)
+      return app.post(CHAT, '{')
+    },
+    gets: [400, 'invalid_json'],
+  },
   'the patterns of fixtures and scenarios': {
     async ask(app) {
       const match = { operation: 'chat.completions', user: { regex: '^(?:(?<x>a+)+)+\\k<x>!$' } }
@@ -158,7 +183,7 @@ const ROWS: Record<string, Row> = {
 }
 /** Rows whose tests need more than one call. */
 const ELSEWHERE = [
-  "a provider's response", // test/hostile-provider.test.ts
+  "a provider's response",
   "the arguments of an agent's tool",
   'a document that ends the process', // test/heavy-documents.test.ts
   'tokens, vectors, pictures and speech', // test/heavy-calls.test.ts: no input is beyond their limit
@@ -171,6 +196,51 @@ test('every row of the page has its test', () => {
 
 const codeOf = (answer: Answer): string =>
   answer.status === 200 ? String(answer.json().status) : errorOf(answer.text, answer.status).code
+
+test('a body has no more values than its limit, wherever it is sent', async () => {
+  const app = appWith()
+  const beyond = async (path: string, values: number) => {
+    const answer = await app.post(path, {
+      external_id: 'x',
+      model: 'openai/gpt-4o',
+      metadata: { list: Array(values).fill(1) },
+    })
+    return [answer.status, errorOf(answer.text, answer.status).message]
+  }
+  expect(await beyond(CHAT, 400_000)).toEqual([413, 'the body has more than 400000 values'])
+  expect(await beyond('/v2/contacts', 300_000)).toEqual([413, 'the body has more than 100000 values'])
+  const deep = await app.post(CHAT, '['.repeat(1_000_000))
+  expect(errorOf(deep.text, deep.status).message).toBe('the body is nested more than 500 levels deep')
+})
+
+test("a provider's response of many values is read while others are answered, and one that is too long is refused", async () => {
+  let answered: (response: Response) => void = () => {}
+  const provider = Bun.serve({ port: 0, fetch: () => new Promise<Response>((resolve) => (answered = resolve)) })
+  try {
+    const section = {
+      value: { upstream: { base_url: `${provider.url.href}v1`, backend: 'forward' } },
+      locationOf: () => '',
+    }
+    const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
+    const app = appWith({ clock: 'real', forwarding, max_response: 4_000_000 })
+    const respond = async (body: string) => {
+      const asked = app.post(CHAT, bodyOf({ model: 'upstream/x' }))
+      while (provider.pendingRequests === 0) await new Promise((resolve) => setImmediate(resolve))
+      answered(new Response(body, { headers: { 'content-type': 'application/json' } }))
+      expect((await app.post(CHAT, bodyOf({}))).status).toBe(200)
+      return asked
+    }
+    const choice = { index: 0, message: { role: 'assistant', content: 'Hi', refusal: null }, finish_reason: 'stop' }
+    const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [choice] }
+    const large = JSON.stringify({ ...completion, extra: Array(200_000).fill({ a: 1 }) })
+    expect((await respond(large)).status).toBe(200)
+    expect((await respond(large.slice(0, -1))).text).toContain('not valid JSON')
+    const tooLong = await respond(large.padEnd(4_000_001))
+    expect([tooLong.status, tooLong.text]).toEqual([502, expect.stringContaining('--max-response')])
+  } finally {
+    provider.stop(true)
+  }
+}, 60_000)
 
 describe('beyond the limit, and other calls meanwhile', () => {
   test.each(Object.entries(ROWS))(

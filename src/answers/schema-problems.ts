@@ -1,10 +1,14 @@
 // What is wrong with a text under somebody's schema. The patterns of others may take for ever, so they are tried in a worker.
 import type { SynthesisCall } from '../contract/operation.ts'
+import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
 import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
 
 /** Schema and text of so many characters together are looked at here, which takes some milliseconds. */
 const SMALL = 20_000
+
+/** Turns at looking at a text here. */
+const turn = oneByOne()
 
 /** A schema that takes too much work to hold a text against, or whose patterns do not come to an end with it. */
 export class SlowSchema extends Error {}
@@ -19,6 +23,7 @@ export async function schemaProblems(schema: object | boolean, text: string, cal
   const key = schemaText(schema)
   if (key === undefined) throw new SchemaError(SCHEMA_TOO_LARGE, '')
   if (key.length + text.length <= SMALL && !isOpenEnded(key)) {
+    await turn()
     try {
       return await violations(schema, text, SMALL_BUDGET)
     } catch (error) {

@@ -2,6 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import type { SynthesisCall } from '../contract/operation.ts'
 import { addSizes, byteCache, type CacheSize } from '../lib/byte-cache.ts'
+import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
 import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
 
@@ -14,6 +15,9 @@ export const sampleCacheSize = (): CacheSize => addSizes([samples.size(), checke
 
 /** Longest schema that is looked at here, in characters: that takes some milliseconds. */
 const SMALL_SCHEMA = 20_000
+
+/** Turns at looking at a schema here. */
+const turn = oneByOne()
 
 const library = () => import('../lib/json-schema/index.ts')
 const pathWords = (path: string) => (path === '' ? '' : ` (at ${path})`)
@@ -33,6 +37,7 @@ export async function checkSchemaField(schema: object | boolean, param: string, 
 
 async function keywordProblem(schema: object | boolean): Promise<{ message: string; path: string } | undefined> {
   const { checkSchema, SchemaError } = await library()
+  await turn()
   try {
     await checkSchema(schema)
     return undefined
@@ -74,6 +79,7 @@ type SampleResult = Awaited<ReturnType<typeof sampledApart>>
 async function sampledHere(schema: object | boolean, key: string): Promise<SampleResult | undefined> {
   const { isOpenEnded, InvalidSchema, SchemaError, sampleOf, SMALL_BUDGET, WorkSpent } = await library()
   if (key.length > SMALL_SCHEMA || isOpenEnded(key)) return undefined
+  await turn()
   try {
     return { sample: await sampleOf(schema, key, SMALL_BUDGET) }
   } catch (error) {

@@ -18,7 +18,7 @@ import type { ControlDeps } from '../control/types.ts'
 import { lookWith } from '../control/verify.ts'
 import { docPaths, mountDocs } from '../docs/swagger.ts'
 import { doors } from '../doors/index.ts'
-import { type BodyLimits, readBody, readForm, readJson } from '../endpoints/body.ts'
+import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
 import { toNamespace } from '../endpoints/namespace.ts'
@@ -274,14 +274,14 @@ function queryOf({ url }: Request): Record<string, string | string[]> {
 }
 
 async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }: BodyLimits): Promise<unknown> {
-  const bytes = await readBody(request, {
-    maxBody: route.anySize ? Number.POSITIVE_INFINITY : maxBody,
-    clientTimeout,
-  })
+  const { anySize } = route
+  const bytes = await readBody(request, { maxBody: anySize ? Number.POSITIVE_INFINITY : maxBody, clientTimeout })
   if (bytes.byteLength === 0 && needsNoBody(route)) return {}
   const type = request.headers.get('content-type')
   const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
-  const read = form ? await readForm(bytes, type, form) : readJson(bytes, type)
+  const read = form
+    ? await readForm(bytes, type, form)
+    : await readAnyJson(bytes, type, anySize ? Number.POSITIVE_INFINITY : RECORD_VALUES)
   if ('refused' in read) throw read.refused
   return form ? typedFields(read.value as object, form) : read.value
 }

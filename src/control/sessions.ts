@@ -168,8 +168,9 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       body: NewSession,
       examples: { mine: { name: 'mine', clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [409, 429, 503],
-      handle({ request, body }) {
+      async handle({ request, body }) {
         deps.mustBeSeen(body.name, request)
+        await deps.sessions.turn?.(body.name)
         return info(createSession(body, deps))
       },
     }),
@@ -186,7 +187,8 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       examples: { mine: { clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [409, 429, 503],
       alsoWith: { 201: 'The session, which this has made.' },
-      handle({ body, params: { name = '' } }) {
+      async handle({ body, params: { name = '' } }) {
+        await deps.sessions.turn?.(name)
         const made = deps.sessions.known(name) === undefined
         const session = info(putSession(name, body, deps))
         return made ? Response.json(session, { status: 201 }) : session

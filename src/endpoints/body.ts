@@ -3,9 +3,11 @@ import { ApiError } from '../contract/error.ts'
 import { formatPath, quote } from '../contract/validation.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
+import { NestedTooDeep, parseInSlices, TooManyValues } from '../lib/json-reading.ts'
 import { lazy } from '../lib/lazy.ts'
 import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
 import { type Reproach, within } from '../lib/patience.ts'
+import { isLarge } from '../lib/slices.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import type { FormOf } from './form.ts'
 
@@ -75,20 +77,41 @@ const unsupported = (type: string | null, wanted: string) =>
   new ApiError(415, 'unsupported_media_type', `content-type ${quote(type)} is not supported; send ${wanted}`)
 
 const decoder = new TextDecoder()
-/** A JSON body; 415 when its content type is another. */
-export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
+/** A JSON body, read at once; 415 when its content type is another. */
+function readJson(bytes: Uint8Array, type: string | null): RequestBody {
   const text = textOf(bytes, type)
   const parsed = parsedJson(text)
   return 'value' in parsed ? (problemIn(text, parsed.value) ?? parsed) : parsed
 }
 
-/** The same for a large one, step by step. */
-export async function readLargeJson(bytes: Uint8Array, type: string | null): Promise<RequestBody> {
+/** Values of the body of a call, be they texts, numbers, lists or objects: 300,000 tokens may be embedded together. */
+export const CALL_VALUES = 400_000
+/** Values of any other body: 5,000 datapoints of 20 values each. */
+export const RECORD_VALUES = 100_000
+
+/** The same for one of any size; a large one is read in slices, and 413 when it has more values than `most`. */
+export function readAnyJson(bytes: Uint8Array, type: string | null, most: number): RequestBody | Promise<RequestBody> {
+  return isLarge(bytes) ? readLargeJson(bytes, type, most) : readJson(bytes, type)
+}
+
+async function readLargeJson(bytes: Uint8Array, type: string | null, most: number): Promise<RequestBody> {
+  await nextTurn()
   const text = textOf(bytes, type)
-  await nextTurn()
-  const parsed = parsedJson(text)
-  await nextTurn()
-  return 'value' in parsed ? (problemIn(text, parsed.value) ?? parsed) : parsed
+  try {
+    const value = await parseInSlices(text, { most })
+    await nextTurn()
+    const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
+    return half ? refuse(text, half) : { text, value }
+  } catch (error) {
+    return refuse(text, refusalOf(error))
+  }
+}
+
+function refusalOf(error: unknown): ApiError {
+  if (error instanceof TooManyValues) return new ApiError(413, 'request_too_large', `the body ${error.message}`)
+  if (error instanceof NestedTooDeep) return invalidJson(`the body ${error.message}`)
+  if (error instanceof SyntaxError) return notJson(error)
+  throw error
 }
 
 function textOf(bytes: Uint8Array, type: string | null): string {
@@ -101,12 +124,14 @@ function textOf(bytes: Uint8Array, type: string | null): string {
 const refuse = (text: string, error: ApiError): RequestBody => ({ text: JSON.stringify(text), refused: error })
 const invalidJson = (message: string) => new ApiError(400, 'invalid_json', message)
 
+const notJson = ({ message }: Error) =>
+  invalidJson(`the body is not valid JSON: ${message.replace(/^JSON Parse error: /, '')}`)
+
 function parsedJson(text: string): RequestBody {
   try {
     return { text, value: JSON.parse(text) }
   } catch (error) {
-    const why = (error as Error).message.replace(/^JSON Parse error: /, '')
-    return refuse(text, invalidJson(`the body is not valid JSON: ${why}`))
+    return refuse(text, notJson(error as Error))
   }
 }
 

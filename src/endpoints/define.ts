@@ -7,12 +7,11 @@ import type { TraceRecord } from '../contract/trace.ts'
 import type { Wire } from '../contract/wire.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
-import { nextTurn } from '../lib/bare-socket.ts'
 import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
 import { asObject, asText } from '../lib/values.ts'
 import type { Activity, Session } from '../sessions/session.ts'
-import { type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
+import { CALL_VALUES, type RequestBody, readAnyJson, readBody, readForm } from './body.ts'
 import { withProviders } from './model-names.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
@@ -56,8 +55,7 @@ export async function serveOperation(
   const { request } = client
   const bytes = await readBody(request, deps)
   const large = isLarge(bytes)
-  if (large) await nextTurn()
-  const reading = bodyOf(operation, { bytes, large, type: request.headers.get('content-type') })
+  const reading = bodyOf(operation, bytes, request.headers.get('content-type'))
   const read = reading instanceof Promise ? await reading : reading
   const call = new ClientCall(operation, client, { bytes, read, large, deps })
   try {
@@ -71,12 +69,9 @@ export async function serveOperation(
   }
 }
 
-function bodyOf(
-  operation: Operation,
-  { bytes, large, type }: { bytes: Uint8Array; large: boolean; type: string | null },
-): RequestBody | Promise<RequestBody> {
+function bodyOf(operation: Operation, bytes: Uint8Array, type: string | null): RequestBody | Promise<RequestBody> {
   if (operation.body === 'multipart') return readForm(bytes, type, operation)
-  return large ? readLargeJson(bytes, type) : readJson(bytes, type)
+  return readAnyJson(bytes, type, CALL_VALUES)
 }
 
 /** The body of a call, and how it is understood. */

@@ -2,7 +2,9 @@
 import type { Operation, StreamRules } from '../contract/operation.ts'
 import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../contract/reply.ts'
 import { quote } from '../contract/validation.ts'
+import { NestedTooDeep, parseInSlices } from '../lib/json-reading.ts'
 import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
+import { isLarge } from '../lib/slices.ts'
 import { type StreamEvent, type StreamEvents, WireEvent } from '../lib/sse.ts'
 import { parsedJson } from '../lib/values.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
@@ -79,12 +81,17 @@ function refusal({ message, code, param, type }: ProviderError, reply: Reply, st
   return new Refusal(verbatim ? { ...about, type, verbatim } : about)
 }
 
-function readWhole(text: string, { contentType }: BytesBody, reply: Reply, operation: AnswerRules): ReplyContent {
+async function readWhole(
+  text: string,
+  { contentType }: BytesBody,
+  reply: Reply,
+  operation: AnswerRules,
+): Promise<ReplyContent> {
   if (text.trim() === '') throw new Unreadable('the provider answered with an empty body')
   if (!JSON_TYPE.test(contentType) && contentType !== '') {
     throw new Unreadable(`the provider answered with content-type ${quote(contentType)} instead of application/json`)
   }
-  const value = parsed(text, 'the answer')
+  const value = isLarge(text) ? await parsedInSlices(text, 'the answer') : parsed(text, 'the answer')
   const wrong = operation.wrongWith(value)
   // Not every provider has its error under `error`.
   const failed = wrong || (isObject(value) && value.error) ? errorIn(value) : undefined
@@ -145,11 +152,24 @@ function parsed(text: string, what: string): unknown {
   return value
 }
 
+/** The same of a large one. */
+async function parsedInSlices(text: string, what: string): Promise<unknown> {
+  try {
+    return await parseInSlices(text)
+  } catch (error) {
+    if (error instanceof NestedTooDeep) throw new Unreadable(`${what} of the provider ${error.message}`)
+    throw notJson(error, what)
+  }
+}
+
+const notJson = (error: unknown, what: string) =>
+  new Unreadable(`${what} of the provider is not valid JSON: ${(error as Error).message}`)
+
 function jsonOf(text: string, what: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new Unreadable(`${what} of the provider is not valid JSON: ${(error as Error).message}`)
+    throw notJson(error, what)
   }
 }
 

@@ -1,7 +1,7 @@
 // How deep a value may be nested, whoever sent it: what is nested deeper than a stack is high can be read, but not written.
 
 /** Levels of arrays and objects: far more than anybody needs, far fewer than exhaust the stack. */
-const DEEPEST = 500
+export const DEEPEST = 500
 
 /** Whether a JSON text may be nested too deep: each level takes two characters at least. */
 export const mayNestTooDeep = (text: string): boolean => text.length > 2 * DEEPEST

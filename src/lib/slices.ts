@@ -22,6 +22,15 @@ export async function inSlices<Item>(items: Iterable<Item>, run: (item: Item) =>
   }
 }
 
+/**
+ * Turns at work that takes some milliseconds: one in each turn of the event loop, in the order in which they are asked for, so that
+ * hundreds that come at once do not hold up what others ask for.
+ */
+export function oneByOne(): () => Promise<void> {
+  let last = Promise.resolve()
+  return () => (last = last.then(nextTurn))
+}
+
 /** What is found first for one of the items, looked for in slices; throws the signal's reason when that is aborted. */
 export async function firstInSlices<Item, Found>(
   items: Iterable<Item>,

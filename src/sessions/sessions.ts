@@ -4,6 +4,7 @@ import { template } from '../db/open.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
+import { oneByOne } from '../lib/slices.ts'
 import { limitAwake, type SessionEntry } from './awake.ts'
 import { resetError } from './data.ts'
 import type { MadeWith } from './folder.ts'
@@ -56,6 +57,11 @@ export interface Sessions {
    * used, which goes on with what was looked at.
    */
   peek(name: string): Session
+  /**
+   * What is to be waited for before a session of a name is used: its turn, where its file must be opened or made for that, which takes
+   * some milliseconds: hundreds that begin at once would hold up all others. Absent where sessions have no files.
+   */
+  readonly turn: ((name: string) => Promise<void> | undefined) | undefined
   /** The session of a name that is there; 404 otherwise. */
   find(name: string): Session
   /** The same, undefined when there is none. */
@@ -213,6 +219,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     return entry.slot.current
   }
   create(DEFAULT_SESSION)
+  const next = oneByOne()
+  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.slot.awake
   const list = () => [...sessions.values()].map(({ slot }) => slot.current)
   const isLeft = (name: string): boolean => {
     try {
@@ -246,6 +254,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       restore(name)
       return use(sessions.get(name) ?? peeked.entry(name))
     },
+    turn: registry.folder && ((name) => (isOpen(name) ? undefined : next())),
     find(name) {
       restore(name)
       return use(entryOf(sessions, name))

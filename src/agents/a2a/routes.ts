@@ -1,7 +1,7 @@
 // The paths of A2A: the card of each internal agent, and its methods. The library comes with the first call.
 import { z } from 'zod'
 import { asRoute, type Route } from '../../contract/route.ts'
-import { type BodyLimits, readBody, readJson } from '../../endpoints/body.ts'
+import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody } from '../../endpoints/body.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { agents } from '../../resources/agents.ts'
 import { recordIn } from '../../resources/define.ts'
@@ -78,7 +78,8 @@ const callRoute = (deps: A2aRouteDeps): Route =>
     errors: [404],
     async handle({ request, params }) {
       const parts = await partsOf(deps, request, params)
-      const read = readJson(await readBody(request, deps.limits), request.headers.get('content-type'))
+      const bytes = await readBody(request, deps.limits)
+      const read = await readAnyJson(bytes, request.headers.get('content-type'), RECORD_VALUES)
       return server().answerCall(request, read, parts)
     },
   })

@@ -1,0 +1,195 @@
+// Reads large JSON in slices: between them other calls are answered. The runtime reads short runs of it, which are found by looking
+// for where its lists and objects begin and end; so it says itself what is JSON and what is not.
+import { DEEPEST } from './nesting.ts'
+import { inSlices } from './slices.ts'
+
+/** Characters that the runtime reads in one go. */
+const RUN = 50_000
+
+/** How a text is read. */
+interface ReadingOptions {
+  /** The most values that are taken. */
+  most?: number | undefined
+  /** Characters that are read in one go. */
+  run?: number | undefined
+}
+
+/** A JSON text has more values than whoever asks takes; the message follows the name of the text. */
+export class TooManyValues extends Error {}
+
+/** A JSON text is nested too deep; the message follows the name of the text. */
+export class NestedTooDeep extends Error {}
+
+/**
+ * The value of a JSON text, as `JSON.parse` gives it, of at most so many values (texts, numbers, lists, objects and so on).
+ * @throws SyntaxError when it is none, `TooManyValues` and `NestedTooDeep`
+ */
+export async function parseInSlices(text: string, options: ReadingOptions = {}): Promise<unknown> {
+  const root = levelOf([], 0)
+  await inSlices(reading(text, root, options), () => {})
+  const [value] = root.into as unknown[]
+  return value
+}
+
+/** A list or object whose beginning has been passed, and its end has not. */
+interface Level {
+  /** Where its items go; undefined as long as it may be read together with what it is in. */
+  into: unknown[] | Record<string, unknown> | undefined
+  isList: boolean
+  /** Where that begins which was not read yet. */
+  from: number
+  /** The last comma in it, or where it begins. */
+  comma: number
+  /** Whether an item of it was read by itself, behind which there must be a comma or its end. */
+  after: boolean
+  /** Whether there was a comma in it, behind which there must be an item. */
+  open: boolean
+}
+
+const levelOf = (into: Level['into'], at: number, isList = true): Level => ({
+  into,
+  isList,
+  from: at,
+  comma: at - 1,
+  after: false,
+  open: false,
+})
+
+/** Puts the value of a text into the root; yields when some of it has been passed. */
+function* reading(
+  text: string,
+  root: Level,
+  { most = Number.POSITIVE_INFINITY, run = RUN }: ReadingOptions,
+): Generator<void> {
+  const levels = [root]
+  let level = root
+  let values = 1
+  let due = run
+  for (let at = 0; at < text.length; at++) {
+    if (at > due) {
+      due = at + run
+      yield
+    }
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      at = text.indexOf('"', at + 1)
+      while (at >= 0 && isEscaped(text, at)) {
+        at = text.indexOf('"', at + 1)
+        if (at <= due) continue
+        due = at + run
+        yield
+      }
+      if (at < 0) throw new SyntaxError('Unterminated string')
+    } else if (code === COMMA) {
+      if (level === root) throw new SyntaxError('Unexpected token: ,')
+      if (++values > most) throw tooMany(most)
+      passComma(text, level, at)
+      if (at - lowest(levels).from > run) readPassed(text, levels)
+    } else if (code === BRACKET || code === BRACE) {
+      if (++values > most) throw tooMany(most)
+      level = levelOf(undefined, at + 1, code === BRACKET)
+      levels.push(level)
+      if (levels.length > DEEPEST + 1) throw new NestedTooDeep(`is nested more than ${DEEPEST} levels deep`)
+      if (at - lowest(levels).from > run) readPassed(text, levels)
+    } else if (code === BRACKET_END || code === BRACE_END) {
+      if (level === root || level.isList !== (code === BRACKET_END)) throw unexpected(text, at)
+      levels.pop()
+      const outer = levels.at(-1) ?? root
+      if (level.into) {
+        readRest(text, level, at)
+        outer.from = at + 1
+        outer.after = true
+      }
+      level = outer
+    }
+  }
+  if (level !== root) throw new SyntaxError('Unexpected EOF')
+  readRest(text, root, text.length)
+  const items = root.into as unknown[]
+  if (items.length !== 1) throw new SyntaxError('Unexpected EOF')
+}
+
+const [QUOTE, COMMA, BRACKET, BRACE, BRACKET_END, BRACE_END, BACKSLASH] = Array.from('",[{]}\\', (sign) =>
+  sign.charCodeAt(0),
+)
+
+const tooMany = (most: number) => new TooManyValues(`has more than ${most} values`)
+const unexpected = (text: string, at: number) => new SyntaxError(`Unexpected token: ${text[at]}`)
+const isBlank = (text: string) => /^[ \t\n\r]*$/.test(text)
+
+/** Whether a quotation mark is a part of its text: an odd number of backslashes stands before it. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at
+  while (text.charCodeAt(before - 1) === BACKSLASH) before--
+  return (at - before) % 2 === 1
+}
+
+/** The innermost level of those that are read item by item: they are the outer ones. */
+function lowest(levels: readonly Level[]): Level {
+  let found = levels[0] as Level
+  for (const level of levels) {
+    if (!level.into) break
+    found = level
+  }
+  return found
+}
+
+function passComma(text: string, level: Level, at: number): void {
+  if (level.after) {
+    if (!isBlank(text.slice(level.from, at))) throw unexpected(text, level.from)
+    level.from = at + 1
+    level.after = false
+    level.open = true
+  }
+  level.comma = at
+}
+
+/** Reads all items that have been passed; what was begun is read item by item from now on. */
+function readPassed(text: string, levels: readonly Level[]): void {
+  for (const [index, level] of levels.entries()) {
+    if (level.comma > level.from) {
+      readRun(text, level, level.comma)
+      level.from = level.comma + 1
+      level.open = true
+    }
+    const inner = levels[index + 1]
+    if (!inner || inner.into) continue
+    if (level.after) throw unexpected(text, inner.from - 1)
+    inner.into = inner.isList ? [] : {}
+    put(level, `${text.slice(level.from, inner.from - 1)}null`, inner.into)
+    level.from = inner.from
+  }
+}
+
+function readRest(text: string, level: Level, end: number): void {
+  const isDone = level.after || !level.open
+  if (isDone && isBlank(text.slice(level.from, end))) return
+  if (level.after) throw unexpected(text, end)
+  readRun(text, level, end)
+}
+
+/** The items from where nothing was read yet to an end. */
+function readRun(text: string, level: Level, end: number): void {
+  const run = text.slice(level.from, end)
+  if (isBlank(run)) throw unexpected(text, end)
+  put(level, run)
+}
+
+/** Puts the items of a run into their list or object; `instead` of the only one something else. */
+function put({ into, isList }: Level, run: string, instead?: object): void {
+  if (isList) {
+    const items = JSON.parse(`[${run}]`) as unknown[]
+    const list = into as unknown[]
+    if (instead && items.length !== 1) throw new SyntaxError('Unexpected token')
+    for (const item of items) list.push(instead ?? item)
+    return
+  }
+  const fields = JSON.parse(`{${run}}`) as Record<string, unknown>
+  const object = into as Record<string, unknown>
+  for (const name of Object.keys(fields)) {
+    const value = instead ?? fields[name]
+    if (name === '__proto__')
+      Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true })
+    else object[name] = value
+  }
+}
