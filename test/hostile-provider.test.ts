@@ -231,12 +231,14 @@ test('a word in the place of a key is no secret', async () => {
   }
 })
 
+const BROKEN_REDIRECT = 'HTTP/1.1 301 Moved\r\nlocation: /elsewhere\r\ntransfer-encoding: chunked\r\n\r\n'
 test.each([
-  ['is no HTTP', 'zz\r\nnonsense'],
-  ['is cut', '5\r\nab'],
-])('a redirect whose body %s is a redirect that is not followed', async (_, sent) => {
-  const head = 'HTTP/1.1 301 Moved\r\nlocation: /elsewhere\r\ntransfer-encoding: chunked\r\n\r\n'
-  const breaking = startBreaking(`${head}${sent}`)
+  ['a redirect with a body that is no HTTP', `${BROKEN_REDIRECT}zz\r\nnonsense`],
+  ['a redirect with a body that is cut', `${BROKEN_REDIRECT}5\r\nab`],
+  ['a status that HTTP does not have', 'HTTP/1.1 999 Odd\r\ncontent-length: 2\r\n\r\n{}'],
+  ['such a status without a body', 'HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n'],
+])('%s is no response', async (_, sent) => {
+  const breaking = startBreaking(sent)
   const errors: unknown[] = []
   const section = { value: { openai: at(`${breaking.url}/v1`) }, locationOf: () => '' }
   const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })

@@ -43,7 +43,8 @@ export interface ProviderResponse {
 /**
  * A response within limits.
  * @param most bytes of the body, unpacked
- * @throws Unreadable when it is larger than that by its own account, or packed in a way that is not known
+ * @throws Unreadable when it is larger than that by its own account, packed in a way that is not known, or of a status that no client
+ *   can be sent
  */
 export async function bounded(
   upstream: Upstream,
@@ -52,6 +53,10 @@ export async function bounded(
 ): Promise<ProviderResponse> {
   const secrets = secretFormsOf(upstream.key)
   const masked = (value: string) => maskedForms(value, secrets)
+  if (!isStatus(status)) {
+    await body?.cancel().catch(() => {})
+    throw new Unreadable(`the response of ${upstream.name} has the status ${status}, which HTTP does not have`)
+  }
   if (!body) return { status, headers, masked, length: undefined, body: undefined }
   try {
     const encodings = encodingsOf(upstream, headers)
@@ -94,6 +99,9 @@ function encodingsOf({ name }: Upstream, headers: Headers): string[] {
     )
   return packed
 }
+
+/** RFC 9110, section 15; what is below 200 is no response yet. */
+const isStatus = (status: number) => status >= 200 && status <= 599
 
 const NONE: string[] = []
 
