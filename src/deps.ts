@@ -64,6 +64,7 @@ export interface Understudy {
 
 // Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
 const workspace = {
+  registry: lazy<typeof import('./resources/index.ts')>(() => require('./resources/index.ts')),
   seeds: lazy<typeof import('./resources/seed.ts')>(() => require('./resources/seed.ts')),
   search: lazy<typeof import('./resources/search.ts')>(() => require('./resources/search.ts')),
   guardrails: lazy<typeof import('./resources/guardrails.ts')>(() => require('./resources/guardrails.ts')),
@@ -208,6 +209,7 @@ function sessionSettings(
       traceBytes: config.keep_trace_bytes,
       answerBytes: config.keep_answer_bytes,
     },
+    shapes: (kind) => workspace.registry().recordShapes(kind),
     noVirtualClock: time.noVirtualClock,
     most: config.max_sessions,
     ttl: config.session_ttl,

@@ -164,7 +164,8 @@ describe('stored answers', () => {
     for (let index = 0; index < 20; index++) await put('a')
     expect((await health()).stores.answers).toMatchObject({ entries: 4, dropped: 0 })
     for (const id of ['e', 'f', 'g']) await put(id)
-    const there = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].filter((id) => keyValues.get('test', id, 0) !== undefined)
+    const isText = (value: unknown) => typeof value === 'string'
+    const there = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].filter((id) => keyValues.get('test', id, 0, isText) !== undefined)
     expect(there).toEqual(['a', 'd', 'e', 'f', 'g'])
   })
 })

@@ -82,6 +82,10 @@ const BODIES: [string, string][] = [
   ['a list', `'[]'`],
   ['null', `'null'`],
   ['bytes', `x'00ff'`],
+  ['an empty object', `'{}'`],
+  ['another id', `json_set(body, '$._id', 'another')`],
+  ['no counts', `json_remove(body, '$.metadata.total_versions')`],
+  ['a name that is a list', `json_set(body, '$.display_name', json('[]'))`],
 ]
 test.each(BODIES)('a dataset with a body of %s is left out of lists, and says so alone', async (_, value) => {
   const { app, dataset, datasets } = await spoiled((database) => {
@@ -101,13 +105,96 @@ test.each(BODIES)('a dataset with a body of %s is left out of lists, and says so
   app.close()
 })
 
-test('a kept value that is no JSON is as gone', async () => {
-  const { app } = await spoiled((database) => database.exec("UPDATE kept SET value = '{'"), 0)
-  const cached = { model: 'openai/gpt-4o', ...user('again'), cache: { type: 'exact_match' } }
-  expect((await app.post(CHAT, cached)).status).toBe(200)
+test('a project that cannot be read is an error of whoever names it', async () => {
+  const { app, datasets } = await spoiled(
+    (database) => database.exec("UPDATE records SET body = '{}' WHERE kind = 'project'"),
+    0,
+  )
+  const { code, message } = errorOf((await app.post('/v2/datasets', { display_name: 'd', path: 'Default' })).text, 507)
+  expect([code, message]).toEqual(['damaged_row', expect.stringMatching(/^row \d+ of records in .+ is damaged/)])
+  expect(await idsOf(app, '/v2/projects', '_id')).toEqual([])
+  expect(await idsOf(app, '/v2/datasets?limit=3', '_id')).toEqual(datasets.toReversed())
   expect(reported).toEqual([])
   app.close()
 })
+
+const RESPONSES = '/v2/router/responses'
+const CACHED = { model: 'openai/gpt-4o', ...user('again'), cache: { type: 'exact_match' } }
+const SEQUENCE = {
+  name: 'steps',
+  match: { operation: 'chat.completions', user: 'step' },
+  replies: [{ content: '1' }, { content: '2' }],
+}
+const addSequence = async (app: TestApp) => {
+  const body = JSON.stringify(SEQUENCE)
+  const headers = { 'content-type': 'application/json' }
+  return (await app.fetch('/_understudy/fixtures', { method: 'PUT', headers, body })).status
+}
+/** A session that has kept something of each kind, changed by `sql`, in an application of its own. */
+async function withKept(sql: string) {
+  const settings = { db: join(folder.path, `${++files}.db`), clock: 'real' } as const
+  const first = createTestApp(settings)
+  await first.post(CHAT, CACHED)
+  const response = (await first.post(RESPONSES, { model: 'openai/gpt-4o', input: 'Hi' })).json().id
+  const picture = { model: 'openai/dall-e-2', prompt: 'a cat', size: '256x256', response_format: 'url' }
+  const drawn = await first.post('/v2/router/images/generations', picture)
+  const [{ url = '' } = {}] = drawn.json().data as { url?: string }[]
+  expect(await addSequence(first)).toBe(200)
+  expect((await first.post(CHAT, { model: 'openai/gpt-4o', ...user('step') })).text).toContain('"1"')
+  first.close()
+  const database = new Driver(settings.db)
+  database.exec(sql)
+  database.close()
+  const app = createTestApp(settings, (error) => reported.push(error))
+  return { app, response, url: new URL(url).pathname }
+}
+
+const VALUES_KEPT = ['{', '', '5', 'null', '{}', '[]', '{"answer":{},"model":"m","usage":null,"at":5}']
+VALUES_KEPT.push('{"$parts":2,"of":"x"}', '{"$parts":"x"}', '{"$parts":null,"of":5}', '{"$parts":')
+test.each(VALUES_KEPT)(
+  'a kept value that is %s: the cache has nothing, and what is named is an error',
+  async (value) => {
+    const { app, response, url } = await withKept(`UPDATE kept SET value = '${value}'`)
+    for (const stream of [false, true]) expect((await app.post(CHAT, { ...CACHED, stream })).status).toBe(200)
+    const next = await app.post(RESPONSES, { model: 'openai/gpt-4o', input: 'Hi', previous_response_id: response })
+    // Parts of a very long value may have gone to make room.
+    const gone = value.includes('"of":"x"')
+    expect([next.status, (await app.fetch(url)).status]).toEqual(gone ? [404, 404] : [507, 507])
+    if (!gone) expect(errorOf(next.text, 507).message).toMatch(/^row response\/\S+ of kept in .+ is damaged/)
+    expect(reported).toEqual([])
+    app.close()
+  },
+)
+
+test.each(['NULL', "'word'", '9e999', '-1', '0.5', "x'00'"])(
+  'a sequence that was used %s times is an error',
+  async (uses) => {
+    const { app } = await withKept(
+      `PRAGMA ignore_check_constraints = ON; UPDATE OR IGNORE sequences SET uses = ${uses}`,
+    )
+    await addSequence(app)
+    const answer = await app.post(CHAT, { model: 'openai/gpt-4o', ...user('step') })
+    // The file itself refuses one that is nothing.
+    if (uses === 'NULL') expect(answer.text).toContain('"2"')
+    else expect(errorOf(answer.text, 507).message).toMatch(/^row .+ of sequences in .+ is damaged/)
+    expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('else') })).status).toBe(200)
+    expect(reported).toEqual([])
+    app.close()
+  },
+)
+
+test.each(['5', "'text'", "x''", "x'00ff07'", 'zeroblob(511)'])(
+  'marks of ids that are %s are read again',
+  async (marks) => {
+    const { app, traces } = await spoiled(
+      (database) => database.exec(`INSERT OR REPLACE INTO trace_ids (block, marks) VALUES (0, ${marks})`),
+      0,
+    )
+    for (const id of traces) expect((await app.fetch(`/_understudy/traces/${id}`)).status).toBe(200)
+    expect(reported).toEqual([])
+    app.close()
+  },
+)
 
 const COUNTERS = ['NULL', "'word'", '9223372036854775807', '9e999', "x''", '-5']
 test.each(COUNTERS)('a counter of records that is %s gives each new record a number of its own', async (value) => {

@@ -14,6 +14,7 @@ import {
 } from '../contract/task-record.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
+import { damagedRow, readableRow } from '../db/damaged-rows.ts'
 import { ulidOf } from '../lib/ids.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
@@ -42,7 +43,12 @@ export type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
 const basisId = (task: string) => `${task}:turn`
 const withBasis = ({ session, workspace }: TaskPlace, body: Fields): AgentTaskRecord => {
   const basis = session.records.get(AGENT_TURN, workspace, basisId(String(body._id)))
-  return { ...basis?.body, ...body } as unknown as AgentTaskRecord
+  const task = { ...basis?.body, ...body } as unknown as AgentTaskRecord
+  if (task.manifest === undefined || task.says === undefined) {
+    const place = { table: 'records', row: String(body._id) }
+    throw damagedRow({ name: 'the database of the session' }, place, new Error('what its turn works with is lost'))
+  }
+  return task
 }
 
 /** A task by its id, with what its turn works with where that is known; undefined when there is none. */
@@ -71,7 +77,9 @@ export const journalOf = inTask(AGENT_STEP) as unknown as (place: TaskPlace, id:
 
 /** Every task of a session that is to go on, oldest first. */
 export const activeTasks = (session: Session): AgentTaskRecord[] =>
-  session.records.keyed(AGENT_TASK).map(({ workspace, body }) => withBasis({ session, workspace }, body))
+  session.records
+    .keyed(AGENT_TASK)
+    .flatMap(({ workspace, body }) => readableRow(() => withBasis({ session, workspace }, body)))
 
 /** A page of the tasks of an agent, newest first, without what their turns work with. */
 export function taskPage(
@@ -89,7 +97,7 @@ export function taskPage(
 
 /** Tasks with what their turns work with. */
 export const wholeTasks = (place: TaskPlace, tasks: readonly TaskRecord[]): AgentTaskRecord[] =>
-  tasks.map((task) => withBasis(place, { ...task }))
+  tasks.flatMap((task) => readableRow(() => withBasis(place, { ...task })))
 
 /** The number of the next task that a client gives an agent: 1, 2, ...; belongs inside a transaction. */
 export function nextTaskNumber({ session: { records }, workspace }: TaskPlace, agent: string): number {

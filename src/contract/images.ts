@@ -145,3 +145,18 @@ export interface StoredFile {
   source: ImageSource
   expires: number
 }
+const side = z.int().min(1).max(4_096)
+const format = z.enum(['png', 'jpeg', 'webp'])
+const Stored = z.looseObject({
+  source: z.union([
+    z.looseObject({ base64: z.string(), format }),
+    z.looseObject({
+      ...{ width: side, height: side, format, transparent: z.boolean(), key: z.string() },
+      compression: z.number().min(0).max(100).optional(),
+      coarseness: z.int().min(1).optional(),
+    }),
+  ]),
+  expires: z.number(),
+})
+/** Whether a value is a kept picture. */
+export const isStoredFile = (value: unknown): value is StoredFile => Stored.safeParse(value).success

@@ -13,8 +13,11 @@ export interface KeyValueEntry {
 
 /** The kept things of one session. */
 export interface KeyValueStore {
-  /** The value, undefined when there is none or it has expired at `now` (ms since the epoch). */
-  get(kind: string, id: string, now: number): unknown
+  /**
+   * The value, undefined when there is none or it has expired at `now` (ms since the epoch); `isValue` says whether it is one.
+   * @throws DamagedRow 507 when it cannot be read, or is something else
+   */
+  get<Value>(kind: string, id: string, now: number, isValue: (value: unknown) => value is Value): Value | undefined
   /** Resolves when it is committed; replaces what was kept under the same kind and id. */
   put(keep: KeyValueEntry): Promise<void>
 }

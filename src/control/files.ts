@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { imageFile } from '../answers/image-files.ts'
 import { ApiError } from '../contract/error.ts'
-import { FILE_KIND, type StoredFile } from '../contract/images.ts'
+import { FILE_KIND, isStoredFile } from '../contract/images.ts'
 import type { Route } from '../contract/route.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'
@@ -23,7 +23,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
     const wanted = request.headers.get('x-understudy-session') ?? DEFAULT_SESSION
     const session = sessions.list().find((one) => one.name === wanted)
     const now = session?.clock.now() ?? 0
-    const file = session?.keyValues.get(FILE_KIND, name, now) as StoredFile | undefined
+    const file = session?.keyValues.get(FILE_KIND, name, now, isStoredFile)
     if (!file) {
       const message = `there is no file ${JSON.stringify(name)}; a file is there for an hour after its answer`
       throw new ApiError(404, 'file_not_found', message)

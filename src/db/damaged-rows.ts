@@ -1,6 +1,7 @@
 // Rows of a file that hold what nobody has written there: an earlier version, another program or a broken disk has. Lists leave them
 // out, whoever asks for one is told which it is, and each is said once.
 import { ApiError } from '../contract/error.ts'
+import { printableLine } from '../lib/printable.ts'
 
 /** Where a row is: its table, and its number or name there. */
 export interface RowPlace {
@@ -32,7 +33,7 @@ export function onDamagedRow(listener: (message: string) => void): void {
 
 /** Notes a row that cannot be read, and gives what to tell its caller. */
 export function damagedRow(database: DatabaseName, { table, row }: RowPlace, cause: unknown): DamagedRow {
-  const place = `row ${row} of ${table} in ${database.name}`
+  const place = `row ${printableLine(String(row))} of ${table} in ${database.name}`
   const reason = cause instanceof Error ? cause.message : String(cause)
   const message = `${place} is damaged and cannot be read: ${reason}; lists leave it out; remove it, or reset the session`
   if (!known.has(place)) {

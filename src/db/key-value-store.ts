@@ -4,7 +4,8 @@ import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { KeyValueStore } from '../contract/key-value.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { once } from '../lib/once.ts'
-import { readableRow, readRow } from './damaged-rows.ts'
+import { asObject } from '../lib/values.ts'
+import { readRow } from './damaged-rows.ts'
 import { PART, textParts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
@@ -70,6 +71,21 @@ export function keptStore(
       .from(kept)
       .where(and(eq(kept.kind, kind), eq(kept.id, id), or(isNull(kept.expires), gt(kept.expires, now))))
       .get()?.value
+  /** A very long text; undefined when some of it has gone. */
+  const textOfParts = (apart: unknown, now: number): string | undefined => {
+    const { $parts: count, of: name } = asObject(apart) ?? {}
+    if (!Number.isSafeInteger(count) || typeof name !== 'string') throw new Error('it does not say what it consists of')
+    let text = ''
+    for (let part = 0; part < Number(count); part++) {
+      const stored = textOf(PART_KIND, partId(name, part), now)
+      // The oldest rows go first when there is no room, and parts are older than what they are of.
+      if (stored === undefined) return undefined
+      const read: unknown = JSON.parse(stored)
+      if (typeof read !== 'string') throw new Error(`its part ${part} is not a text`)
+      text += read
+    }
+    return text
+  }
   /** Writes a row in the place of one of the same name. */
   const rowOf = ({ kind, id, value, expires }: Row) => {
     const bytes = rowBytes([kind, id, value])
@@ -86,16 +102,16 @@ export function keptStore(
     return { run, bytes }
   }
   return {
-    get(kind, id, now) {
+    get(kind, id, now, isValue) {
       const text = textOf(kind, id, now)
-      // What is damaged is as gone: it can be made anew, or is answered as what is not there.
-      const place = { table: 'kept', row: `${kind}/${id}` }
-      const value = text && readableRow(() => readRow(connection, place, () => JSON.parse(text)))[0]
-      if (!text?.startsWith(APART) || value === undefined) return value
-      const { $parts: count, of: name } = value as { $parts: number; of: string }
-      const parts = Array.from({ length: count }, (_, part) => textOf(PART_KIND, partId(name, part), now))
-      // The oldest rows go first when there is no room, and parts are older than what they are of.
-      return parts.includes(undefined) ? undefined : JSON.parse(parts.map((part) => JSON.parse(part ?? '""')).join(''))
+      if (text === undefined) return undefined
+      return readRow(connection, { table: 'kept', row: `${kind}/${id}` }, () => {
+        const whole = String(text).startsWith(APART) ? textOfParts(JSON.parse(text), now) : text
+        if (whole === undefined) return undefined
+        const value: unknown = JSON.parse(whole)
+        if (isValue(value)) return value
+        throw new Error('its value is not what its kind says')
+      })
     },
     put({ kind, id, value, text = JSON.stringify(value), expires = null }) {
       if (text.length <= PART) {

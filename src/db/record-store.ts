@@ -5,17 +5,39 @@ import type { Fields, PageFilter, Records } from '../contract/record.ts'
 import { asObject } from '../lib/values.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
+import { checkBody, type RecordShapes } from './record-shapes.ts'
 import { records } from './schema.ts'
 
-/** The fields of a row; throws `DamagedRow` where it holds something else. */
-const readerOf =
-  (database: Database) =>
-  ({ seq, body }: { seq: number; body: string }): Fields =>
-    readRow(database, { table: 'records', row: seq }, () => {
-      const fields = asObject(JSON.parse(body))
+/** A row with what its fields are checked by. */
+interface RecordRow {
+  seq: number
+  kind: string
+  id: string
+  body: string
+}
+const ROW = { seq: records.seq, kind: records.kind, id: records.id, body: records.body }
+
+/** Rows of a database that are known to be sound; beyond these, some are checked again. */
+const MOST_SOUND = 100_000
+
+/** Reads the rows of a database: the fields, or else it throws `DamagedRow`. */
+function readerOf(database: Database, shapes: RecordShapes) {
+  const sound = new Set<number>()
+  const check = ({ seq, kind, id }: RecordRow, fields: Fields) => {
+    // Nobody else writes into memory, and snapshots are checked when they are loaded.
+    if (database.memory || sound.has(seq)) return
+    checkBody(shapes(kind), id, fields)
+    if (sound.size >= MOST_SOUND) sound.clear()
+    sound.add(seq)
+  }
+  return (row: RecordRow): Fields =>
+    readRow(database, { table: 'records', row: row.seq }, () => {
+      const fields = asObject(JSON.parse(row.body))
       if (fields === undefined) throw new Error('its body is not a JSON object')
+      check(row, fields)
       return fields
     })
+}
 type Reader = ReturnType<typeof readerOf>
 
 type Query = ReturnType<typeof drizzle>
@@ -26,12 +48,12 @@ function readsOf(database: Query) {
   const inKind = and(eq(records.kind, param('kind')), eq(records.workspace, param('workspace')))
   const inParent = and(inKind, eq(records.parent, param('parent')))
   const byId = database
-    .select({ seq: records.seq, parent: records.parent, body: records.body })
+    .select({ ...ROW, parent: records.parent })
     .from(records)
     .where(and(eq(records.id, param('id')), inKind))
     .prepare()
   const byKey = database
-    .select({ seq: records.seq, body: records.body })
+    .select(ROW)
     .from(records)
     .where(and(inParent, eq(records.key, param('key'))))
     .prepare()
@@ -41,14 +63,14 @@ function readsOf(database: Query) {
     .where(and(eq(records.id, param('id')), inParent))
     .prepare()
   const older = database
-    .select({ seq: records.seq, body: records.body })
+    .select(ROW)
     .from(records)
     .where(and(inParent, lt(records.seq, param('from'))))
     .orderBy(desc(records.seq))
     .limit(param('limit'))
     .prepare()
   const newer = database
-    .select({ seq: records.seq, body: records.body })
+    .select(ROW)
     .from(records)
     .where(and(inParent, gt(records.seq, param('from'))))
     .orderBy(asc(records.seq))
@@ -113,10 +135,18 @@ function lastNumberOf(connection: Database): number {
   return Math.max(0, ...[used, ...counters].filter(isNumber))
 }
 
-/** Records of a database; `last` is the number that was given last, when that is not known from what is stored. */
-export function recordStore(connection: Database, last = 0): Records {
+/** What a store of records depends on. */
+export interface RecordOptions {
+  /** The number that was given last, when that is not known from what is stored. */
+  last?: number | undefined
+  /** What the bodies must be; any object when left out. */
+  shapes?: RecordShapes | undefined
+}
+
+/** Records of a database. */
+export function recordStore(connection: Database, { last = 0, shapes = () => undefined }: RecordOptions = {}): Records {
   const database = drizzle(connection)
-  const fieldsOf = readerOf(connection)
+  const fieldsOf = readerOf(connection, shapes)
   const reads = readsOf(database)
   const { byId, byKey } = reads
   const { insert, update } = writesOf(database)
@@ -141,7 +171,7 @@ export function recordStore(connection: Database, last = 0): Records {
     inList: (filter, id) => seqOf(reads, filter, id) !== undefined,
     keyed: (kind) =>
       database
-        .select({ seq: records.seq, workspace: records.workspace, body: records.body })
+        .select({ ...ROW, workspace: records.workspace })
         .from(records)
         // No key is empty; said like this, the index of keys is used.
         .where(and(eq(records.kind, kind), gt(records.key, '')))

@@ -1,11 +1,14 @@
 // How far the sequences of fixtures were used, in the database: a process that was killed goes on where its answers were.
 import type { CallSequences, Sequences, SequenceUse } from '../contract/sequence.ts'
 import { once } from '../lib/once.ts'
+import { readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import type { Writes } from './writer.ts'
 
 /** Sequences that are known without asking the database; the least recently used goes first. */
 const MOST_KNOWN = 10_000
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
 /** The sequences in a database. */
 export function sequenceStore(database: Database, writer: Writes): Sequences {
@@ -17,9 +20,17 @@ export function sequenceStore(database: Database, writer: Writes): Sequences {
       ON CONFLICT DO UPDATE SET uses = excluded.uses, before = excluded.before, call = excluded.call
       WHERE excluded.uses > uses`),
   )
+  const read = (counter: string): SequenceUse | undefined => {
+    const row = reading().get(counter) as Record<'uses' | 'before' | 'call', unknown> | undefined
+    if (!row) return undefined
+    const { uses, before, call } = row
+    if (!isCount(uses) || !isCount(before)) throw new Error('it does not say how often the sequence was used')
+    if (call !== null && typeof call !== 'string') throw new Error('it names no call')
+    return { uses, before, call, counter }
+  }
   const find = (counter: string): SequenceUse => {
-    const stored = known.get(counter) ?? (reading().get(counter) as Omit<SequenceUse, 'counter'> | undefined)
-    return { uses: 0, before: 0, call: null, ...stored, counter }
+    const found = known.get(counter) ?? readRow(database, { table: 'sequences', row: counter }, () => read(counter))
+    return found ?? { uses: 0, before: 0, call: null, counter }
   }
   const keep = (use: SequenceUse) => {
     known.delete(use.counter)

@@ -2,13 +2,12 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { TraceRecord } from '../contract/trace.ts'
-import { formatPath, type Problem, problemsOf, safeParse, valueAt } from '../contract/validation.ts'
+import { formatPath, type Problem, problemsOf, safeParse } from '../contract/validation.ts'
 import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
 import { unpackedExchange } from './packed-parts.ts'
+import { bodyProblem, type RecordShapes } from './record-shapes.ts'
 import type { Snapshot } from './snapshot.ts'
-
-type Row = Record<string, unknown>
 
 /** The last instant that a `Date` can be, in ms since the epoch. */
 const LAST_INSTANT = 8.64e15
@@ -124,14 +123,11 @@ const ROWS: Record<string, z.ZodType> = {
   sqlite_sequence: z.looseObject({ name: z.string(), seq: z.int().min(0) }),
 }
 
-/** How the body of a record of a kind is shown to clients, and what that must be; undefined where it may be any object. */
-export type RecordChecks = (kind: string) => { show(body: Row): Row; schema: z.ZodType } | undefined
-
 /**
  * The snapshot with every row as this version has it.
  * @throws ApiError 400 that names the first wrong row and field
  */
-export async function checkedSnapshot({ tables, ...rest }: Snapshot, checksOf: RecordChecks): Promise<Snapshot> {
+export async function checkedSnapshot({ tables, ...rest }: Snapshot, shapes: RecordShapes): Promise<Snapshot> {
   const checked: Snapshot['tables'] = {}
   for (const [name, rows] of Object.entries(tables)) {
     const schema = Object.hasOwn(ROWS, name) ? ROWS[name] : undefined
@@ -141,9 +137,9 @@ export async function checkedSnapshot({ tables, ...rest }: Snapshot, checksOf: R
     await inSlices(rows.entries(), ([index, row]) => {
       const whole = name === 'traces' ? { ...row, record: completed(row.record) } : row
       const at = ['tables', name, index]
-      refuse(wrongWith(schema, whole), at)
-      const checks = name === 'records' ? checksOf(String(row.kind)) : undefined
-      if (checks) refuse(wrongBody(checks, asObject(row.body) ?? {}), [...at, 'body'])
+      refuse(wrongWith(schema, whole)[0], at)
+      const shape = name === 'records' ? shapes(String(row.kind)) : undefined
+      refuse(shape && bodyProblem(shape, asObject(row.body) ?? {}), [...at, 'body'])
       out.push(whole)
     })
   }
@@ -155,18 +151,7 @@ function wrongWith(schema: z.ZodType, value: unknown): Problem[] {
   return result.success ? [] : problemsOf(result.error, value)
 }
 
-/** What is wrong with the body of a record: a field may be missing, since earlier versions had fewer. */
-function wrongBody({ show, schema }: NonNullable<ReturnType<RecordChecks>>, body: Row): Problem[] {
-  let shown: Row
-  try {
-    shown = show(body)
-  } catch {
-    return [{ path: [], message: 'cannot be read' }]
-  }
-  return wrongWith(schema, shown).filter(({ path }) => path.length === 0 || valueAt(shown, path) !== undefined)
-}
-
-function refuse([problem]: Problem[], at: readonly PropertyKey[]): void {
+function refuse(problem: Problem | undefined, at: readonly PropertyKey[]): void {
   if (!problem) return
   const param = formatPath([...at, ...problem.path])
   throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: '${param}' ${problem.message}`, { param })

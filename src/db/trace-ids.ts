@@ -42,10 +42,13 @@ function marksOf(connection: Database, block: number): Marks {
 
 /** Adds what is missing to some blocks: those that are stored, and the others from their rows; which these are. */
 function loadBlocks(connection: Database, blocks: Map<number, Marks>): number[] {
-  const stored = connection.prepare('SELECT block, marks FROM trace_ids').raw().all() as [number, Buffer][]
-  // A blob may begin at an odd address, so its numbers are copied.
-  for (const [block, bytes] of stored)
-    if (!blocks.has(block)) blocks.set(block, new Uint16Array(new Uint8Array(bytes).buffer))
+  const stored = connection.prepare('SELECT block, marks FROM trace_ids').raw().all() as [number, unknown][]
+  for (const [block, bytes] of stored) {
+    // What is damaged is read from the rows again.
+    if (blocks.has(block) || !Buffer.isBuffer(bytes) || bytes.length !== BLOCK * 2) continue
+    // A blob may begin at an odd address, so its numbers are copied.
+    blocks.set(block, new Uint16Array(new Uint8Array(bytes).buffer))
+  }
   const next = connection.prepare('SELECT seq FROM trace_rows WHERE seq >= ? ORDER BY seq LIMIT 1').pluck()
   const read: number[] = []
   for (let from = 0; ; ) {

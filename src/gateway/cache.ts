@@ -1,8 +1,10 @@
 // Exact-match cache: equal calls of a session get a stored answer. Only complete answers that passed their guardrails are
 // stored, so whatever is found may be told again. Concurrent equal misses each go to the backend: the last one is kept.
 import type { KeyValueEntry } from '../contract/key-value.ts'
+import { readableRow } from '../db/damaged-rows.ts'
 import { checksumOf } from '../lib/canonical.ts'
 import { checksumInSlices } from '../lib/json-slices.ts'
+import { asObject } from '../lib/values.ts'
 import type { CallContext } from './types.ts'
 
 const KIND = 'cache'
@@ -47,9 +49,18 @@ export function keyOf(
   return large ? checksumInSlices(value) : checksumOf(value)
 }
 
-/** The stored answer, undefined when there is none or it is too old. */
-export const findStored = ({ session }: CallContext, key: string): CachedAnswer | undefined =>
-  session.keyValues.get(KIND, key, session.clock.now()) as CachedAnswer | undefined
+const cachedBy =
+  ({ wrongWith }: CallContext['operation']) =>
+  (value: unknown): value is CachedAnswer => {
+    const { answer, model, usage, at } = asObject(value) ?? {}
+    const isUsage = usage === null || asObject(usage) !== undefined
+    if (asObject(answer) === undefined || wrongWith(answer) !== undefined) return false
+    return typeof model === 'string' && isUsage && typeof at === 'number'
+  }
+
+/** The stored answer, undefined when there is none, it is too old, or it is damaged: then the call is answered anew. */
+export const findStored = ({ session, operation }: CallContext, key: string): CachedAnswer | undefined =>
+  readableRow(() => session.keyValues.get(KIND, key, session.clock.now(), cachedBy(operation)))[0]
 
 /** What to keep so that the next equal call finds the answer. */
 export function storing(

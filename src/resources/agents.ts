@@ -27,6 +27,28 @@ const support = {
   settings: { tools: [{ type: 'current_date' }] },
 }
 
+/** What a turn of a task reads of a stored agent. */
+const StoredAgent = z.looseObject({
+  key: z.string(),
+  role: z.string(),
+  description: z.string(),
+  instructions: z.string(),
+  model: z.union([z.string(), z.looseObject({ id: z.string() })]),
+  fallback_models: z.array(z.union([z.string(), z.looseObject({ id: z.string() })])).nullish(),
+  settings: z.looseObject({
+    max_iterations: z.number(),
+    max_execution_time: z.number(),
+    max_cost: z.number(),
+    tools: z.array(z.looseObject({ type: z.string() })),
+    evaluators: z.array(z.looseObject({ id: z.string() })),
+    guardrails: z.array(z.looseObject({ id: z.string() })),
+  }),
+  memory_stores: z.array(z.string()),
+  team_of_agents: z.array(z.looseObject({ key: z.string() })),
+  knowledge_bases: z.array(z.looseObject({})),
+  tool_entries: z.array(z.looseObject({ id: z.string() })),
+})
+
 export const agents: Resource = defineResource({
   kind: 'agent',
   noun: 'agent',
@@ -52,6 +74,7 @@ export const agents: Resource = defineResource({
   create: AgentBody,
   update: AgentPatch,
   record: Agent,
+  stored: StoredAgent,
   key: 'key',
   pageSize: null,
   filter: {

@@ -1,4 +1,5 @@
 // Datasets: named collections of datapoints.
+import { z } from 'zod'
 import { Dataset, DatasetBody, DatasetPatch } from '../contract/dataset.ts'
 import type { Fields } from '../contract/record.ts'
 import { uuidForm } from '../contract/workspace.ts'
@@ -34,6 +35,7 @@ export const datasets = defineResource({
   create: DatasetBody,
   update: DatasetPatch,
   record: Dataset,
+  stored: z.looseObject({ metadata: z.looseObject({ total_versions: z.number(), datapoints_count: z.number() }) }),
   versioned: true,
   fill: (input, work, { before }) => ({
     display_name: input.display_name,

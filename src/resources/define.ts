@@ -80,6 +80,8 @@ export interface Resource {
   /** The fields that an update may name, without defaults. */
   readonly update?: z.ZodType
   readonly record: z.ZodType
+  /** What a stored record holds whatever version has stored it, besides its id: one without is damaged. */
+  readonly stored?: z.ZodType
   /** The field whose value is unique among its kind in the workspace. */
   readonly key?: string
   /** Whether creating one whose key is known already changes that one instead of being refused. */

@@ -16,6 +16,7 @@ import { fileRoutes, files } from './files.ts'
 import { chunks, datasources, knowledgeBases } from './knowledge.ts'
 import { memories, memoryDocuments, memoryStores } from './memory-stores.ts'
 import { projects } from './projects.ts'
+import { shapesOf } from './record-shapes.ts'
 import { reviewSets } from './review-sets.ts'
 import { type ResourceDeps, routesOf } from './routes.ts'
 import { searchRoute } from './search.ts'
@@ -47,6 +48,9 @@ export const resources: readonly Resource[] = [
   events,
 ]
 
+/** What the bodies of records must be, by kind. */
+export const recordShapes = shapesOf(resources)
+
 /** All routes of the workspace. */
 export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
   ...resources.flatMap((resource) => routesOf(resource, deps)),
@@ -57,7 +61,7 @@ export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
   searchRoute(deps),
   evaluatorRunRoute(deps),
   evaluatorInvokeRoute(deps),
-  ...stateRoutes(deps, resources),
+  ...stateRoutes(deps, recordShapes),
 ]
 
 /** What events do, by type. */

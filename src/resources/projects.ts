@@ -1,4 +1,5 @@
 // Projects and their folders, made on the way by the paths of other records.
+import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { Project, ProjectBody, ProjectPatch } from '../contract/project.ts'
 import type { Fields } from '../contract/record.ts'
@@ -19,6 +20,7 @@ export const projects = defineResource({
   create: ProjectBody,
   update: ProjectPatch,
   record: Project,
+  stored: z.looseObject({ name: z.string(), folders: z.array(z.string()) }),
   key: 'name',
   fill: (input, _, { before }) => ({ ...input, folders: before?.folders ?? [] }),
   keep({ records, caller }, { _id, name }) {

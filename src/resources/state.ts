@@ -4,16 +4,15 @@ import { ApiError } from '../contract/error.ts'
 import { asRoute, type Route } from '../contract/route.ts'
 import { FileError } from '../contract/source.ts'
 import { REQUEST_LIMITS } from '../contract/yaml-text.ts'
+import type { RecordShapes } from '../db/record-shapes.ts'
 import { SNAPSHOT_FORMAT } from '../db/snapshot.ts'
-import { checkedSnapshot, type RecordChecks } from '../db/snapshot-rows.ts'
+import { checkedSnapshot } from '../db/snapshot-rows.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { UnreadableDocument } from '../lib/text-of.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { Resource } from './define.ts'
 import type { ResourceDeps } from './routes.ts'
 import { applySeed, prepareSeed, type SeedProgress } from './seed.ts'
 import { parseSeed } from './seed-file.ts'
-import { shown } from './verbs.ts'
 import { workOf } from './work.ts'
 
 const SnapshotBody = z.object({
@@ -36,13 +35,10 @@ const Progress = z.object({
 })
 const shared = { tag: 'Emulator', anySize: true }
 
-/** Snapshot and seed; `resources` are those whose records a snapshot may hold. */
-export const stateRoutes = (deps: ResourceDeps, resources: readonly Resource[]): Route[] => [
+/** Snapshot and seed; `shapes` are those of the records that a snapshot may hold. */
+export const stateRoutes = (deps: ResourceDeps, shapes: RecordShapes): Route[] => [
   saveRoute(deps),
-  loadRoute(deps, (kind) => {
-    const resource = resources.find((one) => one.kind === kind)
-    return resource && { show: (body) => shown(resource, body), schema: resource.record }
-  }),
+  loadRoute(deps, shapes),
   ...seedRoutes(deps),
 ]
 
@@ -63,7 +59,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     },
   })
 
-const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, checksOf: RecordChecks): Route =>
+const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, shapes: RecordShapes): Route =>
   asRoute({
     ...shared,
     method: 'post',
@@ -76,7 +72,7 @@ const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, chec
     response: Done,
     async handle({ request, body }) {
       const session = sessionOf(request)
-      const snapshot = await checkedSnapshot(body, checksOf)
+      const snapshot = await checkedSnapshot(body, shapes)
       const replaced = replacing(session)
       try {
         await session.slot.replace(snapshot)

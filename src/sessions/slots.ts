@@ -1,6 +1,7 @@
 // Makes the slots of sessions: with the settings of the program, those that a session is made with, or those that it was left with.
 import type { Instance } from '../contract/instance.ts'
 import { openClone, openFile } from '../db/open.ts'
+import type { RecordShapes } from '../db/record-shapes.ts'
 import type { LatencyMode, TimeSettings } from '../lib/clock.ts'
 import { fileData, memoryData, type SessionData } from './data.ts'
 import type { MadeWith, SessionFolder } from './folder.ts'
@@ -31,6 +32,8 @@ export interface SessionsOptions {
   noVirtualClock?: string | undefined
   /** How much of each session is kept. */
   keep?: DataLimits | undefined
+  /** What the bodies of records must be, by kind; any object when left out. */
+  shapes?: RecordShapes | undefined
   /** Most sessions. */
   most?: number | undefined
   /** Milliseconds of real time after which a session is dropped that nobody uses, never the default one; none is when left out. */
@@ -57,15 +60,15 @@ export function slotMaker(
   options: SessionsOptions,
   { empty, folder, opened, renewed }: SlotParts,
 ): (name: string, settings?: SessionSettings | 'called', made?: MadeWith) => OwnedSlot {
-  const { db, instance, keep = {}, noVirtualClock } = options
+  const { db, instance, keep = {}, shapes, noVirtualClock } = options
   const dataOf =
     (name: string, looked: boolean, made: MadeWith | undefined) =>
     (now: () => number): SessionData => {
-      if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now }, made)
-      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, opened })
+      if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, shapes }, made)
+      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, shapes, opened })
       const database =
         db === ':memory:' ? { database: openClone(empty()), restored: false, release: () => {} } : openFile(db)
-      return fileData(database, { keep, now })
+      return fileData(database, { keep, now, shapes })
     }
   return (name, settings, made) => {
     checkName(name)

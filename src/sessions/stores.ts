@@ -3,6 +3,7 @@ import type { Contents, Records } from '../contract/record.ts'
 import type { Sequences } from '../contract/sequence.ts'
 import type { SizedKeyValueStore } from '../db/key-value-store.ts'
 import type { Database } from '../db/open.ts'
+import type { RecordShapes } from '../db/record-shapes.ts'
 import type { DroppedRows, StoreSize } from '../db/row-budget.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import type { Writes } from '../db/writer.ts'
@@ -39,6 +40,8 @@ export interface DataLimits {
 /** What the stores need to know. */
 export interface DataOptions {
   keep: DataLimits
+  /** What the bodies of records must be, by kind; any object when left out. */
+  shapes?: RecordShapes | undefined
   /** Milliseconds since the epoch, on the session's clock. */
   now(): number
   /** Told when a database in memory is opened. */
@@ -80,7 +83,7 @@ export interface DataHistory {
 export const storesOver = (
   database: Database,
   writer: Writes,
-  { keep, now, number, dropped, counts }: DataOptions & DataHistory,
+  { keep, now, shapes, number, dropped, counts }: DataOptions & DataHistory,
 ): OpenStores => {
   const made: { -readonly [Name in keyof Stores]?: Stores[Name] } = {}
   const limits = {
@@ -95,7 +98,7 @@ export const storesOver = (
       return (made.keyValues ??= keyValueStore().keptStore(database, writer, limits.keyValues))
     },
     get records() {
-      return (made.records ??= recordStore().recordStore(database, number))
+      return (made.records ??= recordStore().recordStore(database, { last: number, shapes }))
     },
     get contents() {
       return (made.contents ??= contentStore().contentStore(database))

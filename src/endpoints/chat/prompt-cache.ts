@@ -3,6 +3,7 @@
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import type { KeyValueEntry } from '../../contract/key-value.ts'
 import type { AnswerContext } from '../../contract/operation.ts'
+import { readableRow } from '../../db/damaged-rows.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { messagesTokens } from './prompt.ts'
 
@@ -55,8 +56,12 @@ export function cachedTokens(
 }
 const NOTHING_CACHED = { cached: 0, cacheCreation: 0 }
 
+const isCount = (value: unknown): value is number => typeof value === 'number'
+
+/** Of what is damaged nothing is cached. */
 function cachedOf(prefixes: readonly Prefix[], { keyValues: store, now }: Pick<AnswerContext, 'keyValues' | 'now'>) {
-  const cached = prefixes.findLast(({ id }) => store.get(KIND, id, now) !== undefined)?.tokens ?? 0
+  const cached =
+    prefixes.findLast(({ id }) => readableRow(() => store.get(KIND, id, now, isCount))[0] !== undefined)?.tokens ?? 0
   return { cached, cacheCreation: (prefixes.at(-1)?.tokens ?? 0) - cached }
 }
 

@@ -7,6 +7,7 @@ import type { AnswerContext } from '../../contract/operation.ts'
 import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/responses.ts'
 import type { OutputItem } from '../../contract/responses-answer.ts'
 import { fingerprint } from '../../lib/ids.ts'
+import { asObject } from '../../lib/values.ts'
 import { checkEffort } from '../../providers/catalogue.ts'
 import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
 import { normalizeResponse } from './normalize.ts'
@@ -32,6 +33,18 @@ interface StoredResponse {
   items: InputItem[]
   summary: Summary
 }
+const isText = (value: unknown) => typeof value === 'string'
+const isSummary = (value: unknown): boolean => {
+  const { system, user, first = '', turn, tokens, calls = [] } = asObject(value) ?? {}
+  const isCalls = Array.isArray(calls) && calls.every((call) => Array.isArray(call) && call.every(isText))
+  const isNumbers = Number.isFinite(turn) && Number.isFinite(tokens)
+  return Array.isArray(system) && system.every(isText) && isText(user) && isText(first) && isNumbers && isCalls
+}
+const isStoredResponse = (value: unknown): value is StoredResponse => {
+  const { items, summary } = asObject(value) ?? {}
+  return Array.isArray(items) && items.every((item) => asObject(item) !== undefined) && isSummary(summary)
+}
+
 const KIND = 'response'
 const BEGINNING: Summary = { system: [], user: '', turn: 0, tokens: 0 }
 
@@ -108,7 +121,7 @@ type ResponseStore = Pick<AnswerContext, 'keyValues' | 'workspace' | 'now'>
 // Ids are no secret: a session that begins anew gives the same ones.
 const keptId = (id: string, { workspace }: Pick<ResponseStore, 'workspace'>) => `${workspace()}/${id}`
 const storedResponse = (id: string, store: ResponseStore) =>
-  store.keyValues.get(KIND, keptId(id, store), store.now) as StoredResponse | undefined
+  store.keyValues.get(KIND, keptId(id, store), store.now, isStoredResponse)
 
 function earlierSummary(previous: string | null | undefined, store: ResponseStore): Summary {
   if (previous == null) return BEGINNING

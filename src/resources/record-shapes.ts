@@ -1,0 +1,22 @@
+// What the bodies of records must be, by kind: for those that are read from a file, and those of a snapshot.
+import { z } from 'zod'
+import { TASK_SHAPES } from '../contract/task-shapes.ts'
+import type { RecordShape, RecordShapes } from '../db/record-shapes.ts'
+import { WARNING } from '../sessions/warnings.ts'
+import type { Resource } from './define.ts'
+
+const Identified = z.looseObject({ _id: z.string().min(1) })
+/** Of what belongs to no resource. */
+const OTHERS = { ...TASK_SHAPES, [WARNING]: z.looseObject({ message: z.string() }) }
+
+/** The shapes of resources and of everything else that is a record. */
+export function shapesOf(resources: readonly Resource[]): RecordShapes {
+  const shapes = new Map<string, RecordShape>(Object.entries(OTHERS).map(([kind, stored]) => [kind, { stored }]))
+  for (const { kind, record, stored, show } of resources)
+    shapes.set(kind, {
+      stored: stored ? Identified.and(stored) : Identified,
+      shown: record,
+      ...(show && { show }),
+    })
+  return (kind) => shapes.get(kind)
+}
