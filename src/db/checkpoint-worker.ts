@@ -1,6 +1,7 @@
 // The worker's side of checkpoints: a program of its own inside the executable.
 import type { CheckpointReport, CheckpointRequest } from './checkpoint.ts'
 import { checkpointFile } from './open.ts'
+import { isOverwritten } from './overwritten-file.ts'
 
 declare const self: Worker
 
@@ -10,6 +11,7 @@ self.onmessage = ({ data: { file } }: MessageEvent<CheckpointRequest>) => {
 
 function moved(file: string): CheckpointReport {
   try {
+    if (isOverwritten(file)) return { moved: 0, error: `${file} is not a database of ours any more` }
     return { moved: checkpointFile(file) }
   } catch (error) {
     return { moved: 0, error: String(error) }

@@ -2,6 +2,7 @@
 import { ApiError } from '../contract/error.ts'
 import { checkpointer } from '../db/checkpoint.ts'
 import { byteSize, type Database, keyedKinds, openClone } from '../db/open.ts'
+import { leaveOverwritten } from '../db/overwritten-file.ts'
 import type { StoreSize } from '../db/row-budget.ts'
 import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
 import {
@@ -223,9 +224,14 @@ export function fileData({ database, restored, release, closing }: FileDatabase,
       leave: () => checkpoints?.close(),
       close() {
         checkpoints?.close()
-        closing?.()
-        writer.close()
-        release()
+        const leave = leaveOverwritten(database)
+        try {
+          closing?.()
+          writer.close()
+        } finally {
+          leave?.()
+          release()
+        }
       },
     }
   }
