@@ -68,14 +68,28 @@ for (const at of [0, 2])
     for (const path of ['calls?sessions=all', 'calls?text=hello', 'verify', 'metrics', 'sessions', 'snapshot'])
       expect([path, (await app.fetch(`/_understudy/${path}`)).status]).toEqual([path, 200])
     expect(await damaged(app)).toBe(before + 1)
+    const { damaged: rows } = (await app.fetch('/_understudy/traces')).json()
+    expect(rows).toEqual([at + 1])
     const one = await app.fetch(`/_understudy/traces/${trace}`)
     expect([404, 507]).toContain(one.status)
     if (one.status === 507) expect(errorOf(one.text, 507).code).toBe('damaged_row')
+    for (const path of [`traces/${trace}`, `traces/${trace}?all=true`, `traces?starting_after=${trace}`])
+      if (one.status === 404)
+        expect((await app.fetch(`/_understudy/${path}`)).text).toContain(`there is row ${at + 1} of trace_rows`)
     // And calls go on.
     expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('more') })).status).toBe(200)
     expect(reported).toEqual([])
     app.close()
   })
+
+test('without a damaged row, no list has the field and no error a hint', async () => {
+  const { app } = await spoiled(() => {}, 0)
+  expect((await app.fetch('/_understudy/traces')).json()).not.toHaveProperty('damaged')
+  expect(errorOf((await app.fetch('/_understudy/traces/unknown')).text, 404).message).toBe(
+    'there is no trace with the id "unknown" in this session',
+  )
+  app.close()
+})
 
 const BODIES: [string, string][] = [
   ['no JSON', `'{"_id":'`],

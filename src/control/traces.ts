@@ -54,6 +54,12 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       instance: TracedInstance,
       data: z.array(TraceRecord),
       has_more: z.boolean(),
+      damaged: z
+        .array(z.int())
+        .optional()
+        .describe(
+          'Numbers of the rows that this page leaves out since they cannot be read; absent when there are none, and over all sessions.',
+        ),
       warnings: z
         .array(z.string())
         .describe('What was accepted although it looks like a mistake, such as feedback on an unknown trace.'),
@@ -64,9 +70,11 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       const instance = about.instance.traced ?? null
       if (query.all === 'true') return { object: 'list', instance, ...sessions.overAll((every) => ofAll(every, query)) }
       const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
-      if (query.starting_after !== undefined && !traces.has(query.starting_after)) throw unknown(query.starting_after)
-      const { data, hasMore } = traces.list({ ...query, after: query.starting_after })
-      return { object: 'list', instance, data, has_more: hasMore, warnings: warningsOf(records) }
+      if (query.starting_after !== undefined && !traces.has(query.starting_after))
+        throw unknown(query.starting_after, [traces])
+      const { data, hasMore, damaged } = traces.list({ ...query, after: query.starting_after })
+      const left = damaged.length > 0 && { damaged }
+      return { object: 'list', instance, data, has_more: hasMore, ...left, warnings: warningsOf(records) }
     },
   }
   const get: Route<{ all: 'true' | 'false' }> = {
@@ -99,11 +107,16 @@ interface TraceRequest {
 /** The trace that a request names, and the session that has it; throws `ApiError` 404. */
 function wantedTrace({ request, params, query }: TraceRequest, { sessions, sessionOf }: ControlDeps) {
   const id = params.id ?? ''
-  const find = (meant: readonly Session[]) => meant.find(({ traces }) => traces.has(id))
-  const session = query.all === 'true' ? sessions.overAll(find) : find([sessionOf(request)])
-  const trace = session?.traces.get(id)
-  if (!session || !trace) throw unknown(id)
-  return { session, trace }
+  const find = (meant: readonly Session[]) => {
+    const session = meant.find(({ traces }) => traces.has(id))
+    const trace = session?.traces.get(id)
+    if (session && trace) return { session, trace }
+    throw unknown(
+      id,
+      meant.map(({ traces }) => traces),
+    )
+  }
+  return query.all === 'true' ? sessions.overAll(find) : find([sessionOf(request)])
 }
 
 function waterfallRoute(deps: ControlDeps): Route {
@@ -146,8 +159,16 @@ function exchangeRoute(deps: ControlDeps): Route {
   })
 }
 
-const unknown = (id: string) =>
-  new ApiError(404, 'trace_not_found', `there is no trace with the id ${JSON.stringify(id)} in this session`)
+/** Sessions in which a 404 looks for damaged rows. */
+const MAX_HINTED = 10
+
+/** 404: no such trace; it may be that of a row whose id cannot be read. */
+function unknown(id: string, meant: readonly Session['traces'][]): ApiError {
+  const rows = meant.slice(0, MAX_HINTED).flatMap((traces) => traces.nameless())
+  const hint = `; it may be that of a damaged row, whose id cannot be read: there ${rows.length === 1 ? 'is row' : 'are rows'} ${rows.join(', ')} of trace_rows`
+  const message = `there is no trace with the id ${JSON.stringify(id)} in this session${rows.length === 0 ? '' : hint}`
+  return new ApiError(404, 'trace_not_found', message)
+}
 
 /** Calls before and after one among which the other tries of its client are looked for. */
 const AROUND = 200
@@ -172,7 +193,11 @@ function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...
 
 function arrivalOf(id: string, sessions: readonly Session[]): number {
   const owner = sessions.find(({ traces }) => traces.has(id))
-  if (!owner) throw unknown(id)
+  if (!owner)
+    throw unknown(
+      id,
+      sessions.map(({ traces }) => traces),
+    )
   for (const { trace, heard } of owner.traces.since(0)) if (trace.id === id) return heard?.arrived ?? 0
   return 0
 }

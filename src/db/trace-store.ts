@@ -9,7 +9,7 @@ import type { DroppedRows, StoreSize } from './row-budget.ts'
 import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
 import { conditionsOf, type TraceFilter } from './trace-filter.ts'
 import { traceIds } from './trace-ids.ts'
-import { RECORD_COLUMNS, type RecordRow, ROW_COLUMNS, SESSION, unpackedRow } from './trace-row.ts'
+import { ID, RECORD_COLUMNS, type RecordRow, ROW_COLUMNS, SESSION, unpackedRow } from './trace-row.ts'
 import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts'
 import { type TraceTexts, type TraceWrites, traceWrites } from './trace-writes.ts'
 import type { Writes } from './writer.ts'
@@ -30,7 +30,10 @@ export interface StoredExchange {
 
 /** The traces of one session. */
 export interface TraceStore extends TraceWrites, TraceWindows {
-  list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean }
+  /** A page, newest first, and the numbers of the rows on the way that cannot be read. */
+  list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean; damaged: number[] }
+  /** Numbers of some rows whose ids cannot be read, newest first, among the newest `MAX_NAMELESS_LOOKED`. */
+  nameless(): number[]
   /** The same with the time at which each call came, 0 when it is not known: sessions have clocks of their own. */
   arrivals(filter: TraceFilter): Arrival[]
   /** Names of the sessions that have calls here. */
@@ -78,6 +81,10 @@ export function traceStore(
   return { ...traceWrites({ ...from, writer, limits }), ...readsOf(from), ...windowsOf(from) }
 }
 
+/** Rows in which ids that cannot be read are looked for, and how many of those are named. */
+const MAX_NAMELESS_LOOKED = 1_000
+const MAX_NAMELESS = 3
+
 /** The texts of a row. */
 type Texts = Pick<TraceTexts, 'request' | 'rendered' | 'answer'> & { exchange: string | null }
 
@@ -90,29 +97,40 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
       | (EvidenceRow & Texts)
       | undefined
   const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)
-  const arrivals = ({ limit, ...filter }: TraceFilter): Arrival[] => {
+  const read = ({ limit, ...filter }: TraceFilter): { found: Arrival[]; damaged: number[] } => {
     const { sql, values } = conditionsOf(filter, seqOf)
     const below = `${sql === '' ? 'WHERE' : `${sql} AND`} seq < ?`
     const select = connection.prepare(`SELECT ${RECORD_COLUMNS} FROM traces ${below} ORDER BY seq DESC LIMIT ?`)
     const found: Arrival[] = []
+    const damaged: number[] = []
     // As many more as are damaged, so that a page is full.
     for (let before = Number.MAX_SAFE_INTEGER; found.length < limit; ) {
       const wanted = limit - found.length
       const rows = select.all(...values, before, wanted) as RecordRow[]
-      for (const row of rows)
-        for (const { trace, notes } of readableRow(() => unpackedRow(row, connection)))
-          found.push({ trace, arrived: notes.arrived ?? 0 })
+      for (const row of rows) {
+        const [one] = readableRow(() => unpackedRow(row, connection))
+        if (one) found.push({ trace: one.trace, arrived: one.notes.arrived ?? 0 })
+        else damaged.push(row.seq)
+      }
       if (rows.length < wanted) break
       before = rows.at(-1)?.seq ?? 0
     }
-    return found
+    return { found, damaged }
   }
   return {
     list({ limit, ...filter }) {
-      const found = arrivals({ ...filter, limit: limit + 1 }).map(({ trace }) => trace)
-      return { data: found.slice(0, limit), hasMore: found.length > limit }
+      const { found, damaged } = read({ ...filter, limit: limit + 1 })
+      return { data: found.slice(0, limit).map(({ trace }) => trace), hasMore: found.length > limit, damaged }
     },
-    arrivals,
+    arrivals: (filter) => read(filter).found,
+    nameless: () =>
+      connection
+        .prepare(
+          `SELECT seq FROM (SELECT seq, ${ID} AS id FROM traces ORDER BY seq DESC LIMIT ${MAX_NAMELESS_LOOKED})
+           WHERE typeof(id) <> 'text' LIMIT ${MAX_NAMELESS}`,
+        )
+        .pluck()
+        .all() as number[],
     sessions: () =>
       (connection.prepare(`SELECT DISTINCT ${SESSION} FROM traces ORDER BY 1`).pluck().all() as unknown[]).filter(
         (name) => typeof name === 'string',
