@@ -36,29 +36,29 @@ test('once, in the first pause after many calls', async () => {
   close()
 })
 
-test('and while calls go on, when there is much of it: every tenth look at most', async () => {
+test('and while calls go on, when there is much of it: every third look at most', async () => {
   const { understudy, close } = createTestApp()
-  let shrunk = 0
-  let bytes = 400e6
+  let begun = 0
+  let bytes = 300e6
   let look: (() => void) | undefined
   const every = (_: number, run: () => void) => {
     look = run
     return () => {}
   }
   const server = { ...understudy, app: { fetch: async () => new Response() } }
-  const { app } = withIdleCollection(server, { collect() {}, shrink: () => shrunk++, memory: () => bytes, every })
-  const shrunkIn = async (looks: number) => {
-    const before = shrunk
+  const { app } = withIdleCollection(server, { collect() {}, collectBeside: () => begun++, memory: () => bytes, every })
+  const collectedIn = async (looks: number) => {
+    const before = begun
     for (let count = 0; count < looks; count++) {
       await app.fetch(new Request('http://localhost/'))
       look?.()
     }
-    return shrunk - before
+    return begun - before
   }
-  expect(await shrunkIn(20)).toBe(0)
+  expect(await collectedIn(20)).toBe(0)
   bytes = 500e6
-  expect(await shrunkIn(1)).toBe(1)
-  expect(await shrunkIn(9)).toBe(0)
-  expect(await shrunkIn(11)).toBe(2)
+  expect(await collectedIn(1)).toBe(1)
+  expect(await collectedIn(2)).toBe(0)
+  expect(await collectedIn(4)).toBe(2)
   close()
 })

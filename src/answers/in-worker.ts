@@ -8,7 +8,7 @@ const RETRY_AFTER_S = 5
 
 /** On whose behalf a job is done, and what it means when it takes too much. */
 export interface WorkOptions extends JobOwner {
-  /** The error for a job that takes `more than 5 s` or `more than 400 MB of memory`; 503 when left out. */
+  /** The error for a job that takes `more than 5 s` or `more than 250 MB of memory`; 503 when left out. */
   stopped?(why: string): Error
 }
 

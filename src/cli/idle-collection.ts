@@ -7,9 +7,9 @@ const WORTHWHILE_CALLS = 1_000
 /** Nobody calls when there was no call for so long, in ms. */
 const PAUSE_MS = 1_000
 /** Bytes of memory from which on the server does not wait for a pause: what it needs itself is a fraction of them. */
-const MUCH_MEMORY = 450e6
-/** Looks between two such shrinkings, each of which takes as long as a collection, and has code compiled anew. */
-const LOOKS_BETWEEN = 10
+const MUCH_MEMORY = 350e6
+/** Looks between two collections that others are answered beside. */
+const LOOKS_BETWEEN = 3
 
 /** Collects the garbage of a run that has ended, if it had many calls. */
 export function collectAfter(calls: number): void {
@@ -20,15 +20,15 @@ export function collectAfter(calls: number): void {
 interface Collection {
   /** Collects all garbage. */
   collect(): void
-  /** The same as soon as nothing is running, and gives what is free back to the system. */
-  shrink(): void
+  /** Begins to, and goes on while calls are answered: nobody waits as long as for all at once. */
+  collectBeside(): void
   /** Bytes of memory that the process has. */
   memory(): number
   every: typeof everySoOften
 }
 const RUNTIME: Collection = {
   collect: () => Bun.gc(true),
-  shrink: () => Bun.shrink(),
+  collectBeside: () => Bun.gc(false),
   memory: residentBytes,
   every: everySoOften,
 }
@@ -44,7 +44,7 @@ function residentBytes(): number {
 
 /** The program, which collects its garbage in the first pause after many calls, and when it has become much: the runtime by itself waits for more of it. */
 export function withIdleCollection({ app, ...rest }: Understudy, given: Partial<Collection> = {}): Understudy {
-  const { collect, shrink, memory, every } = { ...RUNTIME, ...given }
+  const { collect, collectBeside, memory, every } = { ...RUNTIME, ...given }
   let calls = 0
   let seen = 0
   let looks = LOOKS_BETWEEN
@@ -59,7 +59,7 @@ export function withIdleCollection({ app, ...rest }: Understudy, given: Partial<
         calls = 0
       }
     } else if (looks >= LOOKS_BETWEEN && memory() > MUCH_MEMORY) {
-      shrink()
+      collectBeside()
       looks = 0
     }
     seen = calls

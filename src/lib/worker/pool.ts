@@ -12,6 +12,7 @@ import {
   MAX_RECOVERY_LOOKS,
   MAX_WAITING_JOBS,
   MIN_BLAMED_MS,
+  MUCH_MEMORY,
 } from './limits.ts'
 
 /** What a worker is told to do: a name, and the fields of the job's input beside it. A flat message is the fastest. */
@@ -21,7 +22,7 @@ export interface JobRequest {
 /** How a job ended. */
 export type JobOutcome = { value: unknown } | { error: string }
 
-/** A job was ended at a limit, which the message names: `more than 5 s`, `more than 400 MB of memory`. */
+/** A job was ended at a limit, which the message names: `more than 5 s`, `more than 250 MB of memory`. */
 export class JobStopped extends Error {}
 
 /** A job was refused, since too many wait or it has waited too long. */
@@ -160,7 +161,8 @@ function startWorker(): WorkerSlot {
   const slot: WorkerSlot = { worker, job: undefined, timer: undefined, taken: 0, rss: 0 }
   worker.onmessage = ({ data }: MessageEvent<JobOutcome>) => {
     const { job } = slot
-    release(slot)
+    if (isWorn(slot)) end(slot)
+    else release(slot)
     if (job)
       settle(job, ({ resolve, reject }) => ('value' in data ? resolve(data.value) : reject(new Error(data.error))))
     assign()
@@ -174,6 +176,10 @@ function startWorker(): WorkerSlot {
   slots.add(slot)
   return slot
 }
+
+/** Whether a worker goes with its job: what a long one leaves behind is given back in no other way. */
+const isWorn = ({ job, taken }: WorkerSlot) =>
+  job !== undefined && !JOB_LIMITS[job.name].steady && taken >= LOOK_MS && process.memoryUsage.rss() > MUCH_MEMORY
 
 /** Where the next job stands in the queue that may begin now; -1 when there is none. */
 function nextIndex(): number {
