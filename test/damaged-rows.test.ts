@@ -279,3 +279,13 @@ test.each(VECTORS)('a chunk whose vector is %s is still found by its words', asy
   expect(reported).toEqual([])
   app.close()
 })
+
+test('a call whose number is beyond all others does not hold up the search for a trace', async () => {
+  const { app, traces } = await spoiled(
+    (database) => database.exec(`UPDATE trace_rows SET seq = 9223372036854775807 WHERE seq = ${nth(2)}`),
+    2,
+  )
+  for (const id of traces.slice(0, 2)) expect((await app.fetch(`/_understudy/traces/${id}`)).status).toBe(200)
+  expect((await app.fetch('/_understudy/traces/unknown')).status).toBe(404)
+  app.close()
+})

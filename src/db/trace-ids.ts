@@ -53,7 +53,8 @@ function loadBlocks(connection: Database, blocks: Map<number, Marks>): number[] 
   const read: number[] = []
   for (let from = 0; ; ) {
     const seq = next.get(from) as number | undefined
-    if (seq === undefined) return read
+    // Numbers beyond these are nobody's of ours, and one more than such a number is the same number.
+    if (seq === undefined || seq > Number.MAX_SAFE_INTEGER) return read
     let block = blockOf(seq)
     if (!blocks.has(block)) {
       blocks.set(block, marksOf(connection, block))
