@@ -36,9 +36,10 @@ test('once, in the first pause after many calls', async () => {
   close()
 })
 
-test('and while calls go on, when there is much of it: every third look at most', async () => {
+test('and while calls go on, when there is much of it: every fifth look at most', async () => {
   const { understudy, close } = createTestApp()
   let begun = 0
+  let stopped = 0
   let bytes = 300e6
   let look: (() => void) | undefined
   const every = (_: number, run: () => void) => {
@@ -46,7 +47,12 @@ test('and while calls go on, when there is much of it: every third look at most'
     return () => {}
   }
   const server = { ...understudy, app: { fetch: async () => new Response() } }
-  const { app } = withIdleCollection(server, { collect() {}, collectBeside: () => begun++, memory: () => bytes, every })
+  const { app } = withIdleCollection(server, {
+    collect: () => stopped++,
+    collectBeside: () => begun++,
+    memory: () => bytes,
+    every,
+  })
   const collectedIn = async (looks: number) => {
     const before = begun
     for (let count = 0; count < looks; count++) {
@@ -58,7 +64,9 @@ test('and while calls go on, when there is much of it: every third look at most'
   expect(await collectedIn(20)).toBe(0)
   bytes = 500e6
   expect(await collectedIn(1)).toBe(1)
-  expect(await collectedIn(2)).toBe(0)
-  expect(await collectedIn(4)).toBe(2)
+  expect(await collectedIn(4)).toBe(0)
+  expect(await collectedIn(6)).toBe(2)
+  bytes = 700e6
+  expect([await collectedIn(5), stopped]).toEqual([0, 1])
   close()
 })

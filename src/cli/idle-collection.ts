@@ -8,8 +8,10 @@ const WORTHWHILE_CALLS = 1_000
 const PAUSE_MS = 1_000
 /** Bytes of memory from which on the server does not wait for a pause: what it needs itself is a fraction of them. */
 const MUCH_MEMORY = 350e6
-/** Looks between two collections that others are answered beside. */
-const LOOKS_BETWEEN = 3
+/** Bytes from which on calls wait for a collection: what is done beside them gives back less. */
+const TOO_MUCH_MEMORY = 600e6
+/** Looks between two collections while calls go on. */
+const LOOKS_BETWEEN = 5
 
 /** Collects the garbage of a run that has ended, if it had many calls. */
 export function collectAfter(calls: number): void {
@@ -58,9 +60,11 @@ export function withIdleCollection({ app, ...rest }: Understudy, given: Partial<
         collect()
         calls = 0
       }
-    } else if (looks >= LOOKS_BETWEEN && memory() > MUCH_MEMORY) {
-      collectBeside()
-      looks = 0
+    } else if (looks >= LOOKS_BETWEEN) {
+      const bytes = memory()
+      if (bytes > MUCH_MEMORY) looks = 0
+      if (bytes > TOO_MUCH_MEMORY) collect()
+      else if (bytes > MUCH_MEMORY) collectBeside()
     }
     seen = calls
   }

@@ -1,5 +1,6 @@
 // The worker's side: does one job after another, as it is told to by pool.ts.
 import { jobs } from './jobs.ts'
+import { JOB_LIMITS } from './limits.ts'
 import type { JobOutcome, JobRequest } from './pool.ts'
 
 declare const self: Worker
@@ -11,4 +12,6 @@ self.onmessage = async ({ data: { job, ...input } }: MessageEvent<JobRequest>) =
     (error: unknown) => ({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   )
   self.postMessage(outcome)
+  // Nobody waits for this; the runtime by itself waits for more garbage than a document leaves.
+  if (!JOB_LIMITS[job].steady) Bun.gc(true)
 }
