@@ -28,6 +28,9 @@ const rowNames = readFileSync(join(import.meta.dir, '..', 'docs', 'limits.md'), 
   .map((line) => line.split(' | ')[0]?.slice(2) ?? '')
   .filter((name) => name !== 'work')
 
+const numbered = (count: number): Json =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`name-${index}`, 'x']))
+
 /** References that double, which a value is held against 2^40 times; no two of a number are alike. */
 function doubling(end: Json = { type: 'string' }, number = 0): Json {
   const $defs: Json = { a40: end }
@@ -131,6 +134,10 @@ const ROWS: Record<string, Row> = {
     ask: (app) => app.post(CHAT, `${'['.repeat(10_000)}${']'.repeat(10_000)}`),
     gets: [400, 'invalid_json'],
   },
+  'the variables of a call': {
+    ask: (app) => app.post(CHAT, bodyOf({ variables: numbered(250_000) })),
+    gets: [400, 'invalid_value'],
+  },
   'new sessions with files (`--sessions-dir`)': {
     async ask() {
       const app = appWith({ sessions_dir: join(folder.path, 'sessions'), clock: 'real' })
@@ -211,6 +218,23 @@ test('a body has no more values than its limit, wherever it is sent', async () =
   expect(await beyond('/v2/contacts', 300_000)).toEqual([413, 'the body has more than 100000 values'])
   const deep = await app.post(CHAT, '['.repeat(1_000_000))
   expect(errorOf(deep.text, deep.status).message).toBe('the body is nested more than 500 levels deep')
+})
+
+test.each([
+  ['variables', numbered],
+  ['svc.inputs', numbered],
+  ['svc.inputs', (count: number) => Object.keys(numbered(count)).map((key) => ({ key, value: 'x' }))],
+])('a call has at most 10,000 variables: %s', async (param, made) => {
+  const app = appWith()
+  const ask = async (count: number) =>
+    app.post(CHAT, bodyOf(param === 'variables' ? { variables: made(count) } : { svc: { inputs: made(count) } }))
+  expect((await ask(10_000)).status).toBe(200)
+  const beyond = await ask(10_001)
+  expect(errorOf(beyond.text, beyond.status)).toMatchObject({
+    code: 'invalid_value',
+    param,
+    message: `'${param}' must have at most 10000 variables, got 10001`,
+  })
 })
 
 test("a provider's response of many values is read while others are answered, and one that is too long is refused", async () => {

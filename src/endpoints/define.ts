@@ -4,6 +4,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
 import { parseCall } from '../contract/quick-parse.ts'
 import type { TraceRecord } from '../contract/trace.ts'
+import { refuseManyVariables } from '../contract/variables.ts'
 import type { Wire } from '../contract/wire.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
@@ -170,6 +171,7 @@ class ClientCall implements Call {
       const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
       const named = withProviders(typed, wire?.provider ?? deps.defaultProvider)
       this.assumed = named.assumed
+      refuseManyVariables(named.body, operation.invalidStatus)
       if (!large) return parseCall(operation, named.body, { status: operation.invalidStatus })
       return parseLong(operation, named.body, deps.namespace)
     } catch (error) {

@@ -6,8 +6,8 @@ import { lazy } from './lazy.ts'
 
 const regexpp = lazy<typeof import('@eslint-community/regexpp')>(() => require('@eslint-community/regexpp'))
 
-/** Steps of one call, for all its expressions together: about 50 ms. */
-export const MAX_STEPS = 2_000_000
+/** Steps of one call, for all its expressions together. */
+export const MAX_STEPS = 500_000
 const MAX_INSTRUCTIONS = 20_000
 
 /** An expression has taken more steps than there are. */
