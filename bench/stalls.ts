@@ -129,7 +129,7 @@ async function evaluator(url: string, key: string, more: Json): Promise<string> 
   return `/v2/evaluators/${key}/invoke`
 }
 
-/** Rows of a snapshot with many fields; the last is wrong, so that nothing is changed by it. */
+/** A valid snapshot with so many contacts. */
 async function snapshot(url: string, count: number): Promise<string> {
   const { _id } = await made(url, sent('/v2/contacts', { external_id: `user-${Date.now()}` }))
   const response = await fetch(`${url}/_understudy/snapshot`, { headers })
@@ -138,7 +138,8 @@ async function snapshot(url: string, count: number): Promise<string> {
   if (!one) throw new BenchError('the snapshot has no record of the contact')
   const records = list(count, (index) => {
     const id = `${one.id.slice(0, -7)}${String(index).padStart(7, '0')}`
-    return { ...one, seq: one.seq + index, id, body: { ...one.body, _id: id, external_id: `user-${index}` } }
+    const key = `user-${index}`
+    return { ...one, seq: one.seq + index, id, key, body: { ...one.body, _id: id, external_id: key } }
   })
   return JSON.stringify({ ...whole, tables: { ...whole.tables, records } })
 }
