@@ -89,7 +89,7 @@ export const CALL_VALUES = 400_000
 /** Values of any other body: 5,000 datapoints of 20 values each. */
 export const RECORD_VALUES = 100_000
 
-/** The same for one of any size; a large one is read in slices, and 413 when it has more values than `most`. */
+/** The same for one of any size; a large one is read in slices, and 400 when it has more values than `most`. */
 export function readAnyJson(bytes: Uint8Array, type: string | null, most: number): RequestBody | Promise<RequestBody> {
   return isLarge(bytes) ? readLargeJson(bytes, type, most) : readJson(bytes, type)
 }
@@ -108,7 +108,7 @@ async function readLargeJson(bytes: Uint8Array, type: string | null, most: numbe
 }
 
 function refusalOf(error: unknown): ApiError {
-  if (error instanceof TooManyValues) return new ApiError(413, 'request_too_large', `the body ${error.message}`)
+  if (error instanceof TooManyValues) return new ApiError(400, 'too_many_values', `the body ${error.message}`)
   if (error instanceof NestedTooDeep) return invalidJson(`the body ${error.message}`)
   if (error instanceof SyntaxError) return notJson(error)
   throw error

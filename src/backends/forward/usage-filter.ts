@@ -1,7 +1,7 @@
 // Takes the usage out of a stream whose client did not ask for it.
 
 import type { JsonObject } from '../../lib/values.ts'
-import { asList, asObject, parsedJson } from '../../lib/values.ts'
+import { asObject, parsedJson } from '../../lib/values.ts'
 import { USAGE_HINT, usageIn } from './usage.ts'
 
 /** Says of the data of each event whether it is the extra one that only carries usage; all usage is given to `found`. */
@@ -11,6 +11,9 @@ export function onlyUsage(found: (usage: JsonObject) => void): (data: string) =>
     const data = asObject(parsedJson(text))
     const usage = usageIn(data)
     if (usage) found(usage)
-    return usage !== undefined && asList(data?.choices).length === 0
+    return usage !== undefined && isNothing(data?.choices)
   }
 }
+
+/** Whether no choice is there; what is no list at all is not ours to keep from the client. */
+const isNothing = (choices: unknown) => choices == null || (Array.isArray(choices) && choices.length === 0)

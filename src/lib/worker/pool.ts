@@ -12,6 +12,7 @@ import {
   MAX_RECOVERY_LOOKS,
   MAX_WAITING_JOBS,
   MIN_BLAMED_MS,
+  MUCH_GROWTH,
   MUCH_MEMORY,
 } from './limits.ts'
 
@@ -177,9 +178,12 @@ function startWorker(): WorkerSlot {
   return slot
 }
 
-/** Whether a worker goes with its job: what a long one leaves behind is given back in no other way. */
-const isWorn = ({ job, taken }: WorkerSlot) =>
-  job !== undefined && !JOB_LIMITS[job.name].steady && taken >= LOOK_MS && process.memoryUsage.rss() > MUCH_MEMORY
+/** Whether a worker goes with its job: what one leaves behind that needs much is given back in no other way. */
+function isWorn({ job, taken, rss: before }: WorkerSlot): boolean {
+  if (!job || JOB_LIMITS[job.name].steady || taken < LOOK_MS) return false
+  const rss = process.memoryUsage.rss()
+  return rss > MUCH_MEMORY && rss - before > MUCH_GROWTH
+}
 
 /** Where the next job stands in the queue that may begin now; -1 when there is none. */
 function nextIndex(): number {
