@@ -50,7 +50,7 @@ const HOSTILE: [what: string, schema: Json][] = [
   ['a huge text', { type: 'string', minLength: 1e12 }],
   ['many long texts', { type: 'array', items: { type: 'string', minLength: 100_000 }, minItems: 1000 }],
   ['a tiny step', { type: 'number', multipleOf: 5e-324, exclusiveMinimum: 1e308 }],
-  ['100,000 values', { type: 'array', items: { enum: Array.from({ length: 100_000 }, (_, index) => `v${index}`) } }],
+  ['90,000 values', { type: 'array', items: { enum: Array.from({ length: 90_000 }, (_, index) => `v${index}`) } }],
   ['an address with an endless host', { type: 'string', format: 'url', example: `http://${'a'.repeat(50)}!` }],
   ['a reference to itself', { allOf: [{ $ref: '#' }, { $ref: '#' }] }],
 ]
@@ -122,8 +122,8 @@ describe('an evaluator', () => {
       JSON.stringify(Array(100).fill(`${'a'.repeat(60)}!`)),
     ],
     [
-      '100,000 values that none of 1,000 is',
-      { items: { enum: Array.from({ length: 100_000 }, (_, index) => `v${index}`) } },
+      '90,000 values that none of 1,000 is',
+      { items: { enum: Array.from({ length: 90_000 }, (_, index) => `v${index}`) } },
       JSON.stringify(Array.from({ length: 1_000 }, (_, index) => index)),
     ],
     ['a text that is nested without an end', { type: 'array' }, `${'['.repeat(200_000)}${']'.repeat(200_000)}`],

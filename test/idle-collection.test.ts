@@ -14,7 +14,10 @@ test('once, in the first pause after many calls', async () => {
     }
   }
   const answer = async () => new Response()
-  const { app } = withIdleCollection({ ...understudy, app: { fetch: answer } }, { collect: () => collected++, every })
+  const { app } = withIdleCollection(
+    { ...understudy, app: { fetch: answer } },
+    { collect: () => collected++, memory: () => 0, every },
+  )
   const call = async (times: number) => {
     for (let count = 0; count < times; count++) await app.fetch(new Request('http://localhost/'))
   }
