@@ -14,8 +14,8 @@ export interface KeyValueEntry {
 /** The kept things of one session. */
 export interface KeyValueStore {
   /**
-   * The value, undefined when there is none or it has expired at `now` (ms since the epoch); `isValue` says whether it is one.
-   * @throws DamagedRow 507 when it cannot be read, or is something else
+   * The value; undefined when nothing is stored or it has expired at `now` (ms since the epoch). `isValue` checks its shape.
+   * @throws DamagedRow 507 when it cannot be read or has another shape
    */
   get<Value>(kind: string, id: string, now: number, isValue: (value: unknown) => value is Value): Value | undefined
   /** Resolves when it is committed; replaces what was kept under the same kind and id. */

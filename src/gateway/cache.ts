@@ -58,7 +58,7 @@ const cachedBy =
     return typeof model === 'string' && isUsage && typeof at === 'number'
   }
 
-/** The stored answer, undefined when there is none, it is too old, or it is damaged: then the call is answered anew. */
+/** The cached response; undefined, a miss, when nothing is stored, it has expired or it is damaged. */
 export const findStored = ({ session, operation }: CallContext, key: string): CachedAnswer | undefined =>
   readableRow(() => session.keyValues.get(KIND, key, session.clock.now(), cachedBy(operation)))[0]
 

@@ -22,7 +22,7 @@ export class NestedTooDeep extends Error {}
 
 /**
  * The value of a JSON text, as `JSON.parse` gives it, of at most so many values (texts, numbers, lists, objects and so on).
- * @throws SyntaxError when it is none, `TooManyValues` and `NestedTooDeep`
+ * @throws SyntaxError when the text is not JSON; TooManyValues; NestedTooDeep
  */
 export async function parseInSlices(text: string, options: ReadingOptions = {}): Promise<unknown> {
   const root = levelOf([], 0)

@@ -56,7 +56,7 @@ export function writeNewPrivateFile(file: string, content: string | Uint8Array, 
   }
 }
 
-/** Takes the rights of others to files that are there; what is none, or another user's, stays as it is. */
+/** Restricts existing files to their owner; files of other users, and anything that is not a regular file, stay as they are. */
 export function keepPrivate(...files: readonly string[]): void {
   for (const file of files) {
     try {
@@ -68,7 +68,7 @@ export function keepPrivate(...files: readonly string[]): void {
   }
 }
 
-/** Makes a folder, with those above it, where there is none; throws what the system does. */
+/** Makes a folder and its parents if they do not exist. Throws the system's errors. */
 export function makePrivateFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
   if (first === undefined) return
