@@ -120,7 +120,7 @@ const tasks = {
   },
   async 'scenario-table'() {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
-    await run(bun, ['test/programs/scenario-table.ts'])
+    await run(bun, ['test/support/programs/scenario-table.ts'])
   },
   async bench() {
     await build(bun)

@@ -1,6 +1,6 @@
 // Parses values as their schemas do, without what zod needs to say what is wrong: that is half of its time, and nearly all values
 // are valid. It says only that a value is valid, and what the schema makes of it; whatever it does not take is parsed by zod,
-// whose verdict and words then count (test/quick-parse.test.ts holds the two together). What it knows of a schema is its outline
+// whose verdict and words then count (test/unit/quick-parse.test.ts holds the two together). What it knows of a schema is its outline
 // (outline.ts), so that in the executable neither zod nor the schema is loaded for a valid value.
 import type { z } from 'zod'
 import { lazy } from '../lib/lazy.ts'

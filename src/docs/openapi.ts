@@ -17,7 +17,7 @@ import {
 import { createSchemas, type SchemaJson as Json, type Schemas } from './schemas.ts'
 import { tagOf } from './tags.ts'
 
-/** An answer to each operation, as the server gave it (test/openapi-examples.test.ts). */
+/** An answer to each operation, as the server gave it (test/api/openapi-examples.test.ts). */
 const examples = once(
   () => JSON.parse(new TextDecoder().decode(readAsset('src/docs/examples.json'))) as Record<string, unknown>,
 )

@@ -43,7 +43,7 @@ const seedOf = remembering(BigInt)
 
 /**
  * The ULID of one purpose and number (`trace`, 17) of a seed at an instant in ms since the epoch. Written here: there is one
- * for every call, and the package of that name asks for each digit by a function (test/ids.test.ts).
+ * for every call, and the package of that name asks for each digit by a function (test/unit/ids.test.ts).
  */
 export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
   // It takes 80 bits of chance, more than one hash has to give: the last eight digits are of the first.

@@ -1,6 +1,6 @@
 // Cuts long texts so that the tokens of their parts are those of the whole.
 
-/** Between a letter and a single space with a letter behind it: no token reaches over it (test/token-parts.test.ts). */
+/** Between a letter and a single space with a letter behind it: no token reaches over it (test/api/token-parts.test.ts). */
 const BETWEEN_WORDS = /\p{L}(?= \p{L})/u
 /** Characters in which such a place is looked for; a text without spaces stays whole. */
 const WINDOW = 2_000

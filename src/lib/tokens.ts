@@ -1,6 +1,6 @@
 // Byte-pair tokens, over flat tables made by build/token-table.ts: nothing is parsed at start, and a table is read when it
 // is first needed. Texts are encoded in the o200k vocabulary alone; tokens are decoded from the older one too.
-// test/tokens.test.ts holds both equal to the tokenizer package.
+// test/unit/tokens.test.ts holds both equal to the tokenizer package.
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { byteCache } from './byte-cache.ts'
 import { type PagedAsset, pagedAsset } from './paged-asset.ts'

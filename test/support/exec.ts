@@ -7,9 +7,9 @@ import { exitCodeOf, type SuiteRun } from '../../src/cli/suite-run.ts'
 import { readConfig } from '../../src/config.ts'
 import { emptyFolder } from './server.ts'
 
-const programs = join(import.meta.dir, '..', 'programs')
+const programs = join(import.meta.dir, 'programs')
 
-/** The command that runs a program of test/programs. */
+/** The command that runs a program of test/support/programs. */
 export const program = (name: string, ...args: string[]): string[] => [
   process.execPath,
   join(programs, `${name}.ts`),

@@ -50,7 +50,7 @@ const cutOff = both({ outcome: 'disconnected', told: 'error', wire: () => '', br
 /** What becomes of both forms, by kind of fault, with its example. */
 export const ROWS: Readonly<Record<string, Rows>> = {
   'http-error': refused(503),
-  // A text calls no tool; test/faults-tool-calls.test.ts has the others.
+  // A text calls no tool; test/api/faults-tool-calls.test.ts has the others.
   'tool-wrong-arguments': {},
   'unknown-tool': {},
   runaway: {},

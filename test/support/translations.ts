@@ -11,8 +11,8 @@ export const WHISPER = 'openai/whisper-1'
 /** A few seconds of speech. */
 export const speak = async (format: SpeechFormat, text = 'The quick brown fox jumps over the lazy dog.') =>
   (await renderSpeech({ text, voice: 'alloy', format })).bytes
-/** The bytes of a file of test/media. */
-export const media = (name: string) => Bun.file(join(import.meta.dir, '..', 'media', name)).bytes()
+/** The bytes of a file of test/support/media. */
+export const media = (name: string) => Bun.file(join(import.meta.dir, 'media', name)).bytes()
 
 /** A file of a form; its type is guessed from its name. */
 export const fileOf = (bytes: Uint8Array, name: string) => new File([Buffer.from(bytes)], name)

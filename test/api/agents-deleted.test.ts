@@ -1,0 +1,127 @@
+// An agent is changed or deleted while its tasks work: who waits is told, and a task goes on with what its agent is by then.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { agentSession, taskBody } from '../support/agents.ts'
+import { createTestApp, eventsOf } from '../support/app.ts'
+import { strictError } from '../support/strict/workspace.ts'
+import type { Json } from '../support/workspace.ts'
+
+const app = createTestApp({ seed_file: ['none'] })
+afterAll(app.close)
+
+/** A session whose agent is at work on a task of each of these calls, on a clock that stands still. */
+async function atWork(calls: (one: ReturnType<typeof agentSession>) => Promise<unknown>[]) {
+  const one = agentSession(app)
+  await one.begin([{ content: 'Late.', timing: { first_token: '1m' } }, 'Next.'])
+  await one.agent()
+  await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
+  const waiting = calls(one)
+  const tasks = async () => (await one.ok('GET', '/v2/agents/helper/tasks')).data as Json[]
+  while ((await tasks()).filter(({ status }) => (status as Json).state === 'working').length < waiting.length)
+    await new Promise(setImmediate)
+  return { one, waiting }
+}
+const rpc = { jsonrpc: '2.0', id: 1, method: 'message/send' }
+const hello = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'Hi' }] }
+
+describe('an agent that is deleted', () => {
+  test('ends what waits for its tasks at once', async () => {
+    const { one, waiting } = await atWork(({ call, headers }) => [
+      call('POST', '/v2/agents/helper/task', taskBody('Wait.')),
+      app.post('/v2/agents/helper/stream-task', taskBody('Follow.'), headers),
+      call('POST', '/a2a/helper', { ...rpc, params: { message: hello } }),
+    ])
+    expect((await one.call('DELETE', '/v2/agents/helper')).status).toBe(204)
+    const [blocking, stream, a2a] = (await Promise.all(waiting)) as [
+      { status: number; body: Json },
+      { text: string },
+      { body: Json },
+    ]
+    expect([blocking.status, strictError.parse(blocking.body).message]).toEqual([404, expect.stringContaining('Task')])
+    expect((eventsOf(stream.text) as Json[]).at(-1)).toMatchObject({
+      type: 'agents.error',
+      data: { code: 'task_not_found' },
+    })
+    expect(a2a.body.error).toMatchObject({ code: -32001 })
+  })
+
+  test('ends who follows a task of it that waits', async () => {
+    const one = agentSession(app)
+    await one.begin([[{ name: 'look_up' }]])
+    await one.ok('POST', '/v2/tools', { key: 'look_up', function: { name: 'look_up' } })
+    await one.agent({ settings: { tools: [{ type: 'function', key: 'look_up' }] } })
+    const { id } = await one.ask('Go.')
+    const following = app.understudy.app.fetch(
+      new Request('http://localhost/a2a/helper', {
+        method: 'POST',
+        headers: { ...one.headers, authorization: 'Bearer any', 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/resubscribe', params: { id } }),
+      }),
+    )
+    const reader = (await following).body?.getReader()
+    const first = await reader?.read()
+    expect(new TextDecoder().decode(first?.value)).toContain('input-required')
+    await one.ok('DELETE', '/v2/agents/helper')
+    const last = await reader?.read()
+    expect(new TextDecoder().decode(last?.value)).toContain('-32001')
+    expect((await reader?.read())?.done).toBe(true)
+  })
+
+  test('leaves the task that its task works for with an error for the model', async () => {
+    const one = agentSession(app)
+    const hand = { name: 'call_sub_agent', arguments: { agent: 'member', message: 'Find it.' } }
+    const asks = (key: string, user: string, reply: Json) => ({
+      name: key,
+      match: { operation: 'chat.completions', body: { name: key }, user, tool_result: false },
+      reply,
+    })
+    await one.begin(
+      ['All done.'],
+      [
+        asks('lead', 'Go.', { tool_calls: [hand] }),
+        asks('member', 'Find it.', { content: 'Late.', timing: { first_token: '1m' } }),
+      ],
+    )
+    await one.agent({ key: 'member' })
+    const tools = [{ type: 'retrieve_agents' }, { type: 'call_sub_agent' }]
+    await one.agent({ key: 'lead', team_of_agents: [{ key: 'member' }], settings: { tools } })
+    await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
+    const waiting = one.ask('Go.', {}, 'lead')
+    while (((await one.ok('GET', '/v2/agents/member/tasks')).data as Json[]).length === 0)
+      await new Promise(setImmediate)
+    await one.ok('DELETE', '/v2/agents/member')
+    const task = await waiting
+    expect(task.status.state).toBe('completed')
+    expect(JSON.stringify(task.messages)).toContain('Task not found')
+  })
+})
+
+test('an agent that is renamed goes on with its tasks, which then have its name', async () => {
+  const { one, waiting } = await atWork(({ call }) => [call('POST', '/v2/agents/helper/task', taskBody('Go.'))])
+  await one.ok('PATCH', '/v2/agents/helper', { key: 'renamed' })
+  await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { resume: true })
+  const [first] = (await Promise.all(waiting)) as [{ body: Json }]
+  expect(first.body.status).toMatchObject({ state: 'completed' })
+  const next = await one.ask('More.', { task_id: first.body.id }, 'renamed')
+  expect(next.metadata).toMatchObject({ agent_key: 'renamed' })
+})
+
+test('tasks that are not waited for have the same ids again, however far those before them have come', async () => {
+  const play = async (turns: number) => {
+    const own = createTestApp({ seed_file: ['none'] })
+    const one = agentSession(own, { seed: 7 }, 'same')
+    await one.begin([[{ name: 'current_date' }], 'Done.'])
+    await one.agent({ settings: { tools: [{ type: 'current_date' }] } })
+    const made: unknown[] = []
+    for (let count = 0; count < 5; count++) {
+      const { id, contextId, metadata } = await one.ok('POST', '/v2/agents/helper/task', {
+        ...taskBody('Go.'),
+        configuration: {},
+      })
+      made.push([id, contextId, (metadata as Json).trace_id])
+      for (let turn = 0; turn < turns * count; turn++) await new Promise(setImmediate)
+    }
+    own.close()
+    return made
+  }
+  expect(await play(9)).toEqual(await play(0))
+})

@@ -1,0 +1,73 @@
+// An agent run in one call, and tasks as responses, as strict clients read them.
+import { afterAll, expect, test } from 'bun:test'
+import { z } from 'zod'
+import { strictTask } from '../support/strict/agents.ts'
+import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+
+const app = emptyWorkspace()
+afterAll(app.close)
+const { call, ok } = workspaceOf(app)
+
+const message = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?' }] }
+const agent = {
+  key: 'clock',
+  role: 'Clock',
+  description: 'Tells the date.',
+  instructions: 'Tell it.',
+  path: 'Default',
+  model: 'openai/gpt-4o',
+  settings: {},
+}
+const strictResponse = z.looseObject({
+  _id: z.string(),
+  task_id: z.string(),
+  created_at: z.string(),
+  model: z.string(),
+  output: z.array(
+    z.looseObject({ messageId: z.string(), role: z.literal('agent'), parts: z.array(z.looseObject({})) }),
+  ),
+  usage: z.looseObject({}).nullish(),
+  finish_reason: z.string().optional(),
+  pending_tool_calls: z.array(z.looseObject({})).optional(),
+  status: z.enum(['in_progress', 'completed', 'failed']),
+})
+
+test('run makes the agent, or changes it, and answers with the task', async () => {
+  strictTask.parse(await ok('POST', '/v2/agents/run', { ...agent, message }))
+  const waiting = { ...agent, message, configuration: { blocking: true } }
+  const task = strictTask.parse(await ok('POST', '/v2/agents/run', waiting))
+  expect(task).toMatchObject({ status: { state: 'completed' } })
+  expect(await ok('GET', '/v2/agents/clock')).toMatchObject({ version: '1.0.0' })
+  await ok('POST', '/v2/agents/run', { ...waiting, role: 'Calendar' })
+  expect(await ok('GET', '/v2/agents/clock')).toMatchObject({ version: '1.0.1', role: 'Calendar' })
+  for (const field of ['key', 'model', 'role', 'instructions', 'message', 'path', 'settings']) {
+    const { [field]: _, ...rest } = waiting as Json
+    const { status, body } = await call('POST', '/v2/agents/run', rest)
+    expect([status, (body.error as Json).param]).toEqual([400, field])
+  }
+})
+
+test('a response is what the agent says; one in the background is read later', async () => {
+  const at = '/v2/agents/clock/responses'
+  const made = strictResponse.parse(await ok('POST', at, { message, background: false, stream: false }))
+  expect(made).toMatchObject({ status: 'completed', model: 'openai/gpt-4o', finish_reason: 'stop' })
+  expect(made.output).toHaveLength(1)
+  expect(strictResponse.parse(await ok('GET', `${at}/${made.task_id}`))).toEqual(made)
+  const later = strictResponse.parse(await ok('POST', at, { message, background: true, conversation: { id: 'talk' } }))
+  expect(later).toMatchObject({ status: 'in_progress', output: [] })
+  const task = await ok('GET', `/v2/agents/clock/tasks/${later.task_id}`)
+  expect(task.contextId).toBe('talk')
+})
+
+test('a stream, an unknown agent, an unknown task and one of another agent are refused', async () => {
+  const refused = async (method: string, path: string, body?: Json) => {
+    const answer = await call(method, path, body)
+    return [answer.status, (answer.body.error as Json).param]
+  }
+  await ok('POST', '/v2/agents', { ...agent, key: 'other' })
+  const made = await ok('POST', '/v2/agents/clock/responses', { message })
+  expect(await refused('POST', '/v2/agents/clock/responses', { message, stream: true })).toEqual([400, 'stream'])
+  expect(await refused('POST', '/v2/agents/nobody/responses', { message })).toEqual([404, 'key'])
+  for (const path of [`other/responses/${made.task_id}`, 'clock/responses/nothing'])
+    expect(await refused('GET', `/v2/agents/${path}`)).toEqual([404, 'task_id'])
+})

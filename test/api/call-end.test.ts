@@ -1,0 +1,179 @@
+// Every call has one end: whatever goes wrong in it, even by a bug, it leaves a trace, the bug is reported once, and the client is told.
+import { afterEach, describe, expect, test } from 'bun:test'
+import type { Backend } from '../../src/contract/backend.ts'
+import type { Reply } from '../../src/contract/reply.ts'
+import type { StreamEvent } from '../../src/lib/sse.ts'
+import { createTestApp, eventsOf, type TestApp } from '../support/app.ts'
+import { CHAT } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
+import { ROLE, STOP, said } from '../support/scripted.ts'
+
+const open: TestApp[] = []
+afterEach(() => {
+  for (const app of open.splice(0)) app.close()
+})
+
+const BUG = 'Understudy failed at this call, which is a bug in it; its output says more'
+const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+/** A stream of these events; an error among them is thrown. */
+const streaming = (...items: (StreamEvent | Error)[]): Reply => ({
+  ...NOTHING,
+  body: {
+    kind: 'events',
+    events: (async function* () {
+      for (const item of items) {
+        if (item instanceof Error) throw item
+        yield item
+      }
+    })(),
+  },
+})
+const eventOf = (text: string, tokens = 0): StreamEvent => {
+  const json = text.replace(/^data: /, '').trim()
+  return { data: JSON.parse(json), text: json, tokens }
+}
+const role = eventOf(ROLE)
+const hello = eventOf(said('Hello'), 1)
+const stop = eventOf(STOP)
+/** An event that is well on the wire, and whose data cannot be looked at. */
+const poisoned = (): StreamEvent => ({
+  ...hello,
+  data: {
+    get choices(): never {
+      throw new TypeError('nobody thought of this')
+    },
+  },
+})
+
+/** An application over a backend that answers so, and what it reports. */
+function appOver(answer: Backend['answer']) {
+  const reported: unknown[] = []
+  const app = createTestApp({}, (error) => void reported.push(error), { answer })
+  open.push(app)
+  const ask = (more: object = {}) =>
+    app.post(CHAT, { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello' }], ...more })
+  return { ...app, ask, reported }
+}
+const play = (app: TestApp, rule: object) =>
+  app.fetch('/_understudy/scenario', {
+    method: 'PUT',
+    body: JSON.stringify({ name: 'bad-day', rules: [{ name: 'rule', ...rule }] }),
+    headers: { 'content-type': 'application/json' },
+  })
+
+describe('a bug', () => {
+  test('before an answer is a 500, and tried nowhere else', async () => {
+    let calls = 0
+    const app = appOver(async () => {
+      calls++
+      throw new TypeError('nobody thought of this')
+    })
+    const answer = await app.ask({ retry: { count: 3, on_codes: [500] }, fallbacks: [{ model: 'groq/b' }] })
+    expect(errorOf(answer.text, 500)).toMatchObject({ message: BUG, code: 'internal_error' })
+    expect(await app.traceOf(answer)).toMatchObject({
+      outcome: 'bug',
+      status: 500,
+      error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
+      attempts: [{ outcome: 'bug', status: 500 }],
+    })
+    expect(app.reported).toEqual([new TypeError('nobody thought of this')])
+    expect(calls).toBe(1)
+  })
+
+  test('inside a stream is no disconnect: the client gets an error in it, and no end mark', async () => {
+    const app = appOver(async () => streaming(role, hello, new TypeError('nobody thought of this')))
+    const answer = await app.ask({ stream: true })
+    expect(answer.status).toBe(200)
+    const events = eventsOf(answer.text)
+    expect(errorOf(JSON.stringify(events.at(-1)), 500).message).toBe(BUG)
+    expect(events).toHaveLength(3)
+    expect(await app.traceOf(answer)).toMatchObject({
+      outcome: 'bug',
+      status: 200,
+      error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
+      attempts: [{ outcome: 'bug', error: 'TypeError: nobody thought of this' }],
+      answer: { choices: [{ message: { content: 'Hello' } }] },
+    })
+    expect(app.reported).toEqual([new TypeError('nobody thought of this')])
+  })
+
+  test('that lets an event not be put into words is told in place of it', async () => {
+    const unspeakable: StreamEvent = { data: { choices: [{ index: 0, delta: { content: 5n } }] }, tokens: 1 }
+    const app = appOver(async () => streaming(role, hello, unspeakable, stop))
+    const answer = await app.ask({ stream: true })
+    const events = eventsOf(answer.text)
+    expect(errorOf(JSON.stringify(events.at(-1)), 500).message).toBe(BUG)
+    expect(events).toHaveLength(3)
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'bug', attempts: [{ outcome: 'bug' }] })
+    expect(app.reported.length).toBeGreaterThan(0)
+  })
+
+  test('while the trace is put together takes neither the trace nor the answer', async () => {
+    const app = appOver(async () => streaming(role, poisoned(), stop))
+    const answer = await app.ask({ stream: true })
+    expect(answer.text).toEndWith('data: [DONE]\n\n')
+    expect(await app.traceOf(answer)).toMatchObject({
+      outcome: 'answered',
+      answer: null,
+      error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
+    })
+    expect(app.reported).toEqual([new TypeError('nobody thought of this')])
+  })
+
+  test.each(['provider', 'gateway'])('in a fault at the %s is told in the stream as well', async (at) => {
+    const app = appOver(async () => streaming(role, poisoned(), stop))
+    await play(app, { at, fault: { type: 'missing-finish' } })
+    const answer = await app.ask({ stream: true })
+    expect(errorOf(JSON.stringify(eventsOf(answer.text).at(-1)), 500).message).toBe(BUG)
+    const { data } = (await app.fetch('/_understudy/traces')).json() as { data: object[] }
+    expect(data).toMatchObject([{ outcome: 'bug', error: { message: 'TypeError: nobody thought of this' } }])
+    expect(app.reported.length).toBeGreaterThan(0)
+  })
+})
+
+test('an attempt whose time is up ends then, though its backend never does', async () => {
+  const app = appOver(() => new Promise(() => {}))
+  const answer = await app.ask({ timeout: { call_timeout: 500 } })
+  expect(errorOf(answer.text, 504).code).toBe('timeout')
+  expect(await app.traceOf(answer)).toMatchObject({
+    outcome: 'timed out',
+    duration_ms: 500,
+    attempts: [{ outcome: 'timed out', duration_ms: 500 }],
+  })
+})
+
+describe('a call whose trace cannot be stored', () => {
+  const full = new Error('the disk is full')
+  const appWithoutRoom = () => {
+    const app = appOver(async ({ stream }) =>
+      stream ? streaming(role, hello, stop) : { ...NOTHING, body: { kind: 'value', value: { choices: [] } } },
+    )
+    const session = app.understudy.sessions.get('default')
+    const traces = { ...session.traces, record: () => Promise.reject(full) }
+    Object.defineProperty(session, 'traces', { get: () => traces })
+    return app
+  }
+
+  test('is not answered as if nothing were', async () => {
+    const app = appWithoutRoom()
+    expect(errorOf((await app.ask()).text, 500).message).toBe(BUG)
+    expect(app.reported).toEqual([full])
+  })
+
+  test('has an error in its stream in place of the end mark', async () => {
+    const app = appWithoutRoom()
+    const answer = await app.ask({ stream: true })
+    expect(errorOf(JSON.stringify(eventsOf(answer.text).at(-1)), 500).message).toBe(BUG)
+    expect(app.reported).toEqual([full])
+  })
+})
+
+test('what a fault at the gateway does to an answer is what the trace says', async () => {
+  const app = appOver(async () => streaming(role, hello, hello, stop))
+  await play(app, { at: 'gateway', fault: { type: 'stream-error', after_chunks: 2, status: 503 } })
+  const cut = await app.ask({ stream: true })
+  expect(await app.traceOf(cut)).toMatchObject({ outcome: 'disconnected', faults: ['rule'] })
+  await play(app, { at: 'gateway', fault: { type: 'content-filter', as: 'error' } })
+  const refused = await app.ask()
+  expect(await app.traceOf(refused)).toMatchObject({ outcome: 'refused', status: refused.status, faults: ['rule'] })
+})

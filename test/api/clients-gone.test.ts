@@ -1,0 +1,75 @@
+// Clients that leave in the middle of silence, or close their side of the connection: their call is canceled, and no other one is.
+import { afterAll, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { listen } from '../../src/cli/listen.ts'
+import { readConfig } from '../../src/config.ts'
+import type { TraceRecord } from '../../src/contract/trace.ts'
+import { accepted } from '../support/accepted.ts'
+import { createTestApp } from '../support/app.ts'
+
+const settings = { ...readConfig({}, {}), clock: 'virtual' as const, db: ':memory:', port: 0, host: '127.0.0.1' }
+const app = createTestApp({ ...settings, skip_latency: false })
+const servers = await listen(settings, app.understudy)
+const url = `http://127.0.0.1:${servers[0]?.port}`
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop(true)))
+  app.close()
+})
+
+const message = { messages: [{ role: 'user', content: 'Hello!' }] }
+const paths: [string, object][] = [
+  ['/v1/chat/completions', { model: 'gpt-4o', ...message }],
+  ['/v1/messages', { model: 'claude-sonnet-4', max_tokens: 10, ...message }],
+  ['/v2/router/chat/completions', { model: 'openai/gpt-4o', ...message }],
+]
+const RULES = [
+  { name: 'stall', match: { stream: true }, fault: { type: 'stall-stream', after_chunks: 3 } },
+  { name: 'hang', match: { stream: false }, fault: { type: 'hang' } },
+]
+
+/** Calls on a bare socket, and leaves once the call is under way; resolves when the connection is over. */
+async function leave(session: string, [path, body]: (typeof paths)[number], how: 'end' | 'destroy'): Promise<void> {
+  const { port, hostname } = new URL(url)
+  const text = JSON.stringify(body)
+  const socket = connect(Number(port), hostname)
+  const over = new Promise<void>((resolve) => socket.on('close', () => resolve()))
+  socket.on('error', () => {}).resume()
+  socket.write(
+    `POST /s/${session}${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer any\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  )
+  while (app.understudy.sessions.find(session).clock.endless === 0)
+    await new Promise((resolve) => setImmediate(resolve))
+  socket[how]()
+  await over
+}
+
+const rows = paths.flatMap(([path, body]) =>
+  [false, true].flatMap((stream) =>
+    (['end', 'destroy'] as const).map(
+      (how) => [path, stream ? 'streamed' : 'whole', how, { ...body, stream }] as const,
+    ),
+  ),
+)
+test.each(rows)('%s, %s, left by %s: is canceled, while another session goes on', async (path, _, how, body) => {
+  const session = `gone-${Bun.hash(`${path} ${how} ${JSON.stringify(body)}`)}`
+  await accepted(
+    app.fetch(`/_understudy/sessions/${session}`, {
+      method: 'PUT',
+      body: JSON.stringify({ scenario: { name: 'silent', rules: RULES } }),
+    }),
+  )
+  const gone = leave(session, [path, body], how)
+  const other = await fetch(`${url}/s/healthy${path}`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  expect(other.status).toBe(200)
+  await other.text()
+  await gone
+  const verdict = async () =>
+    (await app.fetch(`/s/${session}/_understudy/verify?wait=5s&ended=badly`)).json() as { pending: number }
+  expect(await verdict()).toMatchObject({ pending: 0, cancelled: [{}], findings: [] })
+  const { data } = (await app.fetch(`/s/${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
+  expect(data.map(({ outcome }) => outcome)).toEqual(['cancelled'])
+})

@@ -1,0 +1,163 @@
+// Calls of a compatible API without gateway options go straight to the provider: whatever a rule does to it reaches the client.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { faultKinds } from '../../src/faults/index.ts'
+import { type Asking, type Fault, rehearsal } from '../support/faults.ts'
+
+const app = rehearsal()
+afterAll(app.close)
+
+const messages = [{ role: 'user', content: 'Grüße 👋' }]
+const CALLS = {
+  chat: { path: '/v1/chat/completions', body: { model: 'gpt-4o', messages }, streamed: { stream: true } },
+  responses: { path: '/v1/responses', body: { model: 'gpt-4o', input: 'Grüße 👋' }, streamed: { stream: true } },
+  messages: {
+    path: '/v1/messages',
+    body: { model: 'claude-sonnet-4', max_tokens: 60, messages },
+    streamed: { stream: true },
+  },
+} satisfies Record<string, Asking['call']>
+const GATEWAY = { timeout: { call_timeout: 600_000 } }
+const hear = (api: keyof typeof CALLS, more: Asking) => app.hear({ call: CALLS[api], ...more })
+const apis = Object.keys(CALLS) as (keyof typeof CALLS)[]
+
+// Those that end by themselves on a clock that nobody waits for.
+const kinds = faultKinds.filter(({ points }) => points.includes('provider') && points.includes('gateway'))
+const rows = apis.flatMap((api) =>
+  kinds.flatMap(({ type, example }) =>
+    [false, true].map((stream) => [api, type, stream ? 'streamed' : 'whole', { type, ...example }] as const),
+  ),
+)
+const SLOW = new Set(['hang', 'stall-stream', 'slow-stream', 'delay', 'keep-alive-comments'])
+
+describe('a rule at the provider and one at the gateway are at the same place', () => {
+  test.each(rows.filter(([, type]) => !SLOW.has(type)))('%s: %s, %s', async (api, _, form, fault) => {
+    const stream = form === 'streamed'
+    const seen = async (point: 'provider' | 'gateway') => {
+      const { status, text, broken, rule, trace } = await hear(api, { stream, point, fault: fault as Fault })
+      const { route, attempts, outcome } = trace
+      const ids = /"(?:request_id|id)":"[^"]*"|req_\w+/g
+      return {
+        status,
+        text: text.replace(ids, ''),
+        broken: broken?.message,
+        rule,
+        route,
+        outcome,
+        tries: attempts.length,
+      }
+    }
+    const provider = await seen('provider')
+    expect(provider).toMatchObject({ route: 'direct', tries: 1 })
+    const gateway = await seen('gateway')
+    expect({ ...provider, rule: undefined }).toEqual({ ...gateway, rule: undefined })
+    expect(provider.rule?.applied).toBe(gateway.rule?.applied ?? -1)
+  })
+})
+
+/** What a correct client makes of what it got. */
+describe('the trace of a direct call says what became of it', () => {
+  const cases: [string, Fault, object][] = [
+    ['a refusal', { type: 'http-error', status: 418 }, { status: 418, outcome: 'refused', attempt: 418 }],
+    ['a reset before any byte', { type: 'reset' }, { status: 0, outcome: 'disconnected', attempt: 0 }],
+    ['a cut stream', { type: 'cut-stream', after_chunks: 4 }, { status: 200, outcome: 'disconnected', attempt: 200 }],
+    [
+      'a stream that ends early',
+      { type: 'cut-stream', after_chunks: 4, close: 'clean' },
+      { status: 200, outcome: 'disconnected', attempt: 200 },
+    ],
+    ['a chunk that is not JSON', { type: 'malformed-chunk', after_chunks: 3 }, { status: 200, outcome: 'unreadable' }],
+    ['an error event', { type: 'stream-error', after_chunks: 4, status: 503 }, { status: 200, outcome: 'refused' }],
+    ['a repeated chunk', { type: 'duplicate-chunk', chunk: 3 }, { status: 200, outcome: 'answered' }],
+    ['another content type', { type: 'wrong-content-type' }, { status: 200, outcome: 'unreadable' }],
+  ]
+  test.each(apis.flatMap((api) => cases.map(([name, ...rest]) => [api, name, ...rest] as const)))(
+    '%s: %s',
+    async (api, _, fault, expected) => {
+      const { trace } = await hear(api, { stream: true, fault })
+      const { route, status, outcome, attempts } = trace
+      const [attempt] = attempts
+      const { attempt: attempted, ...rest } = expected as { attempt?: number }
+      expect({ status, outcome }).toEqual(rest as never)
+      expect({ route, tries: attempts.length, scenario: trace.scenario }).toEqual({
+        route: 'direct',
+        tries: 1,
+        scenario: 'faults',
+      })
+      expect(attempt).toMatchObject({
+        outcome,
+        faults: ['rule 1'],
+        ...(attempted !== undefined && { status: attempted }),
+      })
+    },
+  )
+
+  test.each([
+    ['chat', { type: 'missing-done' }, 'answered'],
+    ['messages', { type: 'missing-done' }, 'answered'],
+    ['responses', { type: 'missing-done' }, 'disconnected'],
+  ] as const)('%s without the last event', async (api, fault, outcome) => {
+    const healthy = await hear(api, { stream: true })
+    const { text, trace } = await hear(api, { stream: true, fault })
+    expect(trace.outcome).toBe(outcome)
+    const last = { chat: '[DONE]', messages: 'message_stop', responses: 'response.completed' }[api]
+    expect([healthy.text.includes(last), text.includes(last)]).toEqual([true, false])
+  })
+
+  test.each(apis)('%s: a whole answer that is cut or empty is unreadable', async (api) => {
+    for (const fault of [{ type: 'empty-body' }, { type: 'truncate-body' }, { type: 'malformed-json' }]) {
+      const { trace, status, headers } = await hear(api, { stream: false, fault })
+      expect([fault.type, status, trace.outcome]).toEqual([fault.type, 200, 'unreadable'])
+      expect(headers.get('x-understudy-faults')).toBe('rule 1')
+    }
+  })
+
+  test.each(apis)('%s: a call without a rule that is about it is direct, and answered', async (api) => {
+    const { trace } = await hear(api, { stream: true })
+    expect(trace).toMatchObject({ route: 'direct', outcome: 'answered', attempts: [{ outcome: 'answered' }] })
+  })
+})
+
+describe('with an option of the gateway', () => {
+  test.each(apis)('%s: the gateway tells of a cut stream in the words of the API', async (api) => {
+    const fault = { type: 'cut-stream', after_tokens: 2 }
+    const { trace, text, broken } = await hear(api, { stream: true, fault, more: GATEWAY })
+    expect([trace.route, broken]).toEqual(['gateway', undefined])
+    expect(text).toContain('"error"')
+  })
+
+  test.each(apis)('%s: retries are made behind it', async (api) => {
+    const fault = { type: 'http-error', status: 429 }
+    const { trace, status } = await hear(api, { stream: false, fault, more: { retry: { count: 1 } } })
+    expect([trace.route, trace.attempts.length, status]).toEqual(['gateway', 2, 429])
+  })
+
+  test.each(apis)('%s: one of the wrong type is refused in the shape of the API', async (api) => {
+    const { status, text } = await hear(api, { stream: false, more: { retry: 'always' } })
+    expect(status).toBe(400)
+    const { error } = JSON.parse(text) as { error: { type: string; message: string } }
+    expect([error.type, error.message]).toEqual(['invalid_request_error', expect.stringContaining('retry') as never])
+  })
+
+  test('an operation of the router always goes through it', async () => {
+    const { trace } = await app.hear({ stream: true })
+    expect(trace.route).toBe('gateway')
+  })
+})
+
+test.each([
+  ['chat', 'openai'],
+  ['messages', 'anthropic'],
+] as const)('%s: an error has the shape of the provider that was called', async (api, provider) => {
+  const { text } = await hear(api, { stream: false, fault: { type: 'http-error', status: 503 } })
+  const keys = { openai: ['error'], anthropic: ['type', 'error', 'request_id'] }[provider]
+  expect(Object.keys(JSON.parse(text) as object)).toEqual(keys)
+})
+
+test('errors in a stream of responses are an error event and a failed response', async () => {
+  const { text } = await hear('responses', {
+    stream: true,
+    fault: { type: 'stream-error', after_chunks: 4, status: 503 },
+  })
+  const events = text.split('\n\n').flatMap((block) => /^event: (\S+)/.exec(block)?.[1] ?? [])
+  expect(events.slice(-2)).toEqual(['error', 'response.failed'])
+})

@@ -1,0 +1,173 @@
+// Fallback: after which failures the next target gets its turn, in which order, and what is answered when all have failed.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { errorOf } from '../support/errors.ts'
+import {
+  A,
+  attemptsOf,
+  B,
+  bytesOf,
+  C,
+  closeScripted,
+  completion,
+  createScripted,
+  drops,
+  event,
+  FORMS,
+  hangs,
+  refuses,
+  type Step,
+  says,
+  sends,
+  streams,
+  textOf,
+} from '../support/scripted.ts'
+
+afterAll(closeScripted)
+const fallbacks = [{ model: B }, { model: C }]
+
+describe.each(FORMS)('%s', (_, stream) => {
+  const rows: [what: string, failure: Step, falls: boolean, status: number][] = [
+    ...([408, 429, 500, 501, 502, 503, 504, 529, 599] as const).map((status): [string, Step, boolean, number] => [
+      `status ${status}`,
+      refuses(status),
+      true,
+      status,
+    ]),
+    ...([400, 401, 402, 403, 404, 409, 413, 422, 499] as const).map((status): [string, Step, boolean, number] => [
+      `status ${status}`,
+      refuses(status),
+      false,
+      status,
+    ]),
+    ['a timeout', hangs, true, 504],
+    ['no connection', drops, true, 502],
+    ['an empty 200', sends(''), true, 502],
+    ['a page of HTML', sends('<h1>Welcome</h1>', 'text/html'), true, 502],
+    ['broken JSON', sends('{"choices": [', stream ? 'text/event-stream' : undefined), true, 502],
+    ['an error under a 200', sends(JSON.stringify({ error: { message: 'overloaded' } })), true, 502],
+    ['a 400 under a 200', sends(JSON.stringify({ error: { message: 'no', code: 400 } })), false, 400],
+    [
+      'no choices',
+      stream
+        ? streams(event({ choices: [] }), 'data: [DONE]\n\n')
+        : sends(JSON.stringify(completion('', { choices: [] }))),
+      true,
+      502,
+    ],
+  ]
+  test.each(rows)('%s', async (_, failure, falls, status) => {
+    const app = createScripted({ [A]: [failure], [B]: [says('Second best.')] })
+    const body = { stream, timeout: { call_timeout: 1000 } }
+    const answer = await app.ask({ ...body, fallbacks })
+    expect(app.reached.map(({ model }) => model)).toEqual(falls ? [A, B] : [A])
+    if (falls) {
+      expect(textOf(answer)).toBe('Second best.')
+      expect(answer.headers.get('x-understudy-fallback')).toBe('1')
+      expect(answer.headers.get('x-understudy-model')).toBe(B)
+    } else errorOf(answer.text, status)
+    errorOf((await app.ask(body)).text, status)
+  })
+
+  test('goes down the list in its order, one attempt each', async () => {
+    const app = createScripted({ [A]: [refuses(500)], [B]: [drops], [C]: [says('Third best.')] })
+    const answer = await app.ask({ stream, fallbacks })
+    expect(textOf(answer)).toBe('Third best.')
+    expect(await attemptsOf(app, answer)).toEqual([
+      ...[`${A} 1 first refused 500`, `${B} 1 fallback disconnected 502`, `${C} 1 fallback answered 200`],
+    ])
+    expect(await app.traceOf(answer)).toMatchObject({ plan: [A, B, C], model: C, outcome: 'answered', error: null })
+    expect(app.reached.map(({ request }) => request.model)).toEqual([A, B, C])
+  })
+
+  test('stops where a fallback refuses the request itself', async () => {
+    const app = createScripted({ [A]: [refuses(500)], [B]: [refuses(400)], [C]: [says('too late')] })
+    expect(errorOf((await app.ask({ stream, fallbacks })).text, 400).message).toBe('no: 400')
+    expect(app.reached.map(({ model }) => model)).toEqual([A, B])
+  })
+
+  test('a target may be its own fallback', async () => {
+    const app = createScripted({ [A]: [refuses(500), says('At last.')] })
+    expect(textOf(await app.ask({ stream, fallbacks: [{ model: A }] }))).toBe('At last.')
+  })
+
+  test('a good answer asks nobody else', async () => {
+    const app = createScripted({ [A]: [says('First.')] })
+    const answer = await app.ask({ stream, fallbacks, retry: {} })
+    expect(textOf(answer)).toBe('First.')
+    expect(answer.headers.get('x-understudy-fallback')).toBe('0')
+    expect(app.reached).toHaveLength(1)
+  })
+
+  test('when all have failed, the last failure is answered, with what it says about coming again', async () => {
+    const limits = {
+      'retry-after': '17',
+      'x-ratelimit-remaining-requests': '0',
+      'x-request-id': 'req-9',
+      'set-cookie': 'a=b',
+    }
+    const app = createScripted({ [A]: [refuses(503)], [B]: [refuses(500)], [C]: [refuses(429, limits, 'slow down')] })
+    const answer = await app.ask({ stream, fallbacks })
+    expect(errorOf(answer.text, 429)).toEqual({
+      message: 'slow down',
+      type: 'rate_limit_error',
+      param: null,
+      code: 'why',
+    })
+    expect(answer.headers.get('content-type')).toStartWith('application/json')
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'retry-after': '17',
+      'x-ratelimit-remaining-requests': '0',
+      'x-request-id': 'req-9',
+      'x-understudy-attempts': '3',
+      'x-understudy-fallback': '2',
+      'x-understudy-model': C,
+    })
+    expect(answer.headers.get('set-cookie')).toBeNull()
+    expect(await app.traceOf(answer)).toMatchObject({
+      ...{ outcome: 'refused', status: 429, model: C, answer: null },
+      error: { message: 'slow down', code: 'why' },
+    })
+  })
+
+  test.each<[what: string, last: Step, status: number, type: string, code: string]>([
+    ['a timeout', hangs, 504, 'timeout_error', 'timeout'],
+    ['no connection', drops, 502, 'server_error', 'provider_disconnected'],
+    ['an empty answer', sends(' '), 502, 'server_error', 'provider_unreadable'],
+    [
+      'an error that is no JSON',
+      async () => bytesOf('upstream connect error', 'text/plain', 503),
+      503,
+      'server_error',
+      'provider_error',
+    ],
+  ])('the last failure is told whatever it is: %s', async (_, last, status, type, code) => {
+    const app = createScripted({ [A]: [refuses(429, { 'retry-after': '5' })], [B]: [last] })
+    const answer = await app.ask({ stream, fallbacks: [{ model: B }], timeout: { call_timeout: 50 } })
+    expect(errorOf(answer.text, status)).toMatchObject({ type, code })
+    expect(answer.headers.get('retry-after')).toBeNull()
+  })
+})
+
+test.each<[what: string, body: object, status: number, param: string, names: string]>([
+  [
+    'a provider nobody knows',
+    { fallbacks: [{ model: B }, { model: 'nobody/x' }] },
+    404,
+    'fallbacks[1].model',
+    'openai',
+  ],
+  [
+    'a fallback that is no model id',
+    { fallbacks: [{ model: '/gpt-4o' }] },
+    400,
+    'fallbacks[0].model',
+    '<provider>/<model>',
+  ],
+  ['a fallback that is a text', { fallbacks: [B] }, 400, 'fallbacks[0]', B],
+  ['fallbacks that are no list', { fallbacks: { model: B } }, 400, 'fallbacks', 'array'],
+])('%s is refused before anything is tried', async (_, body, status, param, names) => {
+  const app = createScripted({ [A]: [says('too early')] })
+  const error = errorOf((await app.ask(body)).text, status)
+  expect(error).toMatchObject({ param, message: expect.stringContaining(names) })
+  expect(app.reached).toEqual([])
+})

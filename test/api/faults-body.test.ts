@@ -1,0 +1,169 @@
+// The faults of bodies, whole or streamed, read in detail: bytes, their pieces and their headers.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { accepted } from '../support/accepted.ts'
+import { type Asking, rehearsal } from '../support/faults.ts'
+import { exchange } from '../support/server.ts'
+
+const { app, hear, close } = rehearsal()
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  idleTimeout: 0,
+  fetch: (request) => app.understudy.app.fetch(request),
+})
+afterAll(async () => {
+  await server.stop(true)
+  close()
+})
+
+const FORMS = [true, false]
+const healthy = new Map<boolean, string>()
+for (const stream of FORMS) healthy.set(stream, (await hear({ stream })).text)
+const usual = (stream: boolean): string => healthy.get(stream) ?? ''
+
+/** The bytes of a response on the wire, for a whole answer with a fault at the gateway. */
+async function onTheWire(fault: object, end: string): Promise<string> {
+  const session = '/s/wire'
+  const scenario = { name: 'wire', rules: [{ name: 'r', at: 'gateway', fault }] }
+  const json = { 'content-type': 'application/json' }
+  await accepted(
+    app.fetch(`${session}/_understudy/scenario`, { method: 'PUT', headers: json, body: JSON.stringify(scenario) }),
+  )
+  const body = JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Grüße' }] })
+  const head = `POST ${session}/v2/router/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer any\r\ncontent-type: application/json`
+  const request = `${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  return exchange(server.url.href, request, end)
+}
+
+describe('split-bytes', () => {
+  const split = (options: object, asking: Asking = {}) =>
+    hear({ point: 'gateway', ...asking, fault: { type: 'split-bytes', ...options } })
+
+  test.each(FORMS)(
+    'inside a character (streamed: %p): a piece begins with a byte that none can begin with',
+    async (stream) => {
+      const { pieces, text } = await split({ inside: 'character' }, { stream })
+      expect(text).toBe(usual(stream))
+      const inside = pieces.filter(([first = 0]) => (first & 0xc0) === 0x80)
+      const wide = Buffer.from(text).filter((byte) => byte >= 0xc2).length
+      expect(wide).toBeGreaterThan(0)
+      expect(inside).toHaveLength(wide)
+    },
+  )
+
+  test.each(FORMS)('inside a token (streamed: %p): no name of the answer is in one piece', async (stream) => {
+    const { pieces, text } = await split({ inside: 'token' }, { stream })
+    expect(text).toBe(usual(stream))
+    const texts = pieces.map((piece) => Buffer.from(piece).toString('latin1'))
+    for (const name of ['"choices"', '"model"', 'null', 'data', '"openai/gpt-4o"'])
+      expect(texts.filter((piece) => piece.includes(name))).toEqual([])
+    expect(texts.length).toBeGreaterThan(30)
+  })
+
+  test('in pieces of one size, with a wait between them', async () => {
+    const { pieces, text, trace } = await split({ size: 7, wait: '10ms' }, { stream: false })
+    expect(text).toBe(usual(false))
+    const bytes = Buffer.byteLength(text)
+    expect(pieces.map(({ length }) => length)).toEqual([...Array(Math.ceil(bytes / 7) - 1).fill(7), bytes % 7 || 7])
+    expect(trace.outcome).toBe('answered')
+  })
+
+  test('one byte at a time, and the gateway reads it all the same', async () => {
+    for (const stream of FORMS)
+      for (const operation of ['chat.completions', 'responses']) {
+        const well = await hear({ stream, operation })
+        const heard = await split({ size: 1 }, { stream, operation, point: 'provider' })
+        expect([heard.text, heard.trace.outcome]).toEqual([well.text, 'answered'])
+      }
+  })
+
+  test('an answer without such a character is left alone, and the report says so', async () => {
+    const more = { messages: [{ role: 'user', content: 'plain' }] }
+    const { rule } = await split({ inside: 'character' }, { more })
+    expect(rule).toMatchObject({ applied: 0, skipped: { 'the answer has no such place': 1 } })
+  })
+
+  test('each piece is a chunk of its own on the connection', async () => {
+    const text = await onTheWire({ type: 'split-bytes', size: 100 }, '\r\n0\r\n\r\n')
+    const [, body = ''] = text.split(/\r\n\r\n(.*)/s)
+    const sizes = [...body.matchAll(/(?:^|\r\n)([0-9a-f]+)\r\n/g)].map(([, size = '']) => Number.parseInt(size, 16))
+    expect(sizes.length).toBeGreaterThan(5)
+    expect(sizes.slice(0, -2)).toEqual(Array(sizes.length - 2).fill(100))
+  })
+})
+
+describe('malformed-json', () => {
+  test('the body has all but its first quotation mark, or is another', async () => {
+    const ask = { stream: false, point: 'gateway' } as const
+    const broken = await hear({ ...ask, fault: { type: 'malformed-json' } })
+    expect(broken.text).toBe(usual(false).replace('{"', '{'))
+    expect(() => JSON.parse(broken.text)).toThrow()
+    const page = await hear({ ...ask, fault: { type: 'malformed-json', text: '<html>Bad Gateway</html>' } })
+    expect(page.text).toBe('<html>Bad Gateway</html>')
+    expect(page.headers.get('content-type')).toBe('application/json')
+  })
+
+  test('the gateway tries again and then goes to a fallback', async () => {
+    const fault = { type: 'malformed-json' }
+    const more = { retry: { count: 1 }, fallbacks: [{ model: 'google/gemini-2.5-pro' }] }
+    const { trace, text } = await hear({ stream: false, fault, more })
+    expect(trace.attempts.map(({ why, outcome }) => [why, outcome])).toEqual([
+      ['first', 'unreadable'],
+      ['retry', 'unreadable'],
+      ['fallback', 'unreadable'],
+      ['retry', 'unreadable'],
+    ])
+    expect(JSON.parse(text).error).toMatchObject({
+      code: 'provider_unreadable',
+      message: expect.stringContaining('not valid JSON'),
+    })
+  })
+})
+
+test('missing-finish: a whole answer, in the words of each operation', async () => {
+  const rows: [string, object][] = [
+    ['chat.completions', { choices: [{ finish_reason: null }] }],
+    ['completions', { choices: [{ finish_reason: null }] }],
+    ['responses', { status: 'in_progress' }],
+  ]
+  for (const [operation, open] of rows) {
+    const heard = await hear({ operation, stream: false, point: 'gateway', fault: { type: 'missing-finish' } })
+    expect(JSON.parse(heard.text)).toMatchObject(open)
+  }
+})
+
+test('wrong-content-type: the body is untouched', async () => {
+  for (const stream of FORMS) {
+    const fault = { type: 'wrong-content-type', content_type: 'application/xml' }
+    const { text, headers } = await hear({ stream, point: 'gateway', fault })
+    expect([text, headers.get('content-type')]).toEqual([usual(stream), 'application/xml'])
+    const { text: told } = await hear({ stream, fault })
+    expect(JSON.parse(told).error.message).toContain('content-type "application/xml" instead of')
+  }
+})
+
+test('empty-body: a success of no bytes, with the length that it has', async () => {
+  const text = await onTheWire({ type: 'empty-body' }, '\r\n\r\n')
+  expect(text).toStartWith('HTTP/1.1 200 OK\r\n')
+  expect(text.toLowerCase()).toContain('content-length: 0\r\n')
+})
+
+describe('truncate-body', () => {
+  test('the length that is said is that of what is left', async () => {
+    const text = await onTheWire({ type: 'truncate-body', after_bytes: 40 }, '\r\n\r\n{"id":"chatcmpl-')
+    expect(text.toLowerCase()).toContain('content-length: 40\r\n')
+  })
+
+  test('half, unless told otherwise; nothing of it passes for an answer, however much is left', async () => {
+    const bytes = Buffer.from(usual(false))
+    const half = await hear({ stream: false, point: 'gateway', fault: { type: 'truncate-body' } })
+    expect(half.text).toBe(bytes.subarray(0, bytes.length >> 1).toString())
+    for (const stream of FORMS)
+      for (const operation of ['chat.completions', 'completions', 'responses'])
+        for (const after_fraction of [0, 0.2, 0.4, 0.6, 0.8]) {
+          const { trace, text } = await hear({ stream, operation, fault: { type: 'truncate-body', after_fraction } })
+          expect([operation, after_fraction, trace.outcome]).not.toContain('answered')
+          expect(text).not.toContain('[DONE]')
+        }
+  })
+})

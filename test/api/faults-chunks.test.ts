@@ -1,0 +1,77 @@
+// The faults of single events of a stream, read in detail: which of them are wrong, missing, doubled, misplaced or no events.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { eventsOf } from '../support/app.ts'
+import { blocksOf, hasContent, rehearsal } from '../support/faults.ts'
+
+const { hear, close } = rehearsal()
+afterAll(close)
+
+const healthy = await hear()
+const blocks = blocksOf(healthy.text)
+const content = blocks.filter(hasContent)
+const TOO_SHORT = { 'the answer ended before the place of the fault': 1 }
+
+test('malformed-chunk: half of the JSON of one event; the end mark is left alone', async () => {
+  const heard = await hear({ point: 'gateway', fault: { type: 'malformed-chunk', after_tokens: 1 } })
+  const wrong = blocks[2]?.match(/\{.*\}/)?.[0] ?? ''
+  const expected = blocks.with(2, `data: ${wrong.slice(0, Math.ceil(wrong.length / 2))}\n\n`)
+  expect(heard.text).toBe(expected.join(''))
+  expect(() => eventsOf(heard.text)).toThrow()
+  const last = await hear({ point: 'gateway', fault: { type: 'malformed-chunk', after_chunks: blocks.length - 1 } })
+  expect([last.text, last.rule?.skipped]).toEqual([healthy.text, TOO_SHORT])
+})
+
+test('missing-finish: of none of several choices', async () => {
+  const fault = { type: 'missing-finish' }
+  const heard = await hear({ point: 'gateway', fault, more: { n: 2 } })
+  const choices = eventsOf(heard.text).flatMap(
+    (event) => (event as { choices?: { index: number; finish_reason: unknown }[] }).choices ?? [],
+  )
+  expect(new Set(choices.map(({ index }) => index)).size).toBe(2)
+  expect(choices.filter(({ finish_reason }) => finish_reason !== null)).toEqual([])
+  expect(heard.text).toEndWith('data: [DONE]\n\n')
+})
+
+test('missing-usage: neither the client nor the trace has counts', async () => {
+  const fault = { type: 'missing-usage' }
+  const { text, trace } = await hear({ fault })
+  expect(text).toBe(blocks.filter((block) => !block.includes('"usage":{')).join(''))
+  expect([trace.usage, trace.cost]).toEqual([null, null])
+  const unasked = { stream_options: null }
+  expect((await hear({ fault, more: unasked })).trace.usage).toBeNull()
+  const client = await hear({ fault, more: unasked, point: 'gateway' })
+  expect(client.rule?.skipped).toEqual({ 'the answer says no usage': 1 })
+  expect(client.trace.usage).toEqual(healthy.trace.usage)
+})
+
+test('duplicate-chunk: as many copies as are asked for', async () => {
+  const heard = await hear({ point: 'gateway', fault: { type: 'duplicate-chunk', chunk: 1, copies: 3 } })
+  const [first = ''] = content
+  expect(heard.text).toBe(blocks.toSpliced(1, 0, first, first, first).join(''))
+  const none = await hear({ point: 'gateway', fault: { type: 'duplicate-chunk', chunk: content.length + 1 } })
+  expect([none.text, none.rule?.skipped]).toEqual([healthy.text, TOO_SHORT])
+})
+
+test('reorder-chunks: the last one with content comes after the finish reason, and is not lost', async () => {
+  const last = blocks.indexOf(content.at(-1) ?? '')
+  const expected = blocks.toSpliced(last, 2, blocks[last + 1] ?? '', blocks[last] ?? '').join('')
+  for (const point of ['gateway', 'provider'] as const) {
+    const heard = await hear({ point, fault: { type: 'reorder-chunks', chunk: content.length } })
+    expect([heard.text, heard.trace.outcome]).toEqual([expected, 'answered'])
+  }
+})
+
+describe('keep-alive-comments', () => {
+  test('come with their text, as many as are asked for', async () => {
+    const fault = { type: 'keep-alive-comments', text: 'PROCESSING', every: 100, count: 2, interval: '5s' }
+    const heard = await hear({ point: 'gateway', fault })
+    expect(heard.text).toBe(`: PROCESSING\n\n: PROCESSING\n\n${healthy.text}`)
+    expect(heard.trace.duration_ms).toBeGreaterThanOrEqual(10_000)
+  })
+
+  test('do not keep a timeout from ending a call: they are no answer', async () => {
+    const fault = { type: 'keep-alive-comments', count: 20, interval: '1s' }
+    const heard = await hear({ fault, more: { timeout: { call_timeout: 2500 } } })
+    expect([heard.status, heard.trace.outcome, heard.trace.duration_ms]).toEqual([504, 'timed out', 2500])
+  })
+})

@@ -1,0 +1,416 @@
+// Direct calls in front of a real provider: the client's own request goes there, and what comes back reaches the client.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { listen } from '../../src/cli/listen.ts'
+import { readForwarding } from '../../src/config/providers.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Exchange } from '../../src/contract/exchange.ts'
+import type { StoredTrace } from '../../src/contract/trace.ts'
+import { createUnderstudy } from '../../src/deps.ts'
+import { bytesIn } from '../../src/views/wire-text.ts'
+import { at, KEY } from '../support/forward.ts'
+import { postRaw } from '../support/raw-http.ts'
+
+interface Received {
+  path: string
+  headers: IncomingHttpHeaders
+  body: string
+}
+type Answer = (response: ServerResponse, received: Received) => void
+let received: Received[] = []
+let answer: Answer = (response) => response.end('{}')
+let provider: Server
+let servers: Awaited<ReturnType<typeof listen>> = []
+let base = ''
+let close = () => {}
+
+beforeAll(async () => {
+  provider = createServer((request, response) => {
+    const pieces: Buffer[] = []
+    request.on('data', (piece: Buffer) => void pieces.push(piece))
+    request.on('end', () => {
+      const one = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(pieces).toString('latin1') }
+      received.push(one)
+      answer(response, one)
+    })
+  })
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(provider.address() as { port: number }).port}/v1`
+  const section = { value: { openai: at(url), anthropic: at(url) }, locationOf: () => '' }
+  const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
+  const config = { ...readConfig({ host: '127.0.0.1' }, {}), db: ':memory:', port: 0, forwarding, max_cost: 100 }
+  const understudy = createUnderstudy(config, (error) => {
+    throw error
+  })
+  servers = await listen(config, understudy)
+  base = `http://127.0.0.1:${servers[0]?.port}`
+  close = () => understudy.sessions.close()
+})
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop(true)))
+  close()
+  provider.close()
+  provider.closeAllConnections()
+})
+
+const ask = async (path: string, body: string | FormData, headers: Record<string, string> = {}) => {
+  received = []
+  const json = typeof body === 'string' && { 'content-type': 'application/json' }
+  const sent = { authorization: 'Bearer session:mine', ...json, ...headers }
+  const response = await fetch(`${base}${path}`, { method: 'POST', headers: sent, body })
+  const text = await response.text()
+  const found = async (more = '') => {
+    const id = response.headers.get('x-understudy-trace')
+    const at = `${base}/s/mine/_understudy/traces/${id}${more}`
+    return (await fetch(at, { headers: { authorization: 'Bearer any' } })).json()
+  }
+  const trace = async () => (await found()) as StoredTrace
+  if (response.headers.has('x-understudy-trace')) {
+    const exchange = (await found('/exchange')) as Exchange
+    expect(exchange).toMatchObject({ request: { address: path }, response: { status: response.status } })
+    if (typeof body === 'string') expect(exchange.request?.body).toEqual({ text: body })
+    expect(Buffer.concat((exchange.response?.body ?? []).map(bytesIn)).toString()).toBe(text)
+  }
+  return { status: response.status, headers: response.headers, text, trace, upstream: received[0] }
+}
+const CHAT = '/v1/chat/completions'
+const MESSAGES = '/v1/messages'
+const json =
+  (value: unknown, status = 200, headers: Record<string, string> = {}): Answer =>
+  (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(JSON.stringify(value))
+  }
+const completion = {
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'gpt-4o', new_field: { deep: [1] } },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi', refusal: null }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+}
+
+describe('the request', () => {
+  test.each([
+    [
+      'key order, spaces and unknown fields',
+      '{ "messages":[{"role":"user","content":"\\u00e9 é"}],\n "model":"gpt-4o","x_new":1.50 }',
+    ],
+    [
+      'a content part that is not known here',
+      '{"model":"gpt-4o","messages":[{"role":"user","content":[{"type":"hologram","data":1}]}]}',
+    ],
+    [
+      'a value that is not known here',
+      '{"model":"gpt-4o","messages":[{"role":"wizard","content":"x"}],"reasoning_effort":"galactic"}',
+    ],
+    ['no messages at all', '{"model":"gpt-4o"}'],
+  ])('arrives as it was sent: %s', async (_, body) => {
+    answer = json(completion)
+    const { status, upstream, trace } = await ask(`${CHAT}?api-version=7`, body)
+    expect([status, upstream?.path]).toEqual([200, `${CHAT}?api-version=7`])
+    expect(Buffer.from(upstream?.body ?? '', 'latin1').toString()).toBe(body)
+    expect(await trace()).toMatchObject({ route: 'direct', outcome: 'answered', model: 'openai/gpt-4o' })
+  })
+
+  test('has the key of the provider, the headers of the client, and nothing of Understudy', async () => {
+    answer = json(completion)
+    const sent = {
+      'openai-beta': 'x=1',
+      'idempotency-key': 'k',
+      'user-agent': 'mine/1',
+      'x-understudy-session': 'mine',
+    }
+    const { upstream } = await ask(CHAT, '{"model":"gpt-4o","messages":[]}', { ...sent, cookie: 'a=b' })
+    expect(upstream?.headers).toMatchObject({
+      authorization: `Bearer ${KEY}`,
+      'openai-beta': 'x=1',
+      'idempotency-key': 'k',
+      'user-agent': 'mine/1',
+      'accept-encoding': 'identity',
+    })
+    const names = Object.keys(upstream?.headers ?? {})
+    expect(names.filter((name) => /understudy|cookie|x-api-key/.test(name))).toEqual([])
+  })
+
+  test('names the model without its provider, where it named one, and keeps all else', async () => {
+    answer = json(completion)
+    const body =
+      '{"metadata":{"model":"openai/gpt-4o"}, "model" : "openai/gpt-4o","messages":[{"role":"user","content":"\\"model\\":\\"openai/gpt-4o\\""}]}'
+    const { upstream } = await ask(CHAT, body)
+    expect(upstream?.body).toBe(body.replace('"model" : "openai/gpt-4o"', '"model" : "gpt-4o"'))
+  })
+
+  test('of a form keeps its boundary and its bytes', async () => {
+    answer = json({ text: 'Hi' })
+    const form = new FormData()
+    form.append('model', 'openai/whisper-1')
+    form.append('strange', 'é')
+    form.append('file', new File([new Uint8Array([0, 255, 128])], 'a.webm', { type: 'audio/webm' }))
+    const { upstream, status } = await ask('/v1/audio/translations', form)
+    expect(status).toBe(200)
+    expect(upstream?.headers['content-type']).toStartWith('multipart/form-data; boundary=')
+    expect(upstream?.body).toContain('name="model"\r\n\r\nwhisper-1\r\n')
+    expect(upstream?.body).toContain('\x00\xff\x80')
+  })
+
+  test('to Anthropic has its key header and its version', async () => {
+    answer = json({
+      type: 'message',
+      content: [{ type: 'text', text: 'Hi' }],
+      usage: { input_tokens: 2, output_tokens: 3 },
+    })
+    const body =
+      '{"model":"claude-new","messages":[{"role":"user","content":[{"type":"dream"}]}],"thread":{"type":"continue"}}'
+    const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'b1', 'x-api-key': 'session:mine' }
+    for (const path of [MESSAGES, '/messages', '/s/mine/messages']) {
+      const { upstream, trace } = await ask(`${path}?beta=true`, body, headers)
+      expect([upstream?.path, upstream?.body]).toEqual([`${MESSAGES}?beta=true`, body])
+      expect(upstream?.headers).toMatchObject({
+        'x-api-key': KEY,
+        'anthropic-version': '2023-06-01',
+        'anthropic-beta': 'b1',
+      })
+      expect(upstream?.headers.authorization).toBeUndefined()
+      expect(await trace()).toMatchObject({
+        model: 'anthropic/claude-new',
+        usage: { input_tokens: 2, output_tokens: 3 },
+      })
+    }
+    answer = json({ input_tokens: 42 })
+    const counted = await ask('/messages/count_tokens', body, headers)
+    expect([counted.text, counted.upstream?.path, counted.upstream?.body]).toEqual([
+      '{"input_tokens":42}',
+      `${MESSAGES}/count_tokens`,
+      body,
+    ])
+  })
+
+  test.each([
+    [
+      'a gateway option of the wrong type',
+      '{"model":"gpt-4o","messages":[{"role":"user","content":"x"}],"retry":"often"}',
+      'retry',
+    ],
+    ['no model', '{"messages":[{"role":"user","content":"x"}]}', 'model'],
+    ['not an object', '[1]', 'body'],
+    ['not JSON', '{"model":', 'JSON'],
+  ])('is a 400 of this server only for what the provider cannot see: %s', async (_, body, word) => {
+    const { status, text, upstream } = await ask(CHAT, body)
+    expect([status, upstream]).toEqual([400, undefined])
+    expect((JSON.parse(text) as { error: { message: string } }).error.message).toContain(word)
+  })
+
+  test('with an option of the gateway is sent by the gateway', async () => {
+    answer = json(completion)
+    const body =
+      '{"model":"gpt-4o","x_new":1,"messages":[{"role":"user","content":"x"}],"retry":{"count":1},"contact":{"id":"c1"}}'
+    const { upstream, trace } = await ask(CHAT, body)
+    expect(JSON.parse(upstream?.body ?? '')).toEqual({
+      stream: false,
+      model: 'gpt-4o',
+      x_new: 1,
+      messages: [{ role: 'user', content: 'x' }],
+    })
+    expect((await trace()).route).toBe('gateway')
+  })
+})
+
+describe('the response', () => {
+  const body = '{"model":"gpt-4o","messages":[{"role":"user","content":"x"}]}'
+  const streamed = '{"model":"gpt-4o","messages":[{"role":"user","content":"x"}],"stream":true}'
+
+  test.each([
+    ['whole', CHAT],
+    ['of a streamed request', CHAT],
+    ["of Anthropic's API", MESSAGES],
+  ])('has exactly the headers of the provider, and x-understudy-* ones: %s', async (form, path) => {
+    const long = 'x'.repeat(3_000)
+    const text = '{"error":{"message":"no"}}'
+    answer = (response) => {
+      response.sendDate = false
+      response.writeHead(418, [
+        ...['content-type', 'application/json', 'set-cookie', 'a=1; Path=/', 'set-cookie', 'b=2'],
+        ...['x-long', long, 'vary', 'Origin', 'content-length', String(text.length)],
+      ])
+      response.end(text)
+    }
+    const model = path === MESSAGES ? 'claude-sonnet-4' : 'gpt-4o'
+    const got = await ask(path, JSON.stringify({ model, messages: [], stream: form !== 'whole' }))
+    expect([got.status, got.text]).toEqual([418, text])
+    expect([...got.headers].filter(([name]) => !name.startsWith('x-understudy-') && name !== 'date')).toEqual([
+      ['content-length', String(text.length)],
+      ['content-type', 'application/json'],
+      ['vary', 'Origin'],
+      ['x-long', long],
+      ['set-cookie', 'a=1; Path=/'],
+      ['set-cookie', 'b=2'],
+    ])
+  })
+
+  test('has the status, the headers and the body that the provider sent', async () => {
+    const headers = {
+      'x-request-id': 'req_1',
+      'x-ratelimit-remaining-requests': '9',
+      'openai-processing-ms': '5',
+      'x-new': 'y',
+    }
+    answer = json(completion, 200, headers)
+    const got = await ask(CHAT, body)
+    expect(JSON.parse(got.text)).toEqual(completion)
+    for (const [name, value] of Object.entries(headers)) expect(got.headers.get(name)).toBe(value)
+    expect(await got.trace()).toMatchObject({ usage: completion.usage, attempts: [{ request_id: 'req_1' }] })
+  })
+
+  test.each([
+    ['418 text', 418, 'text/plain', 'I am a teapot'],
+    ['an HTML page', 503, 'text/html', '<html><body>Bad gateway</body></html>'],
+    ['an HTML page under a 200', 200, 'text/html', '<html>login</html>'],
+    ['an error of its own shape', 400, 'application/json', '{"oops":{"why":1}}'],
+    ['nothing', 500, '', ''],
+  ])('is passed on as it is: %s', async (_, status, type, text) => {
+    answer = (response) => {
+      response.writeHead(status, { ...(type && { 'content-type': type }), 'retry-after': '7' })
+      response.end(text)
+    }
+    const got = await ask(CHAT, body)
+    expect([got.status, got.text, got.headers.get('content-type') ?? '']).toEqual([status, text, type])
+    expect(got.headers.get('retry-after')).toBe('7')
+    const { outcome, status: traced } = await got.trace()
+    expect([outcome, traced]).toEqual([status === 200 ? 'unreadable' : 'refused', status])
+  })
+
+  const EVENTS = [
+    ': a comment\n\n',
+    'id: 7\nretry: 10\nevent: odd\ndata: {"id":"c","object":"chat.completion.chunk","created":1,"model":"gpt-4o","new":1,"choices":[{"index":0,"delta":{"role":"assistant","content":"Grü"}}]}\n\n',
+    'data: {"choices":[{"index":0,"delta":{"content":"ße"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}\r\n\r\n',
+    'data: [DONE]\n\n',
+    ': after the end\n\n',
+  ]
+  const sse: Answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const event of EVENTS) response.write(event)
+    response.end()
+  }
+
+  test('of a stream has every byte, comments, ids and line ends included', async () => {
+    answer = sse
+    const got = await ask(CHAT, streamed)
+    expect(got.text).toBe(EVENTS.join(''))
+    const trace = await got.trace()
+    expect(trace).toMatchObject({ outcome: 'answered', usage: { prompt_tokens: 3, completion_tokens: 2 } })
+    expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'Grüße' } }] })
+  })
+
+  test('comes event by event: each leaves when it comes', async () => {
+    const gate = Promise.withResolvers<void>()
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(EVENTS[1])
+      void gate.promise.then(() => response.end(EVENTS.slice(2).join('')))
+    }
+    const init = {
+      method: 'POST',
+      headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+      body: streamed,
+    }
+    const response = await fetch(`${base}${CHAT}`, init)
+    const reader = response.body?.getReader()
+    const first = await reader?.read()
+    expect(new TextDecoder().decode(first?.value)).toBe(EVENTS[1] ?? '')
+    gate.resolve()
+    while (!(await reader?.read())?.done);
+  })
+
+  test('that breaks off breaks off for the client, after all that came', async () => {
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(EVENTS[1])
+      setTimeout(() => response.destroy(), 20)
+    }
+    const got = await postRaw(`${base}/s/cut${CHAT}`, JSON.parse(streamed) as object)
+    expect([got.status, got.body, got.broken]).toEqual([200, EVENTS[1] ?? '', true])
+    const traces = await fetch(`${base}/s/cut/_understudy/traces`, { headers: { authorization: 'Bearer any' } })
+    const { data } = (await traces.json()) as { data: StoredTrace[] }
+    expect(data[0]).toMatchObject({ route: 'direct', status: 200, outcome: 'disconnected' })
+  })
+
+  test('without a byte is a connection without a byte', async () => {
+    answer = (response) => void response.destroy()
+    const got = await postRaw(`${base}/s/none${CHAT}`, JSON.parse(body) as object)
+    expect([got.status, got.broken]).toEqual([0, true])
+  })
+
+  test('that repeats the key has it masked, whatever piece it comes in', async () => {
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`data: {"key":"${KEY.slice(0, 5)}`)
+      setTimeout(() => response.end(`${KEY.slice(5)}"}\n\n`), 20)
+    }
+    const got = await ask(CHAT, streamed)
+    expect(got.text).toBe('data: {"key":"[key]"}\n\n')
+  })
+
+  test('that sends the client elsewhere is not followed', async () => {
+    answer = (response) => {
+      response.writeHead(302, { location: 'http://127.0.0.1:1/' })
+      response.end()
+    }
+    const { status, text } = await ask(CHAT, body)
+    expect(status).toBe(502)
+    expect(text).toContain('not followed')
+  })
+
+  test('meets the faults of a scenario on its way, and one that answers instead asks no provider', async () => {
+    const put = (fault: object) =>
+      fetch(`${base}/s/mine/_understudy/scenario`, {
+        method: 'PUT',
+        headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'faulty', rules: [{ name: 'r', fault }] }),
+      })
+    answer = sse
+    await put({ type: 'cut-stream', after_chunks: 1, close: 'clean' })
+    const cut = await ask(CHAT, streamed)
+    expect(cut.text).toBe(EVENTS.slice(0, 2).join(''))
+    await put({ type: 'http-error', status: 503 })
+    const refused = await ask(CHAT, streamed)
+    expect([refused.status, refused.upstream]).toEqual([503, undefined])
+    await fetch(`${base}/s/mine/_understudy/scenario`, { method: 'DELETE', headers: { authorization: 'Bearer any' } })
+  })
+})
+
+test('the SDKs read what is passed on', async () => {
+  answer = json(completion)
+  const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'any', maxRetries: 0 })
+  const messages = [{ role: 'user' as const, content: 'x' }]
+  expect(await openai.chat.completions.create({ model: 'gpt-4o', messages })).toMatchObject({
+    new_field: { deep: [1] },
+  })
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const events = [
+      {
+        type: 'message_start',
+        message: {
+          id: 'm',
+          type: 'message',
+          role: 'assistant',
+          content: [],
+          usage: { input_tokens: 2, output_tokens: 1 },
+        },
+      },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 4 } },
+      { type: 'message_stop' },
+    ]
+    for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    response.end()
+  }
+  const anthropic = new Anthropic({ baseURL: base, apiKey: 'session:sdk', maxRetries: 0 })
+  const message = await anthropic.messages.stream({ model: 'claude-sonnet-4', max_tokens: 9, messages }).finalMessage()
+  expect(message.content).toMatchObject([{ type: 'text', text: 'Hi' }])
+  const traces = await fetch(`${base}/s/sdk/_understudy/traces`, { headers: { authorization: 'Bearer any' } })
+  const { data } = (await traces.json()) as { data: StoredTrace[] }
+  expect(data[0]).toMatchObject({ outcome: 'answered', usage: { input_tokens: 2, output_tokens: 4 } })
+})

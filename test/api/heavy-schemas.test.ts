@@ -1,0 +1,206 @@
+// Schemas that would be walked for ever: each is answered, refused or given up, wherever a schema is read.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { endWorkers, workerCounts } from '../../src/lib/worker/pool.ts'
+import { type Answer, testApps } from '../support/app.ts'
+import { bodyOf, CHAT, user } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
+
+const { appWith, close } = testApps()
+afterAll(async () => {
+  await close()
+  endWorkers()
+})
+
+type Json = Record<string, unknown>
+const RESPONSES = '/v2/router/responses'
+
+/** A schema of references, each of which leads to two more, `deep` times, and then to `end`. */
+function doubling(deep: number, end: Json = { type: 'string' }, link: (next: Json) => Json = allOf): Json {
+  const $defs: Json = { [`a${deep}`]: end }
+  for (let level = 0; level < deep; level++) $defs[`a${level}`] = link({ $ref: `#/$defs/a${level + 1}` })
+  return { $defs, type: 'object', properties: { x: { $ref: '#/$defs/a0' } }, required: ['x'] }
+}
+const allOf = (next: Json) => ({ allOf: [next, { ...next, title: 'again' }] })
+const anyOf = (next: Json) => ({ anyOf: [next, { ...next, title: 'again' }] })
+const oneOf = (next: Json) => ({ oneOf: [{ type: 'null' }, { allOf: [next, { not: { not: next } }] }] })
+const condition = (next: Json) => Object.fromEntries(['if', 'then', 'else'].map((key) => [key, next]))
+
+/** Schemas with `$id` in schemas with `$id`. */
+function identified(deep: number): Json {
+  let schema: Json = { type: 'string' }
+  for (let level = 0; level < deep; level++)
+    schema = { $id: `https://example.com/${level}`, type: 'object', properties: { x: schema }, required: ['x'] }
+  return schema
+}
+
+const HOSTILE: [what: string, schema: Json][] = [
+  ['allOf of references that double', doubling(40)],
+  ['anyOf of references that double', doubling(40, { type: 'string' }, anyOf)],
+  ['oneOf and not of references that double', doubling(40, { type: 'string' }, oneOf)],
+  ['if, then and else of references that double', doubling(40, { type: 'string' }, condition)],
+  ['references that double, to nothing', doubling(40, { not: {} })],
+  ['ids in ids', identified(60)],
+  ['a pattern that looks back without an end', { type: 'string', pattern: '^(a+)+$', minLength: 40 }],
+  [
+    'patterns in many places',
+    { type: 'object', patternProperties: { '^(a|aa)+$': { pattern: '(x+x+)+y' } }, minProperties: 50 },
+  ],
+  ['a huge list', { type: 'array', items: { type: 'string' }, minItems: 1e9 }],
+  ['a huge list of different things', { type: 'array', items: { enum: [1, 2] }, uniqueItems: true, minItems: 900 }],
+  ['a huge text', { type: 'string', minLength: 1e12 }],
+  ['many long texts', { type: 'array', items: { type: 'string', minLength: 100_000 }, minItems: 1000 }],
+  ['a tiny step', { type: 'number', multipleOf: 5e-324, exclusiveMinimum: 1e308 }],
+  ['90,000 values', { type: 'array', items: { enum: Array.from({ length: 90_000 }, (_, index) => `v${index}`) } }],
+  ['an address with an endless host', { type: 'string', format: 'url', example: `http://${'a'.repeat(50)}!` }],
+  ['a reference to itself', { allOf: [{ $ref: '#' }, { $ref: '#' }] }],
+]
+
+/** What a schema may come to: an answer, or a word about the schema. */
+const expectSettled = ({ status, text }: Answer, what: string) => {
+  if (![400, 422].includes(status)) return expect([what, status]).toEqual([what, 200])
+  const { code } = errorOf(text, status)
+  expect(['invalid_schema', 'sample_not_found', 'slow_schema', 'context_length_exceeded']).toContain(code)
+}
+
+/** A schema as the parameters of a function, which are an object. */
+const asParameters = (schema: Json): Json =>
+  schema.type === 'object' ? schema : { type: 'object', properties: { v: schema }, required: ['v'] }
+const tool = (schema: Json) => ({ type: 'function', function: { name: 'f', parameters: asParameters(schema) } })
+const wherever: [where: string, path: string, body: (schema: Json) => Json][] = [
+  [
+    'the format of a chat',
+    CHAT,
+    (schema) => bodyOf({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } }),
+  ],
+  ['the tools of a chat', CHAT, (schema) => bodyOf({ tools: [tool(schema)], tool_choice: 'required' })],
+  [
+    'the format of a response',
+    RESPONSES,
+    (schema) => ({ model: 'openai/gpt-4o', input: 'Hi', text: { format: { type: 'json_schema', name: 'a', schema } } }),
+  ],
+  [
+    'the tools of a response',
+    RESPONSES,
+    (schema) => ({
+      model: 'openai/gpt-4o',
+      input: 'Hi',
+      tools: [{ type: 'function', name: 'f', parameters: asParameters(schema) }],
+      tool_choice: 'required',
+    }),
+  ],
+]
+
+describe.each(wherever)('%s', (_, path, body) => {
+  test.each(HOSTILE)('comes to an end: %s', async (what, schema) => {
+    const app = appWith()
+    expectSettled(await app.post(path, body(schema)), what)
+  })
+})
+
+describe('an evaluator', () => {
+  const values: [what: string, schema: Json, text: string][] = [
+    ...HOSTILE.map(([what, schema]): [string, Json, string] => [what, schema, '{"x":"y"}']),
+    ['references that double, and a text that fits', doubling(40), '{"x":"y"}'],
+    ['references that double, and a text that does not', doubling(40), '{"x":1}'],
+    [
+      'references that double with each level of the text',
+      {
+        allOf: [{ $ref: '#/$defs/a' }],
+        $defs: { a: { properties: { x: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } } },
+      },
+      `${'{"x":'.repeat(60)}1${'}'.repeat(60)}`,
+    ],
+    [
+      'a list of 20,000 different things',
+      { uniqueItems: true },
+      JSON.stringify(Array.from({ length: 20_000 }, (_, i) => i)),
+    ],
+    ['a pattern that looks back', { pattern: '^(a+)+$' }, JSON.stringify(`${'a'.repeat(40)}!`)],
+    [
+      'many patterns that look back',
+      { items: { pattern: '^(a|aa)+$' } },
+      JSON.stringify(Array(100).fill(`${'a'.repeat(60)}!`)),
+    ],
+    [
+      '90,000 values that none of 1,000 is',
+      { items: { enum: Array.from({ length: 90_000 }, (_, index) => `v${index}`) } },
+      JSON.stringify(Array.from({ length: 1_000 }, (_, index) => index)),
+    ],
+    ['a text that is nested without an end', { type: 'array' }, `${'['.repeat(200_000)}${']'.repeat(200_000)}`],
+  ]
+  test.each(values)('comes to an end: %s', async (what, schema, output) => {
+    const app = appWith()
+    const key = 'shape'
+    expect((await app.post('/v2/evaluators', { type: 'json_schema', key, path: 'Default', schema })).status).toBe(200)
+    expectSettled(await app.post(`/v2/evaluators/${key}/invoke`, { output }), what)
+    const guarded = bodyOf({ guardrails: [{ id: key, execute_on: 'input' }], ...user(output) })
+    const { status } = await app.post(CHAT, guarded)
+    expect([400, 422]).toContain(status)
+  })
+
+  test('names only the first values of a long enum in its reason', async () => {
+    const app = appWith()
+    const schema = { enum: Array.from({ length: 5_000 }, (_, index) => `v${index}`) }
+    await app.post('/v2/evaluators', { type: 'json_schema', key: 'shape', path: 'Default', schema })
+    const { text } = await app.post('/_understudy/evaluators/shape/run', { text: '"none"' })
+    expect(text).toContain('v0')
+    expect(text).toContain('and 4950 more')
+    expect(text.length).toBeLessThan(2_000)
+  })
+
+  test('refuses a schema whose JSON is nested without an end', async () => {
+    const app = appWith()
+    const schema = `${'{"not":'.repeat(50_000)}{}${'}'.repeat(50_000)}`
+    const { status, text } = await app.post('/v2/evaluators', {
+      type: 'json_schema',
+      key: 'deep',
+      path: 'Default',
+      schema,
+    })
+    expect(errorOf(text, status).param).toBe('schema')
+    expect(status).toBe(400)
+  })
+})
+
+test('parts that several others build on are no circle', async () => {
+  const app = appWith()
+  const part = (name: string) => ({
+    allOf: [{ $ref: '#/$defs/base' }, { type: 'object', properties: { [name]: { type: 'string' } }, required: [name] }],
+  })
+  const base = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] }
+  const schema = { $defs: { base, b: part('b'), c: part('c') }, allOf: [{ $ref: '#/$defs/b' }, { $ref: '#/$defs/c' }] }
+  const format = { type: 'json_schema', json_schema: { name: 'a', schema } }
+  const { choices } = (await app.post(CHAT, bodyOf({ response_format: format }))).json() as {
+    choices: { message: { content: string } }[]
+  }
+  expect(Object.keys(JSON.parse(choices[0]?.message.content ?? '{}')).sort()).toEqual(['b', 'c', 'id'])
+})
+
+test('other calls are answered while hostile schemas are looked at, and the work of clients that have gone is dropped', async () => {
+  const app = appWith()
+  const { abandoned } = workerCounts()
+  const gone = new AbortController()
+  const schema = (index: number) => ({
+    type: 'object',
+    properties: { [`p${index}`]: { pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' } },
+    minProperties: 900,
+  })
+  const hostile = Array.from({ length: 20 }, (_, index) =>
+    app
+      .fetch(CHAT, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(
+          bodyOf({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: schema(index) } } }),
+        ),
+        signal: gone.signal,
+      })
+      .catch(() => undefined),
+  )
+  while (workerCounts().jobs === 0) await new Promise((resolve) => setImmediate(resolve))
+  expect((await app.post(CHAT, bodyOf({}))).status).toBe(200)
+  gone.abort()
+  await Promise.all(hostile)
+  while (workerCounts().jobs > 0) await new Promise((resolve) => setImmediate(resolve))
+  expect(workerCounts().abandoned).toBeGreaterThan(abandoned)
+})

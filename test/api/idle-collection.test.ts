@@ -1,0 +1,75 @@
+// Garbage is collected in the first pause after many calls, and when it has become much.
+import { expect, test } from 'bun:test'
+import { withIdleCollection } from '../../src/cli/idle-collection.ts'
+import { createTestApp } from '../support/app.ts'
+
+test('once, in the first pause after many calls', async () => {
+  const { understudy, close } = createTestApp()
+  let collected = 0
+  let look: (() => void) | undefined
+  const every = (_: number, run: () => void) => {
+    look = run
+    return () => {
+      look = undefined
+    }
+  }
+  const answer = async () => new Response()
+  const { app } = withIdleCollection(
+    { ...understudy, app: { fetch: answer } },
+    { collect: () => collected++, memory: () => 0, every },
+  )
+  const call = async (times: number) => {
+    for (let count = 0; count < times; count++) await app.fetch(new Request('http://localhost/'))
+  }
+  await call(10)
+  look?.()
+  look?.()
+  expect({ collected, watching: look !== undefined }).toEqual({ collected: 0, watching: false })
+  await call(990)
+  look?.()
+  await call(1)
+  look?.()
+  expect(collected).toBe(0)
+  look?.()
+  expect({ collected, watching: look !== undefined }).toEqual({ collected: 1, watching: false })
+  await call(10)
+  look?.()
+  look?.()
+  expect(collected).toBe(1)
+  close()
+})
+
+test('and while calls go on, when there is much of it: every fifth look at most', async () => {
+  const { understudy, close } = createTestApp()
+  let begun = 0
+  let stopped = 0
+  let bytes = 300e6
+  let look: (() => void) | undefined
+  const every = (_: number, run: () => void) => {
+    look = run
+    return () => {}
+  }
+  const server = { ...understudy, app: { fetch: async () => new Response() } }
+  const { app } = withIdleCollection(server, {
+    collect: () => stopped++,
+    collectBeside: () => begun++,
+    memory: () => bytes,
+    every,
+  })
+  const collectedIn = async (looks: number) => {
+    const before = begun
+    for (let count = 0; count < looks; count++) {
+      await app.fetch(new Request('http://localhost/'))
+      look?.()
+    }
+    return begun - before
+  }
+  expect(await collectedIn(20)).toBe(0)
+  bytes = 500e6
+  expect(await collectedIn(1)).toBe(1)
+  expect(await collectedIn(4)).toBe(0)
+  expect(await collectedIn(6)).toBe(2)
+  bytes = 700e6
+  expect([await collectedIn(5), stopped]).toEqual([0, 1])
+  close()
+})

@@ -1,0 +1,110 @@
+// A call from inside, as evaluators make them, is a call: it is retried, falls back, meets faults, and has a trace of its own.
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { Verification } from '../../src/contract/verification.ts'
+import type { Answer } from '../support/app.ts'
+import { CHAT } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
+import { A, B, closeScripted, createScripted, hangs, type Script, type ScriptedApp, says } from '../support/scripted.ts'
+
+let app: ScriptedApp
+const start = async (script: Script) => {
+  app = createScripted(script)
+  const made = await app.post('/v2/evaluators', {
+    type: 'llm_eval',
+    key: 'gentle',
+    model: B,
+    prompt: 'Is this polite? {{log.output}}',
+    output_type: 'boolean',
+    guardrail_config: { enabled: true, type: 'boolean', value: true },
+  })
+  expect(made.status).toBe(200)
+}
+beforeEach(() => start({ [A]: [says('You are welcome.')], [B]: [says('true')] }))
+afterEach(closeScripted)
+
+const guarded = { guardrails: [{ id: 'gentle', execute_on: 'output' }] }
+const ask = (more: object = {}, headers = {}): Promise<Answer> =>
+  app.post(CHAT, { model: A, messages: [{ role: 'user', content: 'Hello!' }], ...guarded, ...more }, headers)
+const traces = async () => (await app.fetch('/_understudy/traces')).json().data as Record<string, unknown>[]
+const play = (...rules: object[]) =>
+  app.fetch('/_understudy/scenario', {
+    method: 'PUT',
+    body: JSON.stringify({
+      name: 'bad-day',
+      rules: rules.map((rule, index) => ({ name: `rule ${index + 1}`, ...rule })),
+    }),
+    headers: { 'content-type': 'application/json' },
+  })
+
+test('it has a trace with its parent, which its parent names', async () => {
+  const answer = await ask()
+  const parent = await app.traceOf(answer)
+  const [own, inner] = (await traces()).sort((one, other) => Number(one.inner) - Number(other.inner))
+  expect(own).toMatchObject({ id: parent.id, parent: null, inner: false, model: A })
+  expect(inner).toMatchObject({
+    parent: parent.id,
+    inner: true,
+    model: B,
+    operation: 'chat.completions',
+    outcome: 'answered',
+  })
+  expect(parent.guardrails).toMatchObject([{ id: 'gentle', outcome: 'passed', evaluation: { traces: [inner?.id] } }])
+})
+
+test('it meets the faults of providers, and those alone', async () => {
+  await play(
+    { match: { model: B }, fault: { type: 'http-error', status: 503 } },
+    { at: 'gateway', match: { model: B }, fault: { type: 'http-error', status: 500 } },
+  )
+  const answer = await ask()
+  expect(errorOf(answer.text, 503).message).toContain('the evaluator "gentle" failed')
+  expect(await traces()).toMatchObject(
+    [
+      { inner: false, outcome: 'refused', status: 503 },
+      { inner: true, outcome: 'refused', attempts: [{ faults: ['rule 1'] }], faults: [] },
+    ].toSorted((one) => (one.inner ? -1 : 1)),
+  )
+})
+
+test.each([
+  [true, 503],
+  [false, 200],
+])('rules tell it from calls of clients: inner %p', async (inner, status) => {
+  await play({ match: { model: B, inner }, fault: { type: 'http-error', status: 503 } })
+  expect((await ask()).status).toBe(status)
+  expect((await ask({ model: B, guardrails: [] })).status).toBe(inner ? 200 : 503)
+})
+
+test('a client that leaves takes it along', async () => {
+  await start({ [A]: [says('You are welcome.')], [B]: [hangs] })
+  const client = new AbortController()
+  const { clock } = app.understudy.sessions.get('default')
+  const leaving = clock.sleep(300).then(() => client.abort())
+  const answer = app.fetch(CHAT, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: A, messages: [{ role: 'user', content: 'Hello!' }], ...guarded }),
+    signal: client.signal,
+  })
+  await Promise.all([leaving, answer])
+  expect(app.reached.find(({ model }) => model === B)?.signal.aborted).toBe(true)
+  expect((await traces()).map(({ outcome, duration_ms }) => [outcome, duration_ms])).toEqual([
+    ['cancelled', 300],
+    ['cancelled', 300],
+  ])
+})
+
+test('tried by hand, it has no parent', async () => {
+  const run = await app.post('/_understudy/evaluators/gentle/run', { text: 'Thank you.' })
+  expect(run.json()).toMatchObject({ passed: true, value: true, traces: [expect.any(String)] })
+  expect(await traces()).toMatchObject([{ id: (run.json().traces as string[])[0], parent: null, inner: true }])
+})
+
+describe('in the report', () => {
+  test('it is an attempt at a provider, and no call of a client', async () => {
+    await ask()
+    const report = (await app.fetch('/_understudy/verify')).json() as unknown as Verification
+    expect(report).toMatchObject({ calls: 1, attempts: 2 })
+    expect(report.counts.filter(({ at }) => at === 'gateway')).toMatchObject([{ model: A, count: 1 }])
+  })
+})

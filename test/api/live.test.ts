@@ -1,0 +1,232 @@
+// GET /_understudy/live: what happens in a session is told as it happens, to those who listen and at no cost to the others.
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createParser } from 'eventsource-parser'
+import type { CallsSaved } from '../../src/contract/call-row.ts'
+import type { Observation } from '../../src/contract/observation.ts'
+import { createObservers } from '../../src/observers/list.ts'
+import { liveSize, liveStream } from '../../src/observers/live.ts'
+import { accepted } from '../support/accepted.ts'
+import { createTestApp, type TestApp } from '../support/app.ts'
+import { CHAT, user } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
+
+let app: TestApp
+const open: AbortController[] = []
+beforeEach(() => {
+  app = createTestApp()
+})
+afterEach(() => {
+  for (const client of open.splice(0)) client.abort()
+  app.close()
+})
+
+interface LiveEvent {
+  event?: string | undefined
+  data: Observation & CallsSaved & { count: number }
+}
+
+/** Reads events of a body one by one. */
+function eventsIn(body: ReadableStream<Uint8Array> | null) {
+  const ready: LiveEvent[] = []
+  const parser = createParser({ onEvent: ({ event, data }) => ready.push({ event, data: JSON.parse(data) }) })
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  const next = async (): Promise<LiveEvent | undefined> => {
+    while (ready.length === 0) {
+      const { value, done } = (await reader?.read()) ?? { done: true }
+      if (done) return undefined
+      parser.feed(decoder.decode(value))
+    }
+    return ready.shift()
+  }
+  return { next, close: () => reader?.cancel() }
+}
+
+/** Listens; the first event, which says that it does, is read. */
+async function listen(path = '/_understudy/live') {
+  const client = new AbortController()
+  open.push(client)
+  const headers = { authorization: 'Bearer any' }
+  const response = await app.understudy.app.fetch(
+    new Request(`http://localhost${path}`, { headers, signal: client.signal }),
+  )
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+  const { next, close } = eventsIn(response.body as ReadableStream<Uint8Array>)
+  const first = await next()
+  expect(first?.event).toBe('ready')
+  return { next, close, client }
+}
+const call = (session = 'default', more: object = {}) =>
+  app.post(`/s/${session}${CHAT}`, { model: 'openai/gpt-4o', ...user('Hello!'), ...more })
+const observers = () => app.understudy.observers
+
+test('a call is told from its beginning to its trace, in order and with times that never go back', async () => {
+  const { next } = await listen()
+  const answer = await call()
+  const trace = await app.traceOf(answer)
+  const { request: _, rendered: __, answer: ___, request_headers: ____, ...record } = trace
+  const [begun, attempted, saved] = [await next(), await next(), await next()]
+  expect(begun).toMatchObject({
+    event: 'call-begun',
+    data: { session: 'default', trace: trace.id, operation: 'chat.completions', parent: null },
+  })
+  expect(attempted).toMatchObject({ event: 'attempt-ended', data: { trace: trace.id, attempt: record.attempts[0] } })
+  expect(saved).toMatchObject({ event: 'trace-saved', data: { seq: 1 } })
+  expect(saved?.data).toHaveProperty('trace', record)
+  const times = [begun, attempted, saved].map((one) => one?.data.at ?? 0)
+  expect(times).toEqual(times.toSorted((one, other) => one - other))
+})
+
+test('each listens to its own session, or to all', async () => {
+  const [own, all] = [await listen('/s/mine/_understudy/live'), await listen('/_understudy/live?sessions=all')]
+  await call('other')
+  await call('mine')
+  expect((await own.next())?.data.session).toBe('mine')
+  const sessions = []
+  for (let index = 0; index < 6; index++) sessions.push((await all.next())?.data.session)
+  expect(sessions).toEqual(['other', 'other', 'other', 'mine', 'mine', 'mine'])
+  expect(errorOf((await app.fetch('/_understudy/live?sessions=some')).text, 400).message).toContain("must be 'all'")
+})
+
+describe('as rows', () => {
+  const LIVE_ROWS = '/_understudy/live?as=rows'
+  const savedOf = (one: LiveEvent | undefined) => {
+    expect(one?.event).toBe('calls-saved')
+    return one?.data as CallsSaved
+  }
+
+  test('a call is what lists show of it, and what is under way is counted', async () => {
+    const { next } = await listen(LIVE_ROWS)
+    const answer = await call()
+    const { rows, ...counts } = savedOf(await next())
+    const { data } = (await app.fetch('/_understudy/calls')).json() as { data: unknown[] }
+    expect(rows).toEqual(data as typeof rows)
+    expect(rows.map(({ id }) => id)).toEqual([(await app.traceOf(answer)).id])
+    expect(counts).toEqual({ left_out: 0, under_way: 0 })
+    observers().notify({ type: 'call-begun', session: 'default', trace: 'one', operation: 'x', parent: null })
+    expect(savedOf(await next())).toEqual({ rows: [], left_out: 0, under_way: 1 })
+    expect(errorOf((await app.fetch('/_understudy/live?as=columns')).text, 400).message).toContain("must be 'rows'")
+  })
+
+  test('of very many only some are sent, those that were not answered before others, and the rest is counted', async () => {
+    const answer = await call()
+    const trace = await app.traceOf(answer)
+    const { next } = await listen(LIVE_ROWS)
+    for (let seq = 1; seq <= 500; seq++) {
+      const outcome = seq > 450 ? 'refused' : 'answered'
+      observers().notify({ type: 'trace-saved', session: 'default', seq, trace: { ...trace, outcome } })
+    }
+    const { rows, left_out: leftOut } = savedOf(await next())
+    expect([rows.length, leftOut]).toEqual([150, 350])
+    expect(rows.filter(({ outcome }) => outcome === 'refused')).toHaveLength(50)
+  })
+
+  test('a session that begins anew has none of the calls that it had', async () => {
+    const { next } = await listen(LIVE_ROWS)
+    await call()
+    await accepted(app.post('/_understudy/sessions/default/reset', ''))
+    await call()
+    expect(await next()).toMatchObject({ event: 'session-changed', data: { change: 'reset' } })
+    expect(savedOf(await next())).toMatchObject({ rows: [{ seq: 1 }], under_way: 0 })
+  })
+})
+
+test('listening makes no session', async () => {
+  await listen('/s/nobody/_understudy/live')
+  expect(app.understudy.sessions.list().map(({ name }) => name)).toEqual(['default'])
+})
+
+test('changes of a session are told', async () => {
+  const { next } = await listen('/s/mine/_understudy/live')
+  const json = { 'content-type': 'application/json' }
+  const scenario = JSON.stringify({ name: 'black-hole' })
+  await accepted(app.post('/_understudy/sessions', { name: 'mine', clock: 'virtual' }))
+  await accepted(app.post('/_understudy/sessions/mine/clock', { advance: '1m' }))
+  await accepted(app.fetch('/s/mine/_understudy/scenario', { method: 'PUT', body: scenario, headers: json }))
+  await accepted(app.post('/_understudy/sessions/mine/reset', ''))
+  await app.fetch('/_understudy/sessions/mine', { method: 'DELETE' })
+  const changes = []
+  for (let index = 0; index < 5; index++) changes.push((await next())?.data)
+  expect(changes.map((data) => data?.type === 'session-changed' && data.change)).toEqual([
+    'created',
+    'clock',
+    'scenario',
+    'reset',
+    'deleted',
+  ])
+})
+
+describe('nobody is listened for', () => {
+  test('once the client has gone', async () => {
+    const { client } = await listen()
+    expect(observers().active).toBe(true)
+    client.abort()
+    expect(observers().active).toBe(false)
+  })
+  test('once the stream is left', async () => {
+    const { close } = await listen()
+    await close()
+    expect(observers().active).toBe(false)
+  })
+})
+
+test('what waits for a client that does not read is bounded, and what is left out is counted', async () => {
+  const list = createObservers((error) => {
+    throw error
+  })
+  const client = new AbortController()
+  open.push(client)
+  const stream = liveStream(list, { session: undefined, signal: client.signal })
+  const change = 'x'.repeat(100_000) as 'clock'
+  for (let index = 0; index < 100; index++) list.notify({ type: 'session-changed', session: 'default', change })
+  const { next } = eventsIn(stream)
+  const events = []
+  for (let one = await next(); one?.event !== undefined; one = await next()) {
+    events.push(one)
+    if (one.event === 'dropped') break
+  }
+  const shown = events.filter(({ event }) => event === 'session-changed').length
+  expect(shown).toBeLessThan(50)
+  expect(events.at(-1)?.data.count).toBe(100 - shown)
+})
+
+test('what waits for all clients together is bounded, and who reads still gets everything', async () => {
+  const list = createObservers((error) => {
+    throw error
+  })
+  const watch = () => {
+    const client = new AbortController()
+    open.push(client)
+    return { client, stream: liveStream(list, { session: undefined, signal: client.signal }) }
+  }
+  const before = liveSize()
+  const silent = Array.from({ length: 40 }, watch)
+  const { next } = eventsIn(watch().stream)
+  expect((await next())?.event).toBe('ready')
+  const change = 'x'.repeat(100_000) as 'clock'
+  for (let index = 0; index < 60; index++) {
+    list.notify({ type: 'session-changed', session: 'default', change })
+    expect((await next())?.event).toBe('session-changed')
+  }
+  const { bytes, entries, limit } = liveSize()
+  expect(entries - before.entries).toBe(41)
+  expect(bytes).toBeGreaterThan(limit / 2)
+  // Each may have one event more.
+  expect(bytes).toBeLessThan(limit + 41 * 110_000)
+  for (const { client } of silent) client.abort()
+  expect(liveSize().bytes).toBeLessThan(1_000_000)
+})
+
+test('an observer that fails is reported, and harms neither the call nor the others', async () => {
+  const reported: unknown[] = []
+  app.close()
+  app = createTestApp({}, (error) => void reported.push(error))
+  const seen: string[] = []
+  observers().add(() => {
+    throw new Error('no')
+  })
+  observers().add(({ type }) => void seen.push(type))
+  expect((await call()).status).toBe(200)
+  expect(seen).toEqual(['call-begun', 'attempt-ended', 'trace-saved'])
+  expect(reported).toHaveLength(3)
+})

@@ -1,0 +1,19 @@
+// Every example of a request in the document works on a new server, as it is there, and before anything else was called.
+import { afterAll, expect, test } from 'bun:test'
+import { createTestApp } from '../support/app.ts'
+import { newServerOf } from '../support/new-server.ts'
+
+const app = createTestApp()
+afterAll(app.close)
+
+test('every example of a request works on a new server', async () => {
+  const { examples, send } = await newServerOf(app)
+  expect(examples.length).toBeGreaterThan(80)
+  const failed: string[] = []
+  for (const [index, example] of examples.entries()) {
+    const answer = await send(`new-${index}`, example)
+    const { method, path, name } = example
+    if (answer.status >= 300) failed.push(`${method} ${path} ${name}: ${answer.status} ${answer.text.slice(0, 200)}`)
+  }
+  expect(failed).toEqual([])
+}, 120_000)

@@ -1,0 +1,562 @@
+// What providers send that no reference describes: what makes sense reaches the client byte for byte and the trace, what
+// cannot be an answer is a failure that says so. Nothing of it is a bug of ours, and nothing breaks a client's stream.
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import type { Answer } from '../support/app.ts'
+import { errorOf } from '../support/errors.ts'
+import { HELLO } from '../support/forward.ts'
+import { dataIn, ODD_MODEL, oddProvider } from '../support/odd-provider.ts'
+import { fileOf, formOf, speak } from '../support/translations.ts'
+
+const odd = oddProvider()
+afterEach(() => expect(odd.reported.splice(0)).toEqual([]))
+afterAll(odd.close)
+
+const CHAT = '/v2/router/chat/completions'
+const COMPLETIONS = '/v2/router/completions'
+const RESPONSES = '/v2/router/responses'
+const traced = async (answer: Answer) => odd.app.traceOf(answer) as unknown as Promise<Record<string, unknown>>
+
+const frame = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' }
+const chunk = (choice: object, more: object = {}) =>
+  JSON.stringify({ ...frame, choices: [{ index: 0, finish_reason: null, ...choice }], ...more })
+const said = (content: unknown) => chunk({ delta: { content } })
+const STOP = chunk({ delta: {}, finish_reason: 'stop' })
+const DONE = '[DONE]'
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
+
+describe('a stream of chat chunks', () => {
+  const filter = { content_filter_offsets: { check_offset: 0, start_offset: 0, end_offset: 9 } }
+  const call = (piece: object) => chunk({ delta: { tool_calls: [piece] } })
+  const begun = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":' } }
+  const calls = [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }]
+  const rows: [string, string[], object][] = [
+    ['a choice without a delta', [said('Hi'), chunk({ ...filter }), STOP], { content: 'Hi' }],
+    ['delta: null', [said('Hi'), chunk({ delta: null }), STOP], { content: 'Hi' }],
+    ['a delta that is a text', [said('Hi'), chunk({ delta: 'x' }), STOP], { content: 'Hi' }],
+    ['a choice that is null', [said('Hi'), JSON.stringify({ ...frame, choices: [null] }), STOP], { content: 'Hi' }],
+    ['no choice', [JSON.stringify({ ...frame, choices: [] }), said('Hi'), STOP], { content: 'Hi' }],
+    ['usage without choices', [said('Hi'), STOP, JSON.stringify({ ...frame, usage })], { content: 'Hi' }],
+    ['choices: null beside usage', [said('Hi'), STOP, JSON.stringify({ choices: null, usage })], { content: 'Hi' }],
+    [
+      'usage that is a text',
+      [said('Hi'), chunk({ delta: {}, finish_reason: 'stop' }, { usage: 'many' })],
+      { content: 'Hi' },
+    ],
+    ['content that is a number', [said('Hi'), said(5), STOP], { content: 'Hi' }],
+    [
+      'content in parts',
+      [said([{ type: 'text', text: 'H' }]), said([{ type: 'text', text: 'i' }, null]), STOP],
+      { content: 'Hi' },
+    ],
+    [
+      'a choice without an index',
+      [JSON.stringify({ choices: [{ delta: { content: 'Hi' }, finish_reason: 'stop' }] })],
+      { content: 'Hi' },
+    ],
+    [
+      'an index that is a text',
+      [chunk({ index: '0', delta: { content: 'Hi' }, finish_reason: 'stop' })],
+      { content: 'Hi' },
+    ],
+    [
+      'an index beyond all',
+      [chunk({ index: 4_294_967_290, delta: { content: 'Hi' }, finish_reason: 'stop' })],
+      { content: 'Hi' },
+    ],
+    ['an index below all', [chunk({ index: -1, delta: { content: 'Hi' }, finish_reason: 'stop' })], { content: 'Hi' }],
+    [
+      'a piece of a call without function',
+      [call(begun), call({ index: 0 }), call({ index: 0, function: { arguments: '1}' } }), STOP],
+      { tool_calls: calls },
+    ],
+    [
+      'a piece with function: null',
+      [call(begun), call({ index: 0, function: null }), call({ index: 0, function: { arguments: '1}' } }), STOP],
+      { tool_calls: calls },
+    ],
+    [
+      'arguments: null at the begin',
+      [
+        call({ ...begun, function: { name: 'f', arguments: null } }),
+        call({ index: 0, function: { arguments: '{"a":1}' } }),
+        STOP,
+      ],
+      { tool_calls: calls },
+    ],
+    [
+      'arguments that are an object',
+      [call({ ...begun, function: { name: 'f', arguments: { a: 1 } } }), STOP],
+      { tool_calls: calls },
+    ],
+    [
+      'a call without an index',
+      [call({ ...begun, index: undefined }), call({ function: { arguments: '1}' } }), STOP],
+      { tool_calls: calls },
+    ],
+    [
+      'calls without an index, told apart by their ids',
+      [
+        call({ id: 'a', function: { name: 'f', arguments: '1' } }),
+        call({ id: 'b', function: { name: 'g', arguments: '2' } }),
+        STOP,
+      ],
+      {
+        tool_calls: [
+          { id: 'a', function: { name: 'f', arguments: '1' } },
+          { id: 'b', function: { name: 'g', arguments: '2' } },
+        ],
+      },
+    ],
+    [
+      'a call with an index beyond all',
+      [call({ ...begun, index: 4_294_967_290, function: { name: 'f', arguments: '{"a":1}' } }), STOP],
+      { tool_calls: calls },
+    ],
+    ['tool_calls: null', [chunk({ delta: { content: 'Hi', tool_calls: null } }), STOP], { content: 'Hi' }],
+    ['error: null', [chunk({ delta: { content: 'Hi' } }, { error: null, message: 'fine' }), STOP], { content: 'Hi' }],
+    ['error: {}', [chunk({ delta: { content: 'Hi' } }, { error: {} }), STOP], { content: 'Hi' }],
+    ['a call that is null', [said('Hi'), call(null as unknown as object), STOP], { content: 'Hi' }],
+    [
+      'a custom call',
+      [
+        call({ index: 0, id: 'call_2', type: 'custom', custom: { name: 'sh', input: 'l' } }),
+        call({ index: 0, custom: { input: 's' } }),
+        STOP,
+      ],
+      { tool_calls: [{ id: 'call_2', type: 'custom', custom: { name: 'sh', input: 'ls' } }] },
+    ],
+    [
+      'a legacy function call',
+      [
+        chunk({ delta: { function_call: { name: 'f', arguments: '{' } } }),
+        chunk({ delta: { function_call: { arguments: '}' } } }),
+        STOP,
+      ],
+      { function_call: { name: 'f', arguments: '{}' } },
+    ],
+    [
+      'reasoning by another name',
+      [chunk({ delta: { reasoning_content: 'Hm' } }), said('Hi'), STOP],
+      { reasoning_content: 'Hm', content: 'Hi' },
+    ],
+    [
+      'logprobs of another form',
+      [
+        chunk({ delta: { content: 'Hi' }, logprobs: { tokens: ['Hi'] } }),
+        chunk({ delta: {}, logprobs: 'x', finish_reason: 'stop' }),
+      ],
+      { content: 'Hi' },
+    ],
+    [
+      'a finish reason that is empty until the end',
+      [chunk({ delta: { content: 'Hi' }, finish_reason: '' }), STOP],
+      { content: 'Hi' },
+    ],
+    [
+      'a whole message in place of a delta',
+      [chunk({ message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' })],
+      { content: 'Hi' },
+    ],
+    ['audio that is a text', [chunk({ delta: { content: 'Hi', audio: 'x' } }), STOP], { content: 'Hi' }],
+    [
+      'audio in pieces without an id',
+      [
+        said('Hi'),
+        chunk({ delta: { audio: { transcript: 'a' } } }),
+        chunk({ delta: { audio: { data: null, transcript: 'b' } } }),
+        STOP,
+      ],
+      { content: 'Hi', audio: { transcript: 'ab' } },
+    ],
+  ]
+  test.each(rows)('with %s passes byte for byte and is traced', async (_, data, message) => {
+    const answer = await odd.stream(CHAT, { ...HELLO, stream_options: { include_usage: true } }, [...data, DONE])
+    expect(dataIn(answer.text)).toEqual([...data, DONE])
+    const trace = await traced(answer)
+    expect(trace).toMatchObject({ outcome: 'answered', status: 200, error: null })
+    expect(trace.answer).toMatchObject({ choices: [{ finish_reason: 'stop', message }] })
+    expect((trace.answer as { choices: unknown[] }).choices).toHaveLength(1)
+  })
+
+  // A client has to send them back, or the provider takes no further turn.
+  test('with marks of thoughts and calls has them in the trace and again from the cache', async () => {
+    const marked = { ...begun, function: { name: 'f', arguments: '{}' }, thought_signature: 'sig' }
+    const data = [chunk({ delta: { redacted_reasoning: 'hidden' } }), call(marked), STOP, DONE]
+    const cached = { ...HELLO, cache: { type: 'exact_match', ttl: 60 }, user: 'marks' }
+    for (const found of ['miss', 'hit']) {
+      const answer = await odd.stream(CHAT, cached, data)
+      expect(answer.headers.get('x-understudy-cache')).toBe(found)
+      expect((await traced(answer)).answer).toMatchObject({
+        choices: [
+          { message: { redacted_reasoning: 'hidden', tool_calls: [{ id: 'call_1', thought_signature: 'sig' }] } },
+        ],
+      })
+    }
+  })
+
+  test('keeps the frame of the first chunk that has one', async () => {
+    const first = JSON.stringify({ id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [] })
+    const trace = await traced(await odd.stream(CHAT, HELLO, [first, said('Hi'), STOP, DONE]))
+    expect(trace.answer).toMatchObject({ id: 'c1', created: 1, model: 'm', object: 'chat.completion' })
+  })
+
+  const refused: [string, string[]][] = [
+    ['no object', ['5']],
+    ['null', ['null']],
+    ['a list', ['[]']],
+    ['choices that are a text', ['{"choices":"none"}']],
+    ['neither choices nor counts', ['{"id":"c1"}']],
+  ]
+  test.each(refused)(
+    'with a chunk that is %s fails before anything was sent, and later in an event',
+    async (_, data) => {
+      const early = await odd.stream(CHAT, HELLO, [...data, said('Hi'), STOP, DONE])
+      expect(errorOf(early.text, 502).code).toBe('provider_unreadable')
+      const late = await odd.stream(CHAT, HELLO, [said('Hi'), ...data, STOP, DONE])
+      const [first, last, ...rest] = dataIn(late.text)
+      expect([first, rest]).toEqual([said('Hi'), []])
+      expect(JSON.parse(last ?? '')).toMatchObject({ error: { code: 'provider_unreadable' } })
+      for (const answer of [early, late]) expect(await traced(answer)).toMatchObject({ outcome: 'unreadable' })
+    },
+  )
+})
+
+const whole = (choice: object, more: object = {}) => ({
+  ...frame,
+  object: 'chat.completion',
+  choices: [{ index: 0, finish_reason: 'stop', ...choice }],
+  usage,
+  ...more,
+})
+const HI = { role: 'assistant', content: 'Hi' }
+const CUSTOM = { id: 'call_3', type: 'custom', custom: { name: 'sh', input: 'ls' } }
+
+describe('a whole answer', () => {
+  const rows: [string, string, object, object][] = [
+    ['a custom tool call', CHAT, HELLO, whole({ message: { ...HI, content: null, tool_calls: [CUSTOM] } })],
+    [
+      'a call without function',
+      CHAT,
+      HELLO,
+      whole({ message: { ...HI, tool_calls: [{ id: 'c', type: 'function' }] } }),
+    ],
+    ['tool_calls of another type', CHAT, HELLO, whole({ message: { ...HI, tool_calls: 'x' } })],
+    [
+      'content in parts',
+      CHAT,
+      HELLO,
+      whole({ message: { role: 'assistant', content: [{ type: 'text', text: 'Hi' }] } }),
+    ],
+    ['content that is a number', CHAT, HELLO, whole({ message: { ...HI, content: 5 } })],
+    ['no content', CHAT, HELLO, whole({ message: { role: 'assistant' } })],
+    ['a filtered choice without a message', CHAT, HELLO, whole({ finish_reason: 'content_filter' })],
+    ['usage of another type', CHAT, HELLO, whole({ message: HI }, { usage: 'many' })],
+    [
+      'counts of another type',
+      CHAT,
+      HELLO,
+      whole({ message: HI }, { usage: { prompt_tokens: 'many', completion_tokens: {} } }),
+    ],
+    ['no usage', CHAT, HELLO, whole({ message: HI }, { usage: null })],
+    ['a text of completions', COMPLETIONS, { prompt: 'x' }, { choices: [{ text: 'Hi', finish_reason: 'stop' }] }],
+    [
+      'a completion without text',
+      COMPLETIONS,
+      { prompt: 'x' },
+      { choices: [{ index: 0, finish_reason: 'content_filter' }] },
+    ],
+    ['an item that is null', RESPONSES, { input: 'x' }, { id: 'resp_9', status: 'completed', output: [null] }],
+    ['an item without a type', RESPONSES, { input: 'x' }, { id: 'resp_9', status: 'completed', output: [{ id: 'i' }] }],
+    [
+      'a message without content',
+      RESPONSES,
+      { input: 'x' },
+      { id: 'resp_9', status: 'completed', output: [{ type: 'message', role: 'assistant' }] },
+    ],
+    [
+      'a message whose content is a text',
+      RESPONSES,
+      { input: 'x' },
+      { id: 'resp_9', status: 'completed', output: [{ type: 'message', role: 'assistant', content: 'Hi' }] },
+    ],
+    [
+      'a part of a new type',
+      RESPONSES,
+      { input: 'x' },
+      {
+        id: 'resp_9',
+        status: 'completed',
+        output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_audio', data: 'x' }, null] }],
+      },
+    ],
+    [
+      'a call without arguments',
+      RESPONSES,
+      { input: 'x' },
+      { id: 'resp_9', status: 'completed', output: [{ type: 'function_call', name: 'f', call_id: 'c' }] },
+    ],
+    ['no id', RESPONSES, { input: 'x' }, { status: 'completed', output: [] }],
+    ['an id of another type', RESPONSES, { input: 'x' }, { id: 5, status: 'completed', output: [] }],
+    [
+      'pictures in a new form',
+      '/v2/router/images/generations',
+      { prompt: 'x' },
+      { data: [{ url: 'https://x.test/1.png', seed: 3 }], timings: {} },
+    ],
+    ['error: {} beside an answer', CHAT, HELLO, whole({ message: HI }, { error: {} })],
+    ['a vector in a new form', '/v2/router/embeddings', { input: 'x' }, { data: [{ embedding: [1, 2], index: null }] }],
+  ]
+  test.each(rows)('with %s passes byte for byte, is traced and can be cached', async (name, path, body, sent) => {
+    const text = JSON.stringify(sent, null, 1)
+    const asked = { ...body, metadata: { name }, user: name }
+    const answer = await odd.whole(path, asked, text)
+    expect([answer.status, answer.text]).toEqual([200, text])
+    expect(await traced(answer)).toMatchObject({ outcome: 'answered', answer: sent })
+    const cache = { type: 'exact_match', ttl: 60 }
+    for (const stream of path === CHAT || path === COMPLETIONS || path === RESPONSES
+      ? [false, false, true]
+      : [false, false]) {
+      const again = await odd.whole(path, { ...asked, cache, ...(stream ? { stream } : {}) }, text)
+      expect([again.status, again.headers.get('content-type')]).toEqual([
+        200,
+        expect.stringContaining(stream ? 'event-stream' : 'json'),
+      ])
+      if (stream) expect(dataIn(again.text).at(-1)).toBe('[DONE]')
+      expect((await traced(again)).outcome).toBe('answered')
+    }
+  })
+
+  test('with a custom tool call is seen by guardrails', async () => {
+    const text = JSON.stringify(
+      whole({
+        message: {
+          ...HI,
+          content: null,
+          tool_calls: [{ ...CUSTOM, custom: { name: 'sh', input: 'write to me@example.com' } }],
+        },
+      }),
+    )
+    const answer = await odd.whole(
+      CHAT,
+      { ...HELLO, guardrails: [{ id: 'svc_pii_detection', execute_on: 'output' }] },
+      text,
+    )
+    expect(errorOf(answer.text, 422).code).toBe('guardrail_violation')
+  })
+
+  const refused: [string, string, object, unknown][] = [
+    ['no object', CHAT, HELLO, 5],
+    ['null', CHAT, HELLO, null],
+    ['a list', CHAT, HELLO, []],
+    ['a choice without a message', CHAT, HELLO, whole({})],
+    ['message: null', CHAT, HELLO, whole({ message: null })],
+    ['a choice that is null', CHAT, HELLO, { choices: [null] }],
+    ['no choices', CHAT, HELLO, { id: 'c1' }],
+    ['choices of another type', CHAT, HELLO, { choices: { 0: {} } }],
+    ['no finish reason', CHAT, HELLO, whole({ message: HI, finish_reason: null })],
+    ['a completion that is null', COMPLETIONS, { prompt: 'x' }, { choices: [null] }],
+    ['a completion without text', COMPLETIONS, { prompt: 'x' }, { choices: [{ index: 0, finish_reason: 'stop' }] }],
+    ['no output', RESPONSES, { input: 'x' }, { id: 'resp_1', status: 'completed' }],
+    ['output of another type', RESPONSES, { input: 'x' }, { id: 'resp_1', output: 'Hi' }],
+    ['no pictures', '/v2/router/images/generations', { prompt: 'x' }, { created: 1 }],
+    ['a picture that is none', '/v2/router/images/generations', { prompt: 'x' }, { data: [{ url: 5 }] }],
+    ['no vectors', '/v2/router/embeddings', { input: 'x' }, { data: [] }],
+    ['a vector that is none', '/v2/router/embeddings', { input: 'x' }, { data: [{ index: 0, embedding: null }] }],
+  ]
+  test.each(refused)('with %s (%s) is no answer', async (_, path, body, sent) => {
+    const answer = await odd.whole(path, body, JSON.stringify(sent))
+    const { code, message } = errorOf(answer.text, 502)
+    expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('is not a valid')])
+    expect(await traced(answer)).toMatchObject({ outcome: 'unreadable', attempts: [{ outcome: 'unreadable' }] })
+  })
+})
+
+// What is nested deeper than a stack is high can be read, but neither shown in a trace nor written to a snapshot.
+describe('what is nested without an end', () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const nested = (text: string) => text.replace('"Hi"', `"Hi","more":${deep}`)
+  test.each<[string, () => Promise<Answer>]>([
+    ['an answer', () => odd.whole(CHAT, HELLO, nested(JSON.stringify(whole({ message: HI }))))],
+    ['a chunk', () => odd.stream(CHAT, HELLO, [nested(said('Hi')), STOP, DONE])],
+    ['an error', () => odd.whole(CHAT, HELLO, `{"error":${deep.replace('[]', '[{"a":1}]')}}`)],
+  ])('as %s is no answer', async (_, call) => {
+    const answer = await call()
+    const { code, message } = errorOf(answer.text, 502)
+    expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('nested more than 500 levels')])
+    expect(await traced(answer)).toMatchObject({ outcome: 'unreadable', answer: null })
+  })
+})
+
+test('an error outside of `error` is told in its own words', async () => {
+  const quota = { code: 429, message: 'used up', status: 'RESOURCE_EXHAUSTED' }
+  const listed = await odd.whole(CHAT, HELLO, JSON.stringify([{ error: quota }]))
+  expect(errorOf(listed.text, 429)).toMatchObject({ code: 'RESOURCE_EXHAUSTED', message: 'used up (odd)' })
+  const plain = await odd.whole(CHAT, HELLO, '{"detail":"come back later"}')
+  expect(errorOf(plain.text, 502).message).toBe('come back later (odd)')
+})
+
+test('an error of any length leaves a short trace', async () => {
+  const long = (length: number) => 'x'.repeat(length)
+  const error = { message: long(3_000_000), code: long(100_000), param: long(100_000), type: long(100_000) }
+  const answer = await odd.whole(CHAT, HELLO, JSON.stringify({ error }))
+  expect(errorOf(answer.text, 502).code).toBe(long(500))
+  expect(JSON.stringify(await traced(answer)).length).toBeLessThan(50_000)
+})
+
+describe('a stream whose client did not ask for counts', () => {
+  const counts = (choices: unknown) => JSON.stringify({ ...frame, choices, usage })
+  test.each([
+    ['choices: []', []],
+    ['choices: null', null],
+    ['no choices', undefined],
+  ])('gets none in a chunk with %s', async (_, choices) => {
+    const answer = await odd.stream(CHAT, HELLO, [said('Hi'), STOP, counts(choices), DONE])
+    expect(dataIn(answer.text)).toEqual([said('Hi'), STOP, DONE])
+    expect((await traced(answer)).usage).toEqual(usage)
+  })
+
+  test('gets none whatever the case of the content type', async () => {
+    const body = [said('Hi'), STOP, counts([]), DONE].map((data) => `data: ${data}\n\n`).join('')
+    const answer = await odd.typed(CHAT, { ...HELLO, stream: true }, { text: body, type: 'Text/Event-Stream' })
+    expect(dataIn(answer.text)).toEqual([said('Hi'), STOP, DONE])
+  })
+})
+
+describe('a body that cannot be unpacked', () => {
+  test.each(['gzip', 'br'])('as %s is a broken connection, told without an address', async (encoding) => {
+    const sent = { text: 'x'.repeat(99), type: 'application/json', headers: { 'content-encoding': encoding } }
+    const answer = await odd.typed(CHAT, HELLO, sent)
+    const { code, message } = errorOf(answer.text, 502)
+    expect(code).toBe('provider_disconnected')
+    expect(message).toBe('the connection to the provider broke: what came cannot be unpacked')
+  })
+})
+
+test('a page in the place of a transcript is no answer', async () => {
+  const form = formOf({ model: ODD_MODEL, response_format: 'text', file: fileOf(await speak('wav'), 'a.wav') })
+  const page = { text: '<html>Bad gateway</html>', type: 'text/html' }
+  const answer = await odd.typed('/v2/router/audio/translations', form, page)
+  expect(errorOf(answer.text, 502).code).toBe('provider_unreadable')
+})
+
+test('a stream of pictures without a picture is not complete', async () => {
+  const data = ['image_generation.partial_image', 'image_generation.completed'].map((type) => JSON.stringify({ type }))
+  const answer = await odd.stream('/v2/router/images/generations', { prompt: 'x' }, data)
+  expect(errorOf(answer.text, 502).code).toBe('provider_disconnected')
+})
+
+describe('a stream of completions', () => {
+  const text = (choice: object) => JSON.stringify({ id: 'cmpl', choices: [choice] })
+  const rows: [string, string[]][] = [
+    ['no index', [text({ text: 'Hi', finish_reason: 'stop' })]],
+    [
+      'text: null at the end',
+      [text({ index: 0, text: 'Hi', finish_reason: null }), text({ index: 0, text: null, finish_reason: 'stop' })],
+    ],
+    [
+      'a choice that is null',
+      [
+        text({ index: 0, text: 'Hi' }),
+        JSON.stringify({ choices: [null] }),
+        text({ index: 0, text: '', finish_reason: 'stop' }),
+      ],
+    ],
+    ['an index beyond all', [text({ index: 4_294_967_290, text: 'Hi', finish_reason: 'stop' })]],
+    ['counts alone', [text({ index: 0, text: 'Hi', finish_reason: 'stop' }), JSON.stringify({ usage })]],
+  ]
+  test.each(rows)('with %s passes byte for byte and is traced', async (_, data) => {
+    const answer = await odd.stream(COMPLETIONS, { prompt: 'x', stream_options: { include_usage: true } }, [
+      ...data,
+      DONE,
+    ])
+    expect(dataIn(answer.text)).toEqual([...data, DONE])
+    const trace = await traced(answer)
+    expect(trace).toMatchObject({ outcome: 'answered', answer: { choices: [{ text: 'Hi', finish_reason: 'stop' }] } })
+  })
+})
+
+describe('a stream of response events', () => {
+  const event = (type: string, more: object = {}) => JSON.stringify({ type, ...more })
+  const response = { id: 'resp_1', object: 'response', status: 'in_progress', output: [] }
+  const CREATED = event('response.created', { response })
+  const part = { type: 'output_text', text: '' }
+  const ADDED = event('response.output_item.added', {
+    output_index: 0,
+    item: { type: 'message', id: 'm', content: [] },
+  })
+  const PART = event('response.content_part.added', { output_index: 0, content_index: 0, part })
+  const delta = (more: object) => event('response.output_text.delta', { output_index: 0, content_index: 0, ...more })
+  const HELLO_DELTA = delta({ delta: 'Hi' })
+  const ended = { ...response, status: 'completed' }
+  const COMPLETED = event('response.completed', { response: ended })
+  const rows: [string, string[]][] = [
+    ['a response that is null', [event('response.created', { response: null }), HELLO_DELTA]],
+    [
+      'an item that is null',
+      [CREATED, event('response.output_item.added', { output_index: 0, item: null }), HELLO_DELTA],
+    ],
+    [
+      'an item without content',
+      [CREATED, event('response.output_item.added', { output_index: 0, item: { type: 'message' } }), PART, HELLO_DELTA],
+    ],
+    [
+      'an item of a new type',
+      [CREATED, event('response.output_item.added', { output_index: 0, item: { type: 'new' } }), PART, HELLO_DELTA],
+    ],
+    [
+      'an item without a place',
+      [CREATED, event('response.output_item.added', { item: { type: 'message', content: [] } }), HELLO_DELTA],
+    ],
+    [
+      'an item beyond all',
+      [
+        CREATED,
+        event('response.output_item.added', { output_index: 4_294_967_290, item: { type: 'message', content: [] } }),
+        HELLO_DELTA,
+      ],
+    ],
+    [
+      'a part that is null',
+      [CREATED, ADDED, event('response.content_part.added', { output_index: 0, part: null }), HELLO_DELTA],
+    ],
+    ['a delta that is an object', [CREATED, ADDED, PART, delta({ delta: {} }), HELLO_DELTA]],
+    ['logprobs of another type', [CREATED, ADDED, PART, delta({ delta: 'Hi', logprobs: 5 })]],
+    [
+      'output of another type',
+      [event('response.created', { response: { ...response, output: 'x' } }), ADDED, HELLO_DELTA],
+    ],
+    [
+      'a summary that is null',
+      [
+        CREATED,
+        event('response.output_item.added', { output_index: 0, item: { type: 'reasoning', summary: null } }),
+        event('response.reasoning_summary_part.added', { output_index: 0, summary_index: 0, part: null }),
+        event('response.reasoning_summary_text.delta', { output_index: 0, summary_index: 0, delta: 'Hm' }),
+      ],
+    ],
+  ]
+  test.each(rows)('with %s passes byte for byte and is traced', async (_, data) => {
+    const answer = await odd.stream(RESPONSES, { input: 'x' }, [...data, COMPLETED])
+    expect(dataIn(answer.text)).toEqual([...data, COMPLETED, DONE])
+    expect(await traced(answer)).toMatchObject({ outcome: 'answered', answer: { id: 'resp_1', status: 'completed' } })
+    // What is left of it when it breaks off is traced as well.
+    const cut = await odd.stream(RESPONSES, { input: 'x' }, data)
+    expect(dataIn(cut.text).slice(0, data.length)).toEqual(data)
+    expect(await traced(cut)).toMatchObject({ outcome: 'disconnected', error: { code: 'provider_disconnected' } })
+  })
+
+  test('that ends with a response of an odd form can be continued or not, and is traced', async () => {
+    for (const output of [
+      null,
+      'x',
+      [null],
+      [{ type: 'message' }],
+      [{ type: 'message', role: 'assistant', content: [{}] }],
+    ]) {
+      const last = event('response.completed', { response: { ...ended, output } })
+      const answer = await odd.stream(RESPONSES, { input: 'x' }, [CREATED, HELLO_DELTA, last])
+      expect(dataIn(answer.text).at(-1)).toBe(DONE)
+      expect(await traced(answer)).toMatchObject({ outcome: 'answered' })
+    }
+  })
+})

@@ -1,0 +1,62 @@
+// A scenario can be checked and played as the text of a file: what is wrong with it is said at its line, and nothing changes then.
+import { afterAll, expect, test } from 'bun:test'
+import { testApps } from '../support/app.ts'
+import { CHAT, user } from '../support/chat.ts'
+
+const { appWith, close } = testApps()
+const app = appWith()
+afterAll(close)
+
+const BUSY = `# Every call is refused.
+name: busy
+rules:
+  - name: often
+    fault: { type: http-error, status: 429 }
+`
+const check = async (text: string) => (await app.post('/_understudy/scenario/check', { text })).json()
+const play = (body: object, session = 'default') =>
+  app.fetch(`/s/${session}/_understudy/scenario`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+test('a text that can be played is valid, and rules that can never fire are told at their lines', async () => {
+  expect(await check(BUSY)).toEqual({ valid: true, name: 'busy', problems: [], warnings: [] })
+  const idle = `${BUSY}  - name: never\n    when: { probability: 0 }\n    fault: { type: reset }\n`
+  expect(await check(idle)).toMatchObject({ valid: true, warnings: [{ line: 6, message: expect.any(String) }] })
+})
+
+const BROKEN: [string, string, number, RegExp][] = [
+  ['a fault that there is not', BUSY.replace('http-error', 'http-errr'), 5, /http-error/],
+  ['a status that there is not', BUSY.replace('429', '9'), 5, /status/],
+  ['no YAML', BUSY.replace('name: often', 'name: "often'), 4, /quot/],
+  ['nothing at all', '', 1, /scenario/],
+  ['a list', '- 1\n', 1, /object/],
+]
+test.each(BROKEN)('%s is told at its line, and cannot be played', async (_, text, line, says) => {
+  const { valid, problems } = (await check(text)) as { valid: boolean; problems: { line: number; message: string }[] }
+  expect([valid, problems[0]?.line]).toEqual([false, line])
+  expect(problems[0]?.message).toMatch(says)
+  const refused = await play({ text })
+  expect(refused.status).toBe(400)
+  expect((await app.fetch('/_understudy/scenario')).json().scenario).toBeNull()
+})
+
+test('a text is played, and shown as it was written, with its comments', async () => {
+  expect((await play({ text: BUSY }, 'text')).json()).toMatchObject({
+    scenario: 'busy',
+    text: BUSY,
+    from: 'the request',
+  })
+  expect((await app.post(`/s/text${CHAT}`, { model: 'openai/gpt-4o', ...user('Hi') })).status).toBe(429)
+  const begun = await app.post('/_understudy/sessions', { name: 'begun', scenario: { text: BUSY } })
+  expect(begun.json()).toMatchObject({ scenario: 'busy' })
+})
+
+test('one that ships and one that a request holds have their texts too', async () => {
+  expect((await play({ name: 'outage' }, 'shipped')).json().text).toStartWith('#')
+  const rules = [{ name: 'often', fault: { type: 'http-error', status: 429 } }]
+  const { text } = (await play({ name: 'own', rules }, 'own')).json() as { text: string }
+  expect(await check(text)).toMatchObject({ valid: true, name: 'own' })
+})

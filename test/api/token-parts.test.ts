@@ -1,0 +1,137 @@
+// A long text is counted and split part by part: its parts have together the tokens of the whole.
+import { afterAll, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { countAhead, splitAhead } from '../../src/answers/count-ahead.ts'
+import { countCached, pieces, splitPlan } from '../../src/answers/text-answer.ts'
+import { splitAtWords } from '../../src/lib/token-parts.ts'
+import { countTokens, encodeTokens, splitTokens } from '../../src/lib/tokens.ts'
+import { packTexts, unpackTexts } from '../../src/lib/worker/packed-texts.ts'
+import { endWorkers } from '../../src/lib/worker/pool.ts'
+import { type Answer, eventsOf, testApps } from '../support/app.ts'
+import { emptyFolder } from '../support/server.ts'
+
+const { appWith, close } = testApps()
+afterAll(async () => {
+  await close()
+  endWorkers()
+})
+const CHAT = '/v2/router/chat/completions'
+const { signal } = new AbortController()
+/** Words and what stands between them, most of which no token reaches over. */
+const texts = fc
+  .array(
+    fc.oneof(fc.constantFrom(' ', '  ', '\n', ' \n ', "'s", ' It’s', '漢字', '😀', '𝒜', '.', '12 34'), fc.string()),
+    {
+      maxLength: 60,
+    },
+  )
+  .map((parts) => parts.join(' a word'))
+
+test('parts have the tokens of the whole, and join to it', () => {
+  fc.assert(
+    fc.property(texts, fc.integer({ min: 1, max: 40 }), (text, size) => {
+      const parts = splitAtWords(text, size)
+      expect(parts.join('')).toBe(text)
+      expect(parts.flatMap(encodeTokens)).toEqual(encodeTokens(text))
+    }),
+  )
+})
+
+test('a text of words is cut into parts of the size asked for, one without spaces is not', () => {
+  const words = 'some words '.repeat(1_000)
+  expect(Math.max(...splitAtWords(words, 1_000).map(({ length }) => length))).toBeLessThanOrEqual(1_500)
+  expect(splitAtWords('word'.repeat(1_000), 1_000)).toHaveLength(1)
+})
+
+test('texts are the same when they have been packed', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary' })), (list) => {
+      expect(unpackTexts(packTexts(list))).toEqual(list)
+    }),
+  )
+})
+
+const long = (name: string) => `${name} went down to the sea to look at ships, `.repeat(12_000)
+
+test('what is counted and split ahead is what is counted and split at once', async () => {
+  const one = long('Ada')
+  const counted = [one, 'short', long('Bob')]
+  await countAhead(() => counted.map(countCached), signal)
+  expect(counted.map(countCached)).toEqual(counted.map(countTokens))
+})
+
+const sumOf = (all: readonly { tokens: number }[]) => all.reduce((sum, { tokens }) => sum + tokens, 0)
+
+test('a very long text comes in pieces of several tokens, split ahead or not', async () => {
+  const text = long('Hal')
+  const { parts, each } = splitPlan(text)
+  await splitAhead([text], { signal })
+  const found = pieces(text)
+  expect(found).toEqual(parts.flatMap((part) => splitTokens(part, each)))
+  expect(found.length).toBeLessThan(80_000)
+  expect(found.map((piece) => piece.text).join('')).toBe(text)
+  expect(sumOf(found)).toBe(countTokens(text))
+  expect(pieces('Ada went down to the sea')).toEqual(splitTokens('Ada went down to the sea'))
+})
+
+describe('a very long answer', () => {
+  const reply = long('Ida')
+  const folder = emptyFolder()
+  Bun.write(
+    `${folder.path}/chat.completions/long.json`,
+    JSON.stringify({ match: { user: 'Tell' }, reply: { content: reply } }),
+  )
+  afterAll(folder.remove)
+  const ask = (more: object) =>
+    appWith({ fixtures: [folder.path] }).post(CHAT, {
+      model: 'openai/some-model',
+      messages: [{ role: 'user', content: 'Tell' }],
+      ...more,
+    })
+  const textOf = (answer: Answer) => {
+    const { choices, usage } = answer.json() as {
+      choices: { message: { content: string }; finish_reason: string }[]
+      usage: { completion_tokens: number }
+    }
+    return { text: choices[0]?.message.content, finish: choices[0]?.finish_reason, tokens: usage.completion_tokens }
+  }
+
+  test('is whole', async () => {
+    expect(textOf(await ask({}))).toEqual({ text: reply, finish: 'stop', tokens: countTokens(reply) })
+  })
+  test('is streamed', async () => {
+    const answer = await ask({ stream: true })
+    const chunks = eventsOf(answer.text).slice(0, -1) as { choices: { delta: { content?: string } }[] }[]
+    expect(answer.status).toBe(200)
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(reply)
+  })
+  test.each([100_003, 7])('ends at exactly %d tokens', async (most) => {
+    const found = textOf(await ask({ max_completion_tokens: most }))
+    expect(found).toEqual({ text: expect.any(String), finish: 'length', tokens: most })
+    expect(reply.startsWith(found.text ?? 'nothing')).toBe(true)
+    expect(countTokens(found.text ?? '')).toBe(most)
+  })
+  test('ends before a stop sequence', async () => {
+    const stop = reply.slice(-40)
+    const found = textOf(await ask({ stop: ['nowhere', stop] }))
+    expect(found).toMatchObject({ text: reply.slice(0, reply.indexOf(stop)), finish: 'stop' })
+  })
+})
+
+test('a message of several long parts counts as one text', async () => {
+  const app = appWith()
+  const ask = async (content: unknown) => {
+    const answer = await app.post(CHAT, { model: 'openai/some-model', messages: [{ role: 'user', content }] })
+    return (answer.json() as { usage: { prompt_tokens: number } }).usage.prompt_tokens
+  }
+  const [first, second] = [long('Cleo'), long('Dora')]
+  const parts = [first, second].map((text) => ({ type: 'text', text }))
+  expect(await ask(parts)).toBe(countTokens(first + second) + 7)
+})
+
+test('nothing more is begun when nobody waits any more', async () => {
+  const leaving = new AbortController()
+  const counting = countAhead(() => void countCached(`${long('Eve')} ${long('Fay')}`), leaving.signal)
+  leaving.abort(new Error('gone'))
+  await expect(counting).rejects.toThrow('gone')
+})

@@ -1,0 +1,831 @@
+// What a verdict says of real clients over real connections: each misbehaviour is found, and no innocent look-alike is.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import OpenAI from 'openai'
+import { listen } from '../../src/cli/listen.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Finding } from '../../src/contract/finding.ts'
+import type { Verification } from '../../src/contract/verification.ts'
+import { createUnderstudy } from '../../src/deps.ts'
+import { openConnection } from '../support/raw-http.ts'
+
+// Some clients really wait, a second at most.
+setDefaultTimeout(60_000)
+
+let base = ''
+let stop = () => {}
+beforeAll(async () => {
+  const config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', port: 0, host: '127.0.0.1' }
+  const understudy = createUnderstudy(config, (error) => {
+    throw error
+  })
+  const servers = await listen(config, understudy)
+  base = `http://127.0.0.1:${servers[0]?.port}`
+  stop = () => {
+    for (const server of servers) server.stop(true)
+    understudy.sessions.close()
+  }
+})
+afterAll(() => stop())
+
+/** A client in a session of its own. */
+function clientOf(session: string) {
+  const headers = { authorization: `Bearer session:${session}`, 'content-type': 'application/json' }
+  const send = async (path: string, body: unknown, more: RequestInit = {}) => {
+    const response = await fetch(`${base}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      ...more,
+      headers: { ...headers, ...(more.headers as object) },
+    })
+    return { status: response.status, text: await response.text().catch(() => 'broken') }
+  }
+  const message = (content = 'hello', more: object = {}) => ({
+    model: 'openai/gpt-4o',
+    messages: [{ role: 'user', content }],
+    ...more,
+  })
+  const control = async (method: string, path: string, body?: unknown) => {
+    const answer = await fetch(`${base}/_understudy/${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return (await answer.json()) as unknown
+  }
+  return {
+    control,
+    message,
+    chat: (content?: string, more: object = {}, headers: Record<string, string> = {}, signal?: AbortSignal) =>
+      send('/v2/router/chat/completions', message(content, more), { headers, signal: signal ?? null }),
+    post: send,
+    /** A header that makes a call with an API key in this session. */
+    key: (name: string) => ({ authorization: `Bearer ${name}#session:${session}` }),
+    /** The words of a stream, as far as they come. */
+    async words(content: string, path = '/v1/chat/completions'): Promise<string> {
+      const response = await fetch(`${base}${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ ...inApi(path, { messages: message(content).messages }), stream: true }),
+      })
+      let text = ''
+      try {
+        for await (const piece of response.body ?? []) text += new TextDecoder().decode(piece)
+      } catch {
+        // It breaks off.
+      }
+      return [...text.matchAll(/"(?:content|delta|text)":"((?:[^"\\\\]|\\\\.)*)"/g)]
+        .map(([, part]) => JSON.parse(`"${part}"`))
+        .join('')
+    },
+    /** Comes back when a call is under way, with the verdict of then. */
+    async underWay(): Promise<Verification> {
+      let report = (await control('GET', 'verify')) as Verification
+      while (report.pending === 0) report = (await control('GET', 'verify')) as Verification
+      return report
+    },
+    /** Calls so often, one call after the other, and takes the connections in turn. */
+    async overPool(connections: number, calls: number): Promise<void> {
+      const pool = Array.from({ length: connections }, () => openConnection(base))
+      for (let call = 0; call < calls; call++)
+        await pool[call % connections]?.post('/v1/chat/completions', { ...message(), model: 'gpt-4o' }, headers)
+      for (const connection of pool) connection.close()
+    },
+    /** One item of a batch, which ends like all others. */
+    chatOf: (document: string) => ({
+      model: 'gpt-4o',
+      messages: [
+        { role: 'user', content: `Read this: ${document}` },
+        { role: 'assistant', content: 'I have read it.' },
+        { role: 'user', content: 'Summarize it.' },
+      ],
+    }),
+    embed: (input: string[]) => send('/v1/embeddings', { model: 'text-embedding-3-small', input }),
+    /** Lets time pass, on the session's clock. */
+    wait: (ms: number) => control('POST', `sessions/${session}/clock`, { advance: ms }),
+    sdk: (maxRetries: number, path = '/v2/router') =>
+      new OpenAI({ baseURL: `${base}${path}`, apiKey: `session:${session}`, maxRetries }),
+  }
+}
+type Client = ReturnType<typeof clientOf>
+
+/** What every call hits until so many have. */
+const refuse = (fault: object, calls: string | number = '1+', more: object = {}) => ({
+  name: 'day',
+  rules: [{ name: 'bad', when: { calls }, fault: { type: 'http-error', ...fault } }],
+  ...more,
+})
+const cut = (calls: string | number = '1+', after_chunks = 2) => ({
+  name: 'day',
+  rules: [{ name: 'bad', match: { stream: true }, when: { calls }, fault: { type: 'cut-stream', after_chunks } }],
+})
+const stalled = (calls: string | number = '1+') => ({
+  name: 'day',
+  rules: [{ name: 'bad', match: { stream: true }, when: { calls }, fault: { type: 'stall-stream', after_chunks: 2 } }],
+})
+/** A call that the client ends after a moment. */
+const leaving = (call: (signal: AbortSignal) => Promise<unknown>) => quietly(call(AbortSignal.timeout(100)))
+const LIMIT = { status: 429, retry_after: '2s' }
+const quietly = (promise: Promise<unknown>) => promise.catch(() => {})
+const count = (retry: number) => ({ 'x-stainless-retry-count': String(retry) })
+
+interface Row {
+  name: string
+  scenario: object
+  act(client: Client): Promise<unknown>
+  /** What is asked for besides. */
+  query?: string
+}
+let number = 0
+async function judged({ scenario, act, query = '' }: Row): Promise<Verification> {
+  const client = clientOf(`client-${++number}`)
+  await client.control('PUT', 'scenario', scenario)
+  await act(client)
+  const look = async () => (await client.control('GET', `verify${query}`)) as Verification
+  // A client notices that a connection is reset before the trace of the call is written.
+  let report = await look()
+  while (report.pending > 0) report = await look()
+  return report
+}
+const inWords = (findings: readonly Finding[]) => findings.map(({ kind, severity }) => `${kind} ${severity}`)
+
+interface Guilty extends Row {
+  finds: string[]
+  says: RegExp
+}
+const guilty: Guilty[] = [
+  {
+    name: 'one that takes no notice of Retry-After',
+    scenario: refuse(LIMIT, '1-2'),
+    act: async ({ chat }) => [await chat(), await chat(), await chat()],
+    finds: ['early-retry error'],
+    says: /called again after \d+ ms, though the answer had said to wait 2000 ms; 2 such calls/,
+  },
+  {
+    name: 'one that takes no notice, and says that it repeats',
+    scenario: refuse(LIMIT, 1, { accept: ['gave-up'] }),
+    act: async ({ chat }) => [await chat('hello', {}, count(0)), await chat('hello', {}, count(1))],
+    finds: ['early-retry error'],
+    says: /though the answer had said to wait 2000 ms$/,
+  },
+  {
+    name: 'one that calls 60 times without a pause',
+    scenario: refuse({ status: 503 }, '1+', { accept: ['gave-up'] }),
+    async act({ chat }) {
+      for (let turn = 0; turn < 60; turn++) await chat()
+    },
+    finds: ['storm error', 'gave-up error'],
+    says: /the same request 60 times in \d+ ms \([\d.]+ a second\), with pauses of \d+ ms that do not grow/,
+  },
+  {
+    name: 'one that repeats a 401 without a pause, over the connections of a pool',
+    scenario: refuse({ status: 401 }),
+    act: ({ overPool }) => overPool(4, 30),
+    finds: ['storm warning'],
+    says: /^the same request 30 times in .*; it may be several clients$/,
+  },
+  {
+    name: 'one that gives up at once',
+    scenario: refuse({ status: 503 }, 1),
+    act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  },
+  {
+    name: 'six of one prompt at once, of which nobody can say how often each was tried',
+    scenario: refuse({ status: 503 }),
+    act: ({ chat }) => atOnce(6, chat),
+    finds: ['gave-up error'],
+    says: /^at least (one request|\d requests) never got a response: 6 equal calls failed \(last: status 503\)$/,
+  },
+  {
+    name: 'four of one prompt one after the other, which a scenario lets give up, so that nobody counts them',
+    scenario: refuse({ status: 429, retry_after: '2s' }, '1+', { accept: ['gave-up'] }),
+    act: async ({ chat }) => {
+      for (let turn = 0; turn < 4; turn++) await chat()
+    },
+    finds: ['gave-up error'],
+    says: /^some requests never got a response: 4 equal calls failed \(status 429\)$/,
+  },
+  {
+    name: 'three of one prompt at once, of an SDK that says how often it has tried',
+    scenario: refuse({ status: 503 }),
+    act: ({ sdk, message }) => {
+      const openai = sdk(1)
+      return atOnce(3, () => quietly(openai.chat.completions.create(message() as never)))
+    },
+    finds: ['gave-up warning'],
+    says: /^3 requests never got a response: tried 2 times each \(last: status 503\)$/,
+  },
+  {
+    name: 'one that says nothing of a cut stream and ends well',
+    scenario: cut(),
+    query: '?ended=well',
+    act: ({ chat }) => chat('hello', { stream: true }),
+    finds: ['swallowed error'],
+    says: /^1 response was incomplete; no retry followed, and the client succeeded$/,
+  },
+  {
+    name: 'one that says nothing of a cut stream, as far as anybody knows',
+    scenario: cut(),
+    act: ({ chat }) => chat('hello', { stream: true }),
+    finds: ['swallowed warning'],
+    says: /^1 response was incomplete; no retry followed$/,
+  },
+  {
+    name: 'one that has ended, of which nobody knows whether it told its user of a cut stream',
+    scenario: cut(),
+    query: '?ended=unknown',
+    act: ({ chat }) => chat('hello', { stream: true }),
+    finds: ['swallowed warning'],
+    says: /^1 response was incomplete; no retry followed$/,
+  },
+  ...['', '?ended=unknown', '?ended=well'].map(
+    (query): Guilty => ({
+      name: `one that leaves a stream in its silence and says nothing of it${query}`,
+      scenario: stalled(),
+      query,
+      act: ({ chat }) => leaving((signal) => chat('hello', { stream: true }, {}, signal)),
+      finds: ['swallowed warning'],
+      says: /^1 response was incomplete; no retry followed$/,
+    }),
+  ),
+  {
+    name: 'three users of one prompt, one after the other, who each receive half a story',
+    scenario: cut(),
+    query: '?ended=unknown',
+    async act({ chat }) {
+      for (let user = 0; user < 3; user++) await chat('hello', { stream: true })
+    },
+    finds: ['swallowed warning'],
+    says: /^3 responses were incomplete; 2 may be retries$/,
+  },
+  {
+    name: 'three users of one prompt on the compatible API, who each receive half a story',
+    scenario: cut(),
+    query: '?ended=unknown',
+    async act({ post, message }) {
+      for (let user = 0; user < 3; user++)
+        await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
+    },
+    finds: ['swallowed warning'],
+    says: /^3 responses were incomplete; 2 may be retries$/,
+  },
+  {
+    name: 'a cut stream after which the same is asked at once, without any sign of a retry',
+    scenario: cut(1),
+    act: async ({ chat }) => [await chat('hello', { stream: true }), await chat('hello', { stream: true })],
+    finds: ['swallowed warning'],
+    says: /^1 response was incomplete; 1 later call may be a retry$/,
+  },
+  {
+    name: 'a chat call that fails, which a responses call of the same model does not repeat',
+    scenario: refuse({ status: 503 }, 1),
+    act: async ({ post, message, wait }) => [
+      await post('/v1/chat/completions', { ...message(), model: 'gpt-4o' }),
+      await wait(1000),
+      await post('/v1/responses', { model: 'gpt-4o', input: 'hello' }),
+    ],
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  },
+  {
+    name: 'an SDK that has used up its two retries',
+    scenario: refuse({ status: 503 }),
+    act: ({ sdk, message }) => quietly(sdk(2).chat.completions.create(message() as never)),
+    finds: ['gave-up warning'],
+    says: /^a request never got a response: tried 3 times \(last: status 503\)$/,
+  },
+  ...[{ retry: { count: 2, on_codes: [503] } }, { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }].map(
+    (options): Guilty => ({
+      name: `one whose gateway has used up its ${Object.keys(options)}`,
+      scenario: refuse({ status: 503 }),
+      act: ({ chat }) => chat('hello', options),
+      finds: ['gave-up warning'],
+      says: /^a request never got a response: tried once \(status 503, after [23] attempts by the gateway\)$/,
+    }),
+  ),
+  {
+    name: 'one that repeats three times without back-off',
+    scenario: refuse({ status: 503 }, '1-3'),
+    async act({ chat }) {
+      for (let turn = 0; turn < 4; turn++) await chat('hello', {}, count(turn))
+    },
+    finds: ['no-backoff warning'],
+    says: /^a request that failed \(status 503\) was repeated 3 times without back-off, after \d+ ms at most$/,
+  },
+  {
+    name: 'one that was stopped before anybody knows whether it would have asked again',
+    scenario: refuse({ status: 503 }),
+    query: '?ended=stopped',
+    act: ({ chat }) => chat(),
+    finds: ['gave-up warning'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  },
+  {
+    name: 'one that repeats a 401',
+    scenario: refuse({ status: 401 }),
+    async act({ chat }) {
+      for (let turn = 0; turn < 3; turn++) await chat('hello', {}, count(turn))
+    },
+    finds: ['ignored-status error'],
+    says: /status 401 says that the request is wrong, but it was repeated 2 times/,
+  },
+  {
+    name: 'one that repeats a 400 by a timer',
+    scenario: refuse({ status: 400 }),
+    async act({ chat, wait }) {
+      for (let turn = 0; turn < 5; turn++) {
+        await chat()
+        await wait(10_000)
+      }
+    },
+    finds: ['ignored-status warning'],
+    says: /made again, as by a timer, 4 times/,
+  },
+  {
+    name: 'one whose retries multiply those of the gateway',
+    scenario: refuse({ status: 503 }, '1-9', { max_attempts: 6 }),
+    async act({ chat, wait }) {
+      for (const pause of [5_000, 0]) {
+        await chat('hello', { retry: { count: 4, on_codes: [503] } })
+        await wait(pause)
+      }
+    },
+    finds: ['amplification error'],
+    says: /one request became 10 attempts in 2 calls, more than 6/,
+  },
+  {
+    name: 'one that asks again while the first call goes on',
+    scenario: { name: 'day', rules: [{ name: 'slow', when: { calls: 1 }, fault: { type: 'delay', for: '1s' } }] },
+    async act({ chat, underWay }) {
+      const first = chat('hello', {}, count(0))
+      await underWay()
+      await chat('hello', {}, count(1))
+      await first
+    },
+    finds: ['not-cancelled error'],
+    says: /repeated once while the try before was still under way, which was never cancelled and ran \d+ ms longer/,
+  },
+  {
+    name: 'one that loses an item of a batch whose last words are those of all items',
+    scenario: refuse({ status: 503 }, 2),
+    async act({ post, chatOf }) {
+      for (const document of ['Oats', 'Rye', 'Wheat']) await post('/v1/chat/completions', chatOf(document))
+    },
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  },
+  ...[
+    ['What happens in the hour of 09:00?', 'What happens in the hour of 10:00?'],
+    ['Summarize 2024-05-01.', 'Summarize 2024-05-08.'],
+    ['Summarize invoice 17.', 'Summarize invoice 18.'],
+  ].map((items) => ({
+    name: `one that loses the first of two items that differ in a figure: ${items[0]}`,
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }: Client) {
+      for (const item of items) await chat(item)
+    },
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  })),
+  {
+    name: 'one that asks the same with other tools, which may be another request',
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }) {
+      for (const name of ['look', 'listen']) await chat('hello', { tools: [{ type: 'function', function: { name } }] })
+    },
+    finds: ['gave-up warning'],
+    says: /^a request never got a response: tried once \(status 503\)$/,
+  },
+  {
+    name: 'one that splits a batch of texts and loses a half of it',
+    scenario: refuse({ status: 500 }, 1),
+    act: async ({ embed }) => [await embed(['a', 'b', 'c', 'd']), await embed(['a', 'b'])],
+    finds: ['gave-up error'],
+    says: /^a request never got a response: tried once \(status 500\)$/,
+  },
+  {
+    name: 'one that takes half a story for a whole one and asks something else',
+    scenario: cut(1),
+    async act({ words, post, message }) {
+      const half = await words('Tell me a story')
+      await post('/v1/chat/completions', goneOn(message('Tell me a story'), half, 'Thanks. What is the time?'))
+    },
+    finds: ['swallowed warning'],
+    says: /^1 response was incomplete; no retry followed$/,
+  },
+  {
+    name: 'one that turns to another API key and comes back to the first too early',
+    scenario: refuse({ status: 429, retry_after: '20s' }, '1-2'),
+    async act({ chat, key }) {
+      for (const [turn, name] of ['sk-one', 'sk-two', 'sk-one'].entries())
+        await chat('hello', {}, { ...count(turn), ...key(name) })
+    },
+    finds: ['early-retry error'],
+    says: /though the answer had said to wait 20000 ms$/,
+  },
+  {
+    name: 'one whose prompt differs in an id from that of a failed call, and which may be another request',
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }) {
+      for (const id of ['6f1c2a34-0000-4000-8000-5a6b7c8d9e0f', '7a2d3b45-1111-4111-8111-6b7c8d9e0f1a'])
+        await chat(`Describe order ${id}`)
+    },
+    finds: ['gave-up warning'],
+    says: /^a request may never have got a response \(status 503\): the call that followed differs in times or ids/,
+  },
+  {
+    name: 'one with a wrong base URL',
+    scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
+    act: ({ sdk, message }) => quietly(sdk(2, '/openai/v1').chat.completions.create(message() as never)),
+    finds: ['wrong-address error'],
+    says: /POST \/openai\/v1\/chat\/completions was called once, but there is no such path: did you mean \/v2\/router\/chat\/completions\?/,
+  },
+]
+
+describe('found is', () => {
+  test.each(guilty)('$name', async ({ finds, says, ...row }) => {
+    const { findings, ok } = await judged(row)
+    expect(inWords(findings)).toEqual(finds)
+    const [first] = findings
+    expect(first?.message).toMatch(says)
+    expect(ok).toBe(!findings.some(({ severity, accepted }) => severity === 'error' && !accepted))
+    // Evidence: what has a trace names it.
+    if (first?.kind !== 'wrong-address') expect(first?.traces.length).toBeGreaterThan(0)
+    expect(first?.at).toBeString()
+  })
+})
+
+/** A request in the words of an API. */
+function inApi(path: string, { messages }: { messages: object[] }): object {
+  if (path === '/v1/responses') return { model: 'gpt-4o', input: messages }
+  if (path === '/v1/messages') return { model: 'claude-sonnet-4-5', max_tokens: 999, messages }
+  return { model: 'gpt-4o', messages }
+}
+
+/** A conversation that goes on after the words of a model. */
+const goneOn = (request: { messages: object[] }, content: string, ...more: string[]) => ({
+  model: 'gpt-4o',
+  messages: [
+    ...request.messages,
+    { role: 'assistant', content },
+    ...more.map((words) => ({ role: 'user', content: words })),
+  ],
+})
+/** A fault that hits the first call only after a time. */
+const lateFailure = (fault: object) => ({
+  name: 'day',
+  rules: [
+    { name: 'slow', when: { calls: 1 }, fault: { type: 'delay', for: '400ms' } },
+    { name: 'bad', when: { calls: 1 }, fault },
+  ],
+})
+
+const atOnce = (calls: number, act: () => Promise<unknown>) => Promise.all(Array.from({ length: calls }, act))
+const innocent: Row[] = [
+  ...[6, 12].map((calls) => ({
+    name: `${calls} equal prompts at once, each with the retries of its SDK`,
+    scenario: refuse({ status: 429, retry_after: '1s' }, `1-${calls}`),
+    act: ({ sdk, message }: Client) => {
+      const openai = sdk(3)
+      return atOnce(calls, () => openai.chat.completions.create(message() as never))
+    },
+  })),
+  {
+    name: '12 equal prompts at once without any mark, each of which waits as it is told',
+    scenario: refuse(LIMIT, '1-12'),
+    async act({ chat, wait }) {
+      await atOnce(12, chat)
+      await wait(2000)
+      await atOnce(12, chat)
+    },
+  },
+  {
+    name: 'an SDK in a short run of 503',
+    scenario: refuse({ status: 503 }, '1-2'),
+    act: ({ sdk, message }) => sdk(2).chat.completions.create(message() as never),
+  },
+  {
+    name: 'a program of its own retries above an SDK without any',
+    scenario: refuse({ status: 503 }, '1-2'),
+    async act({ chat, wait }) {
+      for (const pause of [500, 1000, 0]) {
+        await chat('hello', {}, count(0))
+        await wait(pause)
+      }
+    },
+  },
+  {
+    name: 'separate calls that are refused for good',
+    scenario: refuse({ status: 401 }),
+    async act({ chat }) {
+      for (let turn = 0; turn < 8; turn++) await chat()
+    },
+  },
+  {
+    name: 'a program that turns to another model by itself',
+    scenario: refuse({ status: 503 }, 1),
+    act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
+  },
+  {
+    name: 'a program that turns to another model at once, though the first would have it wait',
+    scenario: refuse(LIMIT, 1),
+    act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
+  },
+  {
+    name: 'a silent stream that is asked for again after a pause',
+    scenario: stalled(),
+    async act({ chat, wait }) {
+      for (let tries = 0; tries < 3; tries++) {
+        await leaving((signal) => chat('hello', { stream: true }, {}, signal))
+        await wait(1000)
+      }
+    },
+  },
+  {
+    name: 'a silent stream after which another model is asked',
+    scenario: stalled(1),
+    act: async ({ chat }) => [
+      await leaving((signal) => chat('hello', { stream: true }, {}, signal)),
+      await chat('hello', { stream: true, model: 'anthropic/claude-sonnet-4' }),
+    ],
+  },
+  {
+    name: 'a cut stream that is asked for again after a pause',
+    scenario: cut(1),
+    act: async ({ chat, wait }) => [
+      await chat('hello', { stream: true }),
+      await wait(500),
+      await chat('hello', { stream: true }),
+    ],
+  },
+  {
+    name: 'a cut stream that is asked for again at once, with a retry mark',
+    scenario: cut(1),
+    act: async ({ chat }) => [
+      await chat('hello', { stream: true }, count(0)),
+      await chat('hello', { stream: true }, count(1)),
+    ],
+  },
+  {
+    name: 'a direct stream that is cut, and asked for again of the other provider by its own API',
+    scenario: cut(1),
+    act: async ({ post, message }) => [
+      await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true }),
+      await post('/v1/messages', {
+        model: 'claude-sonnet-4-5',
+        max_tokens: 99,
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
+      }),
+    ],
+  },
+  ...[{ type: 'http-error', status: 503 }, { type: 'reset' }].map((fault) => ({
+    name: `a hedge whose first copy fails late (${fault.type})`,
+    scenario: lateFailure(fault),
+    query: '?ended=well',
+    async act({ chat, underWay }: Client) {
+      const first = quietly(chat())
+      await underWay()
+      await chat()
+      await first
+    },
+  })),
+  {
+    name: 'a race of two models, one of which fails at once',
+    scenario: refuse({ status: 503 }, 1),
+    act: ({ chat }) => Promise.all([chat(), chat('hello', { model: 'anthropic/claude-sonnet-4' })]),
+  },
+  ...[['Please continue.'], []].flatMap((more) =>
+    ['/v1/chat/completions', '/v1/responses', '/v1/messages'].map((path) => ({
+      name: `a cut stream of ${path} whose words the client has the model continue${more.length > 0 ? ', as it asks it to' : ''}`,
+      scenario: cut(1, 8),
+      query: '?ended=well',
+      async act({ words, post, message }: Client) {
+        const half = await words('Tell me a story', path)
+        expect(half).not.toBe('')
+        await post(path, inApi(path, goneOn(message('Tell me a story'), half, ...more)))
+      },
+    })),
+  ),
+  {
+    name: 'a new API key after a limit, at once',
+    scenario: refuse({ status: 429, retry_after: '20s' }, 1),
+    act: async ({ chat, key }) => [
+      await chat('hello', {}, { ...count(0), ...key('sk-one') }),
+      await chat('hello', {}, { ...count(1), ...key('sk-two') }),
+    ],
+  },
+  {
+    name: 'four API keys, each with a limit of its own, and no mark of a retry',
+    scenario: refuse({ status: 429 }, '1-3'),
+    async act({ chat, key }) {
+      for (const name of ['sk-one', 'sk-two', 'sk-three', 'sk-four']) await chat('hello', {}, key(name))
+    },
+  },
+  {
+    name: 'a token that is renewed after a 401',
+    scenario: refuse({ status: 401 }, 1),
+    act: async ({ chat, key }) => [
+      await chat('hello', {}, { ...count(0), ...key('token-old') }),
+      await chat('hello', {}, { ...count(1), ...key('token-new') }),
+    ],
+  },
+  {
+    name: 'a batch of texts that is split in halves, and one of those once more',
+    scenario: refuse({ status: 500 }, '1-2'),
+    act: async ({ embed }) => [
+      await embed(['a', 'b', 'c', 'd']),
+      await embed(['a', 'b']),
+      await embed(['a']),
+      await embed(['b']),
+      await embed(['c', 'd']),
+    ],
+  },
+  {
+    name: 'texts that are put into other batches after a failure',
+    scenario: refuse({ status: 503 }, 1),
+    act: async ({ embed }) => [await embed(['a', 'b']), await embed(['a', 'x']), await embed(['y', 'b'])],
+  },
+  {
+    name: 'a prompt that is built anew with the time of day',
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }) {
+      for (const turn of [0, 1]) {
+        await chat(`It is ${new Date().toISOString()} (call ${crypto.randomUUID()}). Say hello.`)
+        // Otherwise the times may be equal.
+        if (turn === 0) await Bun.sleep(2)
+      }
+    },
+  },
+  ...[
+    ['It is 09:15 now.', 'It is 14:30 now.'],
+    ['Request-Id: 01HZXK3M9Q7V8N2P4R6T8W0Y2A.', 'Request-Id: 01HZXK4N0R8W9P3Q5S7V9X1Z3B.'],
+    ['Current time: 2024-05-01 10:00:05', 'Current time: 2024-05-01 10:00:06'],
+  ].map((texts) => ({
+    name: `a prompt that is built anew as ${texts[1]}`,
+    scenario: refuse({ status: 503 }, 1),
+    async act({ chat }: Client) {
+      for (const text of texts) await chat(`${text} Say hello.`)
+    },
+  })),
+  {
+    name: 'a conversation that is asked again without its oldest turns',
+    scenario: refuse({ status: 503 }, 1),
+    async act({ post, chatOf }) {
+      const { messages, ...request } = chatOf('Rye')
+      await post('/v1/chat/completions', { ...request, messages })
+      await post('/v1/chat/completions', { ...request, messages: messages.slice(-1) })
+    },
+  },
+  {
+    name: 'a request that the provider does not keep, asked again of the other one',
+    scenario: refuse({ status: 503 }, 1),
+    act: async ({ post }) => [
+      await post('/v1/responses', { model: 'gpt-4o', instructions: 'Be brief.', input: 'hello', store: false }),
+      await post('/v1/messages', {
+        model: 'claude-sonnet-4-5',
+        max_tokens: 99,
+        system: 'Be brief.',
+        messages: [{ role: 'user', content: 'hello' }],
+      }),
+    ],
+  },
+  {
+    name: 'a cut stream of which the client complains',
+    scenario: cut(),
+    query: '?ended=badly',
+    act: ({ chat }) => chat('hello', { stream: true }),
+  },
+  {
+    name: 'a cut stream of a client that was stopped',
+    scenario: cut(),
+    query: '?ended=stopped',
+    act: ({ chat }) => chat('hello', { stream: true }),
+  },
+  {
+    name: 'a refusal that the scenario means',
+    scenario: refuse({ status: 503 }, '1+', { accept: ['gave-up'] }),
+    act: ({ chat }) => chat(),
+  },
+  {
+    name: 'a refusal that says itself that it must not be repeated',
+    scenario: refuse({ status: 429, headers: { 'x-should-retry': 'false' } }),
+    act: ({ sdk, message }) => quietly(sdk(2).chat.completions.create(message() as never)),
+  },
+  {
+    name: 'a client that waits for a date of a clock that is not its own',
+    scenario: refuse({ status: 429, retry_after: '20s', retry_after_form: 'date' }, 1),
+    async act({ chat, wait }) {
+      await chat()
+      await wait(1000)
+      await chat()
+    },
+  },
+  {
+    name: 'a call that its user stops',
+    scenario: { name: 'day', rules: [{ name: 'slow', fault: { type: 'delay', for: '1m' } }] },
+    async act({ chat, underWay }) {
+      const gone = new AbortController()
+      const call = quietly(chat('hello', {}, {}, gone.signal))
+      await underWay()
+      gone.abort()
+      await call
+    },
+    query: '?wait=5s',
+  },
+  {
+    name: 'a browser that wants an icon, and a tool that looks whether somebody is there',
+    scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
+    act: async ({ chat, post }) => [
+      await chat(),
+      await post('/favicon.ico', undefined, { method: 'GET', body: null }),
+      await post('/', undefined, { method: 'HEAD', body: null }),
+    ],
+  },
+]
+
+describe('nothing is found of', () => {
+  test.each(innocent)('$name', async (row) => {
+    const { findings, ok, calls } = await judged(row)
+    expect(findings.filter(({ accepted }) => !accepted)).toEqual([])
+    expect({ ok, some: calls > 0 }).toEqual({ ok: true, some: true })
+  })
+})
+
+describe('a verdict reports', () => {
+  test('that no calls were received and that a rule was not triggered', async () => {
+    const { notices, verdict, inconclusive, ok } = await judged({
+      name: '',
+      scenario: refuse({ status: 503 }),
+      act: async () => {},
+    })
+    expect(notices).toEqual([
+      'no calls were received: does the program use the address of this server?',
+      'rule "bad" was not triggered: no request matched',
+    ])
+    expect({ verdict, inconclusive, ok }).toEqual({
+      ...{ verdict: 'inconclusive', inconclusive: ['no fault was injected'], ok: true },
+    })
+  })
+
+  test('that calls still run, and judges nobody for giving up meanwhile', async () => {
+    const client = clientOf('running')
+    const rules = [
+      { name: 'down', when: { calls: 1 }, fault: { type: 'http-error', status: 503 } },
+      { name: 'slow', when: { calls: 2 }, fault: { type: 'delay', for: '1s' } },
+    ]
+    await client.control('PUT', 'scenario', { name: 'day', rules })
+    await client.chat('one')
+    const second = client.chat('two')
+    const during = await client.underWay()
+    expect(during).toMatchObject({ pending: 1, findings: [], ok: true })
+    expect(during.notices).toContain('1 call is still under way: whether anybody gave up is not judged yet')
+    await second
+    expect(inWords(((await client.control('GET', 'verify?wait=5s')) as Verification).findings)).toEqual([
+      'gave-up error',
+    ])
+  })
+
+  test('in health and in the list of traces, which paths were called that there are not', async () => {
+    const client = clientOf('lost')
+    const before = (await client.control('GET', 'health')) as { counts: { stray_calls: number } }
+    const { status, text } = await client.post('/v2/chat/completions', client.message())
+    expect(status).toBe(404)
+    expect(text).toContain('there is no path /v2/chat/completions: did you mean /v2/router/chat/completions?')
+    const after = (await client.control('GET', 'health')) as { counts: { stray_calls: number } }
+    expect(after.counts.stray_calls - before.counts.stray_calls).toBe(1)
+    const { data } = (await client.control('GET', 'traces')) as { data: object[] }
+    expect(data).toMatchObject([{ operation: 'none', name: 'POST /v2/chat/completions', status: 404 }])
+    expect((await client.control('GET', 'verify')) as Verification).toMatchObject({
+      calls: 0,
+      strays: [{ method: 'POST', path: '/v2/chat/completions', count: 1, likely: '/v2/router/chat/completions' }],
+    })
+  })
+})
+
+test('who reads the beginning of an answer and leaves has repeated nothing, though the questions are equal', async () => {
+  const client = clientOf('leaves-early')
+  const openai = new OpenAI({ baseURL: `${base}/v2/router`, apiKey: 'session:leaves-early', maxRetries: 0 })
+  for (let count = 0; count < 3; count++) {
+    const stream = await openai.chat.completions.create({
+      model: 'openai/gpt-4o',
+      stream: true,
+      messages: [{ role: 'user', content: 'Tell me a long story' }],
+    })
+    for await (const _ of stream) break
+  }
+  const { paths, findings } = (await client.control('GET', 'verify?wait=5s')) as Verification
+  expect(paths['client retry']).toBe(0)
+  expect(findings).toEqual([])
+})
+
+test('recovery paths: equal calls after an incomplete response count as retries only with evidence', async () => {
+  const { paths } = await judged({
+    scenario: cut(),
+    async act({ post, message }) {
+      for (let user = 0; user < 3; user++)
+        await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
+    },
+  } as Row)
+  expect([paths['client retry'], paths['stream recovery']]).toEqual([0, 0])
+})

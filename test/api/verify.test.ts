@@ -1,0 +1,232 @@
+// What verify says of a session: counts, order, waits, cancelled calls, fixtures, rules and expectations.
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type { Verification } from '../../src/contract/verification.ts'
+import { accepted } from '../support/accepted.ts'
+import { createTestApp, type TestApp } from '../support/app.ts'
+import { CHAT, user } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
+
+let app: TestApp
+beforeEach(() => {
+  app = createTestApp()
+})
+afterEach(() => app.close())
+
+const bodyOf = (content: string, more: object = {}) => ({ model: 'openai/gpt-4o', ...user(content), ...more })
+const call = (content: string, more: object = {}, session = 'default') =>
+  app.post(`/s/${session}${CHAT}`, bodyOf(content, more))
+const look = async (session = 'default', query = '') =>
+  (await app.fetch(`/s/${session}/_understudy/verify${query}`)).json() as unknown as Verification
+const ask = async (expect: object[]) =>
+  (await app.post('/_understudy/verify', { expect })).json() as unknown as Verification
+const play = (scenario: object) =>
+  app.fetch('/_understudy/scenario', {
+    method: 'PUT',
+    body: JSON.stringify(scenario),
+    headers: { 'content-type': 'application/json' },
+  })
+const FALLBACK = { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }
+/** Streams of openai break off before their first content; its whole answers are too late. */
+const outage = {
+  name: 'outage',
+  rules: [
+    {
+      name: 'nothing comes',
+      match: { provider: 'openai', stream: true },
+      fault: { type: 'cut-stream', after_chunks: 0 },
+    },
+    { name: 'late', match: { provider: 'openai', stream: false }, fault: { type: 'delay', for: '1m' } },
+    { name: 'never', match: { provider: 'google' }, fault: { type: 'delay', for: '1m' } },
+    { name: 'not now', match: { provider: 'openai' }, when: { after: '1h' }, fault: { type: 'delay', for: 1 } },
+    { name: 'in vain', match: { provider: 'anthropic', stream: false }, fault: { type: 'cut-stream' } },
+  ],
+  expect: [
+    { provider: 'openai', outcome: 'disconnected', attempts: 2 },
+    { provider: 'anthropic', outcome: 'answered', attempts: 2 },
+  ],
+}
+
+test('counts, order and ways are those of the calls', async () => {
+  await call('before')
+  await play(outage)
+  await call('streamed', { stream: true, retry: { count: 1, on_codes: [429] }, ...FALLBACK })
+  await call('whole', { timeout: { call_timeout: 5000 }, ...FALLBACK })
+  const report = await look()
+  expect(report).toMatchObject({ session: 'default', scenario: 'outage', ok: true, calls: 2, attempts: 5 })
+  const row = (at: string, model: string, outcome: string, count: number) => ({
+    at,
+    operation: 'chat.completions',
+    provider: model.split('/')[0] as string,
+    model,
+    outcome,
+    count,
+  })
+  expect(report.counts as object[]).toEqual([
+    row('gateway', 'anthropic/claude-sonnet-4', 'answered', 2),
+    row('provider', 'anthropic/claude-sonnet-4', 'answered', 2),
+    row('provider', 'openai/gpt-4o', 'disconnected', 2),
+    row('provider', 'openai/gpt-4o', 'timed out', 1),
+  ])
+  expect(report.order.map(({ target, why, outcome }) => `${why} ${target.split('/')[0]} ${outcome}`)).toEqual([
+    'first openai disconnected',
+    'retry openai disconnected',
+    'fallback anthropic answered',
+    'first openai timed out',
+    'fallback anthropic answered',
+  ])
+  expect(report.paths).toEqual({
+    retry: 1,
+    fallback: 2,
+    timeout: 1,
+    cache: 0,
+    'stream recovery': 1,
+    'client retry': 0,
+    'client fallback': 0,
+  })
+  const rule = (name: string) => report.rules.find((one) => one.name === name)
+  expect(rule('nothing comes')).toMatchObject({ matched: 2, fired: 2, applied: 2, skipped: {}, idle: null })
+  expect(rule('never')?.idle).toBe('no request matched')
+  expect(rule('not now')?.idle).toStartWith('active from t=3600 s, last matching request at t=')
+  expect(rule('in vain')).toMatchObject({ fired: 1, applied: 0, skipped: { 'the answer is not a stream': 1 } })
+  expect(report.expectations).toEqual([
+    { expected: '2 attempts: provider openai, outcome disconnected', actual: '2', met: true },
+    { expected: '2 attempts: provider anthropic, outcome answered', actual: '2', met: true },
+  ])
+})
+
+test('without a scenario, everything since the session began is looked at', async () => {
+  await call('one')
+  await call('one', { cache: { type: 'exact_match', ttl: 60 } })
+  await call('one', { cache: { type: 'exact_match', ttl: 60 } })
+  expect(await look()).toMatchObject({
+    scenario: null,
+    ok: true,
+    calls: 3,
+    attempts: 2,
+    paths: { cache: 1 },
+    rules: [],
+  })
+})
+
+describe('expectations', () => {
+  const met: [object, string][] = [
+    [{ provider: 'openai', attempts: '2+' }, '3'],
+    [{ provider: 'openai' }, '3'],
+    [{ model: 'gpt-4*', target: 'primary', attempts: 3 }, '3'],
+    [{ target: 'fallback', attempts: 2 }, '2'],
+    [{ rule: 'late', outcome: 'timed out', attempts: 1 }, '1'],
+    [{ operation: 'chat.completions', status: 200, calls: 2 }, '2'],
+    [{ at: 'gateway', stream: true }, '1'],
+    [{ provider: 'google', attempts: 0 }, '0'],
+    [{ order: [{ provider: 'openai' }, { provider: 'anthropic' }, { outcome: 'timed out' }] }, 'so it was'],
+    [{ waits_kept: true }, 'it never called too early'],
+  ]
+  const unmet: [object, string][] = [
+    [{ provider: 'openai', attempts: '1-2' }, '3'],
+    [{ calls: 3 }, '2'],
+    [{ cache: 'hit', calls: '1+' }, '0'],
+    [{ provider: 'google' }, '0'],
+    [{ order: [{ outcome: 'timed out' }, { outcome: 'disconnected' }] }, 'the first 1 of 2'],
+  ]
+  const after = async () => {
+    await play({ ...outage, expect: [] })
+    await call('streamed', { stream: true, retry: { count: 1, on_codes: [429] }, ...FALLBACK })
+    await call('whole', { timeout: { call_timeout: 5000 }, ...FALLBACK })
+  }
+  test('are met or not, one by one', async () => {
+    await after()
+    const report = await ask([...met, ...unmet].map(([expectation]) => expectation))
+    expect(report.ok).toBe(false)
+    expect(report.expectations.map(({ actual, met: good }) => [actual, good])).toEqual([
+      ...met.map(([, actual]): [string, boolean] => [actual, true]),
+      ...unmet.map(([, actual]): [string, boolean] => [actual, false]),
+    ])
+    expect((await ask(met.map(([expectation]) => expectation))).ok).toBe(true)
+  })
+
+  const mistakes: [object, string][] = [
+    [{ provider: 'openai', attempt: 1 }, "is not known (did you mean 'attempts'?); valid: provider, model"],
+    [{ attempts: 1, calls: 1 }, "cannot stand beside 'calls'"],
+    [{ waits_kept: true, model: 'x' }, 'stands alone'],
+    [{ outcome: 'fine' }, 'must be one of "answered"'],
+  ]
+  test.each(mistakes)('%j is refused', async (expectation, message) => {
+    const answer = await app.post('/_understudy/verify', { expect: [expectation] })
+    expect(errorOf(answer.text, 400).message).toContain(message)
+  })
+})
+
+describe('wait', () => {
+  test('gives a client time to get there', async () => {
+    await play({ ...outage, expect: [{ calls: 1 }] })
+    const report = look('default', '?wait=30s')
+    await call('late', FALLBACK)
+    expect(await report).toMatchObject({ ok: true, calls: 1 })
+  })
+
+  test('ends with what there is, and has a limit', async () => {
+    await play({ ...outage, expect: [{ calls: 1 }] })
+    expect(await look('default', '?wait=30ms')).toMatchObject({ ok: false, calls: 0 })
+    const answer = await app.fetch('/_understudy/verify?wait=2h')
+    expect(errorOf(answer.text, 400).message).toContain('must be at most 60s')
+  })
+})
+
+test('a client that calls again too early is told from one that waits', async () => {
+  await play({
+    name: 'busy',
+    rules: [{ name: 'limit', fault: { type: 'http-error', status: 429, retry_after: '20s' } }],
+  })
+  const refused = await call('busy')
+  expect({ status: refused.status, wait: refused.headers.get('retry-after') }).toEqual({ status: 429, wait: '20' })
+  await accepted(app.post('/_understudy/sessions/default/clock', { advance: '20s' }))
+  await call('busy')
+  await accepted(app.post('/_understudy/sessions/default/clock', { advance: '19s' }))
+  await call('busy')
+  const { waits, paths, ok } = await ask([{ waits_kept: true }])
+  expect(waits).toMatchObject({ told: 3, kept: 1, broken: [{ retry_after_ms: 20_000, called_again_after_ms: 19_000 }] })
+  expect(paths['client retry']).toBe(2)
+  expect(ok).toBe(false)
+})
+test('a call that the client gives up is shown with what became of it', async () => {
+  await play(outage)
+  await accepted(app.post('/_understudy/sessions/default/clock', { freeze: true }))
+  const gone = new AbortController()
+  const request = new Request(`http://localhost${CHAT}`, {
+    method: 'POST',
+    body: JSON.stringify(bodyOf('never mind')),
+    headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+    signal: gone.signal,
+  })
+  const answer = app.understudy.app.fetch(request)
+  while ((await app.post('/_understudy/sessions/default/clock', { advance: 0 })).json().waiting !== 1);
+  await accepted(app.post('/_understudy/sessions/default/clock', { advance: '7s' }))
+  gone.abort()
+  await (await answer).text()
+  expect((await look()).cancelled).toEqual([{ trace: expect.any(String), after_ms: 7000, provider_stopped: true }])
+})
+
+test('fixtures that answered no call, and calls that found none, are told', async () => {
+  const match = { operation: 'chat.completions' }
+  await accepted(
+    app.post('/_understudy/sessions', {
+      name: 'fixed',
+      fixtures: [
+        { name: 'used', match: { ...match, user: 'one' }, reply: { content: '1' } },
+        { name: 'idle', match: { ...match, user: 'two' }, reply: { content: '2' } },
+      ],
+    }),
+  )
+  await call('one', {}, 'fixed')
+  const missed = await call('Something that nobody has foreseen', {}, 'fixed')
+  expect((await look('fixed')).fixtures).toEqual({
+    unused: ['idle'],
+    unmatched: [
+      {
+        trace: missed.headers.get('x-understudy-trace') as string,
+        operation: 'chat.completions',
+        model: 'openai/gpt-4o',
+      },
+    ],
+  })
+})

@@ -1,0 +1,124 @@
+// An exploration as a page, in a real browser: the matrix, the run behind each cell, and how to see it again, from disk.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
+import { EXECUTABLE, emptyFolder } from '../support/server.ts'
+
+const folder = emptyFolder()
+const evil = '</script><script>window.hit=1</script><img src=x onerror="window.hit=2">'
+/** It prints what must stay text, tries once more when the server fails, and takes half a stream for a whole one. */
+const PROGRAM = `
+const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env
+const post = (body) => fetch(base + '/chat/completions', {
+  method: 'POST',
+  headers: { authorization: 'Bearer ' + key, 'content-type': 'application/json' },
+  body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], ...body }),
+})
+console.log(${JSON.stringify(evil)})
+for (let tries = 0; tries < 2 && !(await post({})).ok; tries++);
+try { for await (const _ of (await post({ stream: true })).body); } catch {}
+`
+const FILE = join(folder.path, 'report.html')
+let browser: InspectorBrowser
+let page: Page
+
+beforeAll(async () => {
+  writeFileSync(join(folder.path, "it's a program.mjs"), PROGRAM)
+  const classes = ['server-error-once', 'cut-stream', 'server-error-forever'].flatMap((name) => ['--class', name])
+  const child = Bun.spawn(
+    [EXECUTABLE, 'explore', ...classes, '--html', FILE, '--seed', '5', '--', process.execPath, "it's a program.mjs"],
+    { cwd: folder.path, env: { PATH: process.env.PATH ?? '' }, stdout: 'ignore', stderr: 'ignore' },
+  )
+  ;[browser] = await Promise.all([inspectorBrowser(), child.exited])
+  page = await browser.open(String(pathToFileURL(FILE)))
+}, 90_000)
+afterAll(async () => {
+  await browser?.close()
+  folder.remove()
+})
+
+test('the matrix comes first, with the three numbers', async () => {
+  const rows = page.getByRole('region', { name: 'Matrix' }).getByRole('row')
+  expect(await rows.allTextContents()).toEqual([
+    'Pointserver-error-oncecut-streamserver-error-forever',
+    expect.stringMatching(/^p1 chat\.completions-\w+\.1\+s$/),
+    expect.stringMatching(/^p2 chat\.completions-\w+\.1sss\*$/),
+  ])
+  expect(await page.locator('.figures').textContent()).toBe(
+    '5 of 5faults delivered, of those that can happen1 of 5held, of those delivered0 of 0ways taken, of those configured',
+  )
+})
+
+test('a cell opens its run: verdict, calls, output, command and scenario', async () => {
+  await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
+  const cell = page.getByRole('region', { name: 'Cell' })
+  await cell.getByText('the fault reached the client, nothing was called again').waitFor()
+  expect(await cell.getByRole('listitem').count()).toBe(2)
+  expect(await cell.getByRole('region', { name: 'Output' }).textContent()).toContain(evil)
+  const command = (await cell.getByRole('region', { name: 'Command' }).textContent()) ?? ''
+  const [, file = ''] =
+    /^understudy exec --scenario (\S+) --seed 5 -- \S+ 'it'\\''s a program.mjs'$/.exec(command) ?? []
+  expect(existsSync(join(folder.path, file))).toBe(true)
+  expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
+  expect(readFileSync(FILE, 'utf8').split('<script>window.hit').length).toBe(1)
+})
+
+test('a derived cell is marked in the matrix and in its panel', async () => {
+  await page.getByRole('link', { name: /^swallowed: server-error-forever at .* \(derived\)$/ }).click()
+  const cell = page.getByRole('region', { name: 'Cell' })
+  await cell.getByText('Derived: not run by itself').waitFor()
+  expect(await cell.textContent()).toMatch(/as chat\.completions-\w+\.1-server-error-once, after which no call came/)
+  await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
+  await cell.getByText('Derived: not run by itself').waitFor({ state: 'detached' })
+})
+
+test('a call of the run is shown as every call is, and closing it leads back', async () => {
+  const cell = page.getByRole('region', { name: 'Cell' })
+  await cell.getByRole('listitem').filter({ hasText: 'shows it' }).getByRole('link').click()
+  await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+  expect(await page.getByRole('region', { name: 'Call', exact: true }).textContent()).toContain('cut-stream at')
+  await page.getByRole('button', { name: 'Close the call' }).click()
+  await cell.waitFor()
+})
+
+test('the command of a cell breaks the program again as it was broken', async () => {
+  const command = await page.getByRole('region', { name: 'Command' }).textContent()
+  const child = Bun.spawn(['sh', '-c', (command ?? '').replace('understudy', EXECUTABLE)], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH ?? '' },
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  expect(await new Response(child.stdout).text()).toContain('matched 1, injected 1')
+})
+
+test.each([
+  { name: 'wide', width: 1280, dark: false },
+  { name: 'narrow', width: 400, dark: false },
+  { name: 'dark', width: 1280, dark: true },
+])('on a $name screen nothing overflows, and the checker finds no serious barrier', async ({ name, width, dark }) => {
+  const one = await browser.open(String(pathToFileURL(FILE)), { width, dark })
+  for (const open of [false, true]) {
+    if (open) await one.getByRole('link', { name: /^held/ }).click()
+    await one.screenshot({ path: screenshotPath(`explore-${name}${open ? '-cell' : ''}`) })
+    // Scripts of tests are let in by the browser's protocol; the page's policy would not.
+    await one.evaluate(axe.source)
+    const { violations } = await one.evaluate(() =>
+      (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }),
+    )
+    const barriers = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    expect(barriers.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)).toEqual([])
+    expect(await one.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)).toBe(
+      0,
+    )
+  }
+  await one.context().close()
+})
+
+test('nothing else was asked for, and the console is clean', () => {
+  expect(browser.complaints).toEqual([])
+})

@@ -1,0 +1,289 @@
+// The inspector in a real browser, served by the executable: calls as they come, what the address narrows them to, one call over
+// time, and what may be done.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
+import { emptyFolder, type Server, startServer } from '../support/server.ts'
+
+const folder = emptyFolder()
+let server: Server
+let browser: InspectorBrowser
+let page: Page
+
+const json = { 'content-type': 'application/json', authorization: 'Bearer any' }
+async function send(method: string, path: string, body?: unknown, session = 'default') {
+  const headers = { ...json, 'x-understudy-session': session }
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok && !path.startsWith('/v2/router')) throw new Error(`${response.status} ${text}`)
+  return text
+}
+const chat = (content: string, more: object = {}) => ({
+  model: 'openai/gpt-4o',
+  messages: [{ role: 'user', content }],
+  ...more,
+})
+const call = (session: string, content = 'Hello!', more: object = {}) =>
+  send('POST', '/v2/router/chat/completions', chat(content, more), session)
+const rows = () => page.locator('.grid .row')
+/** Goes to a view of the page that is open. */
+const visit = (hash: string) => page.evaluate((one) => void (location.hash = one), hash)
+
+beforeAll(async () => {
+  ;[server, browser] = await Promise.all([startServer(['--db', ':memory:'], { cwd: folder.path }), inspectorBrowser()])
+  page = await browser.open(`${server.url}/`)
+}, 90_000)
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+  folder.remove()
+})
+
+test('with nothing there yet, snippets have the right address, and one call can be sent', async () => {
+  await page.getByRole('heading', { name: 'Point a client here' }).waitFor()
+  for (const name of ['curl', 'OpenAI SDK', 'AI SDK', 'LangChain', 'Python']) {
+    await page.getByRole('tab', { name, exact: true }).click()
+    expect(await page.getByRole('tabpanel').textContent()).toContain(`${server.url}/v1`)
+  }
+  await page.getByRole('tab', { name: 'Anthropic SDK', exact: true }).click()
+  expect(await page.getByRole('tabpanel').textContent()).toContain(`baseURL: '${server.url}'`)
+  await page.getByRole('button', { name: 'Send one' }).click()
+  await rows().first().waitFor()
+  expect(await rows().count()).toBe(1)
+})
+
+test('calls appear as they are made, newest first', async () => {
+  await call('default', 'Good morning!', { model: 'anthropic/claude-sonnet-4-5' })
+  await rows().filter({ hasText: 'anthropic/claude-sonnet-4-5' }).waitFor()
+  expect(await rows().first().textContent()).toContain('anthropic/claude-sonnet-4-5')
+})
+
+test('the address narrows the list, by words in bodies too, and keys go through it', async () => {
+  await call('other', 'A needle in the hay')
+  await call('other', 'Nothing here', { model: 'nobody/x' })
+  await visit('#/calls?session=other')
+  await page.getByText('2 of 4').waitFor()
+  await page.getByRole('searchbox').fill('needle')
+  await page.getByText('1 of 4').waitFor()
+  expect(page.url()).toContain('text=needle')
+  await visit('#/calls?status=4xx')
+  await page.getByText('1 of 4').waitFor()
+  await visit('#/calls')
+  await page.getByText('4 calls').waitFor()
+  await page.getByRole('grid').focus()
+  await page.keyboard.press('n')
+  const chosen = page.locator('.row.chosen')
+  expect(await chosen.textContent()).toContain('404')
+  await page.keyboard.press('j')
+  expect(await chosen.textContent()).toContain('200')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('/')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('search')
+  await page.keyboard.press('Escape')
+})
+
+test('fields for times are there when somebody comes near, and when the address names a time', async () => {
+  await visit('#/calls?since=2000-01-01T00:00:00.000Z')
+  await page.getByLabel('From', { exact: true }).waitFor()
+  await visit('#/calls')
+  await page.getByRole('searchbox').focus()
+  await page.getByLabel('To', { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+})
+
+test('one call over time: retries, waits, faults and a fallback, against what the client saw', async () => {
+  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
+  await send('PUT', '/_understudy/scenario', { name: 'unavailable-burst' }, 'storm')
+  const more = { retry: { count: 1, on_codes: [503] }, fallbacks: [{ model: 'anthropic/claude-sonnet-4-5' }] }
+  await call('storm', 'Are you there?', more)
+  await visit('#/calls?session=storm')
+  await page.locator('.row').first().click()
+  const chart = page.getByRole('table', { name: 'Waterfall of the call' })
+  await chart.waitFor()
+  const bars = await chart.getByRole('img').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label') ?? ''))
+  expect(bars[0]).toStartWith('first openai/gpt-4o, refused 503')
+  expect(bars.some((label) => label.startsWith('retry openai/gpt-4o'))).toBe(true)
+  expect(bars.at(-1)).toStartWith('call client, ')
+  expect(await chart.locator('.tag.fault').count()).toBeGreaterThan(0)
+  expect(await chart.getByRole('rowgroup', { name: 'What the client saw' }).count()).toBe(1)
+  await page.screenshot({ path: screenshotPath('call') })
+  await page.getByRole('tab', { name: 'Repeat' }).click()
+  const command = await page.getByRole('region', { name: 'Command', exact: true }).textContent()
+  expect(command).toContain(`curl -sS '${server.url}/v2/router/chat/completions'`)
+  expect(command).toContain("-H 'x-understudy-scenario: unavailable-burst'")
+})
+
+test('nothing runs out of the head of a call, however long a name is', async () => {
+  await call('long', 'Hello!', { model: `openai/${'x'.repeat(300)}`, name: 'A long name '.repeat(20) })
+  await visit('#/calls?session=long')
+  await page.locator('.row').first().click()
+  await page.locator('.call-head').waitFor()
+  expect(await page.locator('.call-head').evaluate((head) => head.scrollWidth - head.clientWidth)).toBe(0)
+  // Whoever is in the panel with the keyboard goes on in the list.
+  await page.getByRole('tab', { name: 'Request' }).focus()
+  await page.keyboard.press('Escape')
+  await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'grid')
+})
+
+test('what a trace holds is text and never markup', async () => {
+  const evil = '<script>window.hit=1</script><img src=x onerror="window.hit=1">"><svg onload=window.hit=1>'
+  await send('POST', '/_understudy/sessions', {
+    name: 'evil',
+    clock: 'virtual',
+    fixtures: [{ name: evil, match: { operation: 'chat.completions' }, replies: [{ content: evil }] }],
+  })
+  await call('evil', evil, { metadata: { note: evil }, thread: { id: evil } })
+  await visit('#/calls?session=evil')
+  await page.locator('.row').first().click()
+  for (const tab of ['Course', 'Request', 'Response', 'Headers', 'Repeat', 'Trace']) {
+    await page.getByRole('tab', { name: tab }).click()
+    await page.getByRole('tabpanel', { name: tab }).waitFor()
+  }
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.getByRole('radio', { name: 'As it is read' }).check()
+  expect(await page.getByRole('tabpanel').textContent()).toContain(evil)
+  expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
+  expect(await page.locator('main img, main script').count()).toBe(0)
+})
+
+test('a scenario is switched, and its rules and findings are shown', async () => {
+  await visit('#/bad-days?session=storm')
+  const scenario = page.getByRole('region', { name: 'Scenario' })
+  await scenario.getByRole('heading', { name: 'unavailable-burst' }).waitFor()
+  expect(await page.getByRole('region', { name: 'Rules' }).textContent()).toContain('http-error')
+  await page.getByRole('region', { name: 'Verdict' }).waitFor()
+  await page.locator('figure.chart canvas').waitFor()
+  await page.screenshot({ path: screenshotPath('bad-days') })
+  await scenario.getByRole('combobox').selectOption('outage')
+  await scenario.getByRole('button', { name: 'Play it' }).click()
+  await scenario.getByRole('heading', { name: 'outage' }).waitFor()
+  expect(JSON.parse(await send('GET', '/_understudy/scenario', undefined, 'storm')).scenario).toBe('outage')
+})
+
+test('a scenario is written in the page: mistakes stand at their lines, and what is right is put in force or taken back', async () => {
+  await visit('#/bad-days?session=storm')
+  const scenario = page.getByRole('region', { name: 'Scenario' })
+  await scenario.getByText('Change it').click()
+  const text = scenario.getByRole('textbox', { name: 'Scenario as YAML' })
+  await text.waitFor()
+  await text.press('Control+End')
+  await text.pressSequentially('n: 1')
+  await scenario.getByText(/^Line \d+: /).waitFor()
+  expect(await scenario.locator('.cm-remark').count()).toBe(1)
+  expect(await scenario.getByRole('button', { name: 'Put it in force' }).isDisabled()).toBe(true)
+  await page.screenshot({ path: screenshotPath('scenario-editor') })
+  await scenario.getByRole('button', { name: 'Revert' }).click()
+  await scenario.getByText('It can be played.').waitFor()
+  await text.press('Control+A')
+  await text.press('Delete')
+  await page.keyboard.insertText('name: own\nrules:\n  - name: refused\n    fault: { type: http-error, status: 418 }\n')
+  await scenario.getByText('It can be played.').waitFor()
+  await scenario.getByRole('button', { name: 'Put it in force' }).click()
+  await scenario.getByRole('heading', { name: 'own' }).waitFor()
+  // It goes by no name that is known, and yet it is the one that is chosen and can be begun anew.
+  expect(await scenario.getByRole('combobox').inputValue()).toBe('own')
+  await scenario.getByRole('button', { name: 'Begin it anew' }).click()
+  await visit('#/bad-days?session=other')
+  await scenario.getByRole('heading', { name: 'Nothing goes wrong' }).waitFor()
+  expect(await scenario.getByRole('combobox').inputValue()).toBe('')
+  await call('storm', 'Tea?')
+  expect(JSON.parse(await send('GET', '/_understudy/calls?limit=1', undefined, 'storm')).data[0].status).toBe(418)
+})
+
+test('a streamed response is shown as it was on the wire, as events with times, and as it is read', async () => {
+  await call('streams', 'Tell me about ships', { stream: true })
+  await visit('#/calls?session=streams')
+  await page.locator('.row').first().click()
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.getByRole('radio', { name: 'As it is read' }).check()
+  await page.getByRole('region', { name: 'What was answered' }).waitFor()
+  await page.getByRole('radio', { name: 'Events' }).check()
+  const events = page.getByRole('table', { name: 'Events with their times from the start of the call' })
+  await events.waitFor()
+  expect(await events.getByRole('row').nth(1).textContent()).toMatch(/ ?m?sdata: \{"id"/)
+  await page.screenshot({ path: screenshotPath('events') })
+  await page.getByRole('radio', { name: 'As it was sent' }).check()
+  expect(await page.getByRole('region', { name: 'Response on the wire' }).textContent()).toContain('data: [DONE]')
+  await page.getByRole('tab', { name: 'Headers' }).click()
+  expect(await page.getByRole('tabpanel').textContent()).toContain('Bearer (masked)')
+})
+
+test('a direct call is shown with the bytes that its client got, how they ended, and a command that repeats it', async () => {
+  const body = '{ "model":"gpt-4o", "stream":true, "own":1, "messages":[{"role":"user","content":"It\'s me"}] }'
+  const headers = {
+    'content-type': 'application/json',
+    authorization: 'Bearer any',
+    'x-understudy-scenario': 'stream-cut',
+  }
+  const response = await fetch(`${server.url}/s/direct/v1/chat/completions`, { method: 'POST', headers, body })
+  let got = ''
+  try {
+    for await (const piece of response.body ?? []) got += new TextDecoder().decode(piece)
+  } catch {
+    // It is cut.
+  }
+  await visit('#/calls?session=direct')
+  await page.locator('.row').first().click()
+  await page.getByRole('rowgroup', { name: 'What the provider did' }).waitFor()
+  expect(await page.locator('.call-head').textContent()).toEndWith('direct')
+  await page.getByRole('tab', { name: 'Response' }).click()
+  expect(await page.getByRole('region', { name: 'Response on the wire' }).textContent()).toBe(got)
+  expect(await page.locator('[data-ended]').textContent()).toContain('then the connection was reset')
+  await page.screenshot({ path: screenshotPath('direct') })
+  await page.getByRole('tab', { name: 'Request' }).click()
+  expect(await page.getByRole('region', { name: 'Request on the wire' }).textContent()).toBe(body)
+  await page.getByRole('tab', { name: 'Repeat' }).click()
+  const command = await page.getByRole('region', { name: 'Command', exact: true }).textContent()
+  const repeated = Bun.spawn(['sh', '-c', command ?? ''], { stderr: 'ignore' })
+  const again = await new Response(repeated.stdout).text()
+  const without = (text: string) => text.replace(/chatcmpl-\w+|"created":\d+/g, '')
+  expect(without(again)).toBe(without(got))
+  expect(got).toContain('data: {')
+})
+
+test('a clock is frozen and moved', async () => {
+  await visit('#/sessions?session=storm')
+  const session = page.getByRole('region', { name: 'Session storm' })
+  await session.getByRole('button', { name: 'Freeze' }).click()
+  await session.getByRole('button', { name: 'Let it go' }).waitFor()
+  const now = async () => Date.parse(JSON.parse(await send('GET', '/_understudy/sessions/storm')).clock.now)
+  const before = await now()
+  await session.getByRole('button', { name: '10m', exact: true }).click()
+  const shown = new Date(before + 600_000).toISOString().replace('T', ' ').replace('Z', ' UTC')
+  await session.getByText(shown).waitFor()
+  expect(await now()).toBe(before + 600_000)
+})
+
+test('a tool of an agent is approved', async () => {
+  const turns = [{ tool_calls: [{ name: 'cancel_order', arguments: { number: '17' } }] }, { content: 'Done.' }]
+  const fixtures = [{ name: 'turns', match: { operation: 'chat.completions' }, replies: turns }]
+  await send('POST', '/_understudy/sessions', { name: 'shop', clock: 'virtual', fixtures })
+  const settings = { tools: [{ type: 'function', key: 'cancel_order', requires_approval: true }] }
+  const agent = { key: 'helper', role: 'Helper', description: 'Helps.', instructions: 'Help.', path: 'Default' }
+  await send('POST', '/v2/agents', { ...agent, model: 'openai/gpt-4o', settings }, 'shop')
+  await visit('#/agents?session=shop')
+  await page.getByPlaceholder('Ask the agent something').fill('Cancel order 17')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' })
+  expect(await page.locator('.decision').count()).toBe(0)
+  await page.screenshot({ path: screenshotPath('agents') })
+})
+
+test('the workspace shows its records', async () => {
+  await visit('#/workspace?of=tools')
+  await page.locator('summary', { hasText: 'Look up an order' }).click()
+  await page.getByRole('link', { name: 'versions' }).first().click()
+  await page.getByText('/ ').first().waitFor()
+  await page.locator('summary').first().waitFor()
+})
+
+test('nothing else was asked for, and the console is clean', () => {
+  expect(browser.complaints).toEqual([])
+})

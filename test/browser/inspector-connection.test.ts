@@ -1,0 +1,109 @@
+// The inspector while its server goes away and comes back: the page says so, connects again, shows what came meanwhile, and forgets
+// what a server that was started anew does not have.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Page } from 'playwright-core'
+import { type InspectorBrowser, inspectorBrowser } from '../support/inspector.ts'
+import { emptyFolder, type Server, startServer } from '../support/server.ts'
+
+const folder = emptyFolder()
+const servers: Server[] = []
+let browser: InspectorBrowser
+let page: Page
+
+/** What the page is connected to: the server behind it may go and be another, while the address stays. */
+let behind: string | undefined
+const sockets = new Set<Socket>()
+const door = createServer((client) => {
+  if (behind === undefined) return void client.destroy()
+  const server = connect(Number(new URL(behind).port), '127.0.0.1')
+  for (const [one, other] of [
+    [client, server],
+    [server, client],
+  ] as const) {
+    sockets.add(one)
+    one.on('error', () => other.destroy())
+    one.on('close', () => {
+      sockets.delete(one)
+      other.destroy()
+    })
+    one.pipe(other)
+  }
+})
+function goAway(): void {
+  behind = undefined
+  for (const socket of sockets) socket.destroy()
+}
+
+const call = async (server: Server | undefined, content: string) => {
+  const response = await fetch(`${server?.url}/v2/router/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer any' },
+    body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content }] }),
+  })
+  expect(response.status).toBe(200)
+}
+const rows = () => page.locator('.grid .row')
+const state = (text: string) => page.locator('.state', { hasText: text }).waitFor()
+
+beforeAll(async () => {
+  const started = [1, 2].map(() => startServer(['--db', ':memory:'], { cwd: folder.path }))
+  servers.push(...(await Promise.all(started)))
+  browser = await inspectorBrowser()
+  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
+  behind = servers[0]?.url
+  await call(servers[0], 'Before')
+  page = await browser.open(`http://127.0.0.1:${(door.address() as AddressInfo).port}/`)
+  await rows().first().waitFor()
+}, 90_000)
+afterAll(async () => {
+  goAway()
+  await browser?.close()
+  door.close()
+  await Promise.all(servers.map((server) => server.stop()))
+  folder.remove()
+})
+
+test('a page that could not get its first calls gets them with the others', async () => {
+  const other = await browser.open(`${servers[0]?.url}/`, { without: '/_understudy/ui/calls' })
+  await other.getByText('1 call', { exact: true }).waitFor()
+  await other.locator('.state', { hasText: 'live' }).waitFor()
+  await other.context().close()
+})
+
+test('the frame of the page is there before any script', async () => {
+  const plain = await browser.open(`${servers[0]?.url}/`, { scripts: false })
+  expect(await plain.locator('nav .brand').textContent()).toBe('Understudy')
+  await plain.context().close()
+})
+
+test('a server that does not answer is said to be gone, and what was there stays', async () => {
+  await state('live')
+  goAway()
+  await state('no server')
+  expect(await rows().count()).toBe(1)
+})
+
+test('when it is back, the calls that came meanwhile are there, and new ones come', async () => {
+  for (const text of ['One', 'Two', 'Three']) await call(servers[0], text)
+  behind = servers[0]?.url
+  await state('live')
+  await page.getByText('4 calls').waitFor()
+  await call(servers[0], 'After')
+  await page.getByText('5 calls').waitFor()
+})
+
+test('of more calls than can be shown at once none is missing in the end', async () => {
+  await Promise.all(Array.from({ length: 300 }, (_, index) => call(servers[0], `Call ${index}`)))
+  await page.getByText('305 calls').waitFor()
+  await page.locator('.state', { hasText: /^live$/ }).waitFor()
+})
+
+test('what a server that was started anew does not have is forgotten', async () => {
+  await call(servers[1], 'Another')
+  goAway()
+  await state('no server')
+  behind = servers[1]?.url
+  await state('live')
+  await page.getByText('1 call', { exact: true }).waitFor()
+})

@@ -1,0 +1,53 @@
+// The page says which file of fixtures cannot be used, and where the mistake is, until it is mended.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { folderWith } from '../support/fixtures.ts'
+import { type InspectorBrowser, inspectorBrowser } from '../support/inspector.ts'
+import { type Server, startServer } from '../support/server.ts'
+
+const folder = folderWith({ 'fixtures/chat.completions/a.yaml': 'reply: { content: one }' })
+const file = `${folder.path}/fixtures/chat.completions/a.yaml`
+let server: Server
+let browser: InspectorBrowser
+beforeAll(async () => {
+  const args = ['--db', ':memory:', '--fixtures', 'fixtures']
+  ;[server, browser] = await Promise.all([startServer(args, { cwd: folder.path }), inspectorBrowser()])
+}, 90_000)
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+  folder.remove()
+})
+
+test('an invalid fixture file is named on the page, with the line, until it is valid again', async () => {
+  const page = await browser.open(`${server.url}/`)
+  const alert = page.getByRole('alert').filter({ hasText: 'Invalid fixture files' })
+  writeFileSync(file, 'reply:\n  contents: two\n')
+  await alert.waitFor()
+  expect(await alert.textContent()).toContain("a.yaml:2:3: reply.contents is not known (did you mean 'content'?)")
+  writeFileSync(file, 'reply: { content: two }')
+  await alert.waitFor({ state: 'detached' })
+}, 60_000)
+
+test.each([
+  '#/%',
+  '#/%E0%A4%A',
+  '#%',
+  '#/calls?call=%',
+  '#/workspace?of=%FF&in=%',
+  '#/__proto__',
+  '#/calls?a=%&?%',
+  '#?#?',
+])(
+  'the page opens at an address that ends in %s',
+  async (fragment) => {
+    const before = browser.complaints.length
+    const page = await browser.open(`${server.url}/${fragment}`)
+    await page.getByRole('navigation').getByText('Calls').waitFor()
+    await page.evaluate((hash) => (location.hash = hash), fragment)
+    await page.getByRole('navigation').getByText('Sessions').click()
+    await page.waitForFunction(() => location.hash === '#/sessions')
+    expect(browser.complaints.slice(before).filter((text) => !text.includes('404'))).toEqual([])
+  },
+  60_000,
+)

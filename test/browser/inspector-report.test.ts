@@ -1,0 +1,219 @@
+// The inspector as a report that opens from disk, on narrow and dark screens, for those who cannot see it, and behind a token.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
+import { emptyFolder, run, type Server, startServer } from '../support/server.ts'
+
+const folder = emptyFolder()
+let server: Server
+let browser: InspectorBrowser
+
+const headers = { 'content-type': 'application/json', authorization: 'Bearer secret', 'x-understudy-session': 'storm' }
+const evil = '</script><script>window.hit=1</script><!-- <b>'
+async function send(method: string, path: string, body: unknown) {
+  const response = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${response.status} ${text}`)
+}
+
+beforeAll(async () => {
+  ;[server, browser] = await Promise.all([
+    startServer(['--db', ':memory:', '--token', 'secret'], { cwd: folder.path }),
+    inspectorBrowser(),
+  ])
+  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
+  await send('PUT', '/_understudy/scenario', { name: 'rate-limit-burst' })
+  const messages = [{ role: 'user', content: evil }]
+  for (let index = 0; index < 40; index++)
+    await send('POST', '/v2/router/chat/completions', {
+      ...{ model: 'openai/gpt-4o', messages, retry: { count: 3 }, stream: true },
+    })
+}, 90_000)
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+  folder.remove()
+})
+
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21aa']
+/** Serious things that the checker has against a page. */
+async function barriers(page: Page, only: readonly string[]): Promise<string[]> {
+  // Scripts of tests are let in by the browser's protocol; the page's policy would not.
+  await page.evaluate(axe.source)
+  const result = await page.evaluate(
+    (values) => (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: values }),
+    [...only],
+  )
+  return result.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+}
+const overflows = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+
+test('a server with tokens asks for one, once', async () => {
+  const page = await browser.open(`${server.url}/`)
+  const dialog = page.getByRole('dialog', { name: 'A token is wanted' })
+  await dialog.getByLabel('Token').fill('secret')
+  await dialog.getByRole('button', { name: 'Use it' }).click()
+  await page.locator('.row').first().waitFor()
+  await page.reload()
+  await page.locator('.row').first().waitFor()
+  expect(await dialog.count()).toBe(0)
+  // The browser itself notes a 401.
+  browser.complaints.splice(0, browser.complaints.length, ...browser.complaints.filter((one) => !one.includes('401')))
+  await page.context().close()
+})
+
+test('a report opens from disk, without a server and read-only', async () => {
+  const file = join(folder.path, 'report.html')
+  const { code, stderr } = await run(['trace', 'export', '--url', server.url, '--token', 'secret', '--html', file])
+  expect([code, stderr]).toEqual([0, expect.stringContaining('wrote 40 calls')])
+  expect(readFileSync(file, 'utf8').split('<script>window.hit').length).toBe(1)
+  const page = await browser.open(`${pathToFileURL(file)}#/calls?session=storm&text=window.hit`)
+  await page.getByText('40 of 40').waitFor()
+  await page.locator('.row').last().click()
+  await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+  await page.getByRole('tab', { name: 'Request' }).click()
+  expect(await page.getByRole('tabpanel').textContent()).toContain(evil)
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.getByRole('radio', { name: 'As it was sent' }).check()
+  expect(await page.getByRole('region', { name: 'Response on the wire' }).textContent()).toContain('data: [DONE]')
+  expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
+  expect(await page.locator('.shell > nav a').allTextContents()).toEqual(['Understudy', 'Calls', 'Compare', 'Bad days'])
+  await page.evaluate(() => void (location.hash = '#/bad-days'))
+  await page.getByRole('region', { name: 'Session storm' }).getByText('two refusals', { exact: true }).waitFor()
+  await page.context().close()
+})
+
+test('what a command did is a report too', async () => {
+  const file = join(folder.path, 'run.html')
+  const ask = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }) })`
+  await run(
+    ['exec', '--html', file, '--scenario', 'outage', '--scenario', 'bad-key', '--', process.execPath, '-e', ask],
+    { cwd: folder.path },
+  )
+  const page = await browser.open(String(pathToFileURL(file)))
+  await page.getByText('2 calls').waitFor()
+  await page.evaluate(() => void (location.hash = '#/bad-days'))
+  await page.getByRole('region', { name: 'Session outage: outage' }).waitFor()
+  await page.getByRole('region', { name: 'Session bad-key: bad-key' }).waitFor()
+  await page.context().close()
+})
+
+test.each([false, true])('the checker finds no serious barrier in a file (dark: %p)', async (dark) => {
+  const rules = dark ? ['color-contrast'] : WCAG
+  const one = await browser.open(String(pathToFileURL(join(folder.path, 'report.html'))), { dark })
+  await one.locator('.row.good').first().click()
+  await one.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+  expect(await barriers(one, rules)).toEqual([])
+  await one.context().close()
+  const other = await browser.open(`${pathToFileURL(join(folder.path, 'run.html'))}#/bad-days`, { dark })
+  await other.getByRole('region', { name: 'Session outage: outage' }).waitFor()
+  expect(await barriers(other, rules)).toEqual([])
+  await other.context().close()
+})
+
+const VIEWS = [
+  'calls?session=storm',
+  'compare',
+  'bad-days?session=storm',
+  'sessions?session=storm',
+  'agents',
+  'workspace',
+  'start',
+]
+const TABS = ['Request', 'Response', 'Headers', 'Repeat', 'Make of it', 'Trace']
+/** What a screen changes is looked at there, and everything on one of them. */
+const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[] = [
+  { name: 'wide', width: 1280, dark: false, rules: WCAG },
+  {
+    name: 'narrow',
+    width: 400,
+    dark: false,
+    rules: ['button-name', 'label', 'link-name', 'scrollable-region-focusable'],
+  },
+  { name: 'dark', width: 1280, dark: true, rules: ['color-contrast'] },
+]
+test.each(SCREENS)(
+  'on a $name screen nothing overflows, and the checker finds no serious barrier, in any view',
+  async ({ name, width, dark, rules }) => {
+    const page = await browser.open(`${server.url}/`, { width, dark })
+    const dialog = page.getByRole('dialog', { name: 'A token is wanted' })
+    await dialog.getByLabel('Token').fill('secret')
+    await dialog.getByRole('button', { name: 'Use it' }).click()
+    await page.locator('.row').first().waitFor()
+    const found: Record<string, unknown> = {}
+    const look = async (view: string) => {
+      const short = view.replace(/\?.*/, '').replaceAll(' ', '-').toLowerCase()
+      await page.screenshot({ path: screenshotPath(`${name}-${short}`) })
+      const [more, wrong] = [await overflows(page), await barriers(page, rules)]
+      if (more > 0 || wrong.length > 0) found[view] = { overflows: more, wrong }
+    }
+    const visit = (hash: string) => page.evaluate((one) => void (location.hash = one), `#/${hash}`)
+    for (const view of VIEWS) {
+      await visit(view)
+      await page.locator('main h1, main .row').first().waitFor()
+      if (view === 'compare') await comparePair(page, visit)
+      if (view.startsWith('bad-days')) {
+        await page.getByText('Change it').click()
+        await page.getByText('It can be played.').waitFor()
+      }
+      await look(view)
+    }
+    await visit('calls?session=storm')
+    await page.locator('.row').last().click()
+    await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+    await look('course')
+    for (const tab of TABS) {
+      await page.getByRole('tab', { name: tab }).click()
+      await page.getByRole('tabpanel', { name: tab }).waitFor()
+      await look(tab)
+    }
+    await page.getByRole('tab', { name: 'Response' }).click()
+    await page.getByRole('radio', { name: 'Events' }).check()
+    await page.getByRole('table', { name: /^Events/ }).waitFor()
+    await look('events')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await look('keys')
+    expect(found).toEqual({})
+    expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
+      dark ? 'rgb(15, 17, 21)' : 'rgb(255, 255, 255)',
+    )
+    await page.context().close()
+  },
+  90_000,
+)
+
+/** Two calls side by side, chosen by hand. */
+async function comparePair(page: Page, visit: (hash: string) => Promise<void>): Promise<void> {
+  const other = page.getByLabel('The other')
+  await other.locator('option').nth(2).waitFor({ state: 'attached' })
+  await page.getByLabel('One call').selectOption({ index: 1 })
+  await other.selectOption({ index: 40 })
+  await page.getByRole('region', { name: 'Request as it is read', exact: true }).waitFor()
+  await visit(new URL(page.url()).hash.slice(2))
+}
+
+test('who wants less motion has none', async () => {
+  const page = await browser.open(`${server.url}/`)
+  const moving = await page.evaluate(() => {
+    const lasts = (text: string) => text.split(',').some((one) => Number.parseFloat(one) > 0)
+    return [...document.querySelectorAll('*')].filter((one) => {
+      const { transitionDuration, animationDuration, animationName } = getComputedStyle(one)
+      return lasts(transitionDuration) || (animationName !== 'none' && lasts(animationDuration))
+    }).length
+  })
+  expect(moving).toBe(0)
+  await page.context().close()
+})
+
+test('nothing else was asked for, and the console is clean', () => {
+  expect(browser.complaints.filter((one) => !one.includes('401'))).toEqual([])
+})

@@ -1,0 +1,164 @@
+// Swagger UI in a real browser, served by the executable, with every other host out of reach.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { chromiumPath } from '../support/browser.ts'
+import { emptyFolder, type Server, startServer } from '../support/server.ts'
+import { speak } from '../support/translations.ts'
+
+const folder = emptyFolder()
+let server: Server
+let guarded: Server
+let browser: Browser
+let page: Page
+const strangers: string[] = []
+const complaints: string[] = []
+
+/** The page of a server, loaded; what it asks of others, and what it complains of, is noted. */
+async function open({ url }: Server): Promise<Page> {
+  const opened = await browser.newPage({ viewport: { width: 1280, height: 1000 } })
+  // A page of so many operations takes its time on a busy machine.
+  opened.setDefaultTimeout(100_000)
+  const own = new URL(url).host
+  await opened.route('**/*', (route) => {
+    const { host, protocol } = new URL(route.request().url())
+    if (host === own || protocol === 'data:') return route.continue()
+    strangers.push(route.request().url())
+    return route.abort()
+  })
+  opened.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  opened.on('pageerror', (error) => complaints.push(error.message))
+  await opened.goto(`${url}/swagger`)
+  await opened.waitForSelector('.opblock')
+  return opened
+}
+
+/** Presses Execute on an operation that is folded; the answer, when the page shows it, with what it shows. */
+async function execute(on: Page, { block: name, path }: { block: string; path: string }) {
+  const block = on.locator(`#operations-${name}`)
+  await block.locator('.opblock-summary').click()
+  const answered = on.waitForResponse((response) => response.url().endsWith(path))
+  await block.locator('button.execute').click()
+  const response = await answered
+  const live = block.locator('.live-responses-table .response')
+  await live.waitFor()
+  const status = (await live.locator('.response-col_status').textContent())?.trim()
+  const text = await live.locator('.response-col_description').textContent()
+  await block.locator('.opblock-summary').click()
+  return { response, status, text }
+}
+const CHAT = { block: 'Router-chatCompletions', path: '/v2/router/chat/completions' }
+const AGENTS = { block: 'Agents-createAgent', path: '/v2/agents' }
+const TOOLS = { block: 'Tools-listTools', path: '/v2/tools' }
+
+beforeAll(async () => {
+  server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+  guarded = await startServer(['--token', 'secret', '--db', ':memory:'], { cwd: folder.path })
+  browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-gpu'] })
+  page = await open(server)
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+  await guarded?.stop()
+  folder.remove()
+})
+
+test('the page shows every operation by group, and the schemas folded away', async () => {
+  expect(await page.title()).toBe('Understudy')
+  const icon = await page.request.get(`${server.url}/favicon.ico`)
+  expect(icon.headers()['content-type']).toBe('image/png')
+  const document = await (await page.request.get(`${server.url}/swagger/json`)).json()
+  const tags = await page.locator('.opblock-tag').evaluateAll((all) => all.map((tag) => tag.getAttribute('data-tag')))
+  expect(tags).toEqual(document.tags.map(({ name }: { name: string }) => name))
+  const open = await page
+    .locator('.opblock-tag[data-is-open=true]')
+    .evaluateAll((all) => all.map((tag) => tag.getAttribute('data-tag')))
+  expect(open).toEqual(tags.filter((tag) => !tag?.startsWith('Extension: ')))
+  const paths = await page
+    .locator('.opblock-summary-path')
+    .evaluateAll((all) => all.map((path) => path.getAttribute('data-path') ?? ''))
+  const ofSpecification = Object.entries(document.paths as Record<string, Record<string, { tags: string[] }>>).filter(
+    ([, methods]) => Object.values(methods).some(({ tags: own }) => own.some((tag) => open.includes(tag))),
+  )
+  expect([...new Set(paths)].sort()).toEqual(ofSpecification.map(([path]) => path).sort())
+  expect(await page.locator('section.models').count()).toBe(1)
+  expect(await page.locator('section.models.is-open').count()).toBe(0)
+}, 60_000)
+
+test('the filter finds operations by any words of path, name and group, folded ones too', async () => {
+  const found = () =>
+    page.locator('.opblock-summary-path').evaluateAll((all) => all.map((path) => path.getAttribute('data-path') ?? ''))
+  const filter = page.locator('.operation-filter-input')
+  await filter.fill('Delete DATASET')
+  await page.locator('#operations-Router-chatCompletions').waitFor({ state: 'detached' })
+  expect((await found()).length).toBeGreaterThan(0)
+  expect((await found()).every((path) => path.startsWith('/v2/datasets/{dataset_id}'))).toBe(true)
+  expect(
+    await page.locator('.opblock-tag').evaluateAll((all) => all.map((tag) => tag.getAttribute('data-tag'))),
+  ).toEqual(['Extension: Datasets'])
+  await filter.fill('')
+  await page.locator('#operations-Router-chatCompletions').waitFor()
+}, 120_000)
+
+test('a token is set already: Execute shows the answer at once', async () => {
+  const { response, status, text } = await execute(page, CHAT)
+  expect(response.status()).toBe(200)
+  expect(response.request().headers().authorization).toBe('Bearer understudy')
+  expect(status).toStartWith('200')
+  expect(text).toContain('"chat.completion"')
+  expect((await execute(page, TOOLS)).status).toStartWith('200')
+  expect((await execute(page, AGENTS)).status).toStartWith('201')
+}, 200_000)
+
+test('where tokens are set, none is given away: Execute shows the 401, asks for no password, and works once authorized', async () => {
+  const other = await open(guarded)
+  const refused = await execute(other, TOOLS)
+  expect(refused.response.status()).toBe(401)
+  expect(refused.status).toStartWith('401')
+  expect(refused.text).toContain('Bearer <token>')
+  // The browser's own note of it is no complaint of the page.
+  complaints.splice(0, complaints.length, ...complaints.filter((text) => !text.includes('401')))
+  await other.click('button.authorize')
+  await other.fill('.auth-container input', 'secret')
+  await other.click('.auth-container button[type=submit]')
+  await other.click('.auth-container button.btn-done')
+  const { response, status } = await execute(other, CHAT)
+  expect(response.request().headers().authorization).toBe('Bearer secret')
+  expect(status).toStartWith('200')
+  await other.close()
+}, 200_000)
+
+test('a file chosen in the form of audio translations is translated', async () => {
+  const block = page.locator('#operations-Router-audioTranslations')
+  await block.locator('.opblock-summary').click()
+  const buffer = Buffer.from(await speak('mp3'))
+  await block.locator('input[type=file]').setInputFiles({ name: 'talk.mp3', mimeType: 'audio/mpeg', buffer })
+  const answered = page.waitForResponse((response) => response.url().endsWith('/v2/router/audio/translations'))
+  await block.locator('button.execute').click()
+  const response = await answered
+  expect(response.status()).toBe(200)
+  expect(await response.json()).toEqual({ text: expect.stringMatching(/\w/) })
+}, 60_000)
+
+test('the page is dark where the browser is', async () => {
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const light = await background()
+  await page.emulateMedia({ colorScheme: 'dark' })
+  expect(await background()).toBe('rgb(34, 34, 34)')
+  await page.emulateMedia({ colorScheme: 'light' })
+  expect(await background()).toBe(light)
+}, 60_000)
+
+test('the schemas open when asked for', async () => {
+  await page.click('section.models button.models-control')
+  await page.locator('section.models.is-open').waitFor()
+  // Only those that can be seen are drawn.
+  await page.locator('section.models', { hasText: 'AgentResponse' }).waitFor()
+}, 60_000)
+
+test('no other host was asked for anything, and the console is clean', () => {
+  expect(strangers).toEqual([])
+  expect(complaints).toEqual([])
+})

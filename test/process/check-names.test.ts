@@ -1,0 +1,279 @@
+// understudy check: names that nobody has (templates, providers, operations, rules) and mistakes of YAML, each with its place
+// and a reason.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { folderWith } from '../support/fixtures.ts'
+import { run } from '../support/server.ts'
+
+type Row = [promise: string, kind: 'fixture' | 'any' | 'scenario', text: string, said: string | RegExp]
+
+const rule = (match: string, rest = '') =>
+  `name: a\nrules:\n  - name: r\n    match: ${match}\n    fault: { type: http-error, status: 503 }\n${rest}`
+const expecting = (text: string) => rule('{}', `expect:\n  - ${text}\n`)
+
+const names: Row[] = [
+  [
+    'a capture that no match has',
+    'fixture',
+    "match: { user: { regex: '(?<city>.*)' } }\nreply:\n  content: 'In {{captures.nope}}'\n",
+    '3:3: reply.content has {{captures.nope}}, and there is no such name; valid: captures.city, ',
+  ],
+  [
+    'a field of the prompt',
+    'fixture',
+    "reply:\n  content: '{{prompt.usr}}'\n",
+    "2:3: reply.content has {{prompt.usr}}, and there is no such name (did you mean 'prompt.user'?); valid: prompt.user, prompt.system, ",
+  ],
+  [
+    'the provider of a model',
+    'fixture',
+    'match: { model: openaii/gpt-4o }\nreply: { content: x }\n',
+    '1:10: match.model "openaii/gpt-4o" is of the provider "openaii", which there is not (did you mean \'openai\'?); known: ',
+  ],
+  [
+    'the provider of a model in a list',
+    'fixture',
+    "- reply: { content: y }\n  match: { user: hi }\n- match: { model: 'anthropc/*' }\n  reply: { content: x }\n",
+    '3:12: [1].match.model "anthropc/*" is of the provider "anthropc", which there is not (did you mean \'anthropic\'?)',
+  ],
+  [
+    'a model without a provider',
+    'fixture',
+    'match: { model: gpt-4o }\nreply: { content: x }\n',
+    '1:10: match.model must be \'<provider>/<model>\', in which * stands for any characters, got "gpt-4o"',
+  ],
+  [
+    'a pattern without a provider',
+    'fixture',
+    "match: { model: 'gpt-*' }\nreply: { content: x }\n",
+    "1:10: match.model must be '<provider>/<model>'",
+  ],
+  [
+    'an operation of a fixture',
+    'any',
+    'match: { operation: [chat.completions, chat] }\nreply: { content: x }\n',
+    /^1:40: match\.operation\[1\] must be one of chat\.completions, .*, got "chat" \(did you mean 'chat\.completions'\?\)$/,
+  ],
+  [
+    'a provider of a rule',
+    'scenario',
+    rule('{ provider: openaii }'),
+    '4:14: rules[0].match.provider is "openaii", and there is no such provider (did you mean \'openai\'?); known: ',
+  ],
+  [
+    'a pattern that no provider has',
+    'scenario',
+    rule("{ provider: 'opn*' }"),
+    '4:14: rules[0].match.provider is "opn*", and there is no such provider',
+  ],
+  [
+    'the provider of a model of a rule',
+    'scenario',
+    rule('{ model: openaii/gpt-4o }'),
+    '4:14: rules[0].match.model "openaii/gpt-4o" is of the provider "openaii", which there is not (did you mean \'openai\'?)',
+  ],
+  [
+    'an operation of a rule',
+    'scenario',
+    rule('{ operation: chat.completion }'),
+    '4:14: rules[0].match.operation is "chat.completion", and there is no such operation (did you mean \'chat.completions\'?); known: chat.completions, ',
+  ],
+  [
+    'a provider of an expectation',
+    'scenario',
+    expecting('{ provider: openaii, attempts: 1 }'),
+    '7:7: expect[0].provider is "openaii", and there is no such provider',
+  ],
+  [
+    'an operation in an order',
+    'scenario',
+    expecting('order: [{ operation: responses }, { operation: chat }]'),
+    '7:41: expect[0].order[1].operation is "chat", and there is no such operation',
+  ],
+  [
+    'a rule of an expectation',
+    'scenario',
+    rule('{}', 'expect:\n  - { rule: outge, attempts: 1 }\n').replace('name: r', 'name: outage'),
+    '7:7: expect[0].rule must be the name of a rule: "outage" (did you mean \'outage\'?)',
+  ],
+]
+
+const mistakes: Row[] = [
+  ['a tab', 'fixture', 'reply:\n\tcontent: x\n', '2:1: Tabs are not allowed as indentation: indent with spaces'],
+  [
+    'an indentation that is too deep',
+    'fixture',
+    'match:\n  user: hi\n   model: x\nreply: { content: x }\n',
+    /^2:9: .*: the next line is indented more than this one$/,
+  ],
+  [
+    'an indentation that is none of those above',
+    'fixture',
+    'match:\n  user: hi\n model: x\nreply: { content: x }\n',
+    /^3:1: .*: lines that belong together must begin in the same column$/,
+  ],
+  [
+    'a key twice',
+    'fixture',
+    'reply: { content: x }\nreply: { content: y }\n',
+    "2:1: Map keys must be unique: 'reply' is there twice",
+  ],
+  [
+    'a key without a space behind its colon',
+    'fixture',
+    'reply:\n  content:x\n  refusal: y\n',
+    /^2:3: .*: a key ends with a colon and a space$/,
+  ],
+  [
+    'a colon in a text',
+    'fixture',
+    'reply:\n  content: Note: this is it\n',
+    /^2:12: .*: a text with a colon and a space in it must stand in quotes$/,
+  ],
+  [
+    'a colon in a text within braces',
+    'fixture',
+    'reply: { content: Note: this is it }\n',
+    /^1:19: .*: a text with a colon and a space in it must stand in quotes$/,
+  ],
+  [
+    'a star that begins a pattern',
+    'fixture',
+    'match: { model: */gpt-4o }\nreply: { content: x }\n',
+    '1:17: Unresolved alias */gpt-4o: a text that begins with * must stand in quotes',
+  ],
+  ['a star alone', 'scenario', rule('{ provider: * }'), /^4:24: .*: a text that begins with \* must stand in quotes$/],
+  [
+    'an @ that begins a text',
+    'fixture',
+    'reply:\n  content: @home\n',
+    /^2:12: .*: a text that begins with @ must stand in quotes$/,
+  ],
+  [
+    'a ! that begins a text',
+    'fixture',
+    'reply:\n  content: !home x\n',
+    /^2:12: .*: a text that begins with ! must stand in quotes$/,
+  ],
+  [
+    'a template alone without quotes',
+    'fixture',
+    'reply:\n  content: {{prompt.user}}\n',
+    /^2:13: .*: a text that begins with a template \({{\.\.\.}}\) must stand in quotes$/,
+  ],
+  [
+    'a template that begins a text without quotes',
+    'fixture',
+    'reply:\n  content: {{prompt.user}} it is\n',
+    /^2:28: .*: a text that begins with a template \({{\.\.\.}}\) must stand in quotes$/,
+  ],
+  [
+    'a backslash in double quotes',
+    'fixture',
+    'match: { user: { regex: "\\w+" } }\nreply: { content: x }\n',
+    /^1:26: .*: in single quotes a backslash stands for itself$/,
+  ],
+  [
+    'quotes that do not end',
+    'fixture',
+    'reply:\n  content: "abc\n',
+    /^\d:\d+: .*: a text that begins with a quotation mark must end with one$/,
+  ],
+  [
+    'quotes around a part',
+    'fixture',
+    'reply:\n  content: "a" b\n',
+    /^2:16: .*: a text with quotes or brackets in it must stand in quotes as a whole$/,
+  ],
+  [
+    'a bracket that is not closed',
+    'fixture',
+    'match: { user: hi\nreply: { content: x }\n',
+    /^2:1: .*: is a bracket above not closed\?$/,
+  ],
+  [
+    'two documents',
+    'fixture',
+    'reply: { content: x }\n---\nreply: { content: y }\n',
+    /^2:1: .*: several fixtures of a file stand in a list, each after a dash$/,
+  ],
+  ['a percent sign that begins a line', 'fixture', '%reply: x\n', /^\d:1: .*: a text that begins with % must/],
+  [
+    'a regex of a fixture',
+    'fixture',
+    "match:\n  user: { regex: '(' }\nreply: { content: x }\n",
+    '2:11: match.user.regex must be a regular expression: missing ), got "("',
+  ],
+  [
+    'a regex of a header',
+    'fixture',
+    "match:\n  header: { x-a: { regex: '[' } }\nreply: { content: x }\n",
+    /^2:20: match\.header\.x-a\.regex must be a regular expression: .*character class.*, got "\["$/,
+  ],
+  [
+    'a regex of a rule',
+    'scenario',
+    rule("{ text: { regex: 'a{2,1}' } }"),
+    /^4:22: rules\[0\]\.match\.text\.regex must be a regular expression: .*, got "a\{2,1\}"$/,
+  ],
+]
+
+const fine: [promise: string, kind: 'fixture' | 'scenario', text: string][] = [
+  [
+    'every name that there is',
+    'fixture',
+    "match: { user: { regex: '(?<city>.*)' } }\nreply:\n  content: '{{captures.city}} {{prompt.user}} {{prompt.tool_result}} {{call.model}} {{call.metadata.tier}}'\n",
+  ],
+  ['a pattern of models', 'fixture', "match: { model: 'openai/*', turn: 1 }\nreply: { content: x }\n"],
+  ['a pattern of everything', 'fixture', "match: { model: '*', turn: 2 }\nreply: { content: x }\n"],
+  ['a pattern of providers', 'fixture', "match: { model: '*/gpt-4o', turn: 3 }\nreply: { content: x }\n"],
+  ['a provider that the settings name', 'fixture', 'match: { model: mine/small, turn: 4 }\nreply: { content: x }\n'],
+  ['a model without its provider in a rule', 'scenario', rule('{ model: gpt-4o }')],
+  ['a model with a slash in a rule', 'scenario', rule('{ model: meta-llama/Llama-3.3-70B }')],
+  ['a pattern of providers in a rule', 'scenario', rule("{ provider: 'open*' }")],
+  ['a provider of the settings in a rule', 'scenario', rule('{ provider: mine }')],
+  ['a pattern of operations', 'scenario', rule("{ operation: 'chat.*' }")],
+  [
+    'an operation of the workspace',
+    'scenario',
+    'name: a\nrules:\n  - { name: r, at: workspace, match: { operation: getDataset }, fault: { type: http-error, status: 503 } }\n',
+  ],
+]
+
+const FOLDERS = { fixture: 'fixtures/chat.completions', any: 'fixtures', scenario: 'scenarios' }
+const rows = [...names, ...mistakes]
+const fileOf = (kind: keyof typeof FOLDERS, index: number) => `${FOLDERS[kind]}/${String(index).padStart(2, '0')}.yaml`
+const broken = folderWith(Object.fromEntries(rows.map(([, kind, text], index) => [fileOf(kind, index), text])))
+const sound = folderWith({
+  'mine.yaml': 'providers: { mine: { base_url: "http://127.0.0.1:9/v1" } }\n',
+  ...Object.fromEntries(fine.map(([, kind, text], index) => [fileOf(kind, index), text])),
+})
+let lines: string[] = []
+beforeAll(async () => {
+  // All mistakes of all files are said at once.
+  const { code, stderr } = await run(['check'], { cwd: broken.path })
+  expect(code).toBe(2)
+  lines = stderr.split('\n').map((line) => line.replace(/^understudy: /, ''))
+})
+afterAll(() => {
+  broken.remove()
+  sound.remove()
+})
+const saidOf = (kind: keyof typeof FOLDERS, index: number) => {
+  const place = `${fileOf(kind, index)}:`
+  return lines.filter((line) => line.startsWith(place)).map((line) => line.slice(place.length))
+}
+
+describe('what is found', () => {
+  test.each(rows.map((row, index) => [row[0], row, index] as const))('%s', (_, [, kind, , said], index) => {
+    const [line, ...more] = saidOf(kind, index)
+    expect(more).toEqual([])
+    if (typeof said === 'string') expect(line).toStartWith(said)
+    else expect(line).toMatch(said)
+  })
+})
+
+test('what is right is left alone', async () => {
+  const { code, stdout, stderr } = await run(['check', '--config', 'mine.yaml'], { cwd: sound.path })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('no such') })
+  expect(stdout).toStartWith('5 fixtures, 6 scenarios, ')
+})

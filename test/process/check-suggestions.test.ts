@@ -1,0 +1,270 @@
+// understudy check says what was probably meant: keys, choices, template names, models, and what YAML has made of a text.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { folderWith } from '../support/fixtures.ts'
+import { type Finished, run } from '../support/server.ts'
+
+type Row = [mistake: string, kind: 'fixture' | 'scenario', text: string, said: string]
+
+const fixture = (reply: string, match = 'user: hi') => `match: { ${match} }\nreply: ${reply}\n`
+const rule = (rest: string, after = '') => `name: a\nrules:\n  - name: r\n    ${rest}\n${after}`
+const fault = 'fault: { type: http-error, status: 503 }'
+
+const refused: Row[] = [
+  [
+    'a key of a reply',
+    'fixture',
+    fixture('{ contents: x }'),
+    "2:10: reply.contents is not known (did you mean 'content'?); valid: content, ",
+  ],
+  [
+    'a key of a match',
+    'fixture',
+    fixture('{ content: x }', 'usr: hi'),
+    "1:10: match.usr is not known (did you mean 'user'?); valid: ",
+  ],
+  [
+    'a key of a fixture',
+    'fixture',
+    'matches: { user: hi }\nreply: { content: x }\n',
+    "1:1: matches is not known (did you mean 'match'?); valid: ",
+  ],
+  [
+    'a choice',
+    'fixture',
+    fixture('{ content: x, finish_reason: stopp }'),
+    '2:22: reply.finish_reason must be one of "stop", ',
+  ],
+  [
+    'a choice, and what was meant',
+    'fixture',
+    fixture('{ content: x, finish_reason: stopp }'),
+    `got "stopp" (did you mean 'stop'?)`,
+  ],
+  [
+    'a name of a template',
+    'fixture',
+    fixture("{ content: '{{prompt.usr}}' }"),
+    "and there is no such name (did you mean 'prompt.user'?); valid: ",
+  ],
+  [
+    'a name without its root',
+    'fixture',
+    fixture("{ content: '{{user}}' }"),
+    "{{user}}, and there is no such name (did you mean 'prompt.user'?)",
+  ],
+  [
+    'a capture without its root',
+    'fixture',
+    fixture("{ content: '{{city}}' }", "user: { regex: '(?<city>.*)' }"),
+    "{{city}}, and there is no such name (did you mean 'captures.city'?)",
+  ],
+  [
+    'a number that is a text',
+    'fixture',
+    fixture('{ content: x }', 'user: 42'),
+    '1:10: match.user must be a string, or an object, got 42: in quotes it is a text',
+  ],
+  [
+    'a word that YAML knows',
+    'fixture',
+    fixture('{ content: true }'),
+    '2:10: reply.content must be a string, got true: in quotes it is a text',
+  ],
+  [
+    'nothing',
+    'fixture',
+    'match:\n  user:\nreply: { content: x }\n',
+    '2:3: match.user must be a string, or an object, got null: nothing stands after the colon',
+  ],
+  [
+    'a comment',
+    'fixture',
+    'match:\n  user: #hi\nreply: { content: x }\n',
+    '2:3: match.user must be a string, or an object, got null: what begins with # is a comment, unless it stands in quotes',
+  ],
+  [
+    'a colon without a space',
+    'fixture',
+    'match:\n  user:hi\nreply: { content: x }\n',
+    '1:1: match must be an object, got "user:hi": a key ends with a colon and a space',
+  ],
+  ['an empty file', 'fixture', '# match: { user: hi }\n', ': the file is empty: write a fixture, or take it away'],
+  [
+    'a quotation mark that is never closed, where it begins',
+    'fixture',
+    'match:\n  user: "hi\nreply:\n  content: x\n',
+    '2:9: Missing closing "quote: a text that begins with a quotation mark must end with one',
+  ],
+  [
+    'a path that is none',
+    'fixture',
+    fixture('{ content: x }', "body: { 'messages[0': hi }"),
+    '1:18: match.body.messages[0 has a key that must be a path such as metadata.tier or messages[0].content',
+  ],
+  [
+    'a path of another language',
+    'fixture',
+    fixture('{ content: x }', "body: { '$.model': hi }"),
+    'must be a path such as metadata.tier',
+  ],
+  [
+    'a path from the end',
+    'fixture',
+    fixture('{ content: x }', "body: { 'messages[-1].content': hi }"),
+    'must be a path such as metadata.tier',
+  ],
+  [
+    'a fault',
+    'scenario',
+    rule('fault: { type: http-eror, status: 503 }'),
+    `got "http-eror" (did you mean 'http-error'?)`,
+  ],
+  [
+    'a word that is accepted',
+    'scenario',
+    rule(fault, 'accept: [gave_up]\n'),
+    `got "gave_up" (did you mean 'gave-up'?)`,
+  ],
+  [
+    'a clock',
+    'scenario',
+    rule(fault, 'clock: virtuel\n'),
+    `5:1: clock must be one of "real", "virtual", got "virtuel" (did you mean 'virtual'?)`,
+  ],
+  [
+    'a key of a rule',
+    'scenario',
+    rule(`${fault}\n    whn: { calls: 1 }`),
+    "5:5: rules[0].whn is not known (did you mean 'when'?); valid: ",
+  ],
+  [
+    'a rule without a fault',
+    'scenario',
+    rule('match: { provider: openai }'),
+    '3:5: rules[0].fault is required, unless the rule sets a state\n',
+  ],
+  [
+    'a name twice',
+    'scenario',
+    rule(`${fault}\n  - name: r\n    ${fault}`),
+    '5:5: rules[1].name must be unlike all others, got "r"\n',
+  ],
+  [
+    'a path in a rule',
+    'scenario',
+    rule(`match: { body: { 'a..b': 1 } }\n    ${fault}`),
+    'rules[0].match.body.a..b has a key that must be a path such as',
+  ],
+]
+
+const warned: Row[] = [
+  [
+    'a letter too many',
+    'fixture',
+    fixture('{ content: x }', 'model: openai/gpt-4oo'),
+    `1:10: match.model is "openai/gpt-4oo", and no such model is known (did you mean 'openai/gpt-4o'?)`,
+  ],
+  [
+    'a letter too few',
+    'fixture',
+    fixture('{ content: x }', 'model: openai/gpt-4o-mni'),
+    "(did you mean 'openai/gpt-4o-mini'?)",
+  ],
+  [
+    'the beginning of a pattern',
+    'fixture',
+    fixture('{ content: x }', "model: 'openai/gpt4*'"),
+    "(did you mean 'openai/gpt-4",
+  ],
+  [
+    'a dated one',
+    'fixture',
+    fixture('{ content: x }', 'model: anthropic/claude-3-5-sonet-20240620'),
+    "(did you mean 'anthropic/claude-3-5-sonnet'?)",
+  ],
+  [
+    'in a rule, without its provider',
+    'scenario',
+    rule(`match: { model: gpt-4oo }\n    ${fault}`),
+    `4:14: rules[0].match.model is "gpt-4oo", and no such model is known (did you mean 'gpt-4o'?)`,
+  ],
+  [
+    'in an order',
+    'scenario',
+    rule(fault, 'expect:\n  - { order: [{ model: openai/gpt-4oo }, { provider: openai }] }\n'),
+    'expect[0].order[0].model is "openai/gpt-4oo"',
+  ],
+  [
+    'a state',
+    'scenario',
+    rule(`when: { sets: broken, requires: brokn }\n    ${fault}`),
+    `3:5: rules[0] "r" can never fire: no rule sets the state "brokn" (did you mean 'broken'?)`,
+  ],
+]
+
+/** Models of tomorrow and of others, which nobody misspelt. */
+const innocent = [
+  ...[
+    'openai/gpt-4o',
+    'openai/gpt-4o-2024-08-06',
+    'openai/gpt-5.2',
+    'openai/gpt-5.2-codex',
+    'openai/gpt-6',
+    'openai/o4',
+    'openai/o3-pro',
+  ],
+  ...[
+    "'openai/*'",
+    "'*'",
+    "'openai/gpt-4*'",
+    "'*/gpt-4o'",
+    'openai/ft:gpt-4o:acme',
+    'openai/gpt-4o-search-preview',
+    'ollama/llama3',
+  ],
+  ...[
+    'anthropic/claude-sonnet-4-5-20250929',
+    'anthropic/claude-haiku-4',
+    'google/gemini-3-pro',
+    'google/gemini-2.5-flash-lite',
+  ],
+  ...['cohere/command-r7b', 'xai/grok-4-fast', 'mistral/mistral-medium', 'groq/llama-3.3-70b', 'openai/gpt-image-1.5'],
+]
+
+describe('check', () => {
+  const pathOf = (kind: string, index: number) =>
+    kind === 'fixture' ? `${index}/chat.completions/x.yaml` : `scenarios/${index}.yaml`
+  const filesOf = (folder: string, rows: Row[]) =>
+    Object.fromEntries(rows.map(([, kind, text], index) => [`${folder}/${pathOf(kind, index)}`, text]))
+  const models = innocent.map((model) => `- match: { model: ${model}, user: hi }\n  reply: { content: x }\n`).join('')
+  const folder = folderWith({
+    ...filesOf('refused', refused),
+    ...filesOf('warned', warned),
+    'innocent/chat.completions/x.yaml': models,
+  })
+  let results: Record<string, Finished> = {}
+  beforeAll(async () => {
+    const check = async (name: string) => [name, await run(['check', name], { cwd: folder.path })] as const
+    results = Object.fromEntries(await Promise.all(['refused', 'warned', 'innocent'].map(check)))
+  }, 30_000)
+  afterAll(folder.remove)
+
+  const linesOf = (name: string, kind: string, index: number) => {
+    const lines = results[name]?.stderr.replaceAll('\\', '/').split('\n') ?? []
+    return lines.filter((line) => line.includes(`${name}/${pathOf(kind, index)}:`)).join('\n')
+  }
+  test.each(refused.map((row, index) => [...row, index] as const))('refuses %s', (_, kind, __, said, index) => {
+    expect(results.refused?.code).toBe(2)
+    expect(`${linesOf('refused', kind, index)}\n`).toContain(said)
+  })
+
+  test.each(warned.map((row, index) => [...row, index] as const))('warns of %s', (_, kind, __, said, index) => {
+    expect(results.warned?.code).toBe(0)
+    expect(linesOf('warned', kind, index)).toContain(said)
+  })
+
+  test('says nothing of models that nobody misspelt', () => {
+    expect(results.innocent?.code).toBe(0)
+    expect(results.innocent?.stderr.split('\n').filter((line) => line.includes('no such model'))).toEqual([])
+  })
+})

@@ -1,0 +1,73 @@
+// understudy check: says what serve would say of fixture files, for CI.
+import { afterAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { folderWith } from '../support/fixtures.ts'
+import { run } from '../support/server.ts'
+
+const says = (content: string, user?: string) =>
+  `match: { ${user ? `user: ${user}` : ''} }\nreply: { content: ${content} }\n`
+const folder = folderWith({
+  'fixtures/chat.completions/a.yaml': says('a', 'hi'),
+  'shadowed/chat.completions/a.yaml': says('a'),
+  'shadowed/chat.completions/b.yaml': says('b', 'hi'),
+  'wrong/chat.completions/a.yaml': 'reply: { content: 1 }',
+  'nothing/notes.txt': 'no fixtures here',
+})
+const cwd = folder.path
+afterAll(folder.remove)
+const warning = (first: string) =>
+  `understudy: warning: shadowed/chat.completions/b.yaml:1:1: chat.completions/b can never answer: chat.completions/a (${first}/chat.completions/a.yaml:1:1) is first\n`
+
+const rows: [string, string[], string, { code: number; stdout: string; stderr: string }][] = [
+  ['the folder fixtures when none is named', [], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],
+  [
+    'no such folder here',
+    [],
+    join(cwd, 'nothing'),
+    {
+      code: 2,
+      stdout: '',
+      stderr: 'understudy: there is no folder fixtures or scenarios here: name the files or folders to check\n',
+    },
+  ],
+  ['one file', ['fixtures/chat.completions/a.yaml'], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],
+  ['a folder without fixtures', ['nothing'], cwd, { code: 0, stdout: '0 fixtures, 0 warnings\n', stderr: '' }],
+  [
+    'a warning, which is no failure',
+    ['shadowed'],
+    cwd,
+    { code: 0, stdout: '2 fixtures, 1 warning\n', stderr: warning('shadowed') },
+  ],
+  [
+    'several folders',
+    ['fixtures', 'shadowed'],
+    cwd,
+    { code: 0, stdout: '3 fixtures, 1 warning\n', stderr: warning('fixtures') },
+  ],
+  [
+    'a mistake',
+    ['fixtures', 'wrong'],
+    cwd,
+    {
+      code: 2,
+      stdout: '',
+      stderr:
+        'understudy: wrong/chat.completions/a.yaml:1:10: reply.content must be a string, got 1: in quotes it is a text\n',
+    },
+  ],
+  [
+    'a folder that is not there',
+    ['nowhere'],
+    cwd,
+    { code: 2, stdout: '', stderr: 'understudy: fixtures nowhere: there is no such file or folder\n' },
+  ],
+]
+test.each(rows)('%s', async (_, args, place, finished) => {
+  expect(await run(['check', ...args], { cwd: place })).toEqual(finished)
+})
+
+test('what ships with the program passes', async () => {
+  const finished = await run(['check'], { cwd: join(import.meta.dir, '..', '..') })
+  expect(finished).toMatchObject({ code: 0, stderr: '' })
+  expect(finished.stdout).toMatch(/^\d+ fixtures, 1 seed, \d+ scenarios?, 0 warnings\n$/)
+})

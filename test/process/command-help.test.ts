@@ -1,0 +1,64 @@
+// The command line says of itself what is true: the help of every command, the defaults as a person would write them, and what
+// is meant where something is typed wrong.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { folderWith } from '../support/fixtures.ts'
+import { run } from '../support/server.ts'
+
+const folder = folderWith({ 'not-executable.sh': 'echo hi\n' })
+chmodSync(join(folder.path, 'not-executable.sh'), 0o644)
+const cwd = folder.path
+afterAll(folder.remove)
+
+describe('help', () => {
+  test.each([
+    ['trace', 'show', '<ID>'],
+    ['trace', 'list', '--limit <N>'],
+    ['snapshot', 'diff', 'exit 1 when they'],
+  ])('of %s %s is that of the command inside', async (outer, inner, part) => {
+    const [asked, given] = await Promise.all([
+      run(['help', outer, inner], { cwd }),
+      run([outer, inner, '--help'], { cwd }),
+    ])
+    expect(asked).toEqual(given)
+    expect(asked.code).toBe(0)
+    expect(asked.stdout).toStartWith(`Usage: understudy ${outer} ${inner} `)
+    expect(asked.stdout).toContain(part)
+  })
+
+  test('names what a setting takes, and defaults with their units', async () => {
+    const { stdout } = await run(['help', 'serve'], { cwd })
+    const words = stdout.replace(/\s+/g, ' ')
+    for (const part of [
+      'gets: synthesize, a made-up answer, or error, ',
+      'who answers: fixture, or forward, ',
+      'real, or virtual, ',
+      '(default: 256MiB)',
+      '(default: 128MiB)',
+      '(default: 32MiB)',
+      '(default: 2m)',
+    ])
+      expect(words).toContain(part)
+    expect((await run(['help', 'rehearse'], { cwd })).stdout).toContain('(default: 6)')
+  })
+})
+
+const onPosix = process.platform === 'win32' ? [] : [true]
+const rows: [string, string[], string[]][] = [
+  ['a command of a command', ['help', 'trace', 'nosuch'], ["unknown command 'nosuch'", 'list, show, tail']],
+  ['a scenario', ['rehearse', 'rate-limit-brst'], ["(did you mean 'rate-limit-burst'?)", 'shipped: ']],
+  ['an address', ['rehearse', 'outage', '--against', 'nonsense'], ['--against "nonsense" is not valid']],
+  ['a number of calls', ['rehearse', 'outage', '--calls', '0'], ['--calls "0"', 'from 1 to 200']],
+  ['a program', ['exec', '--', 'no-such-program'], ['"no-such-program" cannot be run: there is no such program']],
+  ...onPosix.map((): (typeof rows)[number] => [
+    'a file that is no program',
+    ['exec', '--', './not-executable.sh'],
+    ['"./not-executable.sh" cannot be run: it is not executable'],
+  ]),
+]
+test.each(rows)('%s that is typed wrong', async (_, args, parts) => {
+  const { code, stdout, stderr } = await run(args, { cwd })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  for (const part of parts) expect(stderr).toContain(part)
+})

@@ -1,0 +1,202 @@
+// What the README and the pages say is so: links lead somewhere, examples run, and flags, paths, headers, faults and scenarios are there.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import { faultKinds } from '../../src/faults/index.ts'
+import { createTestApp } from '../support/app.ts'
+import { emptyFolder, run } from '../support/server.ts'
+
+const ROOT = join(import.meta.dir, '..', '..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const pages = ['README.md', 'CONTRIBUTING.md', 'bench/README.md'].concat(
+  readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+)
+/** Every page but the two for people who change Understudy. */
+const guides = pages.filter((page) => page === 'README.md' || page.startsWith('docs/'))
+
+/** A block of code: its language, its text, and the line above it. */
+interface Block {
+  page: string
+  language: string
+  code: string
+  before: string
+}
+const blocks: Block[] = guides.flatMap((page) => {
+  const found = read(page).matchAll(/^(.*)\n\n?```(\w*)\n([\s\S]*?)^```/gm)
+  return [...found].map(([, before = '', language = '', code = '']) => ({ page, language, code, before }))
+})
+
+/** Files of other programs, which are looked at no further. */
+const FOREIGN = ['prometheus.yml', 'compose.yaml']
+
+/** A step of a workflow. */
+interface Step {
+  uses?: string
+  with?: object
+}
+
+/** The anchors of a page, as GitHub makes them of headings. */
+const anchorsOf = (page: string): string[] =>
+  [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+
+const program = createTestApp({ tools: 'eager' })
+afterAll(() => program.close())
+
+test('the README is a front page', () => {
+  expect(read('README.md').split('\n').length - 1).toBeLessThanOrEqual(150)
+})
+
+test.each(pages)('every link of %s leads somewhere', (page) => {
+  const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+  const dead = links.filter((link) => {
+    if (/^https?:/.test(link)) return false
+    const [path = '', anchor] = link.split('#')
+    const target = path === '' ? page : join(dirname(page), path)
+    if (!existsSync(join(ROOT, target))) return true
+    return anchor !== undefined && !anchorsOf(target).includes(anchor)
+  })
+  expect(dead).toEqual([])
+})
+
+test('every page is linked from the README', () => {
+  const readme = read('README.md')
+  expect(guides.filter((page) => page.startsWith('docs/') && !readme.includes(`](${page}`))).toEqual([])
+})
+
+describe('examples', () => {
+  const said = (block: Block) => `${block.page}: ${block.code.split('\n')[0]}`
+
+  const yaml = blocks.filter(({ language }) => language === 'yaml')
+  const isWorkflow = ({ code }: Block) => code.includes('uses: OWNER/understudy')
+  test.each(yaml.filter(isWorkflow).map((block) => [said(block), block] as const))('%s: a workflow', (_, block) => {
+    const { inputs } = Bun.YAML.parse(read('action.yml')) as { inputs: object }
+    const parsed = Bun.YAML.parse(block.code) as { jobs?: Record<string, { steps: Step[] }> } | Step[]
+    const steps = Array.isArray(parsed) ? parsed : Object.values(parsed.jobs ?? {}).flatMap((job) => job.steps)
+    const own = steps.filter(({ uses }) => uses?.startsWith('OWNER/understudy'))
+    expect(own.flatMap((step) => Object.keys(step.with ?? {})).filter((name) => !(name in inputs))).toEqual([])
+    if (block.before.includes('`examples/')) expect(isFile(block)).toBe(true)
+  })
+
+  const files = yaml.filter((block) => !isWorkflow(block))
+  test.each(files.map((block) => [said(block), block] as const))('%s', async (_, { code }) => {
+    const [, path = ''] = /^# (\S+\.ya?ml)/.exec(code) ?? []
+    expect(path).not.toBe('')
+    if (FOREIGN.includes(path)) return expect(Bun.YAML.parse(code)).toBeObject()
+    const folder = emptyFolder()
+    try {
+      const file = join(folder.path, path)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, code)
+      if (basename(path) === 'understudy.yaml') {
+        expect(() => readConfig({ config: file }, { OPENAI_API_KEY: 'key', MY_KEY: 'key' })).not.toThrow()
+        return
+      }
+      // What a seed names beside itself.
+      for (const [, named = ''] of code.matchAll(/file: (\S+\.md)/g)) {
+        mkdirSync(join(folder.path, dirname(named)), { recursive: true })
+        writeFileSync(join(folder.path, named), 'Returns are free.')
+      }
+      const { code: status, stdout, stderr } = await run(['check', '.'], { cwd: folder.path })
+      expect([stdout + stderr, status]).toEqual([expect.any(String), 0])
+    } finally {
+      folder.remove()
+    }
+  })
+
+  const scripts = blocks.filter(({ language }) => ['js', 'ts', 'py', 'python'].includes(language))
+  /** Whether the code is a file of the examples, which have tests of their own. */
+  const isFile = ({ code, before }: Block) =>
+    [...before.matchAll(/`(examples\/[^`]+)`/g)].some(
+      ([, path = '']) => existsSync(join(ROOT, path)) && read(path).includes(code),
+    )
+  const named = scripts.filter(({ before }) => before.includes('`examples/'))
+  test.each(named.map((block) => [said(block), block] as const))('%s is the file that it names', (_, block) => {
+    expect(isFile(block)).toBe(true)
+  })
+
+  const fetched = scripts.filter(({ language, before }) => language === 'js' && !before.includes('`examples/'))
+  test.each(fetched.map((block) => [said(block), block] as const))('%s prints what the text says', async (_, block) => {
+    const printed: string[] = []
+    const body = new Function('fetch', 'console', `return (async () => {${block.code}})()`)
+    await body((url: string, init: RequestInit) => program.understudy.app.fetch(new Request(url, init)), {
+      log: (...words: unknown[]) => printed.push(words.join(' ')),
+    })
+    expect(printed).not.toEqual([])
+    for (const line of printed) expect(read(block.page)).toContain(`\`${line}\``)
+  })
+})
+
+describe('commands', () => {
+  const shown = blocks.filter(({ code }) => code.startsWith('$ understudy '))
+  test.each(shown.map((block) => [block.code.split('\n')[0] ?? '', block] as const))(
+    '%s',
+    async (command, { code }) => {
+      const { stdout, stderr } = await run(command.slice('$ understudy '.length).split(' '), { cwd: ROOT })
+      const printed = `${stdout}${stderr}`.replace(/[ ]+$/gm, '')
+      for (const line of code.split('\n').slice(1)) {
+        const [begin = ''] = line.split('...')
+        expect(printed).toContain(begin.trimEnd())
+      }
+    },
+  )
+})
+
+describe('names', () => {
+  const words = guides.map((page) => ({ page, text: read(page) }))
+  /** What stands in code, within lines and in blocks. */
+  const codeOf = (text: string) => [...text.matchAll(/```[\s\S]*?```|`[^`\n]+`/g)].join('\n')
+  const missing = (pattern: RegExp, isKnown: (name: string) => boolean) =>
+    words.flatMap(({ page, text }) =>
+      [...codeOf(text).matchAll(pattern)].flatMap(([name]) => (isKnown(name) ? [] : [`${page}: ${name}`])),
+    )
+
+  test('every flag is one of a command', async () => {
+    const commands = 'serve,exec,explore,rehearse,check,schema,seed,reset,trace list,trace show,trace tail,trace export'
+    const names = [...commands.split(','), 'snapshot save', 'snapshot load', 'snapshot diff']
+    const helps = await Promise.all(names.map((name) => run(['help', ...name.split(' ')])))
+    const known = new Set(helps.flatMap(({ stdout }) => [...stdout.matchAll(/--[\w-]+/g)].map(String)))
+    // Of the program itself, of test runners, of the bench, of curl, and of what builds and runs containers.
+    const others = [
+      '--version',
+      '--test',
+      '--only',
+      '--read-only',
+      '--platform',
+      '--isolation',
+      '--from-literal',
+      '--data-raw',
+    ]
+    expect(missing(/(?<=[\s`])--[a-z][\w-]+/g, (name) => known.has(name) || others.includes(name))).toEqual([])
+  })
+
+  test('every path is one of the document', async () => {
+    const { paths } = (await program.fetch('/swagger/json')).json() as { paths: object }
+    const known = Object.keys(paths).map((path) => path.replace(/\{[^}]+\}/g, '*'))
+    const generic = (name: string) => name.replace(/<[^>]+>|\{[^}]+\}|:\w+/g, '*')
+    const patternOf = (name: string) => new RegExp(`^${generic(name).replaceAll('*', '[^/]+')}(?:/|$)`)
+    const isPath = (name: string) => known.some((path) => patternOf(name).test(path)) || name.endsWith('/v2/router')
+    const isCase = (name: string) => known.some((path) => new RegExp(`^${path.replaceAll('*', '[^/]+')}$`).test(name))
+    const inCode = /(?:\/v2|\/_understudy)\/[\w/{}<>:-]*[\w}>]/g
+    expect(missing(inCode, (name) => isPath(name) || isCase(name))).toEqual([])
+  })
+
+  test('every fault kind is on the page of faults, and no other', () => {
+    const [, table = ''] = /\| faults \| kinds \|\n([\s\S]*?)\n\n/.exec(read('docs/bad-days.md')) ?? []
+    const told = new Set([...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name))
+    const kinds = faultKinds.map(({ type }) => type as string)
+    expect([...told].sort()).toEqual(kinds.toSorted())
+  })
+
+  test('every shipped scenario is on it too', () => {
+    const [, table = ''] = /\| scenarios \| names \|\n([\s\S]*?)\n\n/.exec(read('docs/bad-days.md')) ?? []
+    const told = [...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name)
+    const shipped = readdirSync(join(ROOT, 'scenarios')).map((name) => basename(name, '.yaml'))
+    expect(told.sort()).toEqual(shipped.sort())
+  })
+})

@@ -1,0 +1,211 @@
+// A process that is told to stop: no new sessions, running calls to their end, and health says so until then.
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { accepted } from '../support/accepted.ts'
+import { createTestApp } from '../support/app.ts'
+import { CHAT, user } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
+import { emptyFolder, run, type Server, startServer } from '../support/server.ts'
+
+const folder = emptyFolder()
+afterAll(folder.remove)
+const running: Server[] = []
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop('SIGKILL')
+})
+const start = async (...args: string[]) => {
+  const server = await startServer(['--db', ':memory:', '--instance', 'a', ...args], { cwd: folder.path })
+  running.push(server)
+  return server
+}
+const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+const body = JSON.stringify({ model: 'openai/gpt-4o', stream: true, ...user('Hello') })
+const say = (server: Server, session: string) =>
+  fetch(`${server.url}/s/${session}${CHAT}`, { method: 'POST', headers, body })
+/** A session whose streams last until they are cut. */
+const slow = async (server: Server, session: string, wait: string) => {
+  const scenario = { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: wait } }] }
+  const made = { method: 'PUT', headers, body: JSON.stringify({ scenario }) }
+  await accepted(fetch(`${server.url}/_understudy/sessions/${session}`, made))
+}
+/** Resolves when the call of that session has begun. */
+async function busy(server: Server): Promise<void> {
+  const calls = async () => (await fetch(`${server.url}/_understudy/sessions/busy`, { headers })).json()
+  while (((await calls()) as { calls: number }).calls === 0);
+}
+/** Resolves when a server has begun to drain. */
+async function draining(server: Server): Promise<Response> {
+  for (;;) {
+    const health = await fetch(`${server.url}/_understudy/health`)
+    if (health.status === 503) return health
+  }
+}
+
+describe('after SIGTERM', () => {
+  test('a running call is finished, health says draining, no session begins, and the process exits with 0', async () => {
+    const server = await start()
+    await slow(server, 'busy', '2s')
+    const answer = say(server, 'busy')
+    await busy(server)
+    const stopped = server.stop('SIGTERM')
+    expect(((await (await draining(server)).json()) as { status: string }).status).toBe('draining')
+    const health = await run(['health', '--url', server.url])
+    expect([health.code, health.stderr]).toEqual([1, 'understudy: a is draining\n'])
+    const refused = await say(server, 'new')
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(errorOf(await refused.text(), 503).code).toBe('draining')
+    expect((await (await answer).text()).trim().endsWith('data: [DONE]')).toBe(true)
+    expect(await stopped).toBe(0)
+  })
+
+  test('one that takes too long is cut off by --drain-timeout', async () => {
+    const server = await start('--drain-timeout', '100ms')
+    await slow(server, 'busy', '10m')
+    const answer = say(server, 'busy')
+      .then((response) => response.text())
+      .then(
+        () => 'whole',
+        () => 'cut',
+      )
+    await busy(server)
+    expect(await server.stop('SIGTERM')).toBe(0)
+    expect(await answer).toBe('cut')
+  })
+})
+
+test('somebody who asks for health again and again is told before a new session is refused, and the process ends then', async () => {
+  const server = await start()
+  const health = async () => (await fetch(`${server.url}/_understudy/health`)).status
+  // As a balancer does; one question alone is of somebody who has waited for the start.
+  expect([await health(), await health(), await health()]).toEqual([200, 200, 200])
+  await slow(server, 'busy', '3s')
+  const answer = say(server, 'busy')
+  await busy(server)
+  const stopped = server.stop('SIGTERM')
+  await draining(server)
+  const told = await say(server, 'new')
+  expect([told.status, (await told.text()).trim().endsWith('data: [DONE]')]).toEqual([200, true])
+  let refused: Response
+  for (let number = 0; ; number++) {
+    refused = await say(server, `later-${number}`)
+    const text = await refused.text()
+    if (refused.ok) continue
+    expect(errorOf(text, 503).code).toBe('draining')
+    break
+  }
+  expect((await (await answer).text()).trim().endsWith('data: [DONE]')).toBe(true)
+  expect(await stopped).toBe(0)
+})
+
+test.each(['hang', 'stall-stream'])('%s without an end is not waited for', async (type) => {
+  for (const latency of ['real', 'skip']) {
+    const server = await start('--drain-timeout', '10m')
+    const scenario = { name: 'silent', rules: [{ name: 'silence', fault: { type } }] }
+    const settings = { scenario, clock: 'virtual', latency }
+    await accepted(
+      fetch(`${server.url}/_understudy/sessions/busy`, { method: 'PUT', headers, body: JSON.stringify(settings) }),
+    )
+    const answer = say(server, 'busy').then(restOf, () => 'cut')
+    await busy(server)
+    expect(await server.stop('SIGINT')).toBe(0)
+    expect(await answer).toBe('cut')
+  }
+})
+
+/** What a server sends, until it ends it: whole or cut. */
+const restOf = (response: Response) =>
+  response.text().then(
+    (text) => text,
+    () => 'cut',
+  )
+
+describe('what only waits', () => {
+  test('as a page that is open does, holds up no end, and is ended itself', async () => {
+    const server = await start('--drain-timeout', '10m')
+    const paths = ['live', 'live?sessions=all&as=rows']
+    const live = await Promise.all(paths.map((path) => fetch(`${server.url}/_understudy/${path}`, { headers })))
+    const texts = live.map(restOf)
+    expect(await server.stop('SIGTERM')).toBe(0)
+    for (const text of await Promise.all(texts)) expect(text).toStartWith('event: ready')
+  })
+
+  test('for a verdict, has that which there is when the time for calls is up', async () => {
+    const server = await start('--drain-timeout', '2s')
+    await slow(server, 'busy', '10m')
+    const call = say(server, 'busy').then(restOf, () => 'cut')
+    await busy(server)
+    const verdict = fetch(`${server.url}/s/busy/_understudy/verify?wait=60s`, { headers })
+    expect(await server.stop('SIGTERM')).toBe(0)
+    expect(await call).toBe('cut')
+    expect(await (await verdict).json()).toMatchObject({ session: 'busy', pending: 1 })
+  })
+})
+
+test.each(['SIGTERM', 'SIGINT'] as const)('a second %s ends at once what waits for a call', async (signal) => {
+  const server = await start('--drain-timeout', '10m')
+  await slow(server, 'busy', '10m')
+  const call = say(server, 'busy').then(restOf, () => 'cut')
+  await busy(server)
+  const stopped = server.stop('SIGTERM')
+  await draining(server)
+  let over = false
+  void stopped.then(() => (over = true))
+  // That which comes with the first, to the group and from who is in front of us, is not meant so.
+  while (!over) {
+    void server.stop(signal)
+    await Bun.sleep(200)
+  }
+  expect([await stopped, await call]).toEqual([1, 'cut'])
+})
+
+test('health says in one line how a server is, and exits with 1 when there is none', async () => {
+  const server = await start()
+  const up = await run(['health', '--url', server.url])
+  expect(up).toEqual({ code: 0, stdout: 'a is ok, with 1 session\n', stderr: '' })
+  const port = new URL(server.url).port
+  expect((await run(['health'], { env: { UNDERSTUDY_PORT: port } })).code).toBe(0)
+  await server.stop()
+  const down = await run(['health', '--url', server.url])
+  expect([down.code, down.stderr]).toEqual([1, `understudy: no server answers at ${server.url}\n`])
+})
+
+test('--instance-strict refuses a session that no balancer sees, and says where it must stand', async () => {
+  const strict = createTestApp({ instance: 'a', instance_strict: true })
+  const seen = { 'x-understudy-session': 'mine' }
+  const answers = [
+    await strict.post('/_understudy/sessions', { name: 'mine' }),
+    await strict.fetch('/_understudy/traces?session=mine'),
+    await strict.post('/_understudy/sessions', { name: 'mine' }, seen),
+    await strict.fetch('/_understudy/traces?session=mine', { headers: seen }),
+    await strict.fetch('/_understudy/sessions/other', { method: 'PUT' }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 200, 200, 201])
+  const { code, message } = errorOf(answers[0]?.text ?? '', 400)
+  expect(code).toBe('session_not_visible')
+  expect(message).toContain('session "mine" is named where a balancer does not see it')
+  await strict.close()
+})
+
+test.each([
+  [
+    'a page',
+    () => new Response('<html>Nothing here.</html>', { status: 503 }),
+    'answers with 503, and not as understudy',
+  ],
+  ['something else', () => Response.json({ fine: true }), 'answers, and not as understudy does'],
+])('%s at the address is no server that is up', async (_, answer, said) => {
+  const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
+  const url = `http://127.0.0.1:${other.port}`
+  const { code, stdout, stderr } = await run(['health', '--url', url])
+  await other.stop(true)
+  expect([code, stdout, stderr.split('\n').length]).toEqual([1, '', 2])
+  expect(stderr).toContain(`${url} ${said}`)
+})
+
+test('nor is one for a command that changes a server', async () => {
+  const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('<html></html>') })
+  const url = `http://127.0.0.1:${other.port}`
+  const { code, stderr } = await run(['snapshot', 'save', 'x.json', '--url', url], { cwd: folder.path })
+  await other.stop(true)
+  expect([code, stderr.split('\n').length]).toEqual([1, 2])
+  expect(stderr).toContain(`${url} answers with 200, and not as understudy does`)
+})

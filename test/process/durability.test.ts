@@ -1,0 +1,211 @@
+// Nothing that was answered is lost, however the process ends; a file that cannot be used is one clear line.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TraceRecord } from '../../src/contract/trace.ts'
+import { openReadOnly } from '../../src/db/open.ts'
+import { createSessions } from '../../src/sessions/sessions.ts'
+import { emptyFolder, run, type Server, startServer } from '../support/server.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+const start = (db: string) => startServer(['--db', db], { cwd })
+afterAll(folder.remove)
+
+const TRACE: TraceRecord = {
+  id: 'trace',
+  session: 'default',
+  operation: 'chat.completions',
+  parent: null,
+  inner: false,
+  name: 'chat.completions',
+  model: 'openai/gpt-4o',
+  stream: false,
+  route: 'gateway',
+  status: 200,
+  outcome: 'answered',
+  started_at: '2025-01-01T00:00:00.000Z',
+  duration_ms: 1,
+  fixture: null,
+  synthesized: true,
+  plan: [],
+  scenario: null,
+  faults: [],
+  attempts: [],
+  cache: null,
+  guardrails: [],
+  retrievals: [],
+  usage: null,
+  metadata: null,
+  identity: null,
+  thread: null,
+  retry_after_ms: null,
+  cost: null,
+  attachments: [],
+  error: null,
+}
+const HEARD = { arrived: 0, left: 1 }
+const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+/** One call, read to its end; the id of its trace. */
+async function call({ url }: Server, content: string, stream: boolean): Promise<string> {
+  const body = JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content }], stream })
+  const response = await fetch(`${url}/v2/router/chat/completions`, { method: 'POST', headers, body })
+  const text = await response.text()
+  if (stream && !text.endsWith('data: [DONE]\n\n')) throw new Error('the stream was cut')
+  return response.headers.get('x-understudy-trace') as string
+}
+
+/** Ids of all traces that a server shows. */
+async function storedIds({ url }: Server): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for (let after = '', more = true; more; ) {
+    const response = await fetch(`${url}/_understudy/traces?limit=200${after}`)
+    const page = (await response.json()) as { data: { id: string }[]; has_more: boolean }
+    for (const { id } of page.data) ids.add(id)
+    more = page.has_more
+    after = `&starting_after=${page.data.at(-1)?.id}`
+  }
+  return ids
+}
+
+/** Calls on 16 connections until `enough` were answered, then kill -9 in the middle of the others; the answered ids. */
+async function killUnderLoad(server: Server, enough: number): Promise<string[]> {
+  const answered: string[] = []
+  let killed: Promise<unknown> | undefined
+  const client = async (number: number) => {
+    for (let turn = 0; ; turn++) {
+      try {
+        answered.push(await call(server, `call ${turn} of ${number}`, number % 2 === 0))
+      } catch {
+        return
+      }
+      if (answered.length >= enough) killed ??= server.stop('SIGKILL')
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, (_, number) => client(number)))
+  await killed
+  return answered
+}
+
+test('kill -9 under load loses no answered call, round after round', async () => {
+  const answered: string[] = []
+  for (const enough of [50, 400, 150]) {
+    const round = await killUnderLoad(await start('killed.db'), enough)
+    expect(round.length).toBeGreaterThanOrEqual(enough)
+    answered.push(...round)
+    const again = await start('killed.db')
+    const stored = await storedIds(again)
+    expect(answered.filter((id) => !stored.has(id))).toEqual([])
+    await again.stop('SIGKILL')
+  }
+  expect(new Set(answered).size).toBe(answered.length)
+  const file = openReadOnly(join(cwd, 'killed.db'))
+  expect(file.pragma('integrity_check', { simple: true })).toBe('ok')
+  file.close()
+}, 30_000)
+
+test('the write-ahead log stays bounded while traces come in', async () => {
+  const path = join(cwd, 'long.db')
+  const sessions = createSessions({
+    db: path,
+    seed: 0,
+    time: { clock: 'real', latency: 'real' },
+    instance: { name: 'here', traced: 'here', named: false },
+  })
+  const { traces } = sessions.get('default')
+  const answer = JSON.stringify('x'.repeat(2_000))
+  const record = (seq: number) =>
+    traces.record(seq, { ...TRACE, id: `trace-${seq}` }, { request: 'null', rendered: 'null', answer, ...HEARD })
+  for (let turn = 0; turn < 600; turn++) {
+    await Promise.all(Array.from({ length: 32 }, (_, index) => record(turn * 32 + index + 1)))
+  }
+  expect(traces.count()).toBe(19_200)
+  // A worker moves it into the file, and begins to while it grows.
+  const size = () => Bun.file(`${path}-wal`).size
+  for (let seq = 19_201; seq < 21_000 && size() > 24 * 2 ** 20; seq++) {
+    await record(seq)
+    await Bun.sleep(5)
+  }
+  const log = size()
+  await sessions.close()
+  expect(Bun.file(path).size).toBeGreaterThan(40 * 2 ** 20)
+  expect(log).toBeLessThan(32 * 2 ** 20)
+}, 30_000)
+
+describe('a database that cannot be used is one line and exit 1', () => {
+  const prepare: [string, string, (file: string) => Promise<unknown>, string[]][] = [
+    [
+      'newer than the program',
+      'newer.db',
+      (file) => pragma(file, 'user_version = 99'),
+      ['schema version 99', 'newer understudy'],
+    ],
+    ["another program's", 'foreign.db', (file) => pragma(file, 'application_id = 7'), ['another program', '--db']],
+    [
+      'no database',
+      'text.db',
+      async (file) => writeFileSync(file, 'notes '.repeat(1_000)),
+      ['not a healthy SQLite file', '--db'],
+    ],
+    [
+      'cut in the middle',
+      'cut.db',
+      (file) => damage(file, (bytes) => bytes.subarray(0, 5_000)),
+      ['not a healthy SQLite file'],
+    ],
+    [
+      'overwritten in the middle',
+      'torn.db',
+      (file) => damage(file, (bytes) => bytes.fill(0x5a, 4_096)),
+      ['not a healthy SQLite file'],
+    ],
+    ['in a folder that is not there', 'nowhere/x.db', async () => {}, ['nowhere/x.db', 'does not exist']],
+    ['a folder', '.', async () => {}, ['cannot be opened', '--db']],
+  ]
+  const made = async (file: string) => {
+    const server = await start(file)
+    await call(server, 'one', false)
+    await server.stop()
+  }
+  const pragma = async (file: string, text: string) => {
+    await made(file)
+    const sqlite = Bun.spawnSync([
+      process.execPath,
+      '-e',
+      `new (require('bun:sqlite').Database)(${JSON.stringify(file)}).run('PRAGMA ${text}')`,
+    ])
+    expect(sqlite.exitCode).toBe(0)
+  }
+  const damage = async (file: string, change: (bytes: Buffer) => Uint8Array) => {
+    await made(file)
+    writeFileSync(file, change(Buffer.from(await Bun.file(file).bytes())))
+  }
+  test.each(prepare)('%s', async (_, name, prepared, said) => {
+    const file = join(cwd, name)
+    await prepared(file)
+    const before = await Bun.file(file)
+      .bytes()
+      .catch(() => null)
+    const { code, stdout, stderr } = await run(['serve', '--port', '0', '--db', file], { cwd })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^understudy: database [^\n]+\n$/)
+    for (const part of [file, ...said]) expect(stderr).toContain(part)
+    expect(
+      await Bun.file(file)
+        .bytes()
+        .catch(() => null),
+    ).toEqual(before)
+  })
+
+  test('in use by another understudy, which goes on', async () => {
+    const server = await start('shared.db')
+    const { code, stdout, stderr } = await run(['serve', '--port', '0', '--db', 'shared.db'], { cwd })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^understudy: database shared\.db is in use by another understudy: [^\n]+\n$/)
+    expect(await call(server, 'still here', false)).toBeString()
+    await server.stop()
+    const next = await start('shared.db')
+    expect((await storedIds(next)).size).toBe(1)
+    await next.stop()
+  })
+})

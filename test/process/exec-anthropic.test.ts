@@ -1,0 +1,30 @@
+// Programs written for Anthropic's API under exec: they need no change, and are judged as every other.
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { play, program } from '../support/exec.ts'
+
+// Each test starts a program, on a machine that may be busy.
+setDefaultTimeout(60_000)
+
+const scenario = (when: string, fault: string, at = 'provider') => `
+name: day
+clock: virtual
+rules:
+  - name: trouble
+    at: ${at}
+    match: {}
+    when: { ${when} }
+    fault: { ${fault} }
+`
+const BUSY = 'type: http-error, status: 429, retry_after: 1s'
+const CUT = 'type: cut-stream, after_chunks: 3'
+
+test.each([
+  ['who waits as it is told', 'standard', scenario('calls: 1', BUSY), []],
+  ['who waits as a gateway tells it', 'standard', scenario('calls: 1', BUSY, 'gateway'), []],
+  ['who does not wait', 'impatient', scenario('calls: 1-2', BUSY), ['early-retry']],
+  ['who takes half a stream for the whole', 'swallower', scenario('calls: 1', CUT), ['swallowed']],
+])('%s', async (_, how, yaml, kinds) => {
+  const { run, findings } = await play(program('anthropic', how), yaml)
+  expect(findings).toEqual({ day: kinds as string[] })
+  expect(run.sessions[0]?.rules[0]?.applied).toBeGreaterThan(0)
+})

@@ -1,0 +1,173 @@
+// What exec finds in a program without being told to look: each misbehaviour is found, its innocent look-alikes are not.
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { junit } from '../../src/cli/junit.ts'
+import { runLines } from '../../src/cli/report.ts'
+import { play, program } from '../support/exec.ts'
+
+// Each test starts a program, on a machine that may be busy.
+setDefaultTimeout(60_000)
+
+const scenario = (when: string, fault: string, more = '') => `
+name: day
+clock: virtual
+rules:
+  - name: trouble
+    match: { ${more} }
+    when: { ${when} }
+    fault: { ${fault} }
+`
+const BUSY = scenario('calls: 1-2', 'type: http-error, status: 429, retry_after: 5s')
+/** Each of six equal prompts is refused at first. */
+const CROWDED = scenario('calls: 1-6', 'type: http-error, status: 429, retry_after: 1s')
+const DOWN = scenario('', 'type: http-error, status: 503')
+const RESTARTING = scenario('calls: 1-3', 'type: http-error, status: 503')
+const MISTAKEN = scenario('', 'type: http-error, status: 400')
+const CUT = scenario('calls: 1', 'type: cut-stream, after_chunks: 2', 'stream: true')
+/** The first calls take long, by the clock on the wall. */
+const SLOW = scenario('calls: 1-2', 'type: delay, for: 2s').replace('virtual', 'real')
+const STUCK = scenario('', 'type: delay, for: 10s').replace('virtual', 'real')
+/** A day on which nothing happens, and is not meant to. */
+const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accept: [not-tried]
+`
+
+describe('is found', () => {
+  const rows: [string, string[], string, string][] = [
+    ['who does not wait as long as Retry-After says', program('plain', 'impatient'), BUSY, 'early-retry'],
+    ['who calls 300 times without a pause', program('plain', 'storm'), DOWN, 'storm'],
+    ['who gives up and ends well', program('plain', 'quitter'), DOWN, 'gave-up'],
+    ['who repeats what must not be repeated', program('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
+    ['who tries again on every floor', program('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
+    ['who leaves a call open that it asks again for', program('openai', 'leaving open', '4'), SLOW, 'not-cancelled'],
+    ['who has the wrong address', program('plain', 'stranger'), WELL, 'wrong-address'],
+  ]
+  test.each(rows)('%s', async (_, command, yaml, kind) => {
+    const { code, run, findings } = await play(command, yaml)
+    expect(findings.day).toContain(kind)
+    expect(code).toBe(3)
+    expect(runLines(run).join('\n')).toContain(`  error         ${kind}: `)
+  })
+
+  const warnings: [string, string[], string, string][] = [
+    ['who takes half a stream for the whole and exits with 0', program('plain', 'swallower'), CUT, 'swallowed'],
+    ['who hangs up on every try, with pauses', program('openai', 'timing out', '2'), STUCK, 'gave-up'],
+  ]
+  test.each(warnings)('with a warning, %s', async (_, command, yaml, kind) => {
+    const { code, run, findings } = await play(command, yaml)
+    expect({ code, findings: findings.day }).toEqual({ code: 0, findings: [kind] })
+    const lines = runLines(run)
+    expect(lines[0]).toBe('Understudy: day: PASS, with 1 warning')
+    expect(lines.join('\n')).toContain(`  warning       ${kind}: `)
+    expect((await play(command, yaml, { strict: true })).run).toMatchObject({ verdict: 'fail', ok: false })
+  })
+
+  test('with a warning, who hangs up on equal calls that may be different requests', async () => {
+    const { code, run, findings } = await play(program('plain', 'hanging up'), STUCK)
+    expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
+    expect(runLines(run).join('\n')).toMatch(
+      /warning +gave-up: at least one request never got a response: 3 equal calls failed, and the client hung up each time, after \d+ ms at most/,
+    )
+  })
+
+  test('and may be accepted by the scenario', async () => {
+    const { code, run, findings } = await play(program('plain', 'quitter'), `${DOWN}accept: [gave-up]\n`)
+    expect({ code, findings }).toEqual({ code: 0, findings: { day: [] } })
+    expect(runLines(run).join('\n')).toContain('  accepted      gave-up: ')
+  })
+
+  test('where the address was wrong, with the likely one', async () => {
+    const { run } = await play(program('plain', 'stranger'))
+    const said = runLines(run).join('\n')
+    expect(said).toContain('/openai/v1/chat/completions')
+    expect(said).toContain('/v2/router/chat/completions')
+  })
+})
+
+describe('is innocent', () => {
+  const rows: [string, string[], string][] = [
+    ['who asks the same again and again and is answered', program('plain', 'polling'), WELL],
+    ['who asks the same twelve times at once', program('plain', 'crowd'), WELL],
+    ['who asks the same six times at once, is refused, and waits', program('plain', 'patient crowd'), CROWDED],
+    ['who waits as it is told', program('plain', 'patient'), BUSY],
+    ['who waits ever longer', program('plain', 'patient'), RESTARTING],
+    ['who mends a request that was refused', program('plain', 'correcting'), WELL],
+    ['who asks again after a stream that broke off', program('plain', 'asking again'), CUT],
+    ['who has read enough of a stream', program('plain', 'reading enough'), WELL],
+    ['the openai package with six equal prompts at once', program('openai', 'equal', '6'), CROWDED],
+    ['the openai package with twelve', program('openai', 'equal', '12'), CROWDED],
+    ['the openai package that times out, and is patient in the end', program('openai', 'timing out', '3'), SLOW],
+    ['who hedges', program('openai', 'hedging'), SLOW],
+    ['whose user stops it twice', program('openai', 'stopping'), STUCK],
+    ['the AI SDK with six', program('ai-sdk', 'equal', '6'), CROWDED],
+    ['the AI SDK with twelve', program('ai-sdk', 'equal', '12'), CROWDED],
+    ['the AI SDK, whole', program('ai-sdk', 'chat'), WELL],
+    ['the AI SDK as it is by itself', program('ai-sdk', 'responses'), WELL],
+    ['the AI SDK, streamed', program('ai-sdk', 'stream'), WELL],
+  ]
+  test.each(rows)('%s', async (_, command, yaml) => {
+    const { code, run, findings } = await play(command, yaml)
+    expect({ code, findings, report: code === 0 ? '' : runLines(run).join('\n') }).toEqual({
+      code: 0,
+      findings: { day: [] },
+      report: '',
+    })
+  })
+})
+
+describe('a rule by time', () => {
+  const outage = (until: number) => `
+name: day
+clock: virtual
+rules:
+  - name: outage
+    when: { schedule: [{ phase: healthy, for: 1s }, { phase: down, for: ${until}ms }, { phase: healthy }] }
+    fault: { type: http-error, status: 503 }
+`
+  test('is met by a client that waits by itself, and so is the recovery', async () => {
+    const { run } = await play(program('plain', 'waiting'), outage(1500))
+    const [report] = run.sessions
+    expect(report?.rules[0]?.fired).toBeGreaterThan(0)
+    expect(report?.order.at(-1)?.outcome).toBe('answered')
+  })
+
+  test('reports a rule that never became active', async () => {
+    const { run } = await play(program('plain', 'one'), outage(60_000))
+    expect(runLines(run).join('\n')).toMatch(
+      /rule +outage: not triggered: active from t=1 s, last matching request at t=0 s/,
+    )
+  })
+})
+
+describe('a day on which nothing went wrong', () => {
+  const late = scenario('after: 60s', 'type: http-error, status: 503')
+  const other = scenario('', 'type: http-error, status: 503', 'provider: cohere')
+  test.each([
+    ['because its rule never became active', late],
+    ['because no request matched', other],
+  ])('is inconclusive %s', async (_, yaml) => {
+    const { code, run } = await play(program('plain', 'one'), yaml)
+    const { verdict, ok, findings, inconclusive } = run
+    expect({ code, verdict, ok, findings }).toEqual({ code: 3, verdict: 'inconclusive', ok: false, findings: [] })
+    expect(run.sessions[0]).toMatchObject({ verdict: 'inconclusive', inconclusive, ok: true })
+    const [first] = runLines(run)
+    expect(first).toStartWith('Understudy: day: INCONCLUSIVE: no fault was injected')
+    expect(first?.includes('waits between calls')).toBe(yaml === late)
+    // The cases of a machine say why, too.
+    expect(junit([run])).toMatch(/<failure message="INCONCLUSIVE: no fault was injected/)
+    expect(junit([run])).toMatch(
+      /<system-out>INCONCLUSIVE: no fault was injected[^<]*; rule &quot;trouble&quot; was not triggered: /,
+    )
+  })
+
+  test('may be meant', async () => {
+    const { code, run } = await play(program('plain', 'one'), `${late}accept: [not-tried]\n`)
+    expect({ code, verdict: run.verdict }).toEqual({ code: 0, verdict: 'pass' })
+  })
+
+  test('needs a fault that acts in one of its sessions only', async () => {
+    const { code, run } = await play(
+      program('openai', 'sessions', '2'),
+      scenario('', 'type: delay, for: 1ms', 'session: worker-1'),
+    )
+    expect({ code, found: run.findings }).toEqual({ code: 0, found: [] })
+  })
+})

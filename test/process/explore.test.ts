@@ -1,0 +1,250 @@
+// understudy explore: every break of every call of a program, what became of each, and what is left to repeat it.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { EXECUTABLE, emptyFolder, environment } from '../support/server.ts'
+
+// An exploration starts its command some fifty times.
+setDefaultTimeout(240_000)
+const folder = emptyFolder()
+const cwd = folder.path
+afterAll(folder.remove)
+
+/** A program that tries a whole call twice, and takes whatever comes of a stream for its answer. */
+const PROGRAM = `
+const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env
+const post = (body) => fetch(base + '/chat/completions', {
+  method: 'POST',
+  headers: { authorization: 'Bearer ' + key, 'content-type': 'application/json' },
+  body: JSON.stringify({ model: 'openai/gpt-4o', ...body }),
+  signal: AbortSignal.timeout(1500),
+})
+const ask = async (tries) => {
+  try {
+    const response = await post({ messages: [{ role: 'system', content: 'Answer.' }, { role: 'user', content: 'Hi' }], retry: { count: 1 } })
+    if (!response.ok) throw new Error('status ' + response.status)
+    return (await response.json()).choices[0].message.content.length
+  } catch (error) {
+    if (tries > 1) return ask(tries - 1)
+    throw error
+  }
+}
+await ask(2)
+const stream = await post({ stream: true, messages: [{ role: 'user', content: 'Go on' }] })
+try {
+  for await (const _ of stream.body);
+} catch {}
+process.exit(process.argv.includes('red') ? 7 : 0)
+`
+/** What becomes of each class at the whole call, and at the stream. */
+const WHOLE = {
+  'server-error-once': 'held',
+  timeout: 'held',
+  // It does not wait as long as it was told to.
+  'rate-limit-once': 'misbehaved',
+  'empty-answer': 'held',
+  'server-error-forever': 'broke',
+  'context-length': 'broke',
+  reset: 'held',
+  'content-filter': 'swallowed',
+  auth: 'broke',
+  'rate-limit-forever': 'broke',
+}
+const STREAM = {
+  'server-error-once': 'swallowed',
+  'cut-stream': 'swallowed',
+  timeout: 'broke',
+  'rate-limit-once': 'swallowed',
+  'empty-answer': 'swallowed',
+  'in-band-error': 'swallowed',
+  'server-error-forever': 'swallowed',
+  'context-length': 'swallowed',
+  reset: 'broke',
+  'content-filter': 'swallowed',
+  stall: 'swallowed',
+  auth: 'swallowed',
+  'malformed-chunk': 'swallowed',
+  'rate-limit-forever': 'swallowed',
+}
+
+interface Report {
+  points: { id: string; operation: string; stream: boolean; nth: number; unstable: boolean; discovered: boolean }[]
+  cells: { point: string; class: string; verdict: string; why: string; traces: string[]; scenario: string | null }[]
+  coverage: Record<'delivered' | 'held' | 'ways', { of: number; all: number }>
+  left: { point: string; class: string }[]
+  routes: {
+    route: string
+    outcomes: { fault: string; target: string; outcome: string; status: number; attempts: number }[]
+  }[]
+  runs: number
+  saved: number
+}
+
+async function understudy(...args: string[]) {
+  const child = Bun.spawn([EXECUTABLE, ...args], {
+    cwd,
+    env: environment(),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { stdout, stderr, code }
+}
+const program = (...args: string[]) => ['--', process.execPath, 'program.mjs', ...args]
+const explore = async (...args: string[]) => {
+  const { stdout, stderr, code } = await understudy('explore', '--json', ...args)
+  if (stdout === '') throw new Error(`nothing was explored (${code}): ${stderr}`)
+  return { code, stderr, report: JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Report }
+}
+const verdictsAt = ({ cells }: Report, point: string) =>
+  Object.fromEntries(cells.filter((cell) => cell.point === point).map((cell) => [cell.class, cell.verdict]))
+
+beforeAll(() => {
+  writeFileSync(join(cwd, 'program.mjs'), PROGRAM)
+  writeFileSync(join(cwd, 'misspelt.yaml'), 'accepted: [{ point: "*", class: autth, why: we know }]')
+})
+
+describe('an exploration', () => {
+  let first: Awaited<ReturnType<typeof explore>>
+  beforeAll(async () => {
+    first = await explore('--jobs', '2', '--junit', 'junit.xml', ...program())
+  })
+
+  test('finds the points, and says of every break what became of the program', () => {
+    const { code, report } = first
+    const [whole, stream] = report.points.filter(({ discovered }) => !discovered)
+    expect(report.points.map(({ unstable }) => unstable)).not.toContain(true)
+    expect([whole, stream]).toMatchObject([
+      { operation: 'chat.completions', stream: false, nth: 1 },
+      { operation: 'chat.completions', stream: true, nth: 1 },
+    ])
+    expect(verdictsAt(report, whole?.id ?? '')).toEqual(WHOLE)
+    expect(verdictsAt(report, stream?.id ?? '')).toEqual(STREAM)
+    expect(code).toBe(3)
+  })
+
+  test('says how much of what can happen was delivered and held', () => {
+    const all = Object.keys(WHOLE).length + Object.keys(STREAM).length
+    const held = Object.values(WHOLE).filter((verdict) => verdict === 'held').length
+    expect(first.report.coverage).toEqual({
+      delivered: { of: all, all },
+      held: { of: held, all },
+      // Breaks are at the gateway's door: what a call configures is tried in the table of its routes.
+      ways: { of: 2, all: 2 },
+    })
+  })
+
+  test('tells once for each routing configuration which faults of providers reach the client', () => {
+    const [table, ...others] = first.report.routes
+    expect(others).toEqual([])
+    expect(table?.route).toBe('chat.completions: openai/gpt-4o, retry 1 on 429')
+    const of = (fault: string) => table?.outcomes.find((one) => one.fault === fault && one.target === 'every')
+    expect(of('rate-limit')).toEqual({
+      fault: 'rate-limit',
+      target: 'every',
+      outcome: 'refused',
+      status: 429,
+      attempts: 2,
+    })
+    expect(table?.outcomes.find((one) => one.fault === 'rate-limit')).toMatchObject({
+      target: 'once',
+      status: 200,
+      attempts: 2,
+    })
+    expect(of('auth-failure')).toMatchObject({ status: 401, attempts: 1 })
+    expect(of('hang')).toMatchObject({ outcome: 'disconnected', status: 502 })
+    expect(of('split-bytes')).toMatchObject({ outcome: 'answered', status: 200 })
+  })
+
+  test('leaves a scenario for what is broken, which exec breaks the program with again', async () => {
+    const { cells } = first.report
+    const broke = cells.find((cell) => cell.class === 'server-error-forever' && cell.verdict === 'broke')
+    const again = await understudy('exec', '--scenario', broke?.scenario ?? '', ...program())
+    expect(again.code).toBe(1)
+    expect(again.stdout).toContain('matched 2, injected 2')
+    const swallowed = cells.find((cell) => cell.class === 'cut-stream')
+    expect((await understudy('exec', '--scenario', swallowed?.scenario ?? '', ...program())).stdout).toContain(
+      'matched 1, injected 1',
+    )
+  })
+
+  test('keeps the calls of all runs, with their points', async () => {
+    const { report } = first
+    const [trace] = report.cells.find((cell) => cell.class === 'auth')?.traces ?? []
+    const shown = await understudy('trace', '--db', 'explore/runs.db', 'show', trace ?? '', '--json')
+    expect(report.points.map(({ id }) => id)).toContain(JSON.parse(shown.stdout).point)
+  })
+
+  test('has a case of JUnit for every cell', () => {
+    const xml = readFileSync(join(cwd, 'junit.xml'), 'utf8')
+    const bad = first.report.cells.filter(({ verdict }) => verdict !== 'held').length
+    expect(xml).toContain(`tests="${first.report.cells.length}" failures="${bad}"`)
+  })
+
+  test('does not fail for cells that are known, and says which of them are mended', async () => {
+    const known = [
+      '{ point: "*", class: "*", why: we know }',
+      '{ point: gone, class: auth, why: it was so }',
+      // It broke, which is not mended.
+      '{ point: "*", class: auth, verdict: hung, why: it was slow }',
+    ]
+    writeFileSync(join(cwd, 'known.yaml'), `accepted: [${known.join(', ')}]`)
+    const { code, stdout } = await understudy('explore', '--resume', '--baseline', 'known.yaml', ...program())
+    expect(code).toBe(0)
+    expect(stdout.match(/mended .*/g)).toEqual(['mended  gone auth: take it out of the known cells'])
+    expect(stdout).toMatch(/^server-error-once +\+ +a$/m)
+    // What was not tried is not said to be mended.
+    const some = await understudy(
+      ...['explore', '--class', 'server-error-once', '--out', 'some', '--baseline', 'known.yaml'],
+      ...program(),
+    )
+    expect([some.code, some.stdout.includes('mended')]).toEqual([0, false])
+  })
+})
+
+test('a budget that is over leaves out what tells least, says so, and can be gone on from', async () => {
+  const { report, code } = await explore('--budget', '1ms', '--out', 'short', ...program())
+  expect(report.cells).toEqual([])
+  expect(report.left.length).toBe(Object.keys(WHOLE).length + Object.keys(STREAM).length)
+  expect(report.left[0]?.class).toBe('server-error-once')
+  // Nothing was proved.
+  expect(code).toBe(3)
+  const other = await understudy('explore', '--resume', '--out', 'short', '--', 'true')
+  expect(other).toMatchObject({ code: 2 })
+  expect(other.stderr).toContain('--resume cannot go on')
+})
+
+test('a command that calls no model is not called good', async () => {
+  const { code, stdout } = await understudy('explore', '--out', 'silent', '--', 'true')
+  expect(stdout).toContain('explored 0 points: NOT TRIED, no call of a model or an agent came')
+  expect(code).toBe(3)
+})
+
+test('what fails without a fault is not explored', async () => {
+  const { code, stderr, stdout } = await understudy('explore', '--json', '--out', 'red', ...program('red'))
+  expect(code).toBe(7)
+  expect(JSON.parse(stdout)).toMatchObject({ points: [], cells: [], red: { code: 7 } })
+  expect(stderr).toContain('fails with 7 without any fault')
+  expect(readdirSync(join(cwd, 'red')).filter((name) => name.endsWith('.yaml'))).toEqual([])
+})
+
+const MISTAKES: [string[], string][] = [
+  [['--depth', '3'], '--depth "3" is not valid: it must be a number from 1 to 2'],
+  [['--class', 'stal'], '--class "stal" is not valid'],
+  [['--jobs', '0'], '--jobs "0" is not valid'],
+  [['--budget', 'soon'], '--budget "soon" is not valid: it must be a time such as 90s or 10m'],
+  [['--baseline', 'nothing.yaml'], 'nothing.yaml'],
+  [['--out', 'never', '--resume'], '--resume finds nothing to go on from'],
+  [['--out', 'program.mjs'], '--out "program.mjs" is no folder'],
+  [['--baseline', 'misspelt.yaml'], "accepted[0].class is no class (did you mean 'auth'?); valid: "],
+  [['--html', 'nowhere/page.html'], '--html "nowhere/page.html" cannot be written'],
+]
+test.each(MISTAKES)('%p is refused in words', async (flags, message) => {
+  const { code, stderr } = await understudy('explore', ...flags, ...program())
+  expect(stderr).toContain(message)
+  expect(code).toBe(2)
+})

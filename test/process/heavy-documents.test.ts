@@ -1,0 +1,190 @@
+// Documents that take their reader for ever, or all memory: they fail with a reason, and nobody else waits for them.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
+import { endWorkers } from '../../src/lib/worker/pool.ts'
+import { type TestApp, testApps } from '../support/app.ts'
+import { bodyOf, CHAT } from '../support/chat.ts'
+import { docxOf, pdfOf } from '../support/documents.ts'
+import { emptyFolder, type OwnServer, startServer } from '../support/server.ts'
+import type { Json } from '../support/workspace.ts'
+
+const { appWith, close } = testApps()
+const folder = emptyFolder()
+afterAll(async () => {
+  await close()
+  endWorkers()
+  folder.remove()
+})
+
+type Content = string | Uint8Array<ArrayBuffer>
+type Fetch = (path: string, init?: RequestInit) => Promise<Json>
+
+/** A datasource of a file, as it is when it is made. */
+async function uploaded(fetch: Fetch, name: string, content: Content, options?: Json): Promise<string> {
+  const form = new FormData()
+  form.set('file', new File([content], name))
+  const { _id: file_id } = await fetch('/v2/files', { method: 'POST', body: form })
+  const post = (path: string, body: Json) =>
+    fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const { _id: base } = await post('/v2/knowledge', { key: `base-${file_id}` })
+  const at = `/v2/knowledge/${base}/datasources`
+  const { _id } = await post(at, { file_id, ...(options && { chunking_options: options }) })
+  return `${at}/${_id}`
+}
+
+const inProcess =
+  (app: TestApp): Fetch =>
+  async (path, init) =>
+    (await app.fetch(path, init)).json()
+
+/** The datasource once nothing more happens to it. */
+async function settled(app: TestApp, at: string): Promise<Json> {
+  for (;;) {
+    const now = await inProcess(app)(at)
+    if (!['queued', 'processing'].includes(String(now.status))) return now
+    await app.understudy.sessions.get('default').clock.sleep(10)
+  }
+}
+
+const draws = (text: string) => `BT /F1 12 Tf 20 200 Td ${text} ET`
+const table = (column: string, rows: number) => `${column},other\n${'1,2\n'.repeat(rows)}`
+
+const HOSTILE: [what: string, name: string, content: () => Content | Promise<Content>, reason: RegExp][] = [
+  ['HTML of elements that never end', 'a.html', () => '<div>'.repeat(9_000), /nested more than 500 levels/],
+  ['HTML of lists in lists', 'a.html', () => '<ol><li>x'.repeat(4_000), /nested more than 500 levels/],
+  [
+    'HTML whose end tags have no beginning',
+    'a.html',
+    () => `${'</p>'.repeat(9_000)}${'<b>'.repeat(9_000)}`,
+    /nested more than 500 levels/,
+  ],
+  [
+    'a Word document that unpacks to 150 MB',
+    'a.docx',
+    () => docxOf(`<w:p><w:r><w:t>${'a'.repeat(150e6)}</w:t></w:r></w:p>`),
+    /unpacks to more than 100 MB/,
+  ],
+  [
+    'a Word document of 400,000 paragraphs in 40 kB',
+    'a.docx',
+    () => docxOf('<w:p><w:r><w:t>a</w:t></w:r></w:p>'.repeat(400_000)),
+    /takes more than (?:20 s|250 MB of memory)/,
+  ],
+  [
+    'a Word document that is nested 100,000 levels deep',
+    'a.docx',
+    () => docxOf(`${'<w:sdt>'.repeat(100_000)}${'</w:sdt>'.repeat(100_000)}`),
+    /not a readable docx|takes more than/,
+  ],
+  [
+    'a PDF whose page is packed twice',
+    'a.pdf',
+    () => pdfOf(deflateSync(deflateSync(Buffer.alloc(5e8, ' '))), '/Filter [/FlateDecode /FlateDecode]'),
+    /takes more than (?:20 s|250 MB of memory)|no text|not a readable pdf: a part of it is damaged/,
+  ],
+  [
+    'a PDF whose page is packed twice, with bytes left over',
+    'a.pdf',
+    () => pdfOf(deflateSync(deflateSync(Buffer.from(draws('(Hi) Tj')))), '/Filter [/FlateDecode /FlateDecode]'),
+    /not a readable pdf: a part of it is damaged, or packed in a way that its reader does not know/,
+  ],
+  [
+    'a PDF whose page is one long text',
+    'a.pdf',
+    () => pdfOf(deflateSync(Buffer.from(draws(`(${'a'.repeat(40e6)}) Tj`))), '/Filter /FlateDecode'),
+    /takes more than (?:20 s|250 MB of memory)/,
+  ],
+  [
+    'a table that names a long column in each row',
+    'a.csv',
+    () => table('a'.repeat(20_000), 6_000),
+    /more than 50000000 characters/,
+  ],
+  ['JSON that is nested without an end', 'a.json', () => '['.repeat(1e6), /not a readable json/],
+]
+
+describe('a document', () => {
+  test.each(HOSTILE)('fails with a reason: %s', async (_, name, content, reason) => {
+    const app = appWith()
+    const at = await uploaded(inProcess(app), name, await content())
+    const reading = settled(app, at)
+    // Others are answered before it is over.
+    const other = await app.post(CHAT, bodyOf({}))
+    expect(other.status).toBe(200)
+    const { status, error, tries } = await reading
+    expect([status, tries]).toEqual(['failed', undefined])
+    expect(error).toMatch(reason)
+  })
+
+  test.each([
+    ['one in chunks of one character', 200_000, 1, 0],
+    ['one whose chunks share all but a character', 200_000, 100_000, 99_999],
+  ])('fails when it makes too many chunks: %s', async (_, length, chunk_max_characters, chunk_overlap) => {
+    const app = appWith()
+    const chunking_configuration = { type: 'advanced', chunk_max_characters, chunk_overlap }
+    const at = await uploaded(inProcess(app), 'a.txt', 'a'.repeat(length), { chunking_configuration })
+    const { status, error } = await settled(app, at)
+    expect(status).toBe('failed')
+    expect(error).toMatch(/at most 100000, of 100000000 characters together/)
+  })
+
+  test('of another session is read while one session has many that take long', async () => {
+    const app = appWith()
+    const fetch = inProcess(app)
+    const slow = pdfOf(deflateSync(Buffer.from('q '.repeat(20e6))), '/Filter /FlateDecode')
+    const hostile: string[] = []
+    for (let index = 0; index < 6; index++) hostile.push(await uploaded(fetch, `${index}.pdf`, slow))
+    const other: Fetch = (path, init) => fetch(`/s/other${path}`, init)
+    const at = await uploaded(other, 'a.html', '<p>Parcels take three days')
+    const statuses = () => Promise.all(hostile.map(async (one) => String((await fetch(one)).status)))
+    for (;;) {
+      const { status } = await other(at)
+      if (status === 'completed') break
+      expect(['queued', 'processing']).toContain(String(status))
+      await app.understudy.sessions.get('other').clock.sleep(10)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect((await statuses()).filter((status) => status === 'failed').length).toBeLessThan(3)
+  }, 120_000)
+})
+
+describe('a document that takes the process with it', () => {
+  const headers = { authorization: 'Bearer any' }
+  const over =
+    ({ url }: OwnServer): Fetch =>
+    async (path, init) =>
+      (await fetch(`${url}${path}`, { ...init, headers: { ...headers, ...init?.headers } })).json() as Promise<Json>
+  const start = () => startServer(['--db', join(folder.path, 'tries.db')], { cwd: folder.path })
+  /** The datasource as soon as it is in a status, or has settled. */
+  async function until(server: OwnServer, at: string, wanted: string): Promise<Json> {
+    for (;;) {
+      const now = await over(server)(at)
+      if (now.status === wanted || now.status === 'failed' || now.status === 'completed') return now
+    }
+  }
+  /** Ends a server while it reads a document. */
+  async function endedInside(at: string, signal: NodeJS.Signals): Promise<void> {
+    const server = await start()
+    await until(server, at, 'processing')
+    while (((await over(server)('/_understudy/health')).workers as Json).jobs === 0);
+    await server.stop(signal)
+  }
+
+  test('is tried twice, and then has failed with a reason; a server that is stopped counts for nothing', async () => {
+    const slow = pdfOf(deflateSync(Buffer.from('q '.repeat(20e6))), '/Filter /FlateDecode')
+    const first = await start()
+    const at = await uploaded(over(first), 'slow.pdf', slow)
+    while (((await over(first)('/_understudy/health')).workers as Json).jobs === 0);
+    await first.stop('SIGKILL')
+    for (let times = 0; times < 3; times++) await endedInside(at, 'SIGTERM')
+    await endedInside(at, 'SIGKILL')
+    const last = await start()
+    const { status, error } = await until(last, at, 'failed')
+    expect([status, error]).toEqual([
+      'failed',
+      'the process ended 2 times while it was read; make the datasource again to try it once more',
+    ])
+    expect(await last.stop()).toBe(0)
+  }, 120_000)
+})

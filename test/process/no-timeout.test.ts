@@ -1,0 +1,98 @@
+// Who waits for ever is found: real clients over sockets, with and without a timeout, under silence of every kind.
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Played, play, program } from '../support/exec.ts'
+
+setDefaultTimeout(30_000)
+const LIMIT_MS = 400
+
+const SILENCES = {
+  hang: 'type: hang',
+  'a late first token': 'type: delay, for: 50s',
+  'stall-stream': 'type: stall-stream, after_chunks: 2',
+}
+const day = (fault: string) => `name: silent
+clock: virtual
+rules:
+  - name: silence
+    fault: { ${fault} }
+`
+const run = (command: string[], fault: string, hangLimit = LIMIT_MS) =>
+  play(program('deadlines', ...command), day(fault), { latency: 'real', hangLimit })
+const found = ({ run: { sessions } }: Played) =>
+  sessions.flatMap(({ findings }) => findings.map(({ kind, severity, message }) => ({ kind, severity, message })))
+const outcomes = ({ run: { sessions } }: Played) => sessions.flatMap(({ order }) => order.map(({ outcome }) => outcome))
+
+const rows = Object.entries(SILENCES).flatMap(([name, fault]) =>
+  (name === 'stall-stream' ? ['stream'] : ['whole', 'stream']).map((how) => [name, how, fault] as const),
+)
+describe.each(rows)('%s, %s', (name, how, fault) => {
+  test('plain fetch without a timeout is reported, once', async () => {
+    const played = await run(['fetch', how], fault)
+    const [finding, ...others] = found(played)
+    expect(others).toEqual([])
+    expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'error' })
+    const end = name === 'a late first token' ? '; the silence would have ended after 50 s' : ''
+    expect(finding?.message).toStartWith(
+      `the client still waited after 400 ms of silence without a timeout, and the call was reset${end}`,
+    )
+    expect(outcomes(played)).toEqual(['disconnected'])
+  })
+
+  test.each(['fetch', 'openai', 'anthropic'])('a careful program passes: %s', async (who) => {
+    const played = await run([who, how, '500'], fault, 5_000)
+    expect(found(played).map(({ kind }) => kind)).not.toContain('no-timeout')
+    expect(outcomes(played)).toEqual(['cancelled'])
+  })
+
+  test.each(['openai', 'anthropic'])('an SDK with its default timeout gets a warning: %s', async (who) => {
+    const [finding, ...others] = found(await run([who, how], fault))
+    expect(others).toEqual([])
+    expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'warning' })
+    expect(finding?.message).toContain('because its timeout is 600 s')
+  })
+})
+
+// The other APIs and SDKs, under one silence of each kind: what tells it is the same.
+const others = [
+  ['whole', SILENCES.hang],
+  ['stream', SILENCES['stall-stream']],
+] as const
+describe.each(others)('%s, %s', (how, fault) => {
+  test.each(['responses', 'ai-openai', 'ai-anthropic'])(
+    '%s passes with a deadline, and is found without',
+    async (who) => {
+      const careful = await run([who, how, '250'], fault, 2_000)
+      expect(found(careful).map(({ kind }) => kind)).not.toContain('no-timeout')
+      expect(outcomes(careful)).toEqual(['cancelled'])
+      const [finding, ...rest] = found(await run([who, how], fault))
+      expect(rest).toEqual([])
+      // The AI SDK has no timeout of its own, and declares none.
+      expect(finding).toMatchObject({ kind: 'no-timeout', severity: who === 'responses' ? 'warning' : 'error' })
+    },
+  )
+})
+
+test('a gateway call that hangs is reported as well', async () => {
+  const gateway = JSON.stringify({ retry: { count: 2 } })
+  const [finding, ...others] = found(await run(['fetch', 'whole', '-', '/chat/completions', gateway], SILENCES.hang))
+  expect(others).toEqual([])
+  expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'error' })
+})
+
+test('a short deadline is met under a slow stream, and not without real latency', async () => {
+  const slow = 'type: slow-stream, tokens_per_second: 5'
+  const met = await run(['openai', 'stream', '300'], slow, 5_000)
+  expect(outcomes(met)).toEqual(['cancelled'])
+  const skipped = await play(program('deadlines', 'openai', 'stream', '300'), day(slow))
+  expect(outcomes(skipped)).toEqual(['answered'])
+})
+
+test('the same run twice is the same but for what is of the machine', async () => {
+  const reports = []
+  for (const _ of [1, 2]) {
+    const { run: result } = await run(['fetch', 'stream'], 'type: slow-stream, tokens_per_second: 100, jitter: 0.5')
+    const { took_ms, url, times, ...same } = result
+    reports.push({ ...same, clocks: same.clocks.map(({ waited_ms, ...clock }) => clock) })
+  }
+  expect(reports[0]).toEqual(reports[1] as never)
+})

@@ -1,0 +1,130 @@
+// What calls say is in databases, snapshots and reports: they are for the user who ran the program alone, whatever the umask is.
+import { afterAll, expect, test } from 'bun:test'
+import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeNewPrivateFile, writePrivateFile } from '../../src/lib/private-files.ts'
+import { EXECUTABLE, emptyFolder } from '../support/server.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+afterAll(folder.remove)
+const modeOf = (file: string) => (lstatSync(file).mode & 0o777).toString(8)
+/** The modes of all files and folders below one, by path; those of sockets and links aside. */
+const modesIn = (path: string, under = ''): Record<string, string> =>
+  Object.assign(
+    {},
+    ...readdirSync(join(path, under), { withFileTypes: true }).map((entry) => {
+      const name = join(under, entry.name)
+      return { [name]: modeOf(join(path, name)), ...(entry.isDirectory() && modesIn(path, name)) }
+    }),
+  )
+const wrong = (path: string) =>
+  Object.entries(modesIn(path)).filter(
+    ([name, mode]) => mode !== (lstatSync(join(path, name)).isDirectory() ? '700' : '600'),
+  )
+
+async function runUnder(umask: string, place: string, args: readonly string[]) {
+  const shell = ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh', EXECUTABLE, ...args]
+  const child = Bun.spawn(shell, { cwd: place, env: { PATH: process.env.PATH ?? '' }, stdout: 'pipe', stderr: 'pipe' })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, stdout, stderr }
+}
+const CALL = `fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'x' }] }) }).then((r) => process.exit(r.ok ? 0 : 1))`
+
+const CLASS = 'server-error-once'
+const UMASKS = ['000', '022', '277']
+test.each(UMASKS)(
+  'what exec and explore write under umask %s',
+  async (umask) => {
+    const own = emptyFolder()
+    const files = ['--junit', 'j.xml', '--html', 'r.html', '--coverage', 'c.json']
+    const exec = await runUnder(umask, own.path, ['exec', '--db', 'x.db', ...files, '--', 'node', '-e', CALL])
+    expect([exec.code, exec.stderr]).toEqual([0, ''])
+    const explored = ['--out', 'out/deep', '--class', CLASS, ...files]
+    const explore = await runUnder(umask, own.path, ['explore', ...explored, '--', 'node', '-e', CALL])
+    expect(explore.stdout).toContain('Understudy')
+    expect(Object.keys(modesIn(own.path))).toEqual(
+      expect.arrayContaining(['x.db', 'j.xml', 'r.html', 'c.json', 'out', 'out/deep', 'out/deep/state.json']),
+    )
+    expect(wrong(own.path)).toEqual([])
+    own.remove()
+  },
+  60_000,
+)
+
+test.each(UMASKS)(
+  'what a server writes under umask %s',
+  async (umask) => {
+    const own = emptyFolder()
+    const settings = ['--db', 'a.db', '--sessions-dir', 's/t', '--ready-file', 'ready.json', '--port', '0', '--json']
+    const shell = ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh', EXECUTABLE, 'serve', ...settings]
+    const child = Bun.spawn(shell, {
+      cwd: own.path,
+      env: { PATH: process.env.PATH ?? '' },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const { value } = await child.stdout.getReader().read()
+    const { url } = JSON.parse(new TextDecoder().decode(value)) as { url: string }
+    for (const session of ['default', 'one']) {
+      const answer = await fetch(`${url}/s/${session}/v1/chat/completions`, {
+        ...{ method: 'POST', headers: { authorization: 'Bearer any', 'content-type': 'application/json' } },
+        body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'x' }] }),
+      })
+      expect(answer.status).toBe(200)
+    }
+    expect((await runUnder(umask, own.path, ['snapshot', 'save', 'snap.json', '--url', url])).code).toBe(0)
+    const modes = modesIn(own.path)
+    expect(Object.keys(modes)).toEqual(
+      expect.arrayContaining([
+        'a.db',
+        'a.db-wal',
+        'ready.json',
+        'snap.json',
+        's',
+        's/t',
+        's/t/one.session.db',
+        's/t/one.session.db-wal',
+      ]),
+    )
+    expect(wrong(own.path)).toEqual([])
+    child.kill()
+    await child.exited
+    own.remove()
+  },
+  60_000,
+)
+
+test('a database of earlier days, and what is beside it, is no longer for others', async () => {
+  const own = emptyFolder()
+  const made = ['exec', '--db', 'x.db', '--', 'node', '-e', CALL]
+  expect((await runUnder('022', own.path, made)).code).toBe(0)
+  for (const file of readdirSync(own.path)) chmodSync(join(own.path, file), 0o666)
+  expect((await runUnder('022', own.path, made)).code).toBe(0)
+  expect(wrong(own.path)).toEqual([])
+  own.remove()
+}, 60_000)
+
+test('a file takes the place of one that others may read, and a link stays a link', () => {
+  const [file, link] = [join(cwd, 'file'), join(cwd, 'link')]
+  writeFileSync(file, 'before', { mode: 0o666 })
+  symlinkSync(file, link)
+  writePrivateFile(link, 'after')
+  expect([readFileSync(file, 'utf8'), modeOf(file), lstatSync(link).isSymbolicLink()]).toEqual(['after', '600', true])
+  expect(readdirSync(cwd).sort()).toEqual(['file', 'link'])
+  rmSync(file)
+  rmSync(link)
+})
+
+test('a new file is never written through what is there', () => {
+  const [secret, trap] = [join(cwd, 'secret'), join(cwd, 'trap')]
+  writeFileSync(secret, 'mine')
+  symlinkSync(secret, trap)
+  expect(() => writeNewPrivateFile(trap, 'theirs')).toThrow('EEXIST')
+  expect(readFileSync(secret, 'utf8')).toBe('mine')
+})
+
+test('what is no file is written to, and stays what it is', () => {
+  writePrivateFile('/dev/null', 'x')
+  expect(lstatSync('/dev/null').isCharacterDevice()).toBe(true)
+})

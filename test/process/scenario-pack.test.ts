@@ -1,0 +1,57 @@
+// The scenarios that ship: each explains itself, is rehearsed, and does what it expects of itself.
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { Verification } from '../../src/contract/verification.ts'
+import { emptyFolder, run } from '../support/server.ts'
+
+// Each test starts the executable, on a machine that may be busy.
+setDefaultTimeout(30_000)
+const folder = emptyFolder()
+afterAll(folder.remove)
+const scenarios = join(import.meta.dir, '..', '..', 'scenarios')
+const names = readdirSync(scenarios).map((file) => file.replace(/\.yaml$/, ''))
+
+interface Rehearsal {
+  traces: TraceRecord[]
+  report: Verification
+}
+const rehearse = async (name: string): Promise<Rehearsal> => {
+  const { code, stdout, stderr } = await run(['rehearse', name, '--json'], { cwd: folder.path })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+test('there is one for each kind of bad day', () => {
+  expect(names.length).toBeGreaterThanOrEqual(23)
+})
+
+test.each(names)('%s explains itself, and what it needs, at its top', (name) => {
+  const text = readFileSync(join(scenarios, `${name}.yaml`), 'utf8')
+  const [first = '', second = '', third = ''] = text.split('\n')
+  expect(first).toMatch(/^# [A-Z].{30,}\.$/)
+  expect(second).toMatch(/^# Rehearses: /)
+  expect(third.startsWith('# Needs: ')).toBe(/^needs: /m.test(text))
+})
+
+test.each(names)('%s matches the models of every provider', (name) => {
+  const { rules } = Bun.YAML.parse(readFileSync(join(scenarios, `${name}.yaml`), 'utf8')) as {
+    rules: { match?: Record<string, unknown> }[]
+  }
+  for (const { match = {} } of rules) expect(Object.keys(match)).not.toContainAnyValues(['provider', 'model'])
+})
+
+test.each(names)('%s goes wrong as it says, and every rule of it acts', async (name) => {
+  const { traces, report } = await rehearse(name)
+  expect(report).toMatchObject({ scenario: name, ok: true })
+  expect(report.expectations.length).toBeGreaterThan(0)
+  expect(report.rules.filter(({ applied }) => applied === 0)).toEqual([])
+  expect(traces.some(({ faults, attempts }) => faults.length + attempts.flatMap((one) => one.faults).length > 0)).toBe(
+    true,
+  )
+})
+
+test('a rehearsal repeats to the byte', async () => {
+  expect(await rehearse('brown-out')).toEqual(await rehearse('brown-out'))
+})

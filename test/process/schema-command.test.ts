@@ -1,0 +1,70 @@
+// understudy schema: the JSON Schemas that editors check fixture and seed files with.
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
+import { Glob } from 'bun'
+import { parse } from 'yaml'
+import { run } from '../support/server.ts'
+
+const root = join(import.meta.dir, '..', '..')
+const shipped = [...new Glob('fixtures/*/*.yaml').scanSync(root)].sort()
+let validate: ValidateFunction
+let schema: Record<string, unknown>
+// The formats are checked by serve itself.
+const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, validateFormats: false })
+async function schemaOf(kind: string): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await run(['schema', kind])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+const parsed = (path: string) => parse(readFileSync(join(root, path), 'utf8'))
+beforeAll(async () => {
+  schema = await schemaOf('fixture')
+  validate = ajv.compile(schema)
+})
+
+test('says what it is, and describes the fields that need it', () => {
+  expect(schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema' })
+  expect(String(schema.title)).toContain('fixture')
+  const text = JSON.stringify(schema)
+  for (const words of ['{{captures.city}}', '{{call.model}}', 'the last one repeats', '300ms'])
+    expect(text).toContain(words)
+})
+
+test.each(shipped)('%s is valid', (path) => {
+  expect(shipped.length).toBeGreaterThanOrEqual(6)
+  expect(validate(parsed(path)) || validate.errors).toBe(true)
+})
+
+test('the shipped seed is valid by the schema of seeds, and is no fixture', async () => {
+  const seed = ajv.compile(await schemaOf('seed'))
+  expect(seed(parsed('fixtures/workspace.yaml')) || seed.errors).toBe(true)
+  expect(seed({ datasetz: [] })).toBe(false)
+  expect(validate(parsed('fixtures/workspace.yaml'))).toBe(false)
+})
+
+describe('refused', () => {
+  const reply = { content: 'x' }
+  const rows: [string, unknown][] = [
+    ['an unknown key', { reply, colour: 'red' }],
+    ['an unknown key of match', { match: { usr: 'hi' }, reply }],
+    ['an unknown key of a text match', { match: { user: { contain: 'hi' } }, reply }],
+    ['an unknown key of a reply', { reply: { contents: 'x' } }],
+    ['a wrong type', { match: { stream: 'yes' }, reply }],
+    ['a turn below 1', { match: { turn: 0 }, reply }],
+    ['no replies', { replies: [] }],
+    ['a finish reason', { reply: { content: 'x', finish_reason: 'done' } }],
+    ['the second of a list', [{ reply }, { reply: { content: 5 } }]],
+    ['a text', 'hello'],
+  ]
+  test.each(rows)('%s', (_, value) => {
+    expect(validate(value)).toBe(false)
+  })
+})
+
+test('another kind of schema is a mistake that names the known ones', async () => {
+  const { code, stdout, stderr } = await run(['schema', 'cat'])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/^understudy: [^\n]*'cat'[^\n]*fixture[^\n]*\n$/)
+})

@@ -1,0 +1,112 @@
+// Everything that can be typed wrong gets one plain line, which names the value and what would be valid, and exit code 2.
+import { afterAll, expect, test } from 'bun:test'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { emptyFolder, run } from '../support/server.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+afterAll(folder.remove)
+mkdirSync(join(cwd, 'a-folder'))
+writeFileSync(join(cwd, 'wrong.yaml'), 'match: { usr: hi }\nreply: { content: x }\n')
+
+interface Typed {
+  args?: string[]
+  env?: Record<string, string>
+  yaml?: string
+}
+const flag = (...args: string[]): Typed => ({ args })
+const variable = (name: string, value: string): Typed => ({ env: { [name]: value } })
+const file = (yaml: string): Typed => ({ yaml })
+const port = 'a number from 0 to 65535'
+
+const rows: [string, Typed, string[]][] = [
+  ['a port that is a word', flag('--port', 'http'), ['--port "http"', port]],
+  ['a port that is too high', flag('--port', '65536'), ['--port "65536"', port]],
+  ['a port below 0', flag('--port', '-1'), ['--port "-1"', port]],
+  ['half a port', flag('--port', '80.5'), ['--port "80.5"', port]],
+  ['an empty port', flag('--port', ''), ['--port ""', port]],
+  ['a port that is left out', flag('--port'), ['--port <NUMBER> needs a value', '0 takes a free one']],
+  ['a host with a slash', flag('--host', 'http://x'), ['--host "http://x"', 'a host name or an address']],
+  ['every interface without a token', flag('--host', '0.0.0.0'), ['--host 0.0.0.0', '--token']],
+  ['another address without a token', flag('--host', '192.0.2.1'), ['--host 192.0.2.1', '--token']],
+  ['an empty database', flag('--db', ''), ['--db ""', 'a file path or :memory:']],
+  ['fixtures that are not there', flag('--fixtures', 'nowhere'), ['nowhere', 'no such file or folder']],
+  ['a fixture with a wrong key', flag('--fixtures', 'wrong.yaml'), ['wrong.yaml:1', 'operation']],
+  ['an action on a miss', flag('--on-miss', 'explode'), ['--on-miss "explode"', 'synthesize or error']],
+  ['a backend', flag('--backend', 'real'), ['--backend "real"', 'fixture or forward']],
+  ['a seed that is a word', flag('--seed', 'lucky'), ['--seed "lucky"', 'a whole number from 0']],
+  ['a seed that is too large', flag('--seed', '99999999999999999999'), ['--seed', 'a whole number from 0']],
+  ['no traces at all', flag('--keep-traces', '0'), ['--keep-traces "0"', 'a whole number from 1']],
+  ['no sessions at all', flag('--max-sessions', '0'), ['--max-sessions "0"', 'a whole number from 1']],
+  ['sessions that end at once', flag('--session-ttl', '10ms'), ['--session-ttl "10ms"', 'from 1s']],
+  ['a clock', flag('--clock', 'sundial'), ['--clock "sundial"', 'real or virtual']],
+  ['a namespace', flag('--namespace', 'My Space'), ['--namespace "My Space"', 'lower-case letters']],
+  ['a token with a space', flag('--token', 'a b'), ['--token is not valid', 'without spaces and #']],
+  ['one token of two', flag('--token', 'good', '--token', 'a#b'), ['--token is not valid']],
+  [
+    'an origin with a path',
+    flag('--cors', 'http://localhost:3000/'),
+    ['--cors "http://localhost:3000/"', 'http://localhost:3000, or *'],
+  ],
+  ['a size', flag('--max-body', 'huge'), ['--max-body "huge"', '32MiB']],
+  ['no size at all', flag('--max-body', '0'), ['--max-body "0"', '32MiB']],
+  ['a switch with a value', flag('--json=no'), ["'--json=...'", '--ready-file']],
+  [
+    'a ready file in no folder',
+    flag('--ready-file', 'nowhere/ready'),
+    ['--ready-file "nowhere/ready"', 'cannot be written'],
+  ],
+  ['a ready file that is a folder', flag('--ready-file', 'a-folder'), ['--ready-file "a-folder"', 'cannot be written']],
+  ['an unknown flag', flag('--prot', '1'), ["'--prot'", '--port, --host, --db']],
+  ['a short flag', flag('-p', '1'), ["'-p'", '--port']],
+  ['an argument too many', flag('now'), ['(now)', "'serve'"]],
+  ['an unknown command', { args: ['!', 'sing'] }, ["unknown command 'sing'", 'serve', 'help']],
+  ['a command that is a name of the language', { args: ['!', 'toString'] }, ["unknown command 'toString'", 'serve']],
+  ['a command that every object has', { args: ['!', '__proto__'] }, ["unknown command '__proto__'", 'serve']],
+  ['help for an unknown command', { args: ['!', 'help', 'sing'] }, ["'sing'", 'serve', 'help']],
+  ['an unknown flag without a command', { args: ['!', '--sing'] }, ["'--sing'", '--version']],
+  ['a settings file that is not there', flag('--config', 'nowhere.yaml'), ['"nowhere.yaml"', 'does not exist']],
+  ['a settings file that is a folder', flag('--config', 'a-folder'), ['"a-folder"', 'cannot be read']],
+  ['a variable that is wrong', variable('UNDERSTUDY_PORT', 'http'), ['UNDERSTUDY_PORT "http"', port]],
+  ['a variable with one wrong item', variable('UNDERSTUDY_TOKEN', 'a, b c'), ['UNDERSTUDY_TOKEN is not valid']],
+  ['a switch in the environment', variable('UNDERSTUDY_JSON', 'maybe'), ['UNDERSTUDY_JSON "maybe"', 'true or false']],
+  ['an unknown variable', variable('UNDERSTUDY_PROT', '1'), ['UNDERSTUDY_PROT', 'UNDERSTUDY_PORT, UNDERSTUDY_HOST']],
+  ['a settings file named by a variable', variable('UNDERSTUDY_CONFIG', 'nowhere.yaml'), ['"nowhere.yaml"']],
+  ['a value in the file', file('seed: 1\nport: http'), ['understudy.yaml:2: port "http"', port]],
+  ['a value left out in the file', file('port:'), ['understudy.yaml:1: port null', port]],
+  ['an item in the file', file('token: [good, "a b"]'), ['understudy.yaml:1: token is not valid']],
+  ['a list in the file that is a number', file('fixtures: 5'), ['fixtures 5', 'a file or folder']],
+  ['an unknown key in the file', file('db: x\nprot: 1'), ['understudy.yaml:2: prot', 'port, host, db']],
+  ['a flag as key in the file', file('on-miss: error'), ['on-miss', 'on_miss']],
+  ['a key twice in the file', file('port: 1\nport: 2'), ['understudy.yaml:2', 'unique']],
+  ['a file that is a list', file('[port]'), ['understudy.yaml is a list', 'port, host, db']],
+  ['a file that is a text', file('port'), ['understudy.yaml is a text', 'port, host, db']],
+  ['a file that is no YAML', file('port: "1'), ['understudy.yaml:', 'quote']],
+  [
+    'a provider in the file',
+    file('seed: 1\nproviders:\n  x:\n    kind: y'),
+    ['understudy.yaml:4: providers.x.kind "y"'],
+  ],
+  ['an alias of nothing', file('db: *other'), ['understudy.yaml', 'other']],
+]
+
+test.each(rows)('%s', async (_, { args = [], env = {}, yaml }, said) => {
+  const settings = join(cwd, 'understudy.yaml')
+  if (yaml === undefined) rmSync(settings, { force: true })
+  else writeFileSync(settings, `${yaml}\n`)
+  // `!` begins a whole command line; everything else is given to serve.
+  const line = args[0] === '!' ? args.slice(1) : ['serve', ...args]
+  const { code, stdout, stderr } = await run(line, { cwd, env })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/^understudy: [^\n]+\n$/)
+  for (const part of said) expect(stderr).toContain(part)
+})
+
+// Nobody can write to /proc, not even root.
+test.if(process.platform === 'linux')('a folder for temporary files that cannot be written to', async () => {
+  const args = ['serve', '--port', '0', '--db', ':memory:']
+  const { code, stderr } = await run(args, { cwd: join(cwd, 'a-folder'), env: { TMPDIR: '/proc' } })
+  expect(stderr).toContain('cannot be unpacked into /proc: let TMPDIR name')
+  expect(code).not.toBe(0)
+})

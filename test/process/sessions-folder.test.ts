@@ -1,0 +1,237 @@
+// --sessions-dir: named sessions are there again after a restart, however the process ended, and one process has the folder.
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { StoredTrace } from '../../src/contract/trace.ts'
+import { CHAT, user } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
+import { EXECUTABLE, emptyFolder, environment, run, type Server, startServer } from '../support/server.ts'
+
+const folder = emptyFolder()
+afterAll(folder.remove)
+const running: Server[] = []
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop('SIGKILL')
+})
+let count = 0
+/** Arguments with a folder of sessions that no other test has. */
+const own = () => {
+  const dir = join(folder.path, `sessions-${++count}`)
+  return { dir, args: ['--db', ':memory:', '--sessions-dir', dir] }
+}
+const start = async (args: readonly string[]) => {
+  const server = await startServer(args, { cwd: folder.path })
+  running.push(server)
+  return server
+}
+const ask = (server: Server, path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') =>
+  fetch(`${server.url}${path}`, {
+    method,
+    headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+const say = (server: Server, session: string, content = 'Hello') =>
+  ask(server, `/s/${session}${CHAT}`, { model: 'openai/gpt-4o', ...user(content) })
+const tracesOf = async (server: Server, session: string) =>
+  ((await (await ask(server, `/s/${session}/_understudy/traces?limit=200`)).json()) as { data: StoredTrace[] }).data
+const textOf = async (response: Response) =>
+  ((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]?.message.content
+
+describe('a named session', () => {
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'is there again after %s, with everything that was answered',
+    async (signal) => {
+      const { dir, args } = own()
+      const first = await start(args)
+      const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => say(first, `s${index % 4}`)))
+      const ids = answers.map((answer) => answer.headers.get('x-understudy-trace'))
+      await ask(first, '/s/s0/v2/datasets', { display_name: 'kept', path: 'Default' })
+      await first.stop(signal)
+      expect(
+        readdirSync(dir)
+          .filter((name) => name.endsWith('.db'))
+          .sort(),
+      ).toEqual(['s0.session.db', 's1.session.db', 's2.session.db', 's3.session.db'])
+      const second = await start(args)
+      const found = (await Promise.all([0, 1, 2, 3].map((index) => tracesOf(second, `s${index}`)))).flat()
+      expect(found.map(({ id }) => id).sort()).toEqual(ids.sort() as string[])
+      const next = await say(second, 's0')
+      expect(next.headers.get('x-understudy-session-new')).toBeNull()
+      const info = (await (await ask(second, '/_understudy/sessions/s0')).json()) as { calls: number; origin: string }
+      expect(info).toMatchObject({ calls: 11, origin: 'restored' })
+      const datasets = (await (await ask(second, '/s/s0/v2/datasets')).json()) as { data: { display_name: string }[] }
+      expect(datasets.data.map(({ display_name }) => display_name)).toContain('kept')
+    },
+  )
+
+  test('keeps what it was made with: seed, virtual time, fixtures and scenario', async () => {
+    const { args } = own()
+    const first = await start(args)
+    const settings = {
+      seed: 7,
+      clock: 'virtual',
+      scenario: { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: '20ms' } }] },
+      fixtures: [{ match: { operation: 'chat.completions' }, reply: { content: 'Mine.' } }],
+    }
+    await ask(first, '/_understudy/sessions/Made', settings, 'PUT')
+    expect(await textOf(await say(first, 'Made'))).toBe('Mine.')
+    await first.stop('SIGKILL')
+    const second = await start(args)
+    expect(await textOf(await say(second, 'Made'))).toBe('Mine.')
+    const info = await (await ask(second, '/_understudy/sessions/Made', settings, 'PUT')).json()
+    expect(info).toMatchObject({ seed: 7, scenario: 'slow', calls: 2, clock: { now: '2025-01-01T00:00:00.040Z' } })
+    expect((await ask(second, '/_understudy/sessions/Made', { seed: 8 }, 'PUT')).status).toBe(409)
+  })
+
+  test('is gone when it is deleted; to look at one that is not there makes no file', async () => {
+    const { dir, args } = own()
+    const server = await start(args)
+    await tracesOf(server, 'nobody')
+    expect(readdirSync(dir).filter((name) => name.includes('nobody'))).toEqual([])
+    await say(server, 'one')
+    expect((await ask(server, '/_understudy/sessions/one', undefined, 'DELETE')).status).toBe(200)
+    expect(readdirSync(dir).filter((name) => name.startsWith('one'))).toEqual([])
+    const anew = await say(server, 'one')
+    expect(anew.headers.get('x-understudy-session-new')).toBe('true')
+    expect(await tracesOf(server, 'one')).toHaveLength(1)
+  })
+
+  test('begins with nothing after a reset, in the file too', async () => {
+    const { args } = own()
+    const first = await start(args)
+    await say(first, 'again')
+    await ask(first, '/_understudy/sessions/again/reset', {})
+    await say(first, 'again')
+    await first.stop('SIGKILL')
+    expect(await tracesOf(await start(args), 'again')).toHaveLength(1)
+  })
+})
+
+test('a second process is refused the folder, with a line that says why', async () => {
+  const { dir, args } = own()
+  await start(args)
+  const second = await run(['serve', '--port', '0', ...args], { cwd: folder.path })
+  expect({ code: second.code, lines: second.stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
+  expect(second.stderr).toContain(`sessions folder ${dir} is in use by another understudy`)
+})
+
+test('a folder that cannot be made ends the start with a line', async () => {
+  const { code, stderr } = await run(['serve', '--port', '0', '--sessions-dir', '/dev/null/sessions'], {
+    cwd: folder.path,
+  })
+  expect(code).toBe(1)
+  expect(stderr).toContain('sessions folder /dev/null/sessions cannot be made')
+})
+
+/** As a user to whom files can refuse something. */
+const UNPRIVILEGED = process.getuid?.() === 0 ? 'setpriv --reuid=65534 --regid=65534 --clear-groups' : ''
+/** Starts the executable in a shell that has run something before. */
+async function startInShell(before: string, args: readonly string[], user = ''): Promise<Server> {
+  const command = `${before}; exec ${user} "$0" serve --port 0 --json "$@"`
+  const child = Bun.spawn(['sh', '-c', command, EXECUTABLE, ...args], {
+    cwd: folder.path,
+    env: environment({ TMPDIR: tmpdir() }),
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const { value } = await child.stdout.getReader().read()
+  const ready = JSON.parse(new TextDecoder().decode(value)) as { url: string }
+  const server: Server = {
+    url: ready.url,
+    pid: child.pid,
+    ready,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      await child.exited
+      return child.exitCode
+    },
+  }
+  running.push(server)
+  return server
+}
+
+// Files may grow to so much, as on a disk that is nearly full.
+const BLOCKS = 600
+test.skipIf(process.platform !== 'linux')(
+  'where no more can be written, a call says so and leaves nothing; all else is answered',
+  async () => {
+    const { dir, args } = own()
+    const server = await startInShell(`trap '' XFSZ; ulimit -S -f ${BLOCKS}`, args)
+    const kept: (string | null)[] = []
+    let refused: Response | undefined
+    for (let index = 0; index < 60 && !refused; index++) {
+      const answer = await say(server, 'full', 'x'.repeat(50_000))
+      if (answer.ok) kept.push(answer.headers.get('x-understudy-trace'))
+      else refused = answer
+    }
+    const error = errorOf((await refused?.text()) ?? '', 507)
+    expect(error.code).toBe('storage_failed')
+    expect(kept.length).toBeGreaterThan(0)
+    expect((await tracesOf(server, 'full')).map(({ id }) => id)).toEqual(kept.reverse() as string[])
+    expect((await say(server, 'other')).status).toBe(200)
+    expect((await ask(server, CHAT, { model: 'openai/gpt-4o', ...user('Hello') })).status).toBe(200)
+    expect((await ask(server, '/_understudy/health')).status).toBe(200)
+    await server.stop('SIGKILL')
+    expect(existsSync(join(dir, 'full.session.db'))).toBe(true)
+    expect(await tracesOf(await start(args), 'full')).toHaveLength(kept.length)
+  },
+)
+
+test.skipIf(process.platform !== 'linux')(
+  'what may not be read or written is an error of its session alone',
+  async () => {
+    const { dir, args } = own()
+    mkdirSync(dir)
+    chmodSync(folder.path, 0o777)
+    chmodSync(dir, 0o777)
+    const first = await startInShell('true', args, UNPRIVILEGED)
+    for (const name of ['one', 'two', 'three']) expect((await say(first, name)).status).toBe(200)
+    await first.stop()
+    chmodSync(join(dir, 'one.session.db'), 0)
+    chmodSync(join(dir, 'two.session.db'), 0o444)
+    const server = await startInShell('true', args, UNPRIVILEGED)
+    const remove = (name: string) => ask(server, `/_understudy/sessions/${name}`, undefined, 'DELETE')
+    const unusable = async () => {
+      const health = await ask(server, '/_understudy/health')
+      expect(health.status).toBe(200)
+      return ((await health.json()) as { counts: { sessions_unusable: number } }).counts.sessions_unusable
+    }
+    const refusal = async (response: Response) => errorOf(await response.text(), 507).message
+    expect(await refusal(await say(server, 'one'))).toContain('EACCES')
+    expect(await refusal(await remove('one'))).toContain('EACCES')
+    expect(await refusal(await say(server, 'two'))).toContain('readonly database')
+    expect((await say(server, 'three')).status).toBe(200)
+    expect(await unusable()).toBe(2)
+    expect((await remove('two')).status).toBe(200)
+    expect(await unusable()).toBe(1)
+    chmodSync(dir, 0o555)
+    expect(await refusal(await say(server, 'new'))).toContain('EACCES')
+    expect(await refusal(await remove('three'))).toContain('EACCES')
+    const paths = ['/_understudy/sessions', '/_understudy/traces?all=true', '/_understudy/verify', '/v2/datasets']
+    for (const path of paths) expect([path, (await ask(server, path)).status]).toEqual([path, 200])
+    chmodSync(dir, 0o777)
+    expect((await say(server, 'new')).status).toBe(200)
+    expect((await remove('three')).status).toBe(200)
+  },
+)
+
+test.skipIf(process.platform !== 'linux')('more sessions than files may be open are all answered', async () => {
+  const { args } = own()
+  const server = await startInShell('ulimit -n 256', args)
+  const names = Array.from({ length: 120 }, (_, index) => `s${index}`)
+  for (let first = 0; first < names.length; first += 10) {
+    const answers = await Promise.all(names.slice(first, first + 10).map((name) => say(server, name)))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  }
+  expect(readdirSync(`/proc/${server.pid}/fd`).length).toBeLessThan(200)
+  // All at once there may be no file for some: they are told so, and that they may call again.
+  const burst = await Promise.all([...names, ...names.map((name) => `${name}-new`)].map((name) => say(server, name)))
+  for (const answer of burst) {
+    if (answer.ok) continue
+    expect(answer.headers.get('retry-after')).toBe('1')
+    const { code, message } = errorOf(await answer.text(), 503)
+    expect([code, message]).toEqual(['too_many_open_files', expect.stringContaining('EMFILE')])
+  }
+  expect((await say(server, 's0')).status).toBe(200)
+})

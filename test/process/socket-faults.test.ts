@@ -1,0 +1,227 @@
+// Faults of the connection, as the bytes and the end that a client's own socket sees.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import type { Connection } from '../../src/contract/connection.ts'
+import { ConnectionFailure, type Reply } from '../../src/contract/reply.ts'
+import { putNothing, toResponse } from '../../src/gateway/respond.ts'
+import { bareSocket } from '../../src/lib/bare-socket.ts'
+import { emptyFolder, type Server, startServer } from '../support/server.ts'
+
+/** Everything that came on a connection, and how it ended. */
+interface Heard {
+  text: string
+  end: 'FIN' | 'RST'
+}
+
+/** Sends requests on a connection of their own, each of a list when something has come for the one before, and listens to the end. */
+function hear(url: string | URL, requests: string | string[]): Promise<Heard> {
+  const { hostname, port } = new URL(url)
+  const { promise, resolve } = Promise.withResolvers<Heard>()
+  let text = ''
+  const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''))
+  const next = () => {
+    const bytes = typeof requests === 'string' ? requests : requests.shift()
+    if (bytes !== undefined) socket.write(bytes)
+  }
+  socket.on('data', (data) => {
+    text += data.toString('latin1')
+    if (typeof requests !== 'string' && requests.length > 1) next()
+  })
+  socket.on('end', () => resolve({ text, end: 'FIN' }))
+  socket.on('error', (error) => {
+    expect(error).toMatchObject({ code: 'ECONNRESET' })
+    resolve({ text, end: 'RST' })
+  })
+  next()
+  return promise
+}
+
+const CHAT = '/v2/router/chat/completions'
+const WORDS = 'one two three four'
+const request = (path: string, method: string, body: unknown, last = true) => {
+  const text = JSON.stringify(body)
+  const headers = ['host: localhost', 'authorization: Bearer any', 'content-type: application/json']
+  if (last) headers.push('connection: close')
+  return `${method} ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\ncontent-length: ${text.length}\r\n\r\n${text}`
+}
+const chat = (stream: boolean) => ({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: WORDS }], stream })
+/** A call in a session; a scenario is played in those that were given one. */
+const call = (session: string, { stream = true, last = true } = {}) =>
+  request(`/s/${session}${CHAT}`, 'POST', chat(stream), last)
+
+describe('a server that plays a scenario', () => {
+  const folder = emptyFolder()
+  let server: Server
+  const urls: URL[] = []
+  beforeAll(async () => {
+    server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+    const { port } = new URL(server.url)
+    urls.push(new URL(`http://127.0.0.1:${port}`), new URL(`http://[::1]:${port}`))
+  })
+  afterAll(async () => {
+    expect(await server.stop()).toBe(0)
+    folder.remove()
+  })
+  const play = async (session: string, fault: object) => {
+    const rules = [{ name: 'the rule', at: 'gateway', fault }]
+    const answer = await hear(server.url, request(`/s/${session}/_understudy/scenario`, 'PUT', { name: 'wire', rules }))
+    expect(answer.text).toStartWith('HTTP/1.1 200 OK\r\n')
+  }
+  const traceOf = async (session: string) => {
+    const answer = await fetch(`${server.url}/s/${session}/_understudy/traces`)
+    return ((await answer.json()) as { data: Record<string, unknown>[] }).data[0]
+  }
+
+  const EVENT = String.raw`[0-9a-f]+\r\ndata: \{[^\r]*\}\n\n\r\n`
+  const HEAD = String.raw`^HTTP/1\.1 200 OK\r\n(?:[^\r]+\r\n)*transfer-encoding: chunked\r\n(?:[^\r]+\r\n)*\r\n`
+  const JSON_CHUNK = String.raw`[0-9a-f]+\r\n\{.*\}\r\n`
+  const TWO = `${HEAD}(?:${EVENT}){2}`
+  const NO_CHUNK = 'no chunk size\r\n$'
+  const cut = (options: object) => ({ type: 'cut-stream', ...options })
+  const rows: [string, object, 'stream' | 'whole', string, Heard['end']][] = [
+    ['nothing, then RST', cut({ after_bytes: 0 }), 'stream', '^$', 'RST'],
+    ['nothing, then FIN', cut({ after_bytes: 0, close: 'abrupt' }), 'whole', '^$', 'FIN'],
+    ['reset before a stream', { type: 'reset' }, 'stream', '^$', 'RST'],
+    ['reset before an answer', { type: 'reset', after: '5ms' }, 'whole', '^$', 'RST'],
+    ['closed before a stream', { type: 'empty-reply' }, 'stream', '^$', 'FIN'],
+    ['closed before an answer', { type: 'empty-reply', after: '5ms' }, 'whole', '^$', 'FIN'],
+    ['closed after a silence', { type: 'hang', for: '5ms' }, 'whole', '^$', 'FIN'],
+    ['a refusal', { type: 'http-error', status: 529 }, 'stream', '^HTTP/1\\.1 529 .*"code":"529"', 'FIN'],
+    ['two events, then RST', cut({ after_chunks: 2 }), 'stream', `${TWO}$`, 'RST'],
+    ['two events, then FIN', cut({ after_chunks: 2, close: 'abrupt' }), 'stream', `${TWO}$`, 'FIN'],
+    ['two events, then the end', cut({ after_chunks: 2, close: 'clean' }), 'stream', `${TWO}0\r\n\r\n$`, 'FIN'],
+    ['bytes of JSON, then FIN', cut({ after_bytes: 5, close: 'abrupt' }), 'whole', `${HEAD}5\r\n\\{"id"\r\n$`, 'FIN'],
+    [
+      'less than announced',
+      { type: 'truncate-body', after_bytes: 5, announce: true },
+      'whole',
+      String.raw`^HTTP/1\.1 200 OK\r\n(?:[^\r]+\r\n)*content-length: \d{3,}\r\n(?:[^\r]+\r\n)*\r\n\{"id"$`,
+      'FIN',
+    ],
+    ['two events, then no chunk', { type: 'broken-framing', after_chunks: 2 }, 'stream', `${TWO}${NO_CHUNK}`, 'FIN'],
+    ['JSON, then no chunk', { type: 'broken-framing' }, 'whole', `${HEAD}${JSON_CHUNK}${NO_CHUNK}`, 'FIN'],
+  ]
+  test.each(rows)('%s', async (name, fault, form, bytes, end) => {
+    const session = name.replaceAll(/\W+/g, '-')
+    await play(session, fault)
+    for (const url of urls) {
+      const heard = await hear(url, call(session, { stream: form === 'stream' }))
+      expect(heard.text).toMatch(new RegExp(bytes, 'is'))
+      expect(heard.end).toBe(end)
+    }
+    expect(await traceOf(session)).toMatchObject({ scenario: 'wire', faults: ['the rule'] })
+  })
+
+  test('a connection that is kept open is answered before, and broken by the fault alone', async () => {
+    await play('kept', { type: 'cut-stream', after_chunks: 1, close: 'abrupt' })
+    const healthy = call('healthy', { stream: false, last: false })
+    const calls = [healthy, call('kept'), healthy]
+    const { text, end } = await hear(server.url, calls)
+    expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2)
+    expect(text).toMatch(new RegExp(`${HEAD.slice(1)}${EVENT}$`, 'i'))
+    expect(end).toBe('FIN')
+    expect(calls).toEqual([healthy])
+  })
+
+  test('connections beside it know nothing of it', async () => {
+    await play('broken', { type: 'broken-framing' })
+    const heard = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => hear(server.url, call(index % 2 === 0 ? 'broken' : 'well'))),
+    )
+    for (const [index, { text }] of heard.entries()) {
+      if (index % 2 === 0) expect(text).toEndWith('\r\nno chunk size\r\n')
+      else expect(text).toEndWith('data: [DONE]\n\n\r\n0\r\n\r\n')
+    }
+  })
+
+  test('a fault is no error of the server, and what it broke is let go', async () => {
+    const own = await startServer(['--db', ':memory:'], { cwd: folder.path })
+    const rules = ['abrupt', 'reset'].map((close, index) => ({
+      name: close,
+      at: 'gateway',
+      when: { every: index + 1 },
+      fault: { type: 'cut-stream', after_chunks: 1, close },
+    }))
+    await hear(own.url, request('/_understudy/scenario', 'PUT', { name: 'both', rules }))
+    for (let index = 0; index < 4; index++) await hear(own.url, request(CHAT, 'POST', chat(true)))
+    expect(await own.stop('SIGINT')).toBe(0)
+  })
+})
+
+describe('a reply on the wire', () => {
+  const reply = (body: Reply['body']): Reply => ({
+    status: 200,
+    headers: { 'x-own': 'kept' },
+    body,
+    usage: null,
+    fixture: null,
+    synthesized: false,
+  })
+  const short = (bytes: Uint8Array, announced: number) =>
+    reply({ kind: 'bytes', contentType: 'text/plain', bytes, announced })
+  const large = new Uint8Array(24 * 2 ** 20).fill(97)
+  const answers: Record<string, (connection: Connection | undefined) => Response | Promise<Response>> = {
+    '/closed': (connection) => putNothing(new ConnectionFailure('gone', 'closed'), connection),
+    '/reset': (connection) => putNothing(new ConnectionFailure('gone'), connection),
+    '/closed-without-hold': () => putNothing(new ConnectionFailure('gone', 'closed'), undefined),
+    '/short': (connection) => toResponse(short(Buffer.from('half'), 8), { connection }),
+    '/short-without-hold': () => toResponse(short(Buffer.from('half'), 8)),
+    '/short-and-large': (connection) => toResponse(short(large, large.length + 1), { connection }),
+  }
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    development: false,
+    async fetch(incoming, { requestIP, port = 0 }) {
+      const ends = requestIP.call(server, incoming) ?? { address: '', port: 0 }
+      const connection = await bareSocket({ ...ends, localPort: port })
+      return (await answers[new URL(incoming.url).pathname]?.(connection)) ?? new Response('none')
+    },
+  })
+  afterAll(() => server.stop(true))
+
+  const SHORT =
+    'HTTP/1.1 200 OK\r\nx-own: kept\r\ncontent-type: text/plain\r\ncontent-length: 8\r\nconnection: close\r\n\r\nhalf'
+  const rows: [string, string, Heard['end']][] = [
+    ['/closed', '', 'FIN'],
+    ['/reset', '', 'RST'],
+    ['/closed-without-hold', '', 'RST'],
+    ['/short', SHORT, 'FIN'],
+  ]
+  test.each(rows)('%s', async (path, text, end) => {
+    expect(await hear(server.url, request(path, 'GET', {}))).toEqual({ text, end })
+  })
+
+  test('a short answer without a hold is chunked and reset', async () => {
+    const { text, end } = await hear(server.url, request('/short-without-hold', 'GET', {}))
+    expect(text).toEndWith('\r\n\r\n4\r\nhalf\r\n')
+    expect(end).toBe('RST')
+  })
+
+  test('a short answer larger than what the system takes at once comes whole', async () => {
+    const { text, end } = await hear(server.url, request('/short-and-large', 'GET', {}))
+    expect(text.length - text.indexOf('\r\n\r\n') - 4).toBe(large.length)
+    expect(end).toBe('FIN')
+  })
+
+  test('there is no hold on a connection that has gone, or on one between other ends', async () => {
+    const { port: localPort = 0 } = server
+    const socket = connect(localPort, '127.0.0.1')
+    socket.write(request('/', 'GET', {}, false))
+    await new Promise((heard) => socket.once('data', heard))
+    const ends = { address: '127.0.0.1', port: socket.localPort ?? 0, localPort }
+    const hold = await bareSocket(ends)
+    expect(hold).toBeDefined()
+    expect(await bareSocket({ ...ends, address: '127.0.0.2' })).toBeUndefined()
+    expect(await bareSocket({ ...ends, address: '::1' })).toBeUndefined()
+    expect(await bareSocket({ ...ends, localPort: localPort + 1 })).toBeUndefined()
+    const closed = new Promise((done) => socket.on('close', done))
+    hold?.close()
+    await closed
+    await hear(server.url, request('/', 'GET', {}))
+    expect(await bareSocket(ends)).toBeUndefined()
+    await hold?.write(Buffer.from('to nobody'))
+    hold?.close()
+    await hold?.reset()
+  })
+})

@@ -1,0 +1,303 @@
+// understudy trace list, show and tail: from a running server and from its database file, for people and for machines.
+
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { StoredTrace, TraceRecord } from '../../src/contract/trace.ts'
+import { EXECUTABLE, emptyFolder, environment, run, type Server, startServer } from '../support/server.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+const DB = ['--db', 'traces.db']
+let server: Server
+let SERVER: string[]
+const ids: string[] = []
+
+async function call(body: object, headers: Record<string, string> = {}): Promise<string> {
+  const response = await fetch(`${server.url}/v2/router/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer secret', 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello!' }], ...body }),
+  })
+  await response.text()
+  return response.headers.get('x-understudy-trace') ?? ''
+}
+async function api(path: string): Promise<unknown> {
+  return (await fetch(`${server.url}/_understudy${path}`, { headers: { authorization: 'Bearer secret' } })).json()
+}
+const trace = (args: string[], env: Record<string, string> = {}) => run(['trace', ...args], { cwd, env })
+
+beforeAll(async () => {
+  server = await startServer(['--db', 'traces.db', '--token', 'secret', '--shipped-fixtures'], { cwd })
+  SERVER = ['--url', server.url, '--token', 'secret']
+  ids.push(
+    await call({}),
+    await call({ stream: true, thread: { id: 't1' } }),
+    await call({ temperature: 9 }),
+    await call({ model: 'anthropic/claude-sonnet-4-5', messages: [{ role: 'user', content: 'No fixture' }] }),
+  )
+  await call({}, { 'x-understudy-session': 'other' })
+})
+afterAll(async () => {
+  await server.stop()
+  folder.remove()
+})
+
+describe.each(['server', 'file'])('from the %s', (from) => {
+  const source = () => (from === 'server' ? SERVER : DB)
+
+  test('list shows a line a call, newest first', async () => {
+    const { code, stdout, stderr } = await trace(['list', ...source()])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.map((line) => line.split(/\s+/).at(-1))).toEqual(ids.toReversed())
+    const [missed = '', wrong = '', streamed = '', whole = ''] = lines
+    expect(whole).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}answered +\d+ ms +openai\/gpt-4o +chat\.completions +chat/)
+    expect(whole).toContain('chat.completions/greeting')
+    expect(streamed).toContain('chat.completions stream')
+    expect(wrong).toMatch(/ 400 {2}refused /)
+    expect(missed).toContain('anthropic/claude-sonnet-4-5')
+    expect(missed).toContain('synthesized')
+  })
+
+  test('list --json prints the records of the control API, one a line', async () => {
+    const { stdout } = await trace(['list', '--json', ...source()])
+    const printed = stdout.trimEnd().split('\n')
+    const { data } = (await api('/traces')) as { data: TraceRecord[] }
+    expect(printed.map((line) => JSON.parse(line))).toEqual(data)
+  })
+
+  const filters: [string[], number[]][] = [
+    [['--model', 'anthropic/claude-sonnet-4-5'], [3]],
+    [['--status', '400'], [2]],
+    [['--thread', 't1'], [1]],
+    [
+      ['--limit', '2'],
+      [3, 2],
+    ],
+    [['--since', '2999-01-01T00:00:00Z'], []],
+    [
+      ['--until', '2999-01-01T00:00:00Z', '--status', '200'],
+      [3, 1, 0],
+    ],
+  ]
+  test.each(filters)('list %j', async (args, expected) => {
+    const { stdout } = await trace(['list', '--json', ...args, ...source()])
+    const printed = stdout.split('\n').filter((line) => line !== '')
+    expect(printed.map((line) => JSON.parse(line).id)).toEqual(expected.map((index) => ids[index]))
+  })
+
+  test('nothing found is said to people, and is nothing to machines', async () => {
+    const nothing = ['--model', 'openai/none', ...source()]
+    expect(await trace(['list', ...nothing])).toEqual({ code: 0, stdout: 'no traces\n', stderr: '' })
+    expect(await trace(['list', '--json', ...nothing])).toEqual({ code: 0, stdout: '', stderr: '' })
+    if (from === 'file') return
+    // Whoever has sessions of his own looks into the wrong one first.
+    const { stdout } = await trace(['list', '--session', 'nobody', ...source()])
+    expect(stdout).toBe('no traces of the session nobody; --session all shows those of every session\n')
+  })
+
+  test('show has the attempts, the request and the answer', async () => {
+    const { code, stdout, stderr } = await trace(['show', ids[0] ?? '', ...source()])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^ {2}openai\/gpt-4o first +[░█]+ +answered 200 in \d+ ms, first content after \d+ ms$/m)
+    // Colours are for terminals.
+    expect(stdout).not.toContain('\u001b')
+    for (const part of [
+      '\nusage\n',
+      '\nrequest\n',
+      '"Hello!"',
+      '\nPOST /v2/router/chat/completions\n',
+      '\nresponse\nHTTP 200\n',
+      'I am Understudy',
+      ' bytes of body, complete\n',
+    ]) {
+      expect(stdout).toContain(part)
+    }
+    const refused = (await trace(['show', ids[2] ?? '', ...source()])).stdout
+    expect(refused).toContain('\nerror\n')
+    expect(refused).toContain("'temperature' must be at most 2")
+    expect(refused).toContain('\nresponse\nHTTP 400\n')
+    expect(refused).toContain('route: gateway\n')
+  })
+
+  test('show --json is the trace of the control API, and what its connection carried', async () => {
+    const { stdout } = await trace(['show', ids[1] ?? '', '--json', ...source()])
+    const exchange = await api(`/traces/${ids[1]}/exchange`)
+    expect(JSON.parse(stdout)).toEqual({ ...((await api(`/traces/${ids[1]}`)) as StoredTrace), exchange })
+  })
+
+  test('an id that is not there is one line and exit 1', async () => {
+    const { code, stdout, stderr } = await trace(['show', 'nope', ...source()])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^understudy: there is no trace with the id "nope" in [^\n]+\n$/)
+  })
+})
+
+describe('colours', () => {
+  /** What a command prints on a terminal. */
+  async function onTerminal(args: string[], env: Record<string, string> = {}, cols = 250): Promise<string> {
+    const decoder = new TextDecoder()
+    let printed = ''
+    const data = (_: unknown, bytes: Uint8Array) => {
+      printed += decoder.decode(bytes, { stream: true })
+    }
+    const child = Bun.spawn([EXECUTABLE, 'trace', ...args], {
+      cwd,
+      env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', ...env },
+      terminal: { cols, rows: 50, data },
+    })
+    await child.exited
+    return printed
+  }
+  const list = () => ['list', '--limit', '1', '--status', '400', ...DB]
+
+  test('are there when a person reads', async () => {
+    const printed = await onTerminal(list())
+    expect(printed).toContain(`\u001b[33m400\u001b[39m`)
+    expect(printed).toContain(ids[2] ?? '')
+  })
+  test.each([80, 120])('lines fit %d columns, and the id stays whole', async (cols) => {
+    const printed = await onTerminal(['list', ...DB], { NO_COLOR: '1' }, cols)
+    const lines = printed.split(/\r?\n/).filter((line) => line !== '')
+    expect(lines.length).toBeGreaterThanOrEqual(4)
+    expect(lines.filter((line) => line.length > cols)).toEqual([])
+    expect(lines.map((line) => line.split(/\s+/).at(-1))).toContain(ids[3] ?? '')
+    expect(printed).toContain('…')
+  })
+  test('are not there in a pipe, with --json or with NO_COLOR', async () => {
+    expect((await trace(list())).stdout).not.toContain('\u001b')
+    expect(await onTerminal([...list(), '--json'])).not.toContain('\u001b')
+    expect(await onTerminal(list(), { NO_COLOR: '1' })).not.toContain('\u001b')
+  })
+})
+
+describe('which traces', () => {
+  test('a session by its name', async () => {
+    const { stdout } = await trace(['list', '--json', '--session', 'other', ...SERVER])
+    const [line = '', end] = stdout.split('\n')
+    expect(JSON.parse(line)).toMatchObject({ session: 'other' })
+    expect(end).toBe('')
+  })
+  test('all sessions together, in the order in which their calls came', async () => {
+    const { stdout } = await trace(['list', '--json', '--session', 'all', ...SERVER])
+    const printed = stdout.trimEnd().split('\n')
+    const sessions = printed.map((line) => (JSON.parse(line) as TraceRecord).session)
+    expect(sessions).toEqual(['other', 'default', 'default', 'default', 'default'])
+    const limited = await trace(['list', '--json', '--session', 'all', '--limit', '2', ...SERVER])
+    expect(limited.stdout.trimEnd().split('\n')).toEqual(printed.slice(0, 2))
+    // A line says whose it is.
+    const lines = (await trace(['list', '--session', 'all', ...SERVER])).stdout.split('\n')
+    expect(lines[0]).toContain('  other  ')
+    expect(lines[1]).toContain('  default  ')
+  })
+  test('a page over all sessions goes on after a trace of any', async () => {
+    const { data } = (await api('/traces?all=true')) as { data: TraceRecord[] }
+    const page = (await api(`/traces?all=true&limit=2&starting_after=${data[1]?.id}`)) as { data: TraceRecord[] }
+    expect(page).toMatchObject({ data: data.slice(2, 4), has_more: true })
+  })
+  test('the newest one', async () => {
+    const { stdout } = await trace(['show', 'last', '--json', ...SERVER])
+    expect(JSON.parse(stdout).id).toBe(ids.at(-1))
+    expect(JSON.parse((await trace(['show', 'last', '--json', ...DB])).stdout).id).toBe(ids.at(-1))
+    const ofAll = await trace(['show', 'last', '--json', '--session', 'all', ...SERVER])
+    expect(JSON.parse(ofAll.stdout)).toMatchObject({ session: 'other', answer: expect.anything() })
+    const none = await trace(['show', 'last', '--session', 'empty', ...SERVER])
+    expect(none).toEqual({ code: 1, stdout: '', stderr: 'understudy: there are no traces yet\n' })
+  })
+  test('the file may be named before the command, and a list is what is meant without one', async () => {
+    const expected = (await trace(['list', ...DB])).stdout
+    expect((await trace([...DB, 'list'])).stdout).toBe(expected)
+    expect((await trace(DB)).stdout).toBe(expected)
+  })
+  test('from 24 on with an overview first, which machines do not get', async () => {
+    const session = ['--session', 'many']
+    for (let index = 0; index < 23; index++) await call({}, { 'x-understudy-session': 'many' })
+    expect((await trace(['list', ...session, ...SERVER])).stdout.trimEnd().split('\n')).toHaveLength(23)
+    await call({ temperature: 9 }, { 'x-understudy-session': 'many' })
+    const lines = (await trace(['list', ...session, ...SERVER])).stdout.trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^24 calls in [\d.]+ m?s: 23 answered, 1 refused 400$/)
+    expect(lines.filter((line) => /^\d\d:/.test(line))).toHaveLength(24)
+    const json = (await trace(['list', '--json', ...session, ...SERVER])).stdout.trimEnd().split('\n')
+    expect(json.filter((line) => line.startsWith('{'))).toHaveLength(json.length)
+  })
+  test('the server and token of the environment', async () => {
+    const env = { UNDERSTUDY_URL: server.url, UNDERSTUDY_TOKEN: 'secret' }
+    const { code, stdout } = await trace(['show', ids[0] ?? '', '--json'], env)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout).id).toBe(ids[0])
+  })
+})
+
+test.each(['server', 'file', 'all'])(
+  'tail from the %s prints calls as they are made, and no older ones',
+  async (from) => {
+    const source = from === 'server' ? SERVER : from === 'file' ? DB : [...SERVER, '--session', 'all']
+    const headers: Record<string, string> = from === 'all' ? { 'x-understudy-session': 'tailed' } : {}
+    const tail = Bun.spawn([EXECUTABLE, 'trace', 'tail', '--json', '--status', '200', ...source], {
+      cwd,
+      stdout: 'pipe',
+      env: environment(),
+    })
+    const reader = tail.stdout.getReader()
+    const printed = reader.read()
+    let waiting = true
+    printed.then(() => {
+      waiting = false
+    })
+    // Whether it looks already cannot be seen from outside, so calls are made until it prints one.
+    const made: string[] = []
+    while (waiting) made.push(await call({ model: `openai/tail-${from}` }, headers))
+    const [first = ''] = new TextDecoder().decode((await printed).value).split('\n')
+    tail.kill()
+    await tail.exited
+    expect(made).toContain((JSON.parse(first) as TraceRecord).id)
+    expect(ids).not.toContain((JSON.parse(first) as TraceRecord).id)
+  },
+)
+
+describe('mistakes are one line', () => {
+  writeFileSync(join(cwd, 'text.db'), 'no database at all, but long enough to have a header of its own')
+  const foreign = new Database(join(cwd, 'foreign.db'))
+  foreign.run('CREATE TABLE traces (id TEXT)')
+  foreign.close()
+  const stranger = Bun.serve({ port: 0, fetch: () => new Response('<html>hello</html>') })
+  afterAll(() => stranger.stop())
+  const rows: [string, () => string[], number, string[]][] = [
+    [
+      'no server',
+      () => ['list', '--url', 'http://127.0.0.1:1'],
+      1,
+      ['no server answers at http://127.0.0.1:1', '--db'],
+    ],
+    ['another server', () => ['list', '--url', stranger.url.href], 1, ['is not an Understudy server (status 200)']],
+    ['no address', () => ['list', '--url', 'localhost:4010'], 2, ['--url "localhost:4010"', 'http://127.0.0.1:4010']],
+    ['a wrong token', () => ['list', '--url', server.url, '--token', 'wrong'], 1, ['--token']],
+    ['no such file', () => ['list', '--db', 'nowhere.db'], 1, ['nowhere.db', '--db']],
+    ['a file that is no database', () => ['list', '--db', 'text.db'], 1, ['text.db', 'not a healthy SQLite file']],
+    [
+      'a database of another program',
+      () => ['list', '--db', 'foreign.db'],
+      1,
+      ["foreign.db is not one of understudy's"],
+    ],
+    [
+      'a session that is not in the file',
+      () => ['list', '--session', 'x', ...DB],
+      2,
+      ['--session "x"', 'it has default', 'live in the server'],
+    ],
+    ['a status that is none', () => ['list', '--status', 'bad', ...DB], 2, ['--status "bad"', 'from 100 to 599']],
+    ['a limit that is too high', () => ['list', '--limit', '201', ...SERVER], 1, ["'limit' must be at most 200"]],
+    ['a time that is none', () => ['tail', '--since', 'noon', ...DB], 2, ['--since "noon"', 'ISO 8601']],
+    ['no id', () => ['show'], 2, ["'ID'"]],
+    ['an unknown command', () => ['lst'], 2, ["'lst'", 'list, show, tail']],
+  ]
+  test.each(rows)('%s', async (_, args, code, said) => {
+    const finished = await trace(args())
+    expect(finished).toMatchObject({ code, stdout: '' })
+    expect(finished.stderr).toMatch(/^understudy: [^\n]+\n$/)
+    for (const part of said) expect(finished.stderr).toContain(part)
+  })
+})

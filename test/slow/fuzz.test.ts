@@ -1,0 +1,72 @@
+// A short run of the fuzzer from one seed, in this process; `npm run fuzz` does the same with a server, for minutes.
+import { expect, test } from 'bun:test'
+import { type Find, hunt } from '../fuzz/hunt.ts'
+import { newForwardingProgram, newProgram, type replay } from '../fuzz/program.ts'
+import { makeForwardedRequest } from '../fuzz/provider.ts'
+import { chanceOf } from '../fuzz/random.ts'
+import { makeRequest } from '../fuzz/requests.ts'
+import { shrink } from '../fuzz/shrink.ts'
+
+const SEED = 1
+const REQUESTS = 300
+const FORWARDED = 60
+
+test('hostile requests get answers in the envelope, and no bug', async () => {
+  const { app, to, surface, reported } = await newProgram()
+  const finds: Find[] = []
+  // Which statuses the document knows is the longer run's to say.
+  const found = (find: Find) => find.wrong.startsWith('the document') || finds.push(find)
+  const counts = await hunt({ seed: SEED, requests: REQUESTS, workers: 1, surface: await surface(), to, found })
+  expect(finds.map(({ wrong, requests }) => [wrong, requests.at(-1)])).toEqual([])
+  expect(reported).toEqual([])
+  expect(counts.sent).toBe(REQUESTS)
+  // Requests that all are refused at the door would find nothing.
+  expect(counts.statuses['2xx'] ?? 0).toBeGreaterThan(REQUESTS / 10)
+  expect((await app.fetch('/_understudy/snapshot')).status).toBe(200)
+  app.close()
+}, 120_000)
+
+test('what a hostile provider sends is answered without a bug', async () => {
+  const { app, to, surface, reported } = await newForwardingProgram()
+  const finds: Find[] = []
+  const found = (find: Find) => finds.push(find)
+  const settings = { seed: SEED, requests: FORWARDED, workers: 1, surface: await surface(), make: makeForwardedRequest }
+  const counts = await hunt({ ...settings, to, found })
+  expect(finds.map(({ wrong, requests }) => [wrong, requests.at(-1)])).toEqual([])
+  expect(reported).toEqual([])
+  expect(counts.sent).toBe(FORWARDED)
+  await app.close()
+}, 120_000)
+
+test('the same seed makes the same requests', async () => {
+  const { app, surface } = await newProgram()
+  const source = { ...(await surface()), known: [{ name: 'one', of: '/v2/tools' }], session: 'a' }
+  const requests = (seed: number) => {
+    const chance = chanceOf(seed)
+    return Array.from({ length: 50 }, () => makeRequest({ ...source, chance }))
+  }
+  expect(requests(SEED)).toEqual(requests(SEED))
+  expect(requests(SEED)).not.toEqual(requests(SEED + 1))
+  app.close()
+})
+
+test('a find is made small', async () => {
+  const path = '/v2/contacts'
+  const headers = { authorization: 'Bearer fuzz', 'content-type': 'application/json', 'x-other': 'y' }
+  const body = { json: { external_id: 'a', display_name: 'half \ud800', metadata: { a: [1, 2, 3] }, tags: ['x'] } }
+  const play = async (requests: Parameters<typeof replay>[0]) => {
+    const last = requests.at(-1)?.body
+    return last && 'json' in last && JSON.stringify(last.json).includes('ud800') ? 'half a character' : undefined
+  }
+  const smallest = await shrink(
+    [
+      { method: 'GET', path, headers },
+      { method: 'POST', path, headers, body },
+    ],
+    'half a character',
+    play,
+  )
+  expect(smallest).toEqual([
+    { method: 'POST', path, headers: { authorization: 'Bearer fuzz' }, body: { json: { display_name: '\ud800' } } },
+  ])
+})

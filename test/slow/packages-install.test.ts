@@ -1,0 +1,103 @@
+// The packages of npm: they install from a registry or a file without any script, bring this platform's executable, and run it.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packedPackages } from '../support/packages.ts'
+import { type Registry, startRegistry } from '../support/registry.ts'
+import { emptyFolder } from '../support/server.ts'
+
+const folders: ReturnType<typeof emptyFolder>[] = []
+let registry: Registry
+let tarballs: string
+beforeAll(async () => {
+  tarballs = await packedPackages()
+  registry = startRegistry(tarballs)
+})
+afterAll(async () => {
+  await registry.stop()
+  for (const folder of folders) folder.remove()
+})
+
+const folder = () => {
+  const made = emptyFolder()
+  folders.push(made)
+  writeFileSync(join(made.path, 'package.json'), '{"name":"project","private":true}')
+  return made.path
+}
+const cache = folder()
+
+/** Runs a command of npm in a folder, with the registry alone. */
+async function npm(cwd: string, command: readonly string[]) {
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: {
+      ...{ PATH: process.env.PATH ?? '', HOME: cwd, npm_config_cache: cache, npm_config_registry: registry.url },
+      ...{ npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' },
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [said, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, said, complaint }
+}
+const { version } = JSON.parse(readFileSync(join(import.meta.dir, '../../package.json'), 'utf8'))
+const platform = `${process.platform}-${process.arch}`
+const manifestOf = (cwd: string, name: string) =>
+  JSON.parse(readFileSync(join(cwd, 'node_modules', name, 'package.json'), 'utf8'))
+
+test('npm install --save-dev understudy brings one executable, and npx runs it', async () => {
+  const cwd = folder()
+  const { code, complaint } = await npm(cwd, ['npm', 'install', '--save-dev', 'understudy'])
+  expect([code, complaint]).toEqual([0, ''])
+  expect(readdirSync(join(cwd, 'node_modules', '@understudy'))).toEqual([platform])
+  const { os, cpu, libc, scripts } = manifestOf(cwd, `@understudy/${platform}`)
+  expect({ os, cpu, scripts }).toEqual({ os: [process.platform], cpu: [process.arch], scripts: undefined })
+  if (process.platform === 'linux') expect(libc).toEqual(['glibc'])
+  expect(manifestOf(cwd, 'understudy').scripts).toBeUndefined()
+
+  const said = await npm(cwd, ['npx', 'understudy', '--version'])
+  expect([said.code, said.said.trim()]).toEqual([0, version])
+  const wrong = await npm(cwd, ['npx', 'understudy', 'serve', '--port', 'x'])
+  expect([wrong.code, wrong.complaint]).toEqual([2, expect.stringContaining('--port "x" is not valid')])
+  await served(cwd)
+  // The other platforms are known to the registry of the day, or not; nobody fails because of them.
+  expect(registry.missing.every((name) => name.startsWith('@understudy/'))).toBe(true)
+}, 60_000)
+
+/** `understudy serve` from the package answers, and ends when it is asked to. */
+async function served(cwd: string) {
+  const launcher = join(cwd, 'node_modules', '.bin', 'understudy')
+  const child = Bun.spawn([launcher, 'serve', '--port', '0', '--json', '--db', ':memory:'], { cwd, stdout: 'pipe' })
+  const { value } = await child.stdout.getReader().read()
+  const { url } = JSON.parse(new TextDecoder().decode(value))
+  expect((await (await fetch(`${url}/_understudy/health`)).json()).version).toBe(version)
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+}
+
+test('the test helper installs from its file into an empty folder, finds the executable, and needs nothing else', async () => {
+  const cwd = folder()
+  const file = join(tarballs, `understudy-test-${version}.tgz`)
+  expect((await npm(cwd, ['npm', 'install', file])).code).toBe(0)
+  expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@understudy'])
+  expect(readdirSync(join(cwd, 'node_modules', '@understudy')).sort()).toEqual([platform, 'test'].sort())
+  const text =
+    "const { openSession } = await import('@understudy/test'); const { understudy } = await openSession({ title: 'x' }); console.log(understudy.session)"
+  const { code, said } = await npm(cwd, ['node', '--input-type=module', '--eval', text])
+  expect([code, said]).toEqual([0, expect.stringMatching(/^x-[0-9a-f]{8}\n$/)])
+}, 60_000)
+
+test('without the package of the platform, the command says what is missing, and takes that of musl', async () => {
+  const cwd = folder()
+  await npm(cwd, ['npm', 'install', '--omit=optional', 'understudy'])
+  expect(existsSync(join(cwd, 'node_modules', '@understudy'))).toBe(false)
+  const { code, complaint } = await npm(cwd, ['npx', 'understudy', '--version'])
+  expect([code, complaint]).toEqual([1, expect.stringContaining(`@understudy/${platform} is not installed`)])
+  if (process.platform !== 'linux') return
+  // As where the C library is musl: its package alone is there.
+  const musl = join(cwd, 'node_modules', '@understudy', `${platform}-musl`)
+  mkdirSync(join(musl, 'bin'), { recursive: true })
+  writeFileSync(join(musl, 'package.json'), '{}')
+  writeFileSync(join(musl, 'bin', 'understudy'), '#!/bin/sh\necho musl\n', { mode: 0o755 })
+  expect((await npm(cwd, ['npx', 'understudy', '--version'])).said).toBe('musl\n')
+}, 60_000)

@@ -1,0 +1,190 @@
+// The shape of the source: which way imports point, and where time, chance, the environment and the console may be used.
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { Glob } from 'bun'
+
+const src = join(import.meta.dir, '..', '..', 'src')
+const files = [...new Glob('**/*.{ts,tsx,mjs}').scanSync(src)].sort()
+const lines = (file: string) => readFileSync(join(src, file), 'utf8').split('\n')
+/** Code without comments and without what stands in texts. */
+const codeOf = (file: string) =>
+  lines(file)
+    .join('\n')
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))
+    .replace(/(^|\s)\/\/.*$/gm, '$1')
+    .replace(/'(?:[^'\\\n]|\\.)*'/g, "''")
+
+/** From the top to the bottom: a file may import what stands below its own row, or stands in its own folder. */
+const LAYERS = [
+  ['main'],
+  ['cli'],
+  ['deps'],
+  ['config'],
+  ['app'],
+  ['access'],
+  ['doors'],
+  ['exploration'],
+  ['agents'],
+  ['endpoints', 'resources', 'control', 'inspector', 'docs'],
+  ['gateway', 'views'],
+  ['verdict', 'observers'],
+  ['scenarios'],
+  ['backends', 'faults'],
+  ['answers'],
+  ['sessions'],
+  ['providers', 'db'],
+  ['contract'],
+  ['lib', 'version'],
+  // Functions of texts alone, which the workers call.
+  ['guardrails'],
+]
+const partOf = (file: string) => file.split('/')[0]?.replace(/\.tsx?$/, '') ?? ''
+const layerOf = (file: string) => LAYERS.findIndex((layer) => layer.includes(partOf(file)))
+// What compiles the program is no part of it.
+const program = files.filter((file) => partOf(file) !== 'build')
+
+interface Import {
+  file: string
+  from: string
+}
+const imports = program.flatMap((file): Import[] =>
+  [
+    ...lines(file)
+      .join('\n')
+      .matchAll(/(?:\bfrom |\bimport\(|\brequire\(|^import )'([^']+)'/gm),
+  ].map(([, from = '']) => ({ file, from })),
+)
+const own = imports
+  .filter(({ from }) => from.startsWith('.'))
+  .map(({ file, from }) => ({ file, from: normalize(join(dirname(file), from)) }))
+const packages = imports.filter(({ from }) => !from.startsWith('.'))
+
+/** The groups of files that reach each other (Tarjan's strongly connected components), those of one file left out. */
+function circlesOf(edges: readonly Import[]): string[][] {
+  const targets = Map.groupBy(edges, ({ file }) => file)
+  const index = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: string[] = []
+  const circles: string[][] = []
+  const visit = (file: string) => {
+    const number = index.size
+    index.set(file, number)
+    low.set(file, number)
+    stack.push(file)
+    for (const { from } of targets.get(file) ?? []) {
+      if (!index.has(from)) visit(from)
+      if (stack.includes(from)) low.set(file, Math.min(low.get(file) ?? 0, low.get(from) ?? 0))
+    }
+    if (low.get(file) !== number) return
+    const circle = stack.splice(stack.indexOf(file))
+    if (circle.length > 1) circles.push(circle)
+  }
+  for (const file of targets.keys()) if (!index.has(file)) visit(file)
+  return circles
+}
+
+describe('imports', () => {
+  test('every part of the source has its place in the order', () => {
+    expect(program.filter((file) => layerOf(file) < 0)).toEqual([])
+    expect(own.length).toBeGreaterThan(100)
+  })
+
+  test('point downwards, or stay in their folder', () => {
+    const upwards = own.filter(
+      ({ file, from }) =>
+        !from.endsWith('package.json') && partOf(file) !== partOf(from) && layerOf(from) <= layerOf(file),
+    )
+    expect(upwards).toEqual([])
+  })
+
+  test('make no circles, not even inside a room', () => {
+    expect(circlesOf(own)).toEqual([])
+    const circle = circlesOf([
+      { file: 'a', from: 'b' },
+      { file: 'b', from: 'c' },
+      { file: 'c', from: 'a' },
+    ])
+    expect(circle.flat().sort()).toEqual(['a', 'b', 'c'])
+  })
+
+  const homes: [string, RegExp, RegExp][] = [
+    ['the HTTP framework', /^@?elysia/, /^(app|docs\/|endpoints\/)/],
+    ['the database driver', /^better-sqlite3/, /^db\/open\.ts$/],
+    ['the query builder', /^drizzle-orm/, /^db\//],
+    ['the reader of the command line', /^commander/, /^cli\//],
+  ]
+  test.each(homes)('%s is used in its own place alone', (_, name, home) => {
+    const users = packages.filter(({ from }) => name.test(from)).map(({ file }) => file)
+    expect(users).not.toEqual([])
+    expect(users.filter((file) => !home.test(file))).toEqual([])
+  })
+
+  test('are by name: nothing is exported as a default', () => {
+    expect(program.filter((file) => /^export default/m.test(codeOf(file)))).toEqual([])
+  })
+})
+
+/** What may stand only in some files, and an example of it that must be found: the rule can fail. */
+const RULES: [string, RegExp, RegExp, string][] = [
+  [
+    'time',
+    /\bDate\.now\b|\bnew Date\(\)|\bset(?:Timeout|Interval)\b|\bperformance\.now\b|\bBun\.(?:sleep|nanoseconds)|\bprocess\.(?:hrtime|uptime)/,
+    /^(lib|build)\/|^inspector\/page\//,
+    'const started = Date.now()',
+  ],
+  [
+    'chance',
+    /\bMath\.random\b|\bcrypto\.(?:random|getRandom)|\brandom(?:UUID|Bytes|Int)\b/i,
+    /^(lib|build)\//,
+    'crypto.randomUUID()',
+  ],
+  // What prints escapes what others have written.
+  [
+    'the console',
+    /^(?!\s*['"]).*(?:\bconsole\.|\bprocess\.std(?:out|err)\.write|\bBun\.std(?:out|err)|\bwriteSync\b)/m,
+    /^cli\/(output|line-writer)\.ts$|^build\/|^inspector\/page\//,
+    'console.log(1)',
+  ],
+  ['the environment', /\bprocess\.env\b/, /^config\.ts$|^build\//, 'process.env.HOME'],
+  [
+    'a request to another server',
+    /(?:\bawait|\breturn|=>?|[?:(]) fetch\(/,
+    // What the control API shows of code that repeats a call is text.
+    /^(lib\/direct-fetch|control\/made-of)\.ts$|^inspector\/page\//,
+    'const response = await fetch(url)',
+  ],
+  ['the end of the process', /\bprocess\.exit\b/, /^(cli|build)\//, 'process.exit(1)'],
+]
+test.each(RULES)('%s is used in its own place alone', (_, rule, home, example) => {
+  expect(rule.test(example)).toBe(true)
+  expect(files.filter((file) => !home.test(file) && rule.test(codeOf(file)))).toEqual([])
+  expect(files.some((file) => home.test(file) && rule.test(codeOf(file)))).toBe(true)
+})
+
+test('every file begins by saying what it is for', () => {
+  expect(files.filter((file) => !lines(file)[0]?.startsWith('// '))).toEqual([])
+})
+
+/** Exported names that stand in more than one file, with those files. */
+function doubledExports(sources: readonly [file: string, code: string][]): string[] {
+  const exported = sources.flatMap(([file, code]) =>
+    [...code.matchAll(/^export (?:async )?(?:interface|type|class|enum|const|function\*?) ([\w$]+)/gm)].map(
+      ([, name = '']) => ({ name, file }),
+    ),
+  )
+  return [...Map.groupBy(exported, ({ name }) => name)]
+    .map(([name, all]) => [name, ...new Set(all.map(({ file }) => file))])
+    .filter((row) => row.length > 2)
+    .map((row) => row.join(' '))
+}
+
+test('no two exported names are equal', () => {
+  expect(
+    doubledExports([
+      ['a', 'export const x = 1'],
+      ['b', 'export interface x {}'],
+    ]),
+  ).toEqual(['x a b'])
+  expect(doubledExports(program.map((file) => [file, codeOf(file)]))).toEqual([])
+})

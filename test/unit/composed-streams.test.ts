@@ -1,0 +1,172 @@
+// A composed stream is written without being read again: its texts and its whole answer are those that reading would give.
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { ChatRequest } from '../../src/contract/chat-request.ts'
+import type { AttemptContext, RenderedAnswer } from '../../src/contract/operation.ts'
+import type { TextScript } from '../../src/contract/script.ts'
+import { composeChat } from '../../src/endpoints/chat/answer.ts'
+import { assembleChat } from '../../src/endpoints/chat/assemble.ts'
+import { encodeEvent } from '../../src/lib/sse.ts'
+import {
+  dataCharacters,
+  EVENT_END,
+  EVENT_START,
+  EventTexts,
+  eventList,
+  WrittenEvents,
+} from '../../src/lib/written-events.ts'
+
+const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
+const call = fc.record(
+  { name: fc.constantFrom('one', 'two'), arguments: text, input: text, id: text },
+  { requiredKeys: ['name'] },
+)
+const scripts = fc.record(
+  {
+    content: text,
+    reasoning: text,
+    refusal: text,
+    tool_calls: fc.array(call, { maxLength: 2 }),
+    finish_reason: fc.constantFrom('stop', 'length', 'content_filter'),
+  },
+  { requiredKeys: [] },
+)
+const requests = fc.record(
+  {
+    n: fc.integer({ min: 1, max: 3 }),
+    max_tokens: fc.integer({ min: 1, max: 6 }),
+    logprobs: fc.boolean(),
+    stop: fc.constantFrom('o', 'two', ' '),
+    reasoning_effort: fc.constantFrom('none', 'high'),
+    stream_options: fc.record({ include_usage: fc.boolean() }),
+    functions: fc.constant([{ name: 'one' }]),
+  },
+  { requiredKeys: [] },
+)
+
+test('the whole answer of a composed stream, and the data of its events, are what is read out of them', () => {
+  const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  let known = 0
+  fc.assert(
+    fc.property(requests, scripts, (given, script) => {
+      const request = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...given }
+      const composed = composeChat(
+        request as ChatRequest,
+        script as TextScript,
+        answerContext as unknown as AttemptContext,
+      ) as RenderedAnswer
+      const written = composed.events()
+      const events = eventList(written)
+      if (!(written instanceof WrittenEvents)) throw new Error('the chunks of a chat are written')
+      expect(written.blocks()).toEqual(events.map(encodeEvent))
+      for (const time of ['first', 'second', 'third']) {
+        const blocks: string[] = []
+        written.write((block) => blocks.push(typeof block === 'string' ? block : new TextDecoder().decode(block)))
+        expect([time, ...blocks]).toEqual([time, ...events.map((event) => encodeEvent(event).toWellFormed())])
+      }
+      expect(written.characters).toBe(written.blocks().join('').length)
+      expect(written.hasContent).toBe(events.some(({ tokens }) => Boolean(tokens)))
+      expect([written.length, dataCharacters(written)]).toEqual([events.length, dataCharacters(events)])
+      for (const event of events) expect(event.text).toBe(JSON.stringify(event.data))
+      if (!composed.streamed) return
+      known++
+      expect(JSON.stringify(composed.streamed())).toBe(JSON.stringify(assembleChat(events)))
+    }),
+    { seed: 5, numRuns: 2_000 },
+  )
+  expect(known).toBeGreaterThan(500)
+})
+
+test('the JSON of an answer that is a text is that of its body', () => {
+  const counts = fc.record({ prompt_tokens: fc.nat(9), completion_tokens: fc.nat(9) }, { requiredKeys: [] })
+  const models = fc.constantFrom('openai/gpt-4o', 'openai/o3-mini', 'own/"quoted"')
+  let written = 0
+  fc.assert(
+    fc.property(text, counts, models, requests, (content, usage, model, given) => {
+      const asked = { model, messages: [{ role: 'user', content: 'Hi' }], ...given } as ChatRequest
+      const answerContext = {
+        id: 'ID',
+        now: 0,
+        model,
+        keyValues: { get: () => undefined },
+      } as unknown as AttemptContext
+      const composed = composeChat(asked, { content, usage } as TextScript, answerContext) as RenderedAnswer
+      if (composed.text === undefined) return
+      written++
+      expect(composed.text).toBe(JSON.stringify(composed.body()))
+    }),
+    { seed: 5, numRuns: 2_000 },
+  )
+  expect(written).toBeGreaterThan(100)
+})
+
+test('a choice alone is written as it is beside another, though its chunks may be remembered', () => {
+  const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  const firstChoice = (request: object, script: TextScript) => {
+    const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...request }
+    const context = answerContext as unknown as AttemptContext
+    const composed = composeChat(asked as ChatRequest, script, context) as RenderedAnswer
+    const data = eventList(composed.events()).map((event) => event.data as { choices: { index: number }[] })
+    return data.filter(({ choices: [choice] }) => choice?.index === 0)
+  }
+  fc.assert(
+    fc.property(
+      requests,
+      fc.record({ content: text, finish_reason: scripts.map((one) => one.finish_reason) }),
+      (given, script) => {
+        const alone = { ...given, n: 1 }
+        const beside = firstChoice({ ...given, n: 2 }, script as TextScript)
+        expect(firstChoice(alone, script as TextScript)).toEqual(beside)
+        // Once more, of what is remembered now.
+        expect(firstChoice(alone, script as TextScript)).toEqual(beside)
+      },
+    ),
+    { seed: 6, numRuns: 1_000 },
+  )
+})
+
+test('events are written alike with one beginning after the other', () => {
+  const beginnings = fc.array(
+    fc.constantFrom('{"a":1', '{"a":2', '{"a":"é"', '{"a":"ee"', '{"a":"日"', '{"a":"long"'),
+    { minLength: 5 },
+  )
+  fc.assert(
+    fc.property(fc.array(text), beginnings, (said, all) => {
+      const ends = said.map((one) => `,"said":${JSON.stringify(one)}}${EVENT_END}`)
+      const texts = new EventTexts(
+        ends,
+        ends.map(() => 1),
+      )
+      for (const beginning of all) {
+        const blocks: string[] = []
+        const events = new WrittenEvents(EVENT_START + beginning, texts)
+        events.write((block) => blocks.push(typeof block === 'string' ? block : new TextDecoder().decode(block)))
+        expect(blocks).toEqual(ends.map((end) => EVENT_START + beginning + end))
+        expect(blocks).toEqual(events.blocks())
+      }
+    }),
+    { seed: 8, numRuns: 300 },
+  )
+})
+
+test('a text that a stop sequence left of a very long one comes in the chunks of that text, whatever was answered before', () => {
+  const context = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  const texts = (script: TextScript, given: object) => {
+    const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...given }
+    const composed = composeChat(asked as ChatRequest, script, context as unknown as AttemptContext) as RenderedAnswer
+    const data = eventList(composed.events()).map(
+      (event) => event.data as { choices: { delta: { content?: string } }[]; usage?: { completion_tokens: number } },
+    )
+    return {
+      chunks: data.flatMap(({ choices: [choice] }) => choice?.delta.content || []),
+      tokens: composed.usage?.completion_tokens,
+    }
+  }
+  const short = 'Say hypothe'
+  const long = { content: `Say hypothetically${' and so on'.repeat(6_000)}` }
+  const alone = texts({ content: short }, {})
+  expect(alone.chunks.join('')).toBe(short)
+  // The chunks of the second are not remembered ones, since they have counts.
+  expect(texts(long, { stop: 'tically' })).toEqual(alone)
+  expect(texts(long, { stop: 'tically', stream_options: { include_usage: true } })).toEqual(alone)
+})

@@ -1,0 +1,71 @@
+// What npm run fuzz has found, as small as it could be made: each row once made an answer that no client should get.
+import { expect, test } from 'bun:test'
+import { replay } from '../fuzz/program.ts'
+import type { FuzzRequest } from '../fuzz/requests.ts'
+
+const headers = { authorization: 'Bearer fuzz', 'content-type': 'application/json' }
+const post = (path: string, json: unknown): FuzzRequest => ({ method: 'POST', path, headers, body: { json } })
+
+const trace = (request: string) => ({
+  seq: 1,
+  id: 'a',
+  started: 1,
+  status: 200,
+  record: {},
+  request,
+  rendered: 'null',
+  answer: 'null',
+})
+
+const ROWS: [found: string, requests: FuzzRequest[]][] = [
+  [
+    'an unknown path in a session whose name is none was answered without an envelope',
+    [{ method: 'PATCH', path: '//', headers: { ...headers, 'x-understudy-session': '' }, body: { json: {} } }],
+  ],
+  [
+    'the task of an agent had no id of its request',
+    [
+      post('/v2/agents', {
+        ...{ key: 'support', role: 'S', description: 'A', instructions: 'H', path: 'D', model: 'openai/gpt-4o' },
+        settings: {},
+      }),
+      post('/v2/agents/support/task', { message: { role: 'user', parts: [{ kind: 'text', text: 'W' }] } }),
+    ],
+  ],
+  [
+    'the name of a table was quoted in full',
+    [post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { ['x'.repeat(20_000)]: 1 } })],
+  ],
+  [
+    'a virtual clock went where no id can name the time',
+    [
+      post('/_understudy/sessions/default/clock', { set: '0001-01-01T00:00:00Z' }),
+      post('/v2/contacts', { external_id: 'a' }),
+      post('/_understudy/sessions/default/clock', { advance: '999999999999999h' }),
+      post('/v2/contacts', { external_id: 'b' }),
+    ],
+  ],
+  [
+    'a trace whose request is no JSON was loaded, and could not be verified',
+    [
+      post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { traces: [trace('{')] } }),
+      { method: 'GET', path: '/_understudy/verify', headers },
+    ],
+  ],
+  [
+    'an authorization that is no token was thrown at the server, where nobody renders errors',
+    ['Bearer a b', 'Basic eDp5', 'fuzz'].map((authorization) => ({
+      ...post('/v2/router/chat/completions', {}),
+      headers: { ...headers, authorization },
+    })),
+  ],
+  ['a length that is no number was a bug', [post('/v2/feedback', { property: { length: { toString: 'u' } } })]],
+]
+
+test.each(ROWS)(
+  '%s',
+  async (_, requests) => {
+    expect(await replay(requests)).toBeUndefined()
+  },
+  120_000,
+)

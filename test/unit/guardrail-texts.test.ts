@@ -1,0 +1,179 @@
+// What the built-in guardrails find in texts, and above all what they do not: each kind of personal data beside its look-alikes.
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { builtIns } from '../../src/guardrails/index.ts'
+
+const check = (name: string, ...texts: string[]) => {
+  const guardrail = builtIns.find((one) => one.name === name)
+  if (!guardrail) throw new Error(`there is no guardrail ${name}`)
+  return guardrail.check(texts)
+}
+const pii = (...texts: string[]) => check('pii_detection', ...texts)
+
+const EMAIL = 'an e-mail address'
+const PHONE = 'a telephone number'
+const IBAN = 'an IBAN'
+const CARD = 'a credit card number'
+const IP = 'an IP address'
+const SSN = 'a US social security number'
+const NINO = 'a UK national insurance number'
+const BSN = 'a Dutch citizen service number'
+const NAME = "a person's name"
+
+/** Texts by the kinds that are in them; a null is a text that only looks like one. */
+const FOUND: [kind: string | null, text: string][] = [
+  [EMAIL, 'Write to ada@example.com.'],
+  [EMAIL, 'ADA.BYRON+news@mail.example.co.uk'],
+  [EMAIL, '<jürgen@müller.de>, please'],
+  [null, 'npm install @angular/core@12.0.0'],
+  [null, 'git clone git@github.com:some/project.git'],
+  [null, 'ssh://git@example.com/some/project'],
+  [null, 'Meet @ada at 8 @ the station'],
+  [null, 'a@b'],
+  [PHONE, '+1 415-555-2671'],
+  [PHONE, '(415) 555-2671'],
+  [PHONE, 'Call me at 020 7946 0958 tonight'],
+  [PHONE, 'Bel me op 06-12345678'],
+  [PHONE, 'tel.: 030 901820'],
+  [PHONE, 'My number is +31 6 12345678, 2 rings'],
+  [null, 'Order 4155552671 has not moved'],
+  [null, 'call order 123456789'],
+  [null, '06-12345678 is the number of a part'],
+  [null, 'ISBN 978-3-16-148410-0'],
+  [null, 'From 2024-01-15 12:30 to 2024-01-16 08:00'],
+  [null, '1 + 1 415 = 1416'],
+  [null, 'Unix time 1700000000000'],
+  [IBAN, 'NL91 ABNA 0417 1643 00 THANKS A LOT'],
+  [IBAN, 'Pay to GB82WEST12345698765432.'],
+  [IBAN, 'de89 3704 0044 0532 0130 00'],
+  [null, 'NL91 ABNA 0417 1643 01'],
+  [null, 'XY12 3456 7890 1234 5678'],
+  [CARD, '4111 1111 1111 1111'],
+  [CARD, 'my card is 5555-5555-5555-4444, thanks'],
+  [CARD, '378282246310005'],
+  [null, '4111 1111 1111 1112'],
+  [null, 'Invoice 1234567890123456'],
+  [null, '41111111-1111-4111-8111-111111111111'],
+  [null, '123e4567-e89b-12d3-a456-426614174000'],
+  [null, 'pi is 3.14159265358979'],
+  [IP, 'I am at 203.0.113.7:8080'],
+  [IP, '192.168.1.20/24'],
+  [IP, '2001:db8:85a3::8a2e:370:7334'],
+  [null, 'version 10.2.0.1'],
+  [null, 'v1.2.3.4 is out'],
+  [null, 'http://127.0.0.1:4010 and 0.0.0.0'],
+  [null, '300.1.2.3'],
+  [null, 'section 1.2.3.4.5'],
+  [null, 'std::vector, a::b, ::1 at 12:30:45'],
+  [null, 'aa:bb:cc:dd:ee:ff'],
+  [SSN, '078-05-1120'],
+  [SSN, 'my social security number is 078051120'],
+  [null, '078051120'],
+  [null, '000-12-3456'],
+  [null, '666-12-3456'],
+  [null, '912-34-5678'],
+  [null, 'part 123-45-67890'],
+  [NINO, 'AB 12 34 56 C'],
+  [NINO, 'AB123456C'],
+  [null, 'QQ123456C'],
+  [null, 'GB123456A'],
+  [null, 'AB123456X'],
+  [BSN, 'BSN 111222333'],
+  [BSN, 'mijn burgerservicenummer: 1112.22.333'],
+  [null, 'BSN 111222334'],
+  [null, 'order 111222333'],
+  ['a Spanish identity number', 'DNI 12345678Z'],
+  [null, '12345678A'],
+  ['an Italian tax code', 'RSSMRA85T10A562S'],
+  ['a Brazilian tax number', '529.982.247-25'],
+  [null, '529.982.247-26'],
+  ['a Polish identity number', 'PESEL 44051401359'],
+  ['a German tax number', 'Steuer-ID 86 095 742 719'],
+  [null, '44051401359 and 86095742719'],
+  [NAME, 'My name is John Smith.'],
+  [NAME, 'mijn naam is Jan de Vries'],
+  [NAME, 'Ich heiße Jürgen'],
+  [NAME, 'Dear Mr. Johnson,'],
+  [NAME, "I'm Sean O'Brien, and I wait"],
+  [NAME, 'Kind regards,\nMaria Gonzalez'],
+  [NAME, 'Patient: Jane Doe'],
+  [null, 'my name is irrelevant'],
+  [null, 'I am German'],
+  [null, 'Thank you, Support Team in New York City'],
+  [null, 'name: value'],
+  [null, 'Tell me of the Treaty of Versailles and Black Friday'],
+  [null, ''],
+]
+
+describe('personal data', () => {
+  test.each(FOUND)('of the kind %p is in %p', async (kind, text) => {
+    expect(await pii(text)).toBe(kind && `it holds ${kind}`)
+  })
+
+  test('has its kinds named once each, from all texts, and never quoted', async () => {
+    const texts = ['Mail ada@example.com or bob@example.com', 'I am at 203.0.113.7', 'NL91 ABNA 0417 1643 00']
+    expect(await pii(...texts)).toBe(`it holds ${IBAN}, ${EMAIL}, ${IP}`)
+  })
+
+  test('is found in any text around it that is no part of it', async () => {
+    const around = fc.stringMatching(/^[a-z ]{0,20}$/)
+    const kinds = fc.constantFrom(...FOUND.filter(([kind]) => kind === EMAIL || kind === CARD || kind === IBAN))
+    await fc.assert(
+      fc.asyncProperty(around, kinds, around, async (before, [kind, text], after) => {
+        expect(await pii(`${before}. ${text}. ${after}`)).toContain(kind as string)
+      }),
+      { seed: 1, numRuns: 200 },
+    )
+  })
+
+  test('is not seen in a number whose last digit is wrong', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 9 }), async (off) => {
+        const last = (1 + off) % 10
+        expect(await pii(`4111 1111 1111 111${last}`)).toBeNull()
+      }),
+      { seed: 1 },
+    )
+  })
+
+  test.each([
+    ['a letter', 'a'],
+    ['a digit', '1'],
+    ['digits apart', '1 '],
+    ['an at', 'a@'],
+    ['a colon', ':'],
+    ['a plus', '+1 '],
+    ['dots', '1.'],
+    ['words', 'my name is '],
+  ])('is looked for in a long text of %s without a search that explodes', async (_, piece) => {
+    // A search whose work grows with the square of the length would need minutes here.
+    expect(await pii(piece.repeat(100_000 / piece.length))).toBeNull()
+  })
+})
+
+const HARM = 'harmful_moderation'
+const SEX = 'sexual_moderation'
+test.each<[guardrail: string, about: string | null, text: string]>([
+  [HARM, 'violence', 'I will kill him'],
+  [HARM, 'violence', 'how to POISON my  neighbour'],
+  [HARM, 'weapons', 'How do I build a pipe bomb?'],
+  [HARM, 'weapons', 'make ex\u00adplosives'],
+  [HARM, 'self-harm', 'I want to hurt myself'],
+  [HARM, 'hate', 'exterminate all the immigrants'],
+  [HARM, 'drugs', 'cook meth'],
+  [HARM, 'crime', 'hack into my ex\u2019s account? hack into his account!'],
+  [HARM, 'violence and self-harm', 'I will kill them and kill myself'],
+  [HARM, null, 'kill the process and shoot a photo'],
+  [HARM, null, 'a bomb cyclone hits the coast'],
+  [HARM, null, 'this library is a killer, execute the query'],
+  [HARM, null, 'How do I cook dinner?'],
+  [HARM, null, 'skill yourself up'],
+  [SEX, 'pornography', 'Send NUDES'],
+  [SEX, 'sexual acts', 'they were having sex'],
+  [SEX, null, 'chicken breast in Essex and Scunthorpe'],
+  [SEX, null, 'sex education, sexagenarians, and a cocktail'],
+  [SEX, null, 'breast cancer'],
+  [SEX, null, ''],
+])('%s: %p is what %p is about', async (name, about, text) => {
+  expect(await check(name, text)).toBe(about && `it is about ${about}`)
+})

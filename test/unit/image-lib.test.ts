@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test'
+import sharp from 'sharp'
+import { type ImageFormat, type ImageSpec, renderImage } from '../../src/lib/media/image.ts'
+
+const wish: ImageSpec = { width: 256, height: 256, format: 'png', transparent: false, key: 'a red fox' }
+
+/** Four bytes a pixel, decoded by a library that did not encode it. */
+const decode = async (spec: Partial<ImageSpec>) =>
+  await sharp(await renderImage({ ...wish, ...spec }))
+    .ensureAlpha()
+    .raw()
+    .toBuffer()
+
+const digest = (bytes: Uint8Array) => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+/** Mean distance of two pictures' bytes, 0 to 255. */
+const distance = (one: Uint8Array, other: Uint8Array) =>
+  one.reduce((sum, byte, at) => sum + Math.abs(byte - (other[at] ?? Number.NaN)), 0) / one.length
+
+const table: [ImageFormat, number, number, boolean, boolean][] = [
+  // format, width, height, transparent is asked, alpha is there
+  ['png', 256, 256, false, false],
+  ['png', 1024, 1792, false, false],
+  ['png', 1536, 1024, true, true],
+  ['jpeg', 1792, 1024, false, false],
+  ['jpeg', 512, 512, true, false],
+  ['webp', 1024, 1024, false, false],
+  ['webp', 1024, 1536, true, true],
+]
+
+test.each(table)('%s of %i x %i, transparent: %p', async (format, width, height, transparent, hasAlpha) => {
+  const bytes = await renderImage({ ...wish, format, width, height, transparent })
+  expect(await sharp(bytes).metadata()).toMatchObject({ format, width, height, hasAlpha })
+  expect(bytes.length).toBeLessThan(format === 'jpeg' ? 250_000 : 60_000)
+  const pixels = await sharp(bytes).ensureAlpha().raw().toBuffer()
+  const alphaAt = (x: number, y: number) => pixels[(y * width + x) * 4 + 3]
+  const corners = [alphaAt(0, 0), alphaAt(width - 1, 0), alphaAt(0, height - 1), alphaAt(width - 1, height - 1)]
+  expect(corners).toEqual(Array(4).fill(hasAlpha ? 0 : 255))
+  expect(alphaAt(width / 2, height / 2)).toBe(255)
+  const alphas = new Set(pixels.filter((_, at) => at % 4 === 3))
+  if (hasAlpha) expect(alphas.size).toBeGreaterThan(4)
+  else expect([...alphas]).toEqual([255])
+})
+
+const formats: ImageFormat[] = ['png', 'jpeg', 'webp']
+
+test.each(formats)('the same wish gives the same %s, another key another picture', async (format) => {
+  const first = await renderImage({ ...wish, format })
+  expect(digest(await renderImage({ ...wish, format }))).toBe(digest(first))
+  const keys = Array.from({ length: 20 }, (_, number) => `fox ${number}`)
+  const pictures = await Promise.all(keys.map(async (key) => digest(await decode({ format, key }))))
+  expect(new Set(pictures).size).toBe(keys.length)
+})
+
+test('a key keeps its picture from version to version', async () => {
+  const pixels = await decode({})
+  expect(digest(pixels)).toBe('ea6c1f544611bfef4c84f1ffbd67acf22afe60ded0b0b81a5a4209fe682d4c3d')
+})
+
+test.each(['jpeg', 'webp'] as const)(
+  '%s: a lower compression value means a smaller and coarser file',
+  async (format) => {
+    const original = await decode({})
+    const values = [0, 25, 50, 75, 100]
+    const sizes: number[] = []
+    const errors: number[] = []
+    for (const compression of values) {
+      sizes.push((await renderImage({ ...wish, format, compression })).length)
+      errors.push(distance(original, await decode({ format, compression })))
+    }
+    expect(sizes).toEqual(sizes.toSorted((a, b) => a - b))
+    expect(sizes[0]).toBeLessThan((sizes[4] ?? 0) / 2)
+    expect(errors).toEqual(errors.toSorted((a, b) => b - a))
+    expect(errors[4]).toBeLessThan(2)
+    expect((await renderImage({ ...wish, format })).length).toBe(sizes[4] ?? 0)
+  },
+)
+
+test('png has no quality to lose', async () => {
+  expect(await renderImage({ ...wish, compression: 10 })).toEqual(await renderImage(wish))
+})

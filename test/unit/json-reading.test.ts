@@ -1,0 +1,105 @@
+// JSON that is read in slices is the JSON that the runtime reads at once, and what is none for it is none here.
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
+
+const REFUSED = Symbol('refused')
+const atOnce = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return REFUSED
+  }
+}
+const inRuns = async (text: string, run: number): Promise<unknown> => {
+  try {
+    return await parseInSlices(text, { run })
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return REFUSED
+  }
+}
+/** The value, and the order in which its fields come. */
+const shown = (value: unknown) => (value === REFUSED ? REFUSED : JSON.stringify(value))
+
+async function same(text: string): Promise<void> {
+  for (const run of [0, 1, 3, 10, 40, 1_000]) {
+    const [one, other] = [atOnce(text), await inRuns(text, run)]
+    expect([text, run, shown(other)]).toEqual([text, run, shown(one)])
+    expect(other).toEqual(one)
+  }
+}
+
+describe('the same as at once', () => {
+  test('any value, written in any way', async () => {
+    const spaced = fc.tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom('', ' ', '\n\t'))
+    await fc.assert(
+      fc.asyncProperty(spaced, async ([value, space]) => same(JSON.stringify(value, null, space))),
+      { numRuns: 400 },
+    )
+  })
+
+  test('any text of the signs of JSON, which is hardly ever valid', async () => {
+    const sign = fc.constantFrom(
+      '[',
+      ']',
+      '{',
+      '}',
+      ',',
+      ':',
+      '"',
+      '\\',
+      '"a"',
+      '"a":',
+      '1',
+      'null',
+      ' ',
+      '[]',
+      '{}',
+      '1,',
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(sign, { maxLength: 14 }), async (signs) => same(signs.join(''))),
+      { numRuns: 4_000 },
+    )
+  })
+
+  test('a valid text from which something is missing, or in which something is twice', async () => {
+    const changed = fc.tuple(fc.jsonValue({ maxDepth: 4 }), fc.nat(), fc.nat({ max: 3 }), fc.boolean())
+    await fc.assert(
+      fc.asyncProperty(changed, async ([value, place, length, twice]) => {
+        const text = JSON.stringify(value)
+        const at = place % (text.length + 1)
+        const part = text.slice(at, at + length)
+        await same(twice ? text.slice(0, at) + part + text.slice(at) : text.slice(0, at) + text.slice(at + length))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test.each([
+    ['names that come twice', '{"a":1,"b":{"c":1,"c":[2,3]},"a":{"x":[1,2,3]}}'],
+    ['names that objects have', '{"__proto__":{"a":[1,2]},"constructor":1,"toString":[{}]}'],
+    ['names that are numbers', '{"b":[1,2],"2":1,"1":{"a":[]}}'],
+    ['backslashes before the end of a text', '["\\\\","\\"","\\\\\\"",{"\\\\":["\\u0022,"]}]'],
+    ['nothing where an item must be', '[[1,2],,3]'],
+    ['a comma at the end', '[[1,2],[3],]'],
+    ['a comma at the beginning', '{,"a":[1]}'],
+    ['something between two items', '[[1,2] 3,4]'],
+    ['something before an item', '[1,2,3 [4,5,6]]'],
+    ['two values', '[1,2] [3,4]'],
+    ['a space that JSON has not', '[[1,2]\u00a0,3]'],
+    ['nothing', ' \n'],
+    ['a text alone', '"a, [b"'],
+  ])('%s', async (_, text) => same(text))
+})
+
+test('no more values than are allowed', async () => {
+  expect(await parseInSlices('[1,2,{"a":3}]', { most: 6 })).toEqual([1, 2, { a: 3 }])
+  expect(parseInSlices('[1,2,3,4,5,6]', { most: 6 })).rejects.toThrow(new TooManyValues('has more than 6 values'))
+})
+
+test('what is nested too deep is known at the 501st level', () => {
+  const text = `${'['.repeat(501)}\u0000`
+  expect(parseInSlices(text)).rejects.toThrow(new NestedTooDeep('is nested more than 500 levels deep'))
+})

@@ -1,0 +1,106 @@
+import { expect, test } from 'bun:test'
+import { FLACDecoder } from '@wasm-audio-decoders/flac'
+import { MPEGDecoder } from 'mpg123-decoder'
+import { parseBuffer } from 'music-metadata'
+import { OggOpusDecoder } from 'ogg-opus-decoder'
+import { pcmOf, renderSpeech, SPEECH_RATE, type SpeechFormat, type SpeechVoice } from '../../src/lib/media/speech.ts'
+
+const text = 'Good morning, Zürich! The weather is fine today, and so am I. 你好。'
+const voices: SpeechVoice[] = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']
+const formats: SpeechFormat[] = ['wav', 'mp3', 'flac', 'opus', 'pcm16']
+const original = Float32Array.from(pcmOf(text, 'nova'), (sample) => sample / 32768)
+
+const loudness = (signal: Float32Array) =>
+  Math.sqrt(signal.reduce((sum, value) => sum + value * value, 0) / signal.length)
+
+const ready = async <Decoder extends { ready: Promise<void> }>(decoder: Decoder) => {
+  await decoder.ready
+  return decoder
+}
+
+/** The samples that a package other than the encoder's reads from a file. */
+const decoders = {
+  mp3: async (bytes: Uint8Array) => (await ready(new MPEGDecoder())).decode(bytes),
+  flac: async (bytes: Uint8Array) => (await ready(new FLACDecoder())).decodeFile(bytes),
+  opus: async (bytes: Uint8Array) => (await ready(new OggOpusDecoder())).decodeFile(bytes),
+}
+
+test.each([
+  ['wav', 'WAVE', 'PCM', SPEECH_RATE],
+  ['mp3', 'MPEG', 'MPEG 2 Layer 3', SPEECH_RATE],
+  ['flac', 'FLAC', 'FLAC', SPEECH_RATE],
+  ['opus', 'Ogg', 'Opus', SPEECH_RATE],
+] as const)(
+  'a tag reader finds the container, codec and length of %s',
+  async (format, container, codec, sampleRate) => {
+    const { bytes, seconds } = await renderSpeech({ text, voice: 'nova', format })
+    const found = (await parseBuffer(bytes, {}, { duration: true })).format
+    expect(found).toMatchObject({ container, codec, sampleRate, numberOfChannels: 1 })
+    expect(Math.abs((found.duration ?? 0) / seconds - 1)).toBeLessThan(0.05)
+  },
+)
+
+test.each(['mp3', 'flac', 'opus'] as const)('a decoder hears in %s what was sung', async (format) => {
+  const { bytes, seconds } = await renderSpeech({ text, voice: 'nova', format })
+  const { channelData, sampleRate, errors } = await decoders[format](bytes)
+  expect(errors).toEqual([])
+  const [signal = new Float32Array()] = channelData
+  expect(Math.abs(signal.length / sampleRate / seconds - 1)).toBeLessThan(0.05)
+  expect(Math.abs(loudness(signal) / loudness(original) - 1)).toBeLessThan(0.1)
+})
+
+test('FLAC gives back every sample, a last block of one sample and a full-scale jump included', async () => {
+  const { flacOf } = await import('../../src/lib/media/flac.ts')
+  const pcm = Int16Array.from({ length: 8193 }, (_, index) =>
+    index % 3 === 0 ? 32767 : index % 3 === 1 ? -32768 : index,
+  )
+  const { channelData, errors } = await decoders.flac(flacOf(pcm, SPEECH_RATE))
+  expect(errors).toEqual([])
+  // The decoder's 1 is 32,767.
+  expect(Int16Array.from(channelData[0] ?? [], (value) => Math.round(value * 32767))).toEqual(pcm)
+})
+
+test('Ogg Opus ends where the sound ends', async () => {
+  const { bytes, seconds } = await renderSpeech({ text: 'Hello', voice: 'echo', format: 'opus' })
+  const { samplesDecoded } = await decoders.opus(bytes)
+  // The decoder rounds the look-ahead that it drops; a packet is 960 samples.
+  expect(Math.abs(samplesDecoded - seconds * 48_000)).toBeLessThan(10)
+})
+
+test('WAV and pcm16 hold the samples as they are', async () => {
+  const pcm = pcmOf(text, 'alloy')
+  const [wav, bare] = await Promise.all(
+    (['wav', 'pcm16'] as const).map((format) => renderSpeech({ text, voice: 'alloy', format })),
+  )
+  expect(bare?.bytes).toEqual(new Uint8Array(pcm.buffer))
+  expect(wav?.bytes.subarray(44)).toEqual(new Uint8Array(pcm.buffer))
+})
+
+test.each(formats)('the same words give the same bytes in %s, other words and voices others', async (format) => {
+  const render = async (words: string, voice: SpeechVoice) => (await renderSpeech({ text: words, voice, format })).bytes
+  const first = await render(text, 'onyx')
+  expect(await render(text, 'onyx')).toEqual(first)
+  expect(await render(text, 'fable')).not.toEqual(first)
+  expect(await render('Good evening, Zürich!', 'onyx')).not.toEqual(first)
+})
+
+test.each([
+  ['fifteen letters a second', 'abcdefghijklmnopqrstuvwxyzabcd', 2],
+  ['a full stop rests for three letters', 'abcdefghijkl.', 1],
+  ['an empty text is one letter of silence', '', 1 / 15],
+  ['no more than a minute', 'on and on '.repeat(500), 60],
+])('%s', async (_, words, seconds) => {
+  expect((await renderSpeech({ text: words, voice: 'echo', format: 'pcm16' })).seconds).toBeCloseTo(seconds, 6)
+})
+
+test('every voice sings at its own pitch, at a fifth of full scale, and rests between words', () => {
+  const turns = voices.map((voice) => {
+    const pcm = pcmOf('aaa aaa', voice)
+    const peak = pcm.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0)
+    expect(peak).toBeGreaterThan(4000)
+    expect(peak).toBeLessThanOrEqual(6000)
+    expect(pcm.subarray(3 * (SPEECH_RATE / 15), 4 * (SPEECH_RATE / 15)).every((sample) => sample === 0)).toBe(true)
+    return Bun.hash(pcm)
+  })
+  expect(new Set(turns).size).toBe(voices.length)
+})

@@ -1,0 +1,109 @@
+// The one reader of server-sent events: whatever the line ends and wherever the bytes are cut, the blocks are the stream as it
+// came, and their events are those that a browser would see.
+import { describe, expect, test } from 'bun:test'
+import { createParser } from 'eventsource-parser'
+import fc from 'fast-check'
+import { EventTooLong, encodeEvent, type SseBlock, sseReader } from '../../src/lib/sse.ts'
+
+const encoder = new TextEncoder()
+/** The blocks of a text whose bytes come in pieces of these lengths. */
+function blocksOf(text: string, lengths: readonly number[] = []): SseBlock[] {
+  const bytes = encoder.encode(text)
+  const reader = sseReader()
+  const blocks: SseBlock[] = []
+  let at = 0
+  for (const length of lengths) {
+    blocks.push(...reader.read(bytes.subarray(at, at + length)))
+    at = Math.min(bytes.length, at + length)
+  }
+  return [...blocks, ...reader.read(bytes.subarray(at)), ...reader.end()]
+}
+const eventsIn = (blocks: readonly SseBlock[]) => blocks.flatMap(({ event }) => (event ? [event.data] : []))
+
+describe('a stream', () => {
+  const rows: [string, string, string[], number][] = [
+    ['of one event', 'data: a\n\n', ['a'], 1],
+    ['with a name', 'event: x\ndata: a\n\n', ['a'], 1],
+    ['of several lines', 'data: a\ndata: b\n\n', ['a\nb'], 1],
+    ['with line ends of Windows', 'data: a\r\n\r\ndata: b\r\n\r\n', ['a', 'b'], 2],
+    ['with line ends of old Macs', 'data: a\r\rdata: b\r\r', ['a', 'b'], 2],
+    ['with mixed line ends', 'data: a\r\n\ndata: b\n\r\ndata: c\n\n', ['a', 'b', 'c'], 3],
+    ['with comments', ': hello\n\ndata: a\n\n', ['a'], 2],
+    ['with a comment before its data', ': hello\ndata: a\n\n', ['a'], 1],
+    ['with more blank lines', '\n\ndata: a\n\n\n\n', ['a'], 3],
+    ['with a mark of the byte order', '\ufeffdata: a\n\n', ['a'], 1],
+    ['that is cut off', 'data: a\n\ndata: b', ['a'], 2],
+    ['that is cut off before the blank line', 'data: a\n\ndata: b\n', ['a'], 2],
+    ['of nothing', '', [], 0],
+  ]
+  test.each(rows)('%s', (_, text, events, count) => {
+    for (const lengths of [[], [...text].map(() => 1)]) {
+      const blocks = blocksOf(text, lengths)
+      expect(blocks.map((block) => block.text).join('')).toBe(text)
+      expect(eventsIn(blocks)).toEqual(events)
+      expect(blocks).toHaveLength(count)
+    }
+  })
+
+  test('is the same however its bytes are cut', () => {
+    const line = fc.constantFrom('data: a', 'data: "\u{1f600}"', 'data:', ': c', 'event: e', 'id: 1', '', 'x')
+    const end = fc.constantFrom('\n', '\r\n', '\r')
+    const stream = fc.array(fc.tuple(line, end), { maxLength: 12 }).map((lines) => lines.flat().join(''))
+    fc.assert(
+      fc.property(stream, fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 40 }), (text, lengths) => {
+        const cut = blocksOf(text, lengths)
+        expect(cut.map((block) => block.text).join('')).toBe(text)
+        expect(eventsIn(cut)).toEqual(eventsIn(blocksOf(text)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+test('blocks that need no parser are read as it would read them', () => {
+  const line = fc.constantFrom(
+    'data: a',
+    'data: ',
+    'data:b',
+    'data',
+    'data:  c',
+    ': c',
+    'event: e',
+    '\ufeffdata: d',
+    'x',
+    '',
+  )
+  const end = fc.constantFrom('\n', '\n', '\n', '\n\n', '\n\n', '\r', '\r\n')
+  const stream = fc.array(fc.tuple(line, end), { maxLength: 12 }).map((lines) => lines.flat().join(''))
+  fc.assert(
+    fc.property(stream, (text) => {
+      const parsed: { event: string | undefined; data: string }[] = []
+      const parser = createParser({ onEvent: ({ event, data }) => void parsed.push({ event, data }) })
+      parser.feed(text.replaceAll(/\r\n?/g, '\n'))
+      const read = blocksOf(text).flatMap(({ event }) => (event ? [{ event: event.event, data: event.data }] : []))
+      expect(read).toEqual(parsed)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('what is written is read again', () => {
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (values) => {
+      const text = values.map((data) => encodeEvent({ event: 'x', data })).join('')
+      const blocks = blocksOf(text)
+      expect(eventsIn(blocks)).toEqual(values.map((data) => JSON.stringify(data)))
+      expect(blocks.every(({ event }) => event?.event === 'x')).toBe(true)
+    }),
+  )
+})
+
+test('a line in many small pieces costs its length once, and one without an end is refused', () => {
+  const reader = sseReader()
+  const piece = encoder.encode('x'.repeat(1024 * 1024))
+  expect(reader.read(encoder.encode('data: '))).toEqual([])
+  expect(() => {
+    for (let count = 0; count < 65; count++) reader.read(piece)
+  }).toThrow(EventTooLong)
+  expect(reader.pending).toBe(true)
+})

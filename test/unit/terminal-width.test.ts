@@ -1,0 +1,143 @@
+// Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
+import { expect, test } from 'bun:test'
+import { stripVTControlCharacters } from 'node:util'
+import { paint, safeLine } from '../../src/cli/output.ts'
+import { overviewLines } from '../../src/cli/overview.ts'
+import { fittedReport } from '../../src/cli/report.ts'
+import { fitText, wrapText } from '../../src/cli/terminal.ts'
+import { traceLine } from '../../src/cli/trace-line.ts'
+import { type Paint, waterfall } from '../../src/cli/waterfall.ts'
+import type { AttemptRecord, TraceRecord } from '../../src/contract/trace.ts'
+
+const plain: Paint = (_, text) => text
+const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
+  ...{ target: 'anthropic/claude-sonnet-4-5-20250929', position: 0, number: 1, why: 'fallback', wait_ms: 2500 },
+  ...{ faults: ['the connection is cut in the middle', 'slow to begin'], started_ms: 2500, first_content_ms: 3000 },
+  ...{ duration_ms: 90_000, outcome: 'disconnected', status: 502, request_id: 'req_0123456789abcdef' },
+  error: `the provider ${'closed the connection '.repeat(9)}`,
+  ...more,
+})
+const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
+  ...{
+    id: '01JGFJJZ00D2P87R0BNWMRTVKK',
+    session: 'worker-of-a-long-name',
+    operation: 'images.generations',
+    parent: null,
+    inner: false,
+    name: 'x',
+    route: 'gateway',
+  },
+  ...{ model: 'anthropic/claude-sonnet-4-5-20250929', stream: true, status: 502, outcome: 'disconnected' },
+  ...{
+    started_at: '2025-01-01T00:00:00.000Z',
+    duration_ms: 92_500,
+    fixture: 'chat.completions/a-fixture-of-a-long-name',
+  },
+  ...{
+    synthesized: false,
+    plan: [],
+    scenario: 'a-scenario',
+    faults: [],
+    attempts: [attempt(), attempt()],
+    cache: null,
+  },
+  guardrails: [{ id: 'polite', stage: 'output', outcome: 'blocked', reason: 'rude '.repeat(40), evaluation: null }],
+  ...{ retrievals: [], usage: null, cost: null, attachments: [], metadata: null, identity: null, thread: null },
+  ...{ error: null, retry_after_ms: null },
+  ...more,
+})
+const tooLong = (lines: readonly string[], width: number) => lines.filter((line) => line.length > width)
+
+test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an overview at %d columns', (width) => {
+  const traces = Array.from({ length: 30 }, (_, index) =>
+    traceOf({
+      started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
+      outcome: index < 9 ? 'answered' : 'refused',
+    }),
+  )
+  for (const sessions of [false, true]) {
+    const line = traceLine(traceOf(), { paint: plain, width, sessions })
+    expect(tooLong([line], width)).toEqual([])
+    expect(line).toContain('00:00:00')
+    expect(line).toContain(' 502 ')
+    expect(line).toEndWith('01JGFJJZ00D2P87R0BNWMRTVKK')
+  }
+  const drawing = waterfall(traceOf(), plain, width)
+  expect(tooLong(drawing, width)).toEqual([])
+  // Nothing of what happened is left out for want of room.
+  const words = drawing.join(' ').replace(/\s+/g, ' ')
+  for (const part of ['disconnected 502 in 90.0 s', 'after 2500 ms', 'slow to begin', 'closed the connection', '█'])
+    expect(words).toContain(part)
+  expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
+})
+
+test('a report goes on under its beginning, with its colours', () => {
+  const before = process.env.FORCE_COLOR
+  process.env.FORCE_COLOR = '1'
+  const red = paint('red', 'NOT MET: there were none at all')
+  if (before === undefined) delete process.env.FORCE_COLOR
+  else process.env.FORCE_COLOR = before
+  const lines = [
+    'Understudy: outage: FAIL',
+    `  expected      at least 1 attempt: provider openai ${red}`,
+    `    error         gave-up: a request never got a response`,
+  ]
+  expect(fittedReport(lines, undefined)).toEqual(lines)
+  expect(fittedReport(lines, 200)).toEqual(lines)
+  const fitted = fittedReport(lines, 40)
+  const shown = fitted.map((line) => stripVTControlCharacters(line))
+  expect(shown).toEqual([
+    'Understudy: outage: FAIL',
+    '  expected      at least 1 attempt:',
+    '                provider openai NOT MET:',
+    '                there were none at all',
+    '    error         gave-up: a request',
+    '                  never got a response',
+  ])
+  expect(safeLine(fitted[3] ?? '')).toContain('\u001b[31m')
+  // The same colour in a text of others is text.
+  const foreign = 'of others \u001b[31mred\u001b[39m and more of it'
+  expect(fittedReport([foreign], 20).map(safeLine).join('')).toStartWith('of others \\u001b[31mred')
+})
+
+test('a pipe gets every column in full', () => {
+  const line = traceLine(traceOf(), { paint: plain, width: undefined, sessions: false })
+  for (const part of [
+    '00:00:00.000',
+    'anthropic/claude-sonnet-4-5-20250929',
+    'chat.completions/a-fixture-of-a-long-name',
+  ])
+    expect(line).toContain(part)
+})
+
+test('the less room there is, the less is said, the model last', () => {
+  const at = (width: number) => traceLine(traceOf(), { paint: plain, width, sessions: false })
+  expect(at(80)).toContain('anthropic/c…')
+  expect(at(80)).not.toContain('images')
+  expect(at(120)).toContain('images.gene…')
+  // Of a fixture the end says more.
+  expect(at(120)).toContain('…a-long-name')
+})
+
+test('an overview says how many calls came to what, by model and over time', () => {
+  const calls = Array.from({ length: 24 }, (_, index) =>
+    traceOf({
+      started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
+      duration_ms: 0,
+      model: index % 4 === 0 ? 'openai/b' : 'openai/a',
+      ...(index < 12 ? { outcome: 'answered' } : { outcome: 'refused', status: 503 }),
+    }),
+  )
+  const lines = overviewLines(calls, { paint: plain, width: 60 })
+  expect(lines[0]).toBe('24 calls in 23.0 s: 12 answered, 12 refused 503')
+  expect(lines[1]).toMatch(/^ {2}openai\/a +18 {2}9 answered, 9 refused 503$/)
+  expect(lines[2]).toMatch(/^ {2}openai\/b +6 {2}3 answered, 3 refused 503$/)
+  expect(lines[3]).toMatch(/^ {2}over time {2}[█ ]+[░ ]+$/)
+})
+
+test('texts are filled, cut and broken between words', () => {
+  expect(fitText('abc', 5)).toBe('abc  ')
+  expect(fitText('abcdef', 4)).toBe('abc…')
+  expect(fitText('abcdef', 4, 'start')).toBe('…def')
+  expect(wrapText('one two  three\nfourfourfour', 7)).toEqual(['one two', 'three', 'fourfou', 'rfour'])
+})

@@ -1,0 +1,79 @@
+// An answer is read as it was given, though what its trace says as well is not stored twice.
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { openClone, template } from '../../src/db/open.ts'
+import { dump } from '../../src/db/snapshot.ts'
+import { traceStore } from '../../src/db/trace-store.ts'
+import { createWriter } from '../../src/db/writer.ts'
+import { ulidOf } from '../../src/lib/ids.ts'
+import { TEXTS, TRACE, usage } from '../support/stored-traces.ts'
+
+const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
+
+/** Answers that end with the usage of the record, and such that nearly do. */
+const answers = (usage: unknown, beside: Record<string, unknown>): string[] => {
+  const { length: _, ...rest } = beside
+  return [
+    JSON.stringify({ ...rest, usage }),
+    JSON.stringify({ usage, ...rest }),
+    JSON.stringify({ rest, nested: { ...rest, usage } }),
+    JSON.stringify([{ ...rest, usage }]),
+    JSON.stringify(JSON.stringify({ ...rest, usage })),
+    JSON.stringify({ ...rest, usage }, null, 1),
+    JSON.stringify(rest),
+    'null',
+  ]
+}
+
+test('every answer is read as it was written, whatever of it the record says as well', async () => {
+  const database = openClone(template())
+  const writer = createWriter(database)
+  const store = traceStore(database, writer)
+  let seq = 0
+  await fc.assert(
+    fc.asyncProperty(usage, object, usage, async (counted, beside, other) => {
+      const made = { ...beside, text: 'ünï ✓ 漢字 \u0000 "quoted" \ud800' }
+      for (const answer of [...answers(counted, made), ...answers(other, made)]) {
+        const id = ulidOf(1, 2e12, 'trace', ++seq)
+        const started_at = new Date(2e12).toISOString()
+        const trace = { ...TRACE, id, started_at, usage: JSON.parse(JSON.stringify(counted)) }
+        await store.record(seq, trace, { ...TEXTS, answer })
+        expect(JSON.stringify(store.get(id)?.answer)).toBe(JSON.stringify(JSON.parse(answer)))
+        expect(JSON.stringify(store.get(id)?.usage)).toBe(JSON.stringify(counted))
+        const [row] = dump(database).tables.traces ?? []
+        expect(row?.answer).toBe(answer)
+        // What stands where the answer was cut is found.
+        const across = answer.slice(-240, -2).toLowerCase()
+        const ascii = /^[\x20-\x7e]+$/.test(across)
+        if (ascii) expect(store.span({ before: 1e9, above: 0, limit: 9, text: across }).found).toHaveLength(1)
+        database.exec('DELETE FROM trace_rows')
+      }
+    }),
+    { numRuns: 100 },
+  )
+  writer.close()
+})
+
+test('the usual counts at the end of an answer take no room in it', async () => {
+  const database = openClone(template())
+  const writer = createWriter(database)
+  const usual = {
+    prompt_tokens: 25,
+    completion_tokens: 20,
+    total_tokens: 45,
+    prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: 7,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+      audio_tokens: 0,
+    },
+  }
+  const trace = { ...TRACE, id: ulidOf(1, 2e12, 'trace', 1), started_at: new Date(2e12).toISOString(), usage: usual }
+  await traceStore(database, writer).record(1, trace, {
+    ...TEXTS,
+    answer: JSON.stringify({ text: 'Hi', usage: usual }),
+  })
+  expect(database.prepare('SELECT answer FROM trace_rows').pluck().get()).toBe('{"text":"Hi"')
+  writer.close()
+})

@@ -1,0 +1,172 @@
+// Nobody who behaves well is accused, and whoever does not is found: thousands of simulated clients before the judge.
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Finding, FindingKind } from '../../src/contract/finding.ts'
+import { judgeClient } from '../../src/verdict/findings.ts'
+import {
+  backTooEarly,
+  guiltyDay,
+  halfAnswer,
+  halfStories,
+  lostItems,
+  lostPart,
+  neverRepeats,
+  plants,
+  slowCrowd,
+} from '../support/guilty-clients.ts'
+import { innocentDay } from '../support/innocent-clients.ts'
+import { createWorld, type Day, type Fate, luckOf, OK } from '../support/simulated-clients.ts'
+
+// A few seconds of pure work, on a machine that may be busy.
+setDefaultTimeout(120_000)
+/** The days of compliant clients; a tenth of them is what each violation has. */
+const INNOCENT = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 2_000)
+const GUILTY = Math.ceil(INNOCENT / 10)
+
+const judge = ({ calls, accept, end, maxAttempts }: Day): Finding[] =>
+  judgeClient(calls, { accept, end, maxAttempts }).findings.filter(({ accepted }) => !accepted)
+const seedsUpTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+const isUnproved = ({ kind, severity }: Finding) => severity === 'warning' && UNPROVED.includes(kind)
+
+/** What a correct client may be warned of, since nobody can tell it from others: a retry without any mark or pause, and its last error. */
+const UNPROVED: FindingKind[] = ['swallowed', 'gave-up', 'no-backoff']
+
+test(`compliant clients: no error is found on ${INNOCENT} days, and few warnings`, () => {
+  let calls = 0
+  const warned: Partial<Record<FindingKind, number>> = {}
+  const accused = seedsUpTo(INNOCENT).flatMap((seed) => {
+    const day = innocentDay(seed)
+    calls += day.calls.length
+    const found = judge(day)
+    for (const { kind } of found) warned[kind] = (warned[kind] ?? 0) + 1
+    const wrong = found.filter(({ kind, severity }) => severity === 'error' || !UNPROVED.includes(kind))
+    return wrong.map(({ kind, message }) => ({ seed, kind, message }))
+  })
+  expect(accused.slice(0, 3)).toEqual([])
+  // Half of the retries of unmarked clients come at once: those of streams that broke off are the most of it.
+  expect(warned.swallowed ?? 0).toBeLessThan(0.2 * INNOCENT)
+  expect(warned['gave-up'] ?? 0).toBeLessThan(0.08 * INNOCENT)
+  expect(warned['no-backoff'] ?? 0).toBeLessThan(0.01 * INNOCENT)
+  // The days are full: a judge of nothing accuses nobody.
+  expect(calls).toBeGreaterThan(10 * INNOCENT)
+})
+
+describe(`each of ${GUILTY} days with a fault has its finding, and no other that it does not explain`, () => {
+  // Who hammers takes no notice of waits either, and stops without an answer.
+  const beside: Partial<Record<FindingKind, FindingKind[]>> = { storm: ['early-retry', 'gave-up', 'amplification'] }
+
+  test.each(Object.keys(plants) as (keyof typeof plants)[])('%s', (kind) => {
+    const explained = [kind, ...(beside[kind] ?? [])]
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const found = judge(guiltyDay(kind, seed))
+      const isRight =
+        found.some((one) => one.kind === kind) && found.every((one) => explained.includes(one.kind) || isUnproved(one))
+      return isRight ? [] : [{ seed, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test('no more requests are said to be without an answer than there are', () => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const found = judge(guiltyDay('gave-up', seed)).filter(({ kind }) => kind === 'gave-up')
+      return found.every(({ count }) => count === 1) && found.length === 1 ? [] : [{ seed, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test('a failure that was never repeated is an error', () => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const found = judge(neverRepeats(seed)).filter(({ kind }) => kind === 'gave-up')
+      return found.length === 1 && found[0]?.severity === 'error' ? [] : [{ seed, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test('items that a batch loses are found, each of them, although all items end with the same words', () => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const { lost, ...day } = lostItems(seed)
+      const found = judge(day).filter(({ kind }) => kind === 'gave-up')
+      const isRight = found.length > 0 && found.every(({ severity }) => severity === 'error')
+      return isRight && found.reduce((sum, { count }) => sum + count, 0) === lost ? [] : [{ seed, lost, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test.each([
+    ['a part of a batch that is lost', lostPart, 'gave-up', 'error'],
+    ['half an answer that is taken for a whole one', halfAnswer, 'swallowed', 'warning'],
+    ['an API key that is used again before its wait is over', backTooEarly, 'early-retry', 'error'],
+  ] as const)('%s', (_, day, kind, severity) => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const found = judge(day(seed)).filter((one) => one.kind === kind || !isUnproved(one))
+      return found.length === 1 && found[0]?.kind === kind && found[0].severity === severity ? [] : [{ seed, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test('half stories that one user after the other receives are reported, all of them', () => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const { users, ...day } = halfStories(seed)
+      const found = judge(day).filter(({ kind }) => kind === 'swallowed')
+      const isRight = found.length === 1 && found[0]?.severity === 'warning' && found[0].count === users
+      const { message = '' } = found[0] ?? {}
+      return isRight &&
+        message === `${users} responses were incomplete; ${users - 1} may be ${users === 2 ? 'a retry' : 'retries'}`
+        ? []
+        : [{ seed, users, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test("equal calls that come at once, slowly, are nobody's repetition, and those that failed have given up", () => {
+    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+      const { calls, failed } = slowCrowd(seed)
+      const found = judgeClient(calls, { end: 'well' }).findings.map(({ kind, count }) => ({ kind, count }))
+      return Bun.deepEquals(found, [{ kind: 'gave-up', count: failed }]) ? [] : [{ seed, found }]
+    })
+    expect(wrong.slice(0, 3)).toEqual([])
+  })
+
+  test('wrong-address', () => {
+    const missed = seedsUpTo(GUILTY).filter((seed) => {
+      const { calls, accept, end } = innocentDay(seed)
+      const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
+      const strays = [
+        { ...path, path: '/v1/chat/completions', likely: '/v2/router/chat/completions' },
+        { ...path, method: 'GET', path: '/favicon.ico', likely: null },
+      ]
+      const found = judgeClient(calls, { accept, end, strays }).findings.filter(
+        (one) => !one.accepted && !isUnproved(one),
+      )
+      return found.length !== 1 || found[0]?.kind !== 'wrong-address' || found[0].severity !== 'error'
+    })
+    expect(missed).toEqual([])
+  })
+})
+
+describe('many workers with one prompt on one connection', () => {
+  const step = 40
+  const wait = 1_000
+  const CALL = {
+    ...{ operation: 'chat.completions', model: 'openai/gpt-4o', request: 'r', body: { messages: ['Hello!'] } },
+    ...{ retry: null, key: null, connection: 'one' },
+  }
+  /** What is found of calls every 40 ms, the last `good` of which are answered; all others are told to wait a second. */
+  const found = (count: number, good: number) => {
+    const world = createWorld(luckOf(1))
+    const refused: Fate = { outcome: 'refused', status: 429, wait }
+    for (let index = 0; index < count; index++) {
+      const fate = index < count - good ? refused : OK
+      world.after(index * step, () => void world.send(CALL, fate, () => {}))
+    }
+    world.run()
+    return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind }) => kind)
+  }
+  test('no storm is found where each of 25 waits a second and is answered at last', () => {
+    expect(found(125, 25)).not.toContain('storm')
+  })
+  test('a storm is found where one client takes no notice, answered at last or not', () => {
+    expect(found(125, 1)).toContain('storm')
+    expect(found(125, 0)).toContain('storm')
+  })
+})
