@@ -17,6 +17,9 @@ export interface DatabaseName {
 /** 507: what a caller asks for is in a row that cannot be read. */
 export class DamagedRow extends ApiError {}
 
+/** Row numbers from this on are none that we have given, and leave no room for more. */
+export const MAX_NUMBER = 2 ** 52
+
 /** Rows that are remembered, so that each is said and counted once. */
 const MOST_KNOWN = 10_000
 const known = new Set<string>()

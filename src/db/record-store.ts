@@ -3,7 +3,7 @@ import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Fields, PageFilter, Records } from '../contract/record.ts'
 import { asObject } from '../lib/values.ts'
-import { readableRow, readRow } from './damaged-rows.ts'
+import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import { checkBody, type RecordShapes } from './record-shapes.ts'
 import { records } from './schema.ts'
@@ -123,9 +123,6 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   const hasMore = found.length > data.length
   return { data: before === undefined ? data : data.reverse(), hasMore }
 }
-
-/** Numbers beyond this are nobody's of ours, and leave no room for more. */
-const MAX_NUMBER = 2 ** 52
 
 /** The number that was given last: the counter may be damaged, and then the rows tell it, as far as they are there. */
 function lastNumberOf(connection: Database): number {

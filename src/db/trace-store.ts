@@ -1,7 +1,7 @@
 // Traces in SQLite: written once, listed newest first.
 import type { ExchangeNote } from '../contract/exchange-note.ts'
 import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
-import { readableRow, readRow } from './damaged-rows.ts'
+import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { unpackedExchange } from './packed-parts.ts'
@@ -164,6 +164,6 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
       return row && readableRow(() => evidenceOf(row))[0]
     },
     count: () => number('SELECT count(*) FROM traces'),
-    lastSeq: () => number('SELECT max(seq) FROM trace_rows'),
+    lastSeq: () => number(`SELECT max(seq) FROM trace_rows WHERE seq < ${MAX_NUMBER}`),
   }
 }

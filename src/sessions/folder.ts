@@ -157,7 +157,8 @@ function checkState(name: string, file: string): void {
 /** What opening a database has thrown, as the refusal of a session. */
 function refusalOf(name: string, error: unknown): unknown {
   if (isOutOfFiles(error)) return tooManyFiles(errorCode(error))
-  return error instanceof DatabaseError ? unrestorable(name, error.problem) : error
+  if (error instanceof DatabaseError) return unrestorable(name, error.problem)
+  return isDamage(error) ? unrestorable(name, `its file cannot be read: ${(error as Error).message}`) : error
 }
 
 function settingsText(name: string, file: string): string | undefined {

@@ -1,0 +1,318 @@
+// Every column of a session's file with a value that nobody has written there: its session says so at most, and nothing else breaks.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import Driver from 'better-sqlite3'
+import { type Answer, createTestApp, type TestApp } from '../support/app.ts'
+import { CHAT, user } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
+import { type CallableOperation, playExamples } from '../support/example-calls.ts'
+import { emptyFolder } from '../support/server.ts'
+import type { Json } from '../support/workspace.ts'
+
+const folder = emptyFolder()
+const dir = join(folder.path, 'sessions')
+const fileOf = (session: string) => join(dir, `${session}.session.db`)
+const reported: unknown[] = []
+const start = () =>
+  createTestApp({ sessions_dir: dir, clock: 'real', max_sessions: 5_000 }, (error) => reported.push(error))
+let app: TestApp
+afterAll(async () => {
+  await app?.close()
+  folder.remove()
+})
+
+/** What no version has ever written, as SQL. */
+const VALUES: Record<string, string> = {
+  'no value': 'NULL',
+  'no JSON': `'{"_id":'`,
+  negative: '-1',
+  huge: '9223372036854775807',
+  bytes: `x'00ff'`,
+}
+/** For columns that hold JSON. */
+const JSON_VALUES: Record<string, string> = {
+  'no JSON': `'{"_id":'`,
+  'JSON null': `'null'`,
+  'an empty object': `'{}'`,
+  'a list': `'[]'`,
+  huge: '9223372036854775807',
+}
+
+interface Described {
+  operationId: string
+  requestBody?: { content: Record<string, { examples?: Record<string, { value: Json }> }> }
+}
+
+/** Operations by their names; those that read without changing anything, too. */
+function operationsOf(document: Json) {
+  const operations = new Map<string, CallableOperation>()
+  for (const [path, methods] of Object.entries(document.paths as Record<string, Record<string, Described>>))
+    for (const [method, { operationId, requestBody }] of Object.entries(methods)) {
+      if (method === 'post' && path.startsWith('/v1/') && !path.includes('/messages')) continue
+      const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
+      const [example] = Object.values(content?.examples ?? {})
+      const body = example && { value: example.value, form: type === 'multipart/form-data' }
+      operations.set(operationId, { method, path, body })
+    }
+  return operations
+}
+/** What would take away what is to be damaged, what concerns all sessions, and what never ends. */
+const LEFT_OUT =
+  /^(delete|clear|remove|reset|createSession|putSession|getSession|moveClock|loadSnapshot|seedWorkspace|watchLive)/
+
+/** Tables that the examples leave empty. */
+const FILLED: Record<string, string> = { trace_ids: "INSERT INTO trace_ids (block, marks) VALUES (0, x'')" }
+
+/** A call, as `fetch` takes it. */
+type Request = [path: string, body?: Json]
+/** What reads the sound session, and what writes into it. */
+interface Sound {
+  paths: string[]
+  writes: Request[]
+  /** What reads the session of the long text. */
+  ofLong: string[]
+}
+/** What reads nothing but traces, and takes longest. */
+const OF_TRACES = /^\/_understudy\/traces\/.*\/(made|waterfall)$/
+/** What is the same for all sessions. */
+const SHARED = /^\/v1\/models|^\/_understudy\/(health|metrics|livez|readyz|scenarios|sessions)$/
+
+/** Makes a session with something of each kind, and one with a text that is stored in parts, since it makes each read slow. */
+async function makeSound(): Promise<Sound> {
+  const first = start()
+  const replies = [{ content: '1' }, { content: '2' }]
+  const fixture = { name: 'kept', match: { operation: 'chat.completions', user: 'kept' }, replies }
+  const made = await first.fetch('/_understudy/sessions/sound', {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ fixtures: [fixture] }),
+  })
+  expect(made.status).toBe(201)
+  const inside: TestApp = { ...first, fetch: (path, init) => first.fetch(`/s/sound${path}`, init) }
+  const operations = operationsOf((await first.fetch('/swagger/json')).json())
+  const chat = (more: Json): Request => [CHAT, { model: 'openai/gpt-4o', thread: { id: 'thread' }, ...more }]
+  const cached = { ...user('cached'), cache: { type: 'exact_match' } }
+  const calls = [chat(user('kept')), chat(cached)]
+  for (const [path, body] of calls) expect((await first.post(`/s/sound${path}`, body)).status).toBe(200)
+  const long = await first.post(`/s/long${CHAT}`, { model: 'openai/gpt-4.1', ...user('long '.repeat(200_000)) })
+  expect(long.status).toBe(200)
+  const trace = `/_understudy/traces/${long.headers.get('x-understudy-trace')}`
+  const paths = new Set<string>()
+  const answers = new Map<string, Json>()
+  for await (const { id, path, status, text } of playExamples(inside, operations, (id) => LEFT_OUT.test(id))) {
+    expect([id, path, text, status < 300]).toEqual([id, path, text, true])
+    if (operations.get(id)?.method === 'get' && !SHARED.test(path)) paths.add(path)
+    if (text.startsWith('{')) answers.set(id, JSON.parse(text) as Json)
+  }
+  await first.close()
+  const [knowledge] = [...paths].filter((path) => /^\/v2\/knowledge\/[^/]+$/.test(path))
+  const { id, trace_id, product } = answers.get('submitFeedback') as Json
+  const message = { role: 'user', parts: [{ kind: 'text', text: 'What day is it?' }] }
+  const writes: Request[] = [
+    ...calls,
+    chat({ ...cached, stream: true }),
+    [
+      '/v2/router/responses',
+      { model: 'openai/gpt-4o', input: 'Hi', previous_response_id: answers.get('responses')?.id },
+    ],
+    ['/v2/feedback', operations.get('submitFeedback')?.body?.value ?? {}],
+    ['/v2/feedback/remove', { id, trace_id, product }],
+    ['/v2/datasets', { display_name: 'new', path: 'Default' }],
+    ['/v2/contacts', { external_id: 'new' }],
+    ['/v2/agents/clerk/task', { message, configuration: { blocking: true } }],
+    ...['vector_search', 'keyword_search', 'hybrid_search'].map(
+      (search_type): Request => [`${knowledge}/search`, { query: 'return', search_type }],
+    ),
+  ]
+  const database = new Driver(fileOf('long'))
+  for (const sql of Object.values(FILLED)) database.exec(sql)
+  database.close()
+  return {
+    paths: ['/_understudy/sessions/sound', '/_understudy/traces?thread=thread', ...paths],
+    writes,
+    ofLong: [trace, `${trace}/exchange`, ...['traces', 'verify', 'snapshot'].map((path) => `/_understudy/${path}`)],
+  }
+}
+
+type Row = Record<string, unknown>
+const quoted = (name: string) => `"${name}"`
+
+/** The row of a kind to damage: one that the paths name, else the last. */
+function chosen(rows: readonly Row[], named: ReadonlySet<string>): Row | undefined {
+  const byId = rows.find(({ id, key }) => named.has(String(id)) || named.has(String(key)))
+  const inside = () =>
+    rows.findLast((row) => [...named].some((id) => id.length > 20 && String(row.record).includes(id)))
+  return byId ?? inside() ?? rows.at(-1)
+}
+
+/** A statement that finds a row again, by its primary key or its number. */
+interface Place {
+  where: string
+  values: unknown[]
+}
+interface Column {
+  /** The file that is copied. */
+  file: string
+  table: string
+  column: string
+  isJson: boolean
+  /** A row of each kind; where they hold JSON, of some kinds. */
+  places: Place[]
+}
+
+/** All columns with the rows to damage in them, in the first of these files in which their table has any. */
+function columnsOf(files: readonly string[], named: ReadonlySet<string>): Column[] {
+  const databases = files.map((file) => new Driver(file))
+  const first = new Driver(files[0])
+  const tables = first
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+    .pluck()
+    .all() as string[]
+  const found = tables.flatMap((table) => {
+    const columns = first.pragma(`table_info(${quoted(table)})`) as { name: string; pk: number }[]
+    const keys = columns.filter(({ pk }) => pk > 0).map(({ name }) => name)
+    const by = keys.length > 0 ? keys : columns.map(({ name }) => name)
+    const all = databases.map((database) => database.prepare(`SELECT * FROM ${quoted(table)}`).all() as Row[])
+    const at = all.findIndex((rows) => rows.length > 0)
+    // A new table needs an example call that fills it, or a line of FILLED.
+    expect([table, at >= 0]).toEqual([table, true])
+    const kinds = Object.values(Object.groupBy(all[at] ?? [], ({ kind }) => String(kind)) as Record<string, Row[]>)
+    const rows = kinds.flatMap((ofKind): Row[] => {
+      const row = chosen(ofKind, named)
+      return row ? [row] : []
+    })
+    const where = by.map((key) => `${quoted(key)} IS ?`).join(' AND ')
+    const placeOf = (row: Row) => ({ where, values: by.map((key) => row[key]) })
+    return columns.flatMap(({ name: column }): Column[] => {
+      const isJson = rows.some((row) => /^[[{]/.test(String(row[column])))
+      const of = { table, column, isJson, file: String(files[at]) }
+      if (!isJson) return [{ ...of, places: rows.map(placeOf) }]
+      // Neighbors depend on each other, as agents and tasks do: they are damaged in different sessions.
+      const groups = Array.from({ length: Math.min(GROUPS, rows.length) }, (_, group) =>
+        rows.filter((_, index) => index % GROUPS === group),
+      )
+      return groups.map((group) => ({ ...of, places: group.map(placeOf) }))
+    })
+  })
+  for (const database of [first, ...databases]) database.close()
+  return found
+}
+
+/** Sessions over which the kinds of rows are spread where they hold JSON. */
+const GROUPS = 7
+
+/** A damaged session: what is damaged, in how many rows, and whether it is a copy of that with the long text. */
+interface Damage {
+  what: string
+  rows: number
+  isLong: boolean
+}
+
+/** Writes a value into a file; gives in how many rows. The file itself refuses what breaks its rules. */
+function damage(file: string, { table, column, places }: Column, value: string): number {
+  const database = new Driver(file)
+  database.pragma('synchronous = OFF')
+  database.pragma('ignore_check_constraints = ON')
+  // SQLite protects the tables of its text search otherwise.
+  database.unsafeMode(true)
+  let rows = 0
+  for (const { where, values } of places)
+    try {
+      const sql = `UPDATE ${quoted(table)} SET ${quoted(column)} = ${value} WHERE ${where}`
+      rows += database.prepare(sql).run(...values).changes
+    } catch (error) {
+      if (!/^SQLITE_(CONSTRAINT|MISMATCH)/.test(String((error as { code?: unknown }).code))) throw error
+    }
+  database.close()
+  return rows
+}
+
+/** Makes a session for each value of each column, or of some kinds of rows where the column holds JSON. */
+function damageAll(paths: readonly string[]): Map<string, Damage> {
+  const named = new Set(paths.flatMap((path) => path.split(/[/?]/)))
+  const made = new Map<string, Damage>()
+  for (const column of columnsOf(['sound', 'long'].map(fileOf), named))
+    for (const [name, value] of Object.entries(column.isJson ? JSON_VALUES : VALUES)) {
+      const session = `damaged-${made.size}`
+      copyFileSync(column.file, fileOf(session))
+      const rows = damage(fileOf(session), column, value)
+      const place = column.places.length === 1 ? ` of ${column.places[0]?.values.join('/')}` : ''
+      const what = `${column.table}.${column.column}${place} is ${name}`
+      if (rows > 0) made.set(session, { what, rows, isLong: column.file === fileOf('long') })
+      else rmSync(fileOf(session))
+    }
+  return made
+}
+
+let sound: Sound
+let damaged: Map<string, Damage>
+const idsOf = (answer: Answer): string[] => {
+  const { data } = answer.headers.get('content-type')?.startsWith('application/json') ? answer.json() : {}
+  return Array.isArray(data) ? data.map((one: Json) => String(one._id ?? one.id)) : []
+}
+/** Whether an answer may be that of a session with one damaged value. */
+const isAllowed = ({ status, text }: Answer): boolean =>
+  status < 500 || (status === 507 && /^(damaged_row|storage_failed)$/.test(errorOf(text, 507).code))
+
+const OTHERS = [
+  'health',
+  'metrics',
+  'livez',
+  'readyz',
+  'sessions',
+  'traces',
+  'traces?all=true',
+  'calls?sessions=all',
+  'verify',
+  'snapshot',
+]
+/** What concerns all sessions, and what another one reads. */
+async function othersAreFine() {
+  const paths = [...OTHERS.map((path) => `/_understudy/${path}`), ...sound.paths.map((path) => `/s/sound${path}`)]
+  const statuses: unknown[] = []
+  for (const path of paths) statuses.push([path, (await app.fetch(path)).status])
+  expect(statuses).toEqual(paths.map((path) => [path, 200]))
+  expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('Hi') })).status).toBe(200)
+}
+
+beforeAll(async () => {
+  sound = await makeSound()
+  damaged = damageAll(sound.paths)
+  app = start()
+}, 60_000)
+
+test('a server over sessions with one damaged value each starts, and answers for all others', async () => {
+  expect(damaged.size).toBeGreaterThan(100)
+  await othersAreFine()
+})
+
+test('a session with a damaged value is answered or says what is damaged, and can be reset and removed', async () => {
+  const listed = new Map<string, string[]>()
+  for (const path of sound.paths) listed.set(path, idsOf(await app.fetch(`/s/sound${path}`)))
+  const wrong: string[] = []
+  for (const [session, { what, rows, isLong }] of damaged) {
+    const check = (path: string, answer: Answer) => {
+      if (!isAllowed(answer)) wrong.push(`${what}: ${path} ${answer.status} ${answer.text.slice(0, 300)}`)
+      if (reported.length > 0) wrong.push(`${what}: ${path} reports ${(reported.splice(0)[0] as Error).stack}`)
+    }
+    const paths = sound.paths.filter((path) => what.startsWith('trace_rows') || !OF_TRACES.test(path))
+    for (const path of isLong ? sound.ofLong : paths) {
+      const answer = await app.fetch(`/s/${session}${path.replace('/sessions/sound', `/sessions/${session}`)}`)
+      check(path, answer)
+      if (answer.status !== 200) continue
+      const ids = idsOf(answer)
+      const lost = (listed.get(path) ?? []).filter((id) => !ids.includes(id))
+      if (!isLong && lost.length > rows) wrong.push(`${what}: ${path} lists ${ids.length}, and not ${lost}`)
+    }
+    for (const [path, body] of sound.writes) {
+      check(`POST ${path}`, await app.post(`/s/${session}${path}`, body))
+    }
+    check('reset', await app.post(`/_understudy/sessions/${session}/reset`, {}))
+    const removed = await app.fetch(`/_understudy/sessions/${session}`, { method: 'DELETE' })
+    if (removed.status !== 200) wrong.push(`${what}: DELETE ${removed.text}`)
+  }
+  expect(wrong).toEqual([])
+}, 120_000)
+
+test('afterwards, all others are answered as before', othersAreFine)
