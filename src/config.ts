@@ -18,6 +18,8 @@ import { providerNames } from './providers/names.ts'
 export { ConfigError, SETTINGS }
 
 type Key = keyof typeof SETTINGS
+/** The variables of a process, by name. */
+export type Environment = Readonly<Record<string, string | undefined>>
 /** Everything that is configured, frozen. */
 export type Config = Readonly<
   { [K in Key]: (typeof SETTINGS)[K]['fallback'] } & {
@@ -43,10 +45,7 @@ export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Ke
 export const isFileOnly = (key: string): boolean => SETTINGS[key as Key].fileOnly === true
 
 /** The configuration of flags (by key), environment and file; throws `ConfigError` for the first thing that is wrong. */
-export function readConfig(
-  flags: Record<string, unknown>,
-  environment: Record<string, string | undefined> = process.env,
-): Config {
+export function readConfig(flags: Record<string, unknown>, environment: Environment): Config {
   const named = (flags.config as string | undefined) ?? (environment.UNDERSTUDY_CONFIG || undefined)
   const { settings, section } = readConfigFile(named, keys)
   refuseUnknownVariables(environment)
@@ -95,7 +94,7 @@ export const appSettings = (config: Config) => ({
 const fromFlag = (key: Key, flags: Record<string, unknown>): SettingValue | undefined =>
   flags[key] === undefined ? undefined : { value: flags[key], source: flagOf(key) }
 
-function fromEnvironment(key: Key, environment: Record<string, string | undefined>): SettingValue | undefined {
+function fromEnvironment(key: Key, environment: Environment): SettingValue | undefined {
   const text = isFileOnly(key) ? undefined : environment[variableOf(key)]
   if (text === undefined || text === '') return undefined
   return { value: isList(key) ? text.split(',').map((part) => part.trim()) : text, source: variableOf(key) }
@@ -117,14 +116,15 @@ function validated(key: Key, { value, source }: SettingValue): unknown {
 // Variables of ours that are no setting of the server.
 const LAUNCHER = 'UNDERSTUDY_PARENT'
 const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER]
-function refuseUnknownVariables(environment: Record<string, string | undefined>): void {
+function refuseUnknownVariables(environment: Environment): void {
   const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
   if (unknown) throw new ConfigError(`${unknown} is not a setting; valid: ${known.join(', ')}`)
 }
 
-/** The environment of a program that shall call us: its own, with the variables that clients of model APIs read. */
+/** The environment of a program that shall call us: ours, with the variables that clients of model APIs read. */
 export const clientEnvironment = (
+  environment: Environment,
   url: string,
   session: string,
   allowed?: string,
@@ -132,7 +132,7 @@ export const clientEnvironment = (
   // The token alone says the session, so that a program with tokens of its own has sessions of its own.
   const token = allowed === undefined ? `session:${session}` : `${allowed}#session:${session}`
   return {
-    ...process.env,
+    ...environment,
     // What it starts has another parent.
     [LAUNCHER]: undefined,
     // Programs that were written for these APIs are led to their own paths, and need no change.
@@ -143,7 +143,7 @@ export const clientEnvironment = (
     ANTHROPIC_API_KEY: token,
     UNDERSTUDY_URL: url,
     // A proxy of the environment could not reach us.
-    ...withoutProxy(process.env, new URL(url).hostname),
+    ...withoutProxy(environment, new URL(url).hostname),
     UNDERSTUDY_TOKEN: token,
     // For helpers that need a command of ours; from source there is no executable.
     ...(basename(process.execPath).startsWith('understudy') && { UNDERSTUDY_BIN: process.execPath }),
@@ -151,7 +151,7 @@ export const clientEnvironment = (
 }
 
 /** Process id of the launcher whose end is to be ours, as npm's packages have one; undefined without one. */
-export function launcher(environment: Record<string, string | undefined> = process.env): number | undefined {
+export function launcher(environment: Environment): number | undefined {
   const text = environment[LAUNCHER]
   if (!text) return undefined
   if (/^[1-9]\d{0,9}$/.test(text)) return Number(text)
@@ -161,10 +161,7 @@ export function launcher(environment: Record<string, string | undefined> = proce
 /** The commands that have a log. */
 const LOGGING = ['serve', 'exec', 'explore']
 /** Whether what is typed, or the environment, asks for `--log json`, before anything is validated; `understudy.yaml` is not read. */
-export function asksJsonLog(
-  [command = '', ...args]: readonly string[],
-  environment: Record<string, string | undefined> = process.env,
-): boolean {
+export function asksJsonLog([command = '', ...args]: readonly string[], environment: Environment): boolean {
   if (!LOGGING.includes(command)) return false
   const own = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined)
   const at = own.indexOf('--log')
@@ -174,16 +171,17 @@ export function asksJsonLog(
 
 /** Where a command that talks to a running server finds it: flags, else `UNDERSTUDY_URL`, else the default port. */
 export function serverAddress(
+  environment: Environment,
   flags: { url?: string; token?: string },
   flag = '--url',
 ): { url: string; token: string; named: boolean } {
-  const named = flags.url ?? process.env.UNDERSTUDY_URL
-  const url = named ?? `http://127.0.0.1:${process.env.UNDERSTUDY_PORT || SETTINGS.port.fallback}`
+  const named = flags.url ?? environment.UNDERSTUDY_URL
+  const url = named ?? `http://127.0.0.1:${environment.UNDERSTUDY_PORT || SETTINGS.port.fallback}`
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw new ConfigError(
       `${flags.url ? flag : 'UNDERSTUDY_URL'}${quoteSetting(url, 'address')} is not valid: it must be an address such as http://127.0.0.1:4010`,
     )
   }
-  const token = flags.token ?? process.env.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'
+  const token = flags.token ?? environment.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'
   return { url: url.replace(/\/$/, ''), token, named: named !== undefined }
 }

@@ -1,6 +1,7 @@
 // The compile entry.
 import { runCli } from './cli/index.ts'
+import { processIo } from './cli/io.ts'
 import { compileAsUsualSoon } from './lib/jit-policy.ts'
 
 compileAsUsualSoon()
-await runCli(process.argv.slice(2))
+process.exit(await runCli(process.argv.slice(2), processIo()))

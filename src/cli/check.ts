@@ -12,14 +12,14 @@ import { readSeed } from '../resources/seed-file.ts'
 import { idleRules, isScenario, parseScenario } from '../scenarios/load.ts'
 import { modelWarnings } from './check-models.ts'
 import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
-import { printError, printLines } from './output.ts'
+import type { CommandIo } from './io.ts'
 import { count } from './report.ts'
 
 /** Name of the file that fills the workspace, beside fixtures. */
 const SEED_NAME = 'workspace.yaml'
 const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
 
-export function checkCommand(): Command {
+export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
   return new Command('check')
     .description('check the files of fixtures, scenarios and seeds (workspace.yaml) as serve would, and end')
     .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDERS.join(' and ')}, those that are here)`)
@@ -33,9 +33,9 @@ export function checkCommand(): Command {
       }
       const seeds = paths.flatMap(seedsIn)
       const files = paths.filter((path) => !seeds.includes(path)).flatMap(readPath)
-      const { counts, warnings } = await check({ files, seeds }, namesIn(readConfig(options)))
-      for (const warning of warnings) printError(`understudy: warning: ${warning}`)
-      printLines([[...counts, count(warnings.length, 'warning')].join(', ')])
+      const { counts, warnings } = await check({ files, seeds }, namesIn(readConfig(options, env)))
+      for (const warning of warnings) stderr.line(`understudy: warning: ${warning}`)
+      stdout.line([...counts, count(warnings.length, 'warning')].join(', '))
     })
 }
 

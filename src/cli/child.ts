@@ -2,8 +2,8 @@
 import { constants } from 'node:os'
 import { ConfigError } from '../config.ts'
 import { realClock } from '../lib/clock.ts'
-import { logLine } from './log.ts'
-import { onStop, type StopCause } from './stop-signals.ts'
+import type { CommandIo } from './io.ts'
+import type { StopCause } from './stop-signals.ts'
 
 /** How a command ended. */
 export interface ChildEnd {
@@ -34,11 +34,15 @@ const TWICE_MS = 500
 const PATIENCE_MS = 2_000
 const STILL_RUNS = 'the command has been asked to end, and still runs; Ctrl-C again ends it at once'
 
-/** Runs a command to its end; signals reach it and everything it has started. */
-export async function runChild(command: readonly string[], options: ChildOptions): Promise<ChildEnd> {
+/** Runs a command to its end; what asks us to end reaches it and everything it has started. */
+export async function runChild(
+  { signals, log }: Pick<CommandIo, 'signals' | 'log'>,
+  command: readonly string[],
+  options: ChildOptions,
+): Promise<ChildEnd> {
   // Heard from before there is anything that could ask for the end; they come when the child is there.
   let passOn = (_: StopCause) => {}
-  const hearNoMore = onStop((cause) => passOn(cause))
+  const hearNoMore = signals.onStop((cause) => passOn(cause))
   const child = start(command, options)
   const guard = guardOf(child)
   const over = new AbortController()
@@ -66,7 +70,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
     // On Windows the console has told it already.
     if (signal === 'SIGINT') {
       if (process.platform !== 'win32') signalGroup(child, signal)
-      void later(PATIENCE_MS, () => logLine('warn', STILL_RUNS))
+      void later(PATIENCE_MS, () => log.line('warn', STILL_RUNS))
       return
     }
     end(signal)

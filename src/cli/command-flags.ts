@@ -1,16 +1,16 @@
 // What exec and explore share: the settings of the server that a command is run against, and the forms of their flags.
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type Config, ConfigError, readConfig } from '../config.ts'
+import { type Config, ConfigError, type Environment, readConfig } from '../config.ts'
 import { FileError } from '../contract/source.ts'
 import { parseDuration } from '../lib/units.ts'
 import { refuseOpenHost } from './listen.ts'
 import { settingsByKey } from './setting-flags.ts'
 
 /** The settings as for serve, but nothing of a server that runs beside: where it listens, its database and its tokens. */
-export function commandConfig(options: Record<string, unknown>): Config {
+export function commandConfig(options: Record<string, unknown>, env: Environment): Config {
   const { seed: _, db: _db, json: _json, ...flags } = settingsByKey(options)
-  const read = readConfig(flags)
+  const read = readConfig(flags, env)
   const config: Config = {
     ...read,
     ...{ db: ':memory:', json: false, ready_file: undefined },

@@ -8,6 +8,9 @@ export class TraceError extends Error {
   }
 }
 
+/** There is nowhere to listen for calls; the message is one line. */
+export class ListenError extends Error {}
+
 /** The server, or a file, does not give what was asked for; the message is one line. */
 export class ServerError extends Error {
   constructor(message: string) {

@@ -3,10 +3,11 @@ import { Command } from 'commander'
 import { printableJson } from '../lib/printable.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage, wayLines } from './coverage-file.ts'
+import type { Exiting } from './exiting.ts'
+import type { CommandIo } from './io.ts'
 import { junit } from './junit.ts'
 import { announceAddresses } from './listen.ts'
-import { useLogFormat } from './log.ts'
-import { printLines, printText } from './output.ts'
+import type { Printer } from './output.ts'
 import { writeOutputFile } from './output-file.ts'
 import { fittedReport, runLines } from './report.ts'
 import { runReport } from './run-report.ts'
@@ -29,7 +30,7 @@ interface Options extends Record<string, unknown> {
 /** Settings whose flags mean something else here, or nothing. */
 const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin']
 
-export function execCommand(): Command {
+export function execCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('exec')
     .description('run a command against a temporary server and report faults, retries and problems')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
@@ -61,42 +62,42 @@ export function execCommand(): Command {
       'after',
       '\nThe exit code is that of the command if it fails. Otherwise 0 for PASS, and 3 for FAIL (an error was found or an expectation is not met) and INCONCLUSIVE (no fault was injected, or the scenario needs calls that were not made).',
     )
-    .action(exec)
+    .action(exiting((typed: string[], options: Options) => exec(io, typed, options)))
 }
 
-async function exec(command: string[], options: Options): Promise<void> {
+async function exec(io: CommandIo, command: string[], options: Options): Promise<number> {
   const { db, junit: file, html, json, jsonFile, timeout, hangLimit, coverage } = options
-  const config = commandConfig(options)
-  useLogFormat(config.log)
+  const config = commandConfig(options, io.env)
+  io.log.useFormat(config.log)
   const files = { '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(files)) if (path !== undefined) refuseUnwritable(flag, path)
-  announceAddresses(config)
+  announceAddresses(io, config)
   const before = coverage === undefined ? {} : readCoverage(coverage)
   const report = html === undefined ? undefined : runReport()
   const runs = await runSuite(command, {
-    ...{ config, db, scenarios: config.scenario, seeds: (options.seed ?? []).map(seedOf) },
+    ...{ io, config, db, scenarios: config.scenario, seeds: (options.seed ?? []).map(seedOf) },
     hangLimit: hangLimit === undefined ? undefined : durationOf('--hang-limit', hangLimit),
     timeout: timeout === undefined ? undefined : durationOf('--timeout', timeout),
     report,
   })
-  print(runs, json === true)
+  print(io.stdout, runs, json === true)
   if (coverage !== undefined) {
     const ways = addCoverage(
       coverage,
       before,
       runs.map((run) => run.ways),
     )
-    if (!json) printLines(wayLines(ways).map((text) => `Understudy: ways, with those of earlier runs: ${text}`))
+    if (!json) io.stdout.lines(wayLines(ways).map((text) => `Understudy: ways, with those of earlier runs: ${text}`))
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)
   if (html !== undefined && report) await report.write(html, command.join(' '))
-  process.exit(exitCodeOf(runs))
+  return exitCodeOf(runs)
 }
 
 const reportJson = (runs: readonly SuiteRun[]) => printableJson({ runs: runs.map(runAsJson) })
 
-function print(runs: readonly SuiteRun[], json: boolean): void {
-  if (json) printText(reportJson(runs))
-  else for (const run of runs) printLines(['', ...fittedReport(runLines(run))])
+function print(stdout: Printer, runs: readonly SuiteRun[], json: boolean): void {
+  if (json) stdout.text(reportJson(runs))
+  else for (const run of runs) stdout.lines(['', ...fittedReport(runLines(run), stdout.width)])
 }

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
-import { type Config, ConfigError } from '../config.ts'
+import { type Config, ConfigError, type Environment } from '../config.ts'
 import { type CellResult, CLASS_NAMES, type ClassName, type CoverageNumbers } from '../contract/exploration.ts'
 import { openRunFile } from '../db/run-file.ts'
 import { coverageOf } from '../exploration/coverage.ts'
@@ -13,15 +13,15 @@ import { suggestion } from '../lib/likely-name.ts'
 import { printableJson } from '../lib/printable.ts'
 import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
 import { addCoverage, readCoverage } from './coverage-file.ts'
+import type { Exiting } from './exiting.ts'
 import { writeExploration } from './explore/html.ts'
 import { exploreLines } from './explore/matrix.ts'
 import { commandProgram, observer, routePlayer } from './explore/observe.ts'
 import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from './explore/outputs.ts'
 import { exploreProgress } from './explore/progress.ts'
 import { repeater, shellLine } from './explore/repeat.ts'
+import type { CommandIo } from './io.ts'
 import { announceAddresses } from './listen.ts'
-import { logLine, useLogFormat } from './log.ts'
-import { printJson, printLines, printOutput, printText } from './output.ts'
 import { writeOutputFile } from './output-file.ts'
 import { fittedReport } from './report.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
@@ -55,7 +55,7 @@ const OWN = [
 const KNOWN = 'explore.yaml'
 const MOST_JOBS = 16
 
-export function exploreCommand(): Command {
+export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
     .description('break each call that a command makes in every way that can happen there, and say which break it')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
@@ -89,13 +89,14 @@ export function exploreCommand(): Command {
       'after',
       '\nThe exit code is 3 when a cell is not held and not known or no fault has acted, that of the command when it fails without a fault, and 130 after Ctrl-C.',
     )
-    .action(exploration)
+    .action(exiting((typed: string[], options: Options) => exploration(io, typed, options)))
 }
 
-async function exploration(command: string[], options: Options): Promise<void> {
+async function exploration(io: CommandIo, command: string[], options: Options): Promise<number> {
+  const { stdout, log } = io
   const { out, json, jsonFile, junit, html, coverage: ways, resume = false, prune } = options
-  const config = configOf(options)
-  useLogFormat(config.log)
+  const config = configOf(options, io.env)
+  log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.class ?? []).map(classOf)
   const jobs = numberOf('jobs', options.jobs, MOST_JOBS)
@@ -103,17 +104,17 @@ async function exploration(command: string[], options: Options): Promise<void> {
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
   const written = { '--junit': junit, '--html': html, '--coverage': ways, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) refuseUnwritable(flag, path)
-  announceAddresses(config)
+  announceAddresses(io, config)
   const before = ways === undefined ? {} : readCoverage(ways)
   const known = knownCells(options.baseline)
   const state = keptState(out, { command, seed: config.seed }, resume)
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
-  const progress = exploreProgress()
-  const player = config.forwarding.upstreams.length > 0 ? undefined : routePlayer(config)
+  const progress = exploreProgress(io)
+  const player = config.forwarding.upstreams.length > 0 ? undefined : routePlayer(io, config)
   const began = realClock.now()
   const found = await explore({
     ...{ classes, depth, jobs, prune, limitMs, before: state.before },
-    run: observer({ program: commandProgram(command, config), config, file }),
+    run: observer({ io, program: commandProgram(io, command, config), config, file }),
     play: player?.play,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
@@ -126,7 +127,7 @@ async function exploration(command: string[], options: Options): Promise<void> {
     player?.close()
     file.close()
   })
-  if (found.red) refuseRed(found.red, json === true)
+  if (found.red) return refuseRed(io, found.red, json === true)
   const { cells, mended } = acceptKnown(found.cells, known, classes.length === 0 && found.left.length === 0)
   const coverage = coverageOf(cells, found, found.ways)
   const files = writeScenarios(out, cells)
@@ -134,15 +135,15 @@ async function exploration(command: string[], options: Options): Promise<void> {
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
   const asJson = printableJson(reportAsJson(found, cells, { coverage, files }))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
-  if (json) printText(asJson)
-  else printLines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth() }))])
+  if (json) stdout.text(asJson)
+  else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   if (ways !== undefined) addCoverage(ways, before, [found.ways])
   if (junit !== undefined) writeOutputFile(junit, exploreJunit(cells))
-  process.exit(exitCode(cells, found, coverage))
+  return exitCode(cells, found, coverage)
 }
 
-function configOf({ seed, ...flags }: Options): Config {
-  const config = commandConfig(flags)
+function configOf({ seed, ...flags }: Options, env: Environment): Config {
+  const config = commandConfig(flags, env)
   // Its runs are nobody's calls: their traces are written, not exported.
   return {
     ...config,
@@ -176,16 +177,20 @@ const NONE = { of: 0, all: 0 }
 const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }
 
 /** What fails by itself proves nothing under a fault. */
-function refuseRed({ code, stopped, output }: NonNullable<Exploration['red']>, json: boolean): never {
-  printOutput(output)
-  if (json) printJson({ points: [], cells: [], coverage: NOTHING, red: { code, output } })
-  logLine(
+function refuseRed(
+  { stdout, stderr, log }: CommandIo,
+  { code, stopped, output }: NonNullable<Exploration['red']>,
+  json: boolean,
+): number {
+  stderr.raw(output)
+  if (json) stdout.json({ points: [], cells: [], coverage: NOTHING, red: { code, output } })
+  log.line(
     'error',
     stopped
       ? 'stopped before anything was explored'
       : `the command fails with ${code} without any fault: nothing was explored; mend that first`,
   )
-  process.exit(stopped ? STOPPED : code)
+  return stopped ? STOPPED : code
 }
 
 /** Where no fault has acted nothing is proved: that is no success. */

@@ -5,11 +5,12 @@ import type { Fixture } from '../backends/fixture/fixture.ts'
 import { embeddedFixtures, loadFixtures, readPath } from '../backends/fixture/load.ts'
 import { shippedFixtures } from '../backends/fixture/shipped.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
-import { printJson, printLines } from './output.ts'
+import type { CommandIo } from './io.ts'
+import type { Printer } from './output.ts'
 
 const DEFAULT_FOLDER = 'fixtures'
 
-export function fixtureCommand(): Command {
+export function fixtureCommand({ stdout }: CommandIo): Command {
   const fixture = new Command('fixture').description('show fixtures')
   fixture
     .command('list', { isDefault: true })
@@ -20,23 +21,23 @@ export function fixtureCommand(): Command {
       const paths = given.length > 0 ? given : [DEFAULT_FOLDER].filter((folder) => existsSync(folder))
       const { fixtures } = loadFixtures(paths.flatMap(readPath), fixtureSubjects)
       const shipped = shippedFixtures(() => embeddedFixtures(fixtureSubjects))
-      if (json) return printEach({ files: fixtures, shipped })
-      if (paths.length > 0) print(`Fixtures in ${paths.join(', ')}:`, fixtures)
-      print('Shipped fixtures, which answer only with --shipped-fixtures:', shipped)
+      if (json) return printEach(stdout, { files: fixtures, shipped })
+      if (paths.length > 0) print(stdout, `Fixtures in ${paths.join(', ')}:`, fixtures)
+      print(stdout, 'Shipped fixtures, which answer only with --shipped-fixtures:', shipped)
     })
   return fixture
 }
 
-function print(heading: string, fixtures: readonly Fixture[]): void {
+function print(stdout: Printer, heading: string, fixtures: readonly Fixture[]): void {
   const lines = fixtures.map(({ name, operation, match, location }) => {
     const label = name.startsWith(`${operation}/`) ? name : `${operation} ${name}`
     return `  ${label}  ${JSON.stringify({ ...match, operation: undefined })}  ${location}`
   })
-  printLines([heading, ...(lines.length === 0 ? ['  none'] : lines)])
+  stdout.lines([heading, ...(lines.length === 0 ? ['  none'] : lines)])
 }
 
-function printEach(all: { files: readonly Fixture[]; shipped: readonly Fixture[] }): void {
+function printEach(stdout: Printer, all: { files: readonly Fixture[]; shipped: readonly Fixture[] }): void {
   for (const [from, fixtures] of Object.entries(all))
     for (const { name, operation, match, location, replies } of fixtures)
-      printJson({ name, operation, from, place: location, match, replies: replies.length })
+      stdout.json({ name, operation, from, place: location, match, replies: replies.length })
 }

@@ -5,7 +5,7 @@ import type { TraceSaved } from '../contract/observation.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { directFetch } from '../lib/direct-fetch.ts'
 import { TraceError } from './errors.ts'
-import { printError } from './output.ts'
+import type { CommandIo } from './io.ts'
 
 /** Whose traces are followed. */
 export interface FollowOptions {
@@ -16,8 +16,11 @@ export interface FollowOptions {
 }
 
 /** Traces from now on; throws when there is no server, or it ends. */
-export async function* followLive(options: FollowOptions): AsyncGenerator<TraceRecord> {
-  const { url, token } = serverAddress(options)
+export async function* followLive(
+  { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
+  options: FollowOptions,
+): AsyncGenerator<TraceRecord> {
+  const { url, token } = serverAddress(env, options)
   const headers = new Headers({ authorization: `Bearer ${token}` })
   const all = options.session === 'all'
   if (options.session && !all) headers.set('x-understudy-session', options.session)
@@ -29,7 +32,7 @@ export async function* followLive(options: FollowOptions): AsyncGenerator<TraceR
     if (event === 'trace-saved') yield (JSON.parse(data) as TraceSaved).trace
     if (event === 'dropped') {
       const { count } = JSON.parse(data) as { count: number }
-      printError(`understudy: ${count} events came faster than they could be read, and are missing here`)
+      stderr.line(`understudy: ${count} events came faster than they could be read, and are missing here`)
     }
   }
   throw new TraceError(`the server at ${url} has ended`)

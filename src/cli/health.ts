@@ -4,17 +4,17 @@ import { serverAddress } from '../config.ts'
 import { directFetch } from '../lib/direct-fetch.ts'
 import { asObject } from '../lib/values.ts'
 import { ServerError } from './errors.ts'
-import { printLines } from './output.ts'
+import type { CommandIo } from './io.ts'
 import { jsonAnswer } from './server.ts'
 
 /** Less than what containers wait for a check. */
 const PATIENCE_MS = 2_000
 
-export const healthCommand = (): Command =>
+export const healthCommand = ({ env, stdout }: CommandIo): Command =>
   new Command('health')
     .description('say whether a server answers: exits with 0 when it does, with 1 when it does not or is being stopped')
     .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1 at UNDERSTUDY_PORT or 4010)')
-    .action(async (flags: { url?: string }) => printLines([await healthOf(serverAddress(flags).url)]))
+    .action(async (flags: { url?: string }) => stdout.line(await healthOf(serverAddress(env, flags).url)))
 
 async function healthOf(url: string): Promise<string> {
   const answer = await directFetch(`${url}/_understudy/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(

@@ -1,33 +1,34 @@
 // The command line: one file a command, and the one place that turns an error into a line and an exit code.
-import { Command, CommanderError } from 'commander'
-import { asksJsonLog, ConfigError } from '../config.ts'
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
+import { asksJsonLog, ConfigError, launcher } from '../config.ts'
 import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { VERSION } from '../version.ts'
-import { ServerError, TraceError } from './errors.ts'
-import { logLine, logsJson, useLogFormat } from './log.ts'
-import { printError } from './output.ts'
-import { stopWithLauncher } from './stop-signals.ts'
+import { ListenError, ServerError, TraceError } from './errors.ts'
+import type { Exiting } from './exiting.ts'
+import type { CommandIo } from './io.ts'
 
+/** A command, which reads and prints with `io`. */
+type LoadCommand = (io: CommandIo, exiting: Exiting) => Command
 // Each is loaded when it is run, or when the help names them all; the version needs none.
-const COMMANDS: Record<string, () => Command> = {
-  serve: (): Command => require('./serve.ts').serveCommand(),
-  exec: (): Command => require('./exec.ts').execCommand(),
-  explore: (): Command => require('./explore.ts').exploreCommand(),
-  rehearse: (): Command => require('./rehearse.ts').rehearseCommand(),
-  check: (): Command => require('./check.ts').checkCommand(),
-  scenario: (): Command => require('./scenario.ts').scenarioCommand(),
-  fixture: (): Command => require('./fixture.ts').fixtureCommand(),
-  schema: (): Command => require('./schema.ts').schemaCommand(),
-  health: (): Command => require('./health.ts').healthCommand(),
-  trace: (): Command => require('./trace.ts').traceCommand(),
-  snapshot: (): Command => require('./snapshot.ts').snapshotCommand(),
-  seed: (): Command => require('./snapshot.ts').seedCommand(),
-  reset: (): Command => require('./snapshot.ts').resetCommand(),
+const COMMANDS: Record<string, LoadCommand> = {
+  serve: (io, exiting) => require('./serve.ts').serveCommand(io, exiting),
+  exec: (io, exiting) => require('./exec.ts').execCommand(io, exiting),
+  explore: (io, exiting) => require('./explore.ts').exploreCommand(io, exiting),
+  rehearse: (io, exiting) => require('./rehearse.ts').rehearseCommand(io, exiting),
+  check: (io, exiting) => require('./check.ts').checkCommand(io, exiting),
+  scenario: (io, exiting) => require('./scenario.ts').scenarioCommand(io, exiting),
+  fixture: (io, exiting) => require('./fixture.ts').fixtureCommand(io, exiting),
+  schema: (io, exiting) => require('./schema.ts').schemaCommand(io, exiting),
+  health: (io, exiting) => require('./health.ts').healthCommand(io, exiting),
+  trace: (io, exiting) => require('./trace.ts').traceCommand(io, exiting),
+  snapshot: (io, exiting) => require('./snapshot.ts').snapshotCommand(io, exiting),
+  seed: (io, exiting) => require('./snapshot.ts').seedCommand(io, exiting),
+  reset: (io, exiting) => require('./snapshot.ts').resetCommand(io, exiting),
 }
 
 const VERSION_FLAG = '--version'
-function commandsFor(first = ''): readonly (() => Command)[] {
+function commandsFor(first = ''): readonly LoadCommand[] {
   if (first === VERSION_FLAG) return []
   const named = Object.hasOwn(COMMANDS, first) && COMMANDS[first]
   return named ? [named] : Object.values(COMMANDS)
@@ -36,67 +37,87 @@ function commandsFor(first = ''): readonly (() => Command)[] {
 /** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
 const USAGE = 2
 
-/** Runs the command line; resolves when the command has ended or its server is up. */
-export async function runCli(typed: readonly string[]): Promise<void> {
-  // Who reads what is printed may go: what a command does, and its exit code, stay the same.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+/** Runs the command line; resolves with the exit code when the command has ended, or its server. */
+export async function runCli(typed: readonly string[], io: CommandIo): Promise<number> {
   // `help trace show` is the help of that, which commander has no word for.
   const args = typed[0] === 'help' && typed.length > 2 ? [...typed.slice(1), '--help'] : typed
   // Mistakes in what is typed are lines of the log, too.
-  if (asksJsonLog(args)) useLogFormat('json')
+  if (asksJsonLog(args, io.env)) io.log.useFormat('json')
   const program = new Command('understudy')
     .description('A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable.')
     .version(VERSION, VERSION_FLAG, 'print the version')
     .helpOption('--help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .showSuggestionAfterError(false)
-    .configureOutput({ outputError: () => {} })
+    .configureOutput(helpOutput(io))
     .exitOverride()
+  let code = 0
+  const exiting: Exiting =
+    (run) =>
+    async (...args) => {
+      code = await run(...args)
+    }
   for (const load of commandsFor(args[0])) {
-    const command = load()
+    const command = load(io, exiting)
     program.addCommand(command)
     for (const one of [command, ...command.commands]) {
       one
         .helpOption('--help', 'print this help')
         .exitOverride()
         .showSuggestionAfterError(false)
-        .configureOutput({ outputError: () => {} })
+        .configureOutput(helpOutput(io))
     }
   }
   try {
     refuseUnknownHelp(program, typed)
-    stopWithLauncher()
+    const parent = launcher(io.env)
+    if (parent !== undefined) io.signals.endWith(parent)
     await program.parseAsync(args as string[], { from: 'user' })
+    return code
   } catch (error) {
-    fail(error, program, args)
+    return fail(io, error, { program, args })
   }
 }
 
-function fail(error: unknown, program: Command, args: readonly string[]): never {
+/** Help goes where everything else goes; errors are printed by `fail`. */
+const helpOutput = ({ stdout, stderr }: CommandIo): OutputConfiguration => ({
+  writeOut: stdout.raw,
+  writeErr: stderr.raw,
+  outputError: () => {},
+  // Broken into lines of a terminal's width only where there is one.
+  getOutHelpWidth: () => stdout.columns as number,
+  getErrHelpWidth: () => stderr.columns as number,
+  getOutHasColors: () => false,
+  getErrHasColors: () => false,
+})
+
+/** Prints what went wrong; gives the exit code. */
+function fail(
+  { log, stderr }: CommandIo,
+  error: unknown,
+  { program, args }: { program: Command; args: readonly string[] },
+): number {
   if (error instanceof CommanderError) {
-    if (error.exitCode === 0) process.exit(0)
-    if (error.code === 'commander.help') process.exit(USAGE)
-    logLine('error', plain(error, program, args))
-    process.exit(USAGE)
+    if (error.exitCode === 0) return 0
+    if (error.code !== 'commander.help') log.line('error', plain(error, program, args))
+    return USAGE
   }
   if (error instanceof ConfigError || error instanceof FileError) {
-    for (const line of error instanceof FileError ? error.problems : [error.message]) logLine('error', line)
-    process.exit(USAGE)
+    for (const line of error instanceof FileError ? error.problems : [error.message]) log.line('error', line)
+    return USAGE
   }
-  if (error instanceof DatabaseError || error instanceof TraceError || error instanceof ServerError) {
-    logLine('error', error.message)
-    process.exit(1)
-  }
-  if (isOfSystem(error)) {
-    logLine('error', error.message)
-    process.exit(1)
+  if (OF_THE_WORLD.some((type) => error instanceof type) || isOfSystem(error)) {
+    log.line('error', (error as Error).message)
+    return 1
   }
   if (!(error instanceof Error)) throw error
-  if (logsJson()) logLine('error', error.message, { stack: error.stack })
-  else for (const line of (error.stack ?? error.message).split('\n')) printError(line)
-  process.exit(1)
+  if (log.isJson) log.line('error', error.message, { stack: error.stack })
+  else for (const line of (error.stack ?? error.message).split('\n')) stderr.line(line)
+  return 1
 }
 
+/** Errors whose message says all. */
+const OF_THE_WORLD = [DatabaseError, TraceError, ServerError, ListenError]
 /** Trouble with files and connections, which the system has put into words. */
 const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'code' in error

@@ -3,18 +3,14 @@
 import type { TraceRecord } from '../contract/trace.ts'
 import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
-import { once } from '../lib/once.ts'
-import { type LineWriter, lineWriter } from './line-writer.ts'
+import type { LineWriter } from './line-writer.ts'
 
 /** Characters of a name; what clients and scenarios call things is theirs. */
 const LONGEST_NAME = 200
 const MOST_FAULTS = 20
 
 /** Writes a line for each call that ends. */
-export function logCallsAsJson(
-  { observers, telemetry }: Pick<Understudy, 'observers' | 'telemetry'>,
-  log: LineWriter = writer(),
-) {
+export function logCallsAsJson({ observers, telemetry }: Pick<Understudy, 'observers' | 'telemetry'>, log: LineWriter) {
   observers.add((observation) => {
     if (observation.type !== 'trace-saved') return
     const { trace, seq } = observation
@@ -23,17 +19,9 @@ export function logCallsAsJson(
   })
 }
 
-/** One writer for all lines: two would write into the midst of each other's. */
-const writer = once(() => lineWriter(leftOut))
-
 /** A line as JSON. */
 export const lineWith = (level: string, message: string, fields: Record<string, unknown> = {}): string =>
   JSON.stringify({ time: new Date(realClock.now()).toISOString(), level, message, ...fields })
-
-/** Writes a line that is of no call. */
-export function addLine(level: string, message: string, fields: Record<string, unknown> = {}): void {
-  writer().add(lineWith(level, message, fields))
-}
 
 const brief = (name: string | null) => name?.slice(0, LONGEST_NAME) ?? null
 
@@ -64,4 +52,5 @@ function lineOf(trace: TraceRecord, call: number) {
   }
 }
 
-const leftOut = (count: number) => lineWith('warn', `${count} lines left out`)
+/** The line that tells of so many that were left out. */
+export const leftOut = (count: number) => lineWith('warn', `${count} lines left out`)

@@ -16,68 +16,70 @@ export interface LineWriter {
   add(line: string): void
 }
 
-const sink = once(() => Bun.stderr.writer())
-let previous: Promise<unknown> = Promise.resolve()
-
-/** Writes one text after the other, so that lines stay whole; rejects when it could not be written. */
-function writeText(text: string): Promise<void> {
-  const written = previous.then(async () => {
-    // Both tell of what is wrong: the one when there is nothing to wait for, the other when there is.
-    await sink().write(text)
-    await sink().flush()
-  })
-  previous = written.catch(() => {})
-  return written
-}
-
 /**
- * A writer of lines to standard error; what is not read in time, or cannot be written, is left out and counted.
+ * Makes a writer of lines to standard error; what is not read in time, or cannot be written, is left out and counted.
  * @param leftOut the line that tells of so many lines left out
  */
-export function lineWriter(leftOut: (count: number) => string): LineWriter {
-  let waiting: string[] = []
-  let length = 0
-  let dropped = 0
-  let writing = false
-  const take = (): string => {
-    const lines = dropped === 0 ? waiting : [...waiting, leftOut(dropped)]
-    waiting = []
-    length = 0
-    dropped = 0
-    return `${lines.join('\n')}\n`
+export type MakeLineWriter = (leftOut: (count: number) => string) => LineWriter
+
+/**
+ * What makes writers to the standard error of this process; those of one maker write into no line of each other's.
+ * @param colours whether standard error shows colours
+ */
+export function standardErrorLines(colours: () => boolean): MakeLineWriter {
+  const sink = once(() => Bun.stderr.writer())
+  let previous: Promise<unknown> = Promise.resolve()
+  /** Writes one text after the other, so that lines stay whole; rejects when it could not be written. */
+  const writeText = (text: string): Promise<void> => {
+    const written = previous.then(async () => {
+      // Both tell of what is wrong: the one when there is nothing to wait for, the other when there is.
+      await sink().write(text)
+      await sink().flush()
+    })
+    previous = written.catch(() => {})
+    return written
   }
-  const write = async () => {
-    while (waiting.length > 0) {
-      await realClock.sleep(TOGETHER_MS)
-      const [count, earlier] = [waiting.length, dropped]
-      await writeText(take()).catch(() => {
-        dropped += count + earlier
-      })
+  return (leftOut) => {
+    let waiting: string[] = []
+    let length = 0
+    let dropped = 0
+    let writing = false
+    const take = (): string => {
+      const lines = dropped === 0 ? waiting : [...waiting, leftOut(dropped)]
+      waiting = []
+      length = 0
+      dropped = 0
+      return `${lines.join('\n')}\n`
     }
-    writing = false
-  }
-  // What came last goes out at the end, if somebody reads it.
-  process.on('exit', () => {
-    try {
-      if (waiting.length > 0) writeSync(STDERR, take())
-    } catch {}
-  })
-  return {
-    add(given) {
-      const line = safeLine(given)
-      if (length + line.length > MOST_WAITING) {
-        dropped++
-        return
+    const write = async () => {
+      while (waiting.length > 0) {
+        await realClock.sleep(TOGETHER_MS)
+        const [count, earlier] = [waiting.length, dropped]
+        await writeText(take()).catch(() => {
+          dropped += count + earlier
+        })
       }
-      waiting.push(line)
-      length += line.length
-      if (writing) return
-      writing = true
-      void write()
-    },
+      writing = false
+    }
+    // What came last goes out at the end, if somebody reads it.
+    process.on('exit', () => {
+      try {
+        if (waiting.length > 0) writeSync(STDERR, take())
+      } catch {}
+    })
+    return {
+      add(given) {
+        const line = safeLine(given, colours())
+        if (length + line.length > MOST_WAITING) {
+          dropped++
+          return
+        }
+        waiting.push(line)
+        length += line.length
+        if (writing) return
+        writing = true
+        void write()
+      },
+    }
   }
 }
-
-const plainLines = once(() => lineWriter((count) => `understudy: ${count} lines left out`))
-/** Prints a line for people, while calls are answered. */
-export const printLine = (line: string): void => plainLines().add(line)

@@ -2,41 +2,26 @@
 import { addressLine } from '../config/addresses.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Connection, ConnectionFinder } from '../contract/connection.ts'
-import { FileError } from '../contract/source.ts'
 import type { Understudy } from '../deps.ts'
 import { bareSocket } from '../lib/bare-socket.ts'
 import { isLoopback } from '../lib/hosts.ts'
-import { printLine } from './line-writer.ts'
-import { jsonLine, type LogLevel, logLine, logsJson } from './log.ts'
-import { printError } from './output.ts'
+import { ListenError } from './errors.ts'
+import type { CommandIo } from './io.ts'
+import { jsonLine } from './log.ts'
 
 /** How long the collector of traces may take for the last of them, in ms. */
 export const FLUSH_MS = 3_000
 
-/** Prints what went wrong while calls are answered: a file with a mistake in lines, what is a bug with its stack. */
-export function report(error: unknown): void {
-  if (error instanceof FileError) {
-    for (const line of error.problems) notice(line, 'error')
-    return
-  }
-  if (logsJson()) {
-    if (error instanceof Error) logLine('error', error.message, { stack: error.stack })
-    else logLine('warn', String(error).replace(/^understudy: /, ''))
-    return
-  }
-  // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
-  for (const line of (error instanceof Error ? error.stack || String(error) : String(error)).split('\n'))
-    printLine(line)
-}
-
-/** Prints a line about a setting or a scenario that is not followed. */
-export const notice = (line: string, level: LogLevel = 'warn'): void => logLine(level, line)
-
 /** Names what is sent to whom that is no provider itself: the settings of a folder may be somebody else's. */
-export function announceAddresses({ addresses }: Pick<Config, 'addresses'>): void {
+export function announceAddresses(
+  { log, stderr }: Pick<CommandIo, 'log' | 'stderr'>,
+  { addresses }: Pick<Config, 'addresses'>,
+): void {
   // At once, and not with the lines of a server that runs: it stands there before anything is sent.
   for (const address of addresses)
-    printError(logsJson() ? jsonLine('warn', addressLine(address), { address }) : `understudy: ${addressLine(address)}`)
+    stderr.line(
+      log.isJson ? jsonLine('warn', addressLine(address), { address }) : `understudy: ${addressLine(address)}`,
+    )
 }
 
 /** Other machines are let in with a token alone. */
@@ -62,7 +47,10 @@ const REASONS: Record<string, string> = {
   EACCES: 'this user may not listen there; choose a port from 1024 with --port',
 }
 
-/** Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems. */
+/**
+ * Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems.
+ * @throws ListenError where that cannot be; the sessions are closed then
+ */
 export async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
   const idle = idleSeconds(config)
   const on = (hostname: string, port: number) =>
@@ -95,8 +83,7 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
   } catch (error) {
     sessions.close()
     const { code, message } = error as { code?: string; message: string }
-    logLine('error', `cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
-    process.exit(1)
+    throw new ListenError(`cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
   }
 }
 

@@ -1,5 +1,6 @@
 // The bar of work that takes longer than a second: on stderr, and only where a person sees it.
 import { realClock } from '../lib/clock.ts'
+import type { CommandIo } from './io.ts'
 import { safeLine } from './output.ts'
 
 const PATIENCE_MS = 1_000
@@ -12,8 +13,13 @@ export interface Progress {
 }
 
 /** Waits for work, with a bar once it has taken a second; `look` says how far the work is. */
-export async function withBar<T>(work: Promise<T>, label: string, look: () => Promise<Progress>): Promise<T> {
-  if (!process.stderr.isTTY) return work
+export async function withBar<T>(
+  { terminal }: Pick<CommandIo, 'terminal'>,
+  work: Promise<T>,
+  { label, look }: { label: string; look: () => Promise<Progress> },
+): Promise<T> {
+  const output = terminal()
+  if (!output) return work
   const ended = new AbortController()
   const end = () => ended.abort()
   const over = work.then(end, end)
@@ -21,8 +27,8 @@ export async function withBar<T>(work: Promise<T>, label: string, look: () => Pr
   await wait(PATIENCE_MS)
   if (!ended.signal.aborted) {
     const { progress } = await import('@clack/prompts')
-    const shownLabel = safeLine(label)
-    const bar = progress({ output: process.stderr, max: 100 })
+    const shownLabel = safeLine(label, false)
+    const bar = progress({ output, max: 100 })
     bar.start(shownLabel)
     for (let shown = 0; !ended.signal.aborted; await wait(EVERY_MS)) {
       // A server that has ended tells so in the answer to the work itself.

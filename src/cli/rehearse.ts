@@ -14,13 +14,14 @@ import { nothingInjected, verdictOf } from '../verdict/inconclusive.ts'
 import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from './agent-calls.ts'
 import { builtInCalls, ruleFor, stepOf } from './built-in-calls.ts'
 import { ServerError } from './errors.ts'
-import { report } from './listen.ts'
-import { paint, printJson, printLines } from './output.ts'
+import type { Exiting } from './exiting.ts'
+import type { CommandIo } from './io.ts'
+import { type Printer, paint } from './output.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
 import { fittedReport, reportLines, verdictText } from './report.ts'
 import { NOT_PASSED } from './suite-run.ts'
 import { taskTree } from './task-tree.ts'
-import { drawingWidth, terminalWidth, wrapLine } from './terminal.ts'
+import { drawingWidth, wrapLine } from './terminal.ts'
 import { waterfall } from './waterfall.ts'
 
 interface Options {
@@ -32,7 +33,7 @@ interface Options {
 const STANDARD_CALLS = 6
 const MOST_CALLS = 200
 
-export function rehearseCommand(): Command {
+export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
   return new Command('rehearse')
     .description('play a scenario with built-in calls, and show what happens over time')
     .argument('<SCENARIO>', 'a shipped name or a file')
@@ -47,21 +48,21 @@ export function rehearseCommand(): Command {
       'after',
       '\nThe exit code is 3 when an expectation of the scenario is not met (FAIL) or none of its faults was injected (INCONCLUSIVE).',
     )
-    .action(rehearse)
+    .action(exiting((scenario: string, options: Options) => rehearse(io, scenario, options)))
 }
 
 /** Sends a request to the server that is rehearsed against. */
 type Send = (path: string, init?: RequestInit) => Promise<Response>
 
-async function rehearse(nameOrFile: string, options: Options): Promise<void> {
+async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Promise<number> {
   const number = Number(options.calls ?? STANDARD_CALLS)
   if (!(Number.isInteger(number) && number >= 1 && number <= MOST_CALLS)) {
     throw new ConfigError(
       `--calls ${JSON.stringify(options.calls)} is not valid: it must be a number from 1 to ${MOST_CALLS}`,
     )
   }
-  const { scenario } = openScenario(nameOrFile, report)
-  const { send, close } = options.against === undefined ? inProcess() : against(options.against, options.token)
+  const { scenario } = openScenario(nameOrFile, io.log.report)
+  const { send, close } = options.against === undefined ? inProcess(io) : against(io, options.against, options.token)
   const session = `rehearse-${scenario.name}`.slice(0, 64)
   const ask = async (path: string, init: RequestInit = {}) => json(await send(path, init))
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -109,8 +110,8 @@ async function rehearse(nameOrFile: string, options: Options): Promise<void> {
   const data = await tracesOf(`/s/${session}`, ofAgents ? undefined : number, (path) => ask(path))
   const found = ofOwnCalls((await ask(`/s/${session}/_understudy/verify`)) as Verification, scenario)
   close()
-  print(data.reverse(), found, options)
-  if (found.verdict !== 'pass') process.exitCode = NOT_PASSED
+  print(io.stdout, { traces: data.reverse(), report: found }, options)
+  return found.verdict === 'pass' ? 0 : NOT_PASSED
 }
 
 /** The newest traces of a session, or all of them: a task makes many. */
@@ -125,15 +126,15 @@ async function tracesOf(base: string, most: number | undefined, ask: Ask): Promi
 }
 
 /** A server in this process, without a socket. */
-function inProcess(): { send: Send; close(): void } {
-  const read = readConfig({})
+function inProcess({ env, log }: CommandIo): { send: Send; close(): void } {
+  const read = readConfig({}, env)
   // Nothing is forwarded: a rehearsal costs nothing.
   const forwarding = { ...read.forwarding, upstreams: [] }
   const config: Config = {
     ...{ ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} },
     timeOverrides: { latency: 'skip' },
   }
-  const { app, sessions } = createUnderstudy(config, report)
+  const { app, sessions } = createUnderstudy(config, log.report)
   const headers = { authorization: 'Bearer any' }
   return {
     send: (path, init = {}) =>
@@ -142,8 +143,8 @@ function inProcess(): { send: Send; close(): void } {
   }
 }
 
-function against(address: string, given: string | undefined): { send: Send; close(): void } {
-  const { url, token } = serverAddress({ url: address, ...(given !== undefined && { token: given }) }, '--against')
+function against({ env }: CommandIo, address: string, given: string | undefined): { send: Send; close(): void } {
+  const { url, token } = serverAddress(env, { url: address, ...(given !== undefined && { token: given }) }, '--against')
   const headers = { authorization: `Bearer ${token}` }
   const unreachable = () => new ServerError(`no server answers at ${url}: start one with understudy serve`)
   return {
@@ -169,23 +170,36 @@ function ofOwnCalls(report: Verification, scenario: Scenario): Verification {
   return { ...report, findings: [], verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails }
 }
 
-function print(made: readonly TraceRecord[], found: Verification, options: Options): void {
+/** What a rehearsal came to. */
+interface Rehearsal {
+  traces: readonly TraceRecord[]
+  report: Verification
+}
+
+function print(stdout: Printer, rehearsal: Rehearsal, options: Options): void {
   if (options.json) {
-    printJson({ traces: made, report: found })
+    stdout.json(rehearsal)
     return
   }
-  const width = drawingWidth()
-  const traces = printableValues(made)
-  if (traces.length >= MANY_CALLS) printLines([...overviewLines(traces, { paint, width }), ''])
+  const { report } = rehearsal
+  const width = drawingWidth(stdout)
+  const traces = printableValues(rehearsal.traces)
+  if (traces.length >= MANY_CALLS) stdout.lines([...overviewLines(traces, { paint, width }), ''])
   const related = new Map(traces.map((trace) => [trace.id, trace]))
   const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, { paint, width }) : [])
   // What an agent does is drawn in the tree of its task.
   for (const trace of traces.filter(({ parent }) => parent === null || !related.get(parent)?.task))
-    printLines([...headline(trace), ...tree(trace), ...waterfall(trace, paint, width), ''])
-  printLines([`Understudy: ${found.scenario}: ${verdictText(found)}`, ...fittedReport(reportLines(found))])
+    stdout.lines([...headline(trace, stdout), ...tree(trace), ...waterfall(trace, paint, width), ''])
+  stdout.lines([
+    `Understudy: ${report.scenario}: ${verdictText(report)}`,
+    ...fittedReport(reportLines(report), stdout.width),
+  ])
 }
 
-const headline = ({ operation, model, stream, outcome, status, duration_ms }: TraceRecord): string[] => {
+const headline = (
+  { operation, model, stream, outcome, status, duration_ms }: TraceRecord,
+  { width }: Printer,
+): string[] => {
   const texts = [`${operation}${stream ? ' stream' : ''}`, model ?? '-', `${outcome} ${status}`, `${duration_ms} ms`]
-  return wrapLine(paint('bold', texts.join('  ')), terminalWidth(), 2)
+  return wrapLine(paint('bold', texts.join('  ')), width, 2)
 }

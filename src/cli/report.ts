@@ -6,7 +6,7 @@ import { wayLines } from './coverage-file.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from './suite-run.ts'
-import { terminalWidth, wrapLine } from './terminal.ts'
+import { wrapLine } from './terminal.ts'
 
 /** A number with its noun, such as `2 calls`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
@@ -73,7 +73,7 @@ function savedLines({ db, sessions }: SuiteRun): string[] {
 const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
 
 /** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
-export const fittedReport = (lines: readonly string[], width = terminalWidth()): string[] =>
+export const fittedReport = (lines: readonly string[], width: number | undefined): string[] =>
   lines.flatMap((text) => {
     const spaces = /^ */.exec(stripVTControlCharacters(text))?.[0].length ?? 0
     return wrapLine(text, width, spaces === 0 ? 0 : spaces + TITLE)

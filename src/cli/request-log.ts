@@ -1,13 +1,9 @@
 // What a server prints while it answers: each unknown path once, and with --verbose a line a request.
-import type { Config } from '../config.ts'
 import type { Understudy } from '../deps.ts'
 import { realClock } from '../lib/clock.ts'
-import { lazy } from '../lib/lazy.ts'
 import { printableLine, printableValues } from '../lib/printable.ts'
-import { printLine } from './line-writer.ts'
-import { logLine, logsJson } from './log.ts'
-import { type Format, paintFor } from './output.ts'
-import { terminalWidth } from './terminal.ts'
+import type { CommandIo } from './io.ts'
+import { paint as coloured, type Format } from './output.ts'
 import { traceLine } from './trace-line.ts'
 
 /** Most unknown paths that are printed: nobody reads what a scanner tries. */
@@ -21,6 +17,8 @@ const CONTROL = '/_understudy/'
 export interface RequestLog {
   /** `fields` are what a log of JSON has beside the line. */
   print(line: string, fields?: Record<string, unknown>): void
+  /** Whether lines are JSON, and have no colours. */
+  readonly isJson: boolean
   /** Whether every request has a line. */
   verbose: boolean
   /** Columns of a line; as many as it takes when left out. */
@@ -28,26 +26,21 @@ export interface RequestLog {
 }
 
 /** The log on standard error, which leaves standard output to what scripts read. */
-export const standardLog = (verbose: boolean): RequestLog => ({
-  print: (line, fields) => (logsJson() ? logLine('info', line.replace(/^understudy: /, ''), fields) : printLine(line)),
+export const standardLog = ({ log, stderr }: Pick<CommandIo, 'log' | 'stderr'>, verbose: boolean): RequestLog => ({
+  print: (line, fields) => (log.isJson ? log.line('info', line.replace(/^understudy: /, ''), fields) : log.plain(line)),
+  get isJson() {
+    return log.isJson
+  },
   verbose,
   get width() {
-    return terminalWidth(process.stderr)
+    return stderr.width
   },
 })
-
-// Brings what most starts do not need.
-const jsonLog = lazy<typeof import('./json-log.ts')>(() => require('./json-log.ts'))
-/** Begins to print a line of JSON for each call, where that is asked for. */
-export function logAsAsked({ log }: Pick<Config, 'log'>, understudy: Understudy): void {
-  if (log === 'json') jsonLog().logCallsAsJson(understudy)
-}
 
 /** The program, which prints what a person at the terminal should know of requests. */
 export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): Understudy {
   const { print, verbose } = log
-  const coloured = paintFor('stderr')
-  const paint = (format: Format, text: string) => (logsJson() ? text : coloured(format, text))
+  const paint = (format: Format, text: string) => (log.isJson ? text : coloured(format, text))
   const printed = new Set<string>()
   const unknown = async (request: Request, response: Response) => {
     const pathname = pathOf(request)
@@ -62,7 +55,7 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
     const { width } = log
     rest.observers.add((observation) => {
       // With --log json it has a line already.
-      if (observation.type === 'trace-saved' && !logsJson())
+      if (observation.type === 'trace-saved' && !log.isJson)
         print(traceLine(printableValues(observation.trace), { paint, width, sessions: true }))
     })
   }
@@ -75,7 +68,7 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
           if (verbose && !response.headers.has(TRACE_HEADER)) {
             const pathname = pathOf(request)
             if (pathname.startsWith(CONTROL)) return response
-            if (logsJson())
+            if (log.isJson)
               print('request', {
                 method: request.method,
                 path: pathname.slice(0, LONGEST_NAME),

@@ -5,7 +5,7 @@ import { fixtureSchema } from '../backends/fixture/fixture-schema.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { SeedSchema } from '../resources/seed-file.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
-import { printJson } from './output.ts'
+import type { CommandIo } from './io.ts'
 
 const schemas: Record<string, () => object> = {
   fixture: fixtureFileSchema,
@@ -13,11 +13,11 @@ const schemas: Record<string, () => object> = {
   scenario: scenarioFileSchema,
 }
 
-export function schemaCommand(): Command {
+export function schemaCommand({ stdout }: CommandIo): Command {
   return new Command('schema')
     .description('print the JSON Schema of a file format, for editors')
     .addArgument(new Argument('<KIND>', 'the file format').choices(Object.keys(schemas)))
-    .action((kind: string) => printJson(schemas[kind]?.(), 2))
+    .action((kind: string) => stdout.json(schemas[kind]?.(), 2))
 }
 
 /** A fixture file is one fixture or a list; which replies it may have depends on what it answers. */

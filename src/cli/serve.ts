@@ -10,13 +10,14 @@ import { writePrivateFile } from '../lib/private-files.ts'
 import { endWorkers } from '../lib/worker/pool.ts'
 import { VERSION } from '../version.ts'
 import { withClientTime } from './client-time.ts'
+import type { Exiting } from './exiting.ts'
 import { withIdleCollection } from './idle-collection.ts'
-import { announceAddresses, FLUSH_MS, listen, notice, refuseOpenHost, report, serverUrl } from './listen.ts'
-import { jsonLine, logLine, logsJson, useLogFormat } from './log.ts'
-import { printLines, printText } from './output.ts'
-import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
+import type { CommandIo } from './io.ts'
+import { announceAddresses, FLUSH_MS, listen, refuseOpenHost, serverUrl } from './listen.ts'
+import { jsonLine } from './log.ts'
+import { standardLog, withRequestLog } from './request-log.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
-import { onStop, type StopCause } from './stop-signals.ts'
+import type { StopCause } from './stop-signals.ts'
 
 /** How long a balancer that asks for health every second takes to send no more sessions here, and how often it asks for that. */
 const [NOTICE_MS, NOTICE_COUNT] = [1_500, 3]
@@ -27,26 +28,30 @@ const LEAVE_MS = 250
 /** One signal may come twice within so long: to the group, and from the one in front of us. */
 const TWICE_MS = 1_000
 
-export function serveCommand(): Command {
+export function serveCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('serve').description('answer calls until stopped')
   addSettingFlags(command)
   command.addHelpText(
     'after',
     '\nEvery flag is also UNDERSTUDY_<FLAG> in the environment and <flag> with _ for - in understudy.yaml.',
   )
-  return command.action((options: Record<string, unknown>) => serve(readConfig(settingsByKey(options))))
+  return command.action(
+    exiting(async (options: Record<string, unknown>) => serve(io, readConfig(settingsByKey(options), io.env))),
+  )
 }
 
-async function serve(config: Config): Promise<void> {
-  useLogFormat(config.log)
+/** Resolves with the exit code when the server has stopped. */
+async function serve(io: CommandIo, config: Config): Promise<number> {
+  const { log, stdout } = io
+  log.useFormat(config.log)
   refuseOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
-  const understudy = withIdleCollection(withClientTime(createUnderstudy(config, report, { notice })))
+  const understudy = withIdleCollection(withClientTime(createUnderstudy(config, log.report, { notice: log.notice })))
   // Where standard output is read by a program, people read the other.
-  if (config.json) announceAddresses(config)
-  for (const warning of understudy.warnings) logLine('warn', warning, { prefix: 'warning: ' })
-  logAsAsked(config, understudy)
-  const servers = await listen(config, withRequestLog(understudy, standardLog(config.verbose)))
+  if (config.json) announceAddresses(io, config)
+  for (const warning of understudy.warnings) log.line('warn', warning, { prefix: 'warning: ' })
+  if (config.log === 'json') log.calls(understudy)
+  const servers = await listen(config, withRequestLog(understudy, standardLog(io, config.verbose)))
   const port = servers[0]?.port
   const url = serverUrl(config, port)
   if (!understudy.instance.named) understudy.instance.name = new URL(url).host
@@ -63,10 +68,10 @@ async function serve(config: Config): Promise<void> {
     writePrivateFile(config.ready_file, `${ready}\n`)
   }
   // Where both streams are gathered, lines for people would be no lines of the log.
-  if (config.json) printText(ready)
-  else if (logsJson()) printText(jsonLine('info', 'ready', facts))
-  else printLines(readyLines(url, db, understudy, config))
-  stopOnSignal(servers, understudy, config)
+  if (config.json) stdout.text(ready)
+  else if (log.isJson) stdout.text(jsonLine('info', 'ready', facts))
+  else stdout.lines(readyLines(url, db, understudy, config))
+  return stopped(io, servers, { understudy, config })
 }
 
 /** Removes what an earlier run left, so that whoever waits for the file gets this run's; finds out that it can be written. */
@@ -121,32 +126,49 @@ async function atRest({ sessions }: Understudy, deadline: number): Promise<numbe
   return sessions.active() > 0 ? realClock.now() : deadline
 }
 
-function stopOnSignal(servers: Bun.Server<undefined>[], understudy: Understudy, config: Config): void {
-  const { sessions, observers, telemetry } = understudy
+interface Served {
+  understudy: Understudy
+  config: Config
+}
+
+/** Resolves with the exit code when something has asked for the end and the servers have stopped; at once when it asks again. */
+function stopped(
+  { signals, onInputEnd }: CommandIo,
+  servers: readonly Bun.Server<undefined>[],
+  served: Served,
+): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
   let stopping: number | undefined
-  const stop = async (cause: StopCause | 'input') => {
+  const stop = (cause: StopCause | 'input') => {
     const now = realClock.now()
-    if (stopping !== undefined) {
-      // Who asks again will not wait.
-      const again = cause === 'SIGTERM' || cause === 'SIGHUP'
-      if (cause === 'SIGINT' || (again && now - stopping > TWICE_MS)) process.exit(1)
+    if (stopping === undefined) {
+      stopping = now
+      stopServers(servers, served).then(() => resolve(0), reject)
       return
     }
-    stopping = now
-    sessions.drain()
-    await balancerKnows(understudy, config.drain_timeout / 2)
-    sessions.refuseNew()
-    const deadline = await atRest(understudy, now + config.drain_timeout)
-    // Else whoever watches, as an open page does, would be waited for like a call.
-    observers.end()
-    const ended = Promise.all(servers.map((server) => server.stop()))
-    await Promise.race([ended, realClock.sleep(Math.max(LEAVE_MS, deadline - realClock.now()))])
-    await Promise.all(servers.map((server) => server.stop(true)))
-    await telemetry?.stop(FLUSH_MS)
-    sessions.close()
-    endWorkers()
-    process.exit(0)
+    // Who asks again will not wait.
+    const again = cause === 'SIGTERM' || cause === 'SIGHUP'
+    if (cause === 'SIGINT' || (again && now - stopping > TWICE_MS)) resolve(1)
   }
-  onStop(stop)
-  if (config.stop_with_stdin) process.stdin.on('end', () => stop('input')).resume()
+  const hearNoMore = signals.onStop(stop)
+  if (served.config.stop_with_stdin) onInputEnd(() => stop('input'))
+  return promise.finally(hearNoMore)
+}
+
+/** Stops when what is under way has ended, or the time for it is up. */
+async function stopServers(servers: readonly Bun.Server<undefined>[], { understudy, config }: Served): Promise<void> {
+  const { sessions, observers, telemetry } = understudy
+  const began = realClock.now()
+  sessions.drain()
+  await balancerKnows(understudy, config.drain_timeout / 2)
+  sessions.refuseNew()
+  const deadline = await atRest(understudy, began + config.drain_timeout)
+  // Else whoever watches, as an open page does, would be waited for like a call.
+  observers.end()
+  const ended = Promise.all(servers.map((server) => server.stop()))
+  await Promise.race([ended, realClock.sleep(Math.max(LEAVE_MS, deadline - realClock.now()))])
+  await Promise.all(servers.map((server) => server.stop(true)))
+  await telemetry?.stop(FLUSH_MS)
+  sessions.close()
+  endWorkers()
 }

@@ -4,12 +4,18 @@ import { serverAddress } from '../config.ts'
 import { directFetch } from '../lib/direct-fetch.ts'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { ServerError } from './errors.ts'
+import type { CommandIo } from './io.ts'
 
 /** Which server, and which of its sessions. */
 export interface ServerFlags {
   url?: string
   token?: string
   session?: string
+}
+
+/** Which server is meant, by what was typed and by the environment. */
+export interface ServerPlace extends Pick<CommandIo, 'env'> {
+  flags: ServerFlags
 }
 
 /** Adds those flags to a command. */
@@ -20,8 +26,13 @@ export const withServer = (command: Command): Command =>
     .option('--session <NAME>', 'the session (default: default)')
 
 /** Calls a path of the server; throws `ServerError` when it is not there or refuses. */
-export async function callServer(flags: ServerFlags, method: string, path: string, body?: unknown): Promise<unknown> {
-  const { url, token } = serverAddress(flags)
+export async function callServer(
+  { env, flags }: ServerPlace,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const { url, token } = serverAddress(env, flags)
   const headers: Record<string, string> = { authorization: `Bearer ${token}` }
   if (flags.session !== undefined) headers['x-understudy-session'] = flags.session
   if (body !== undefined) headers['content-type'] = 'application/json'

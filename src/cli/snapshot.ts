@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { parseSeed } from '../resources/seed-file.ts'
 import { ServerError } from './errors.ts'
-import { printLines } from './output.ts'
+import type { Exiting } from './exiting.ts'
+import type { CommandIo } from './io.ts'
 import { writeOutputFile } from './output-file.ts'
 import { type Progress, withBar } from './progress.ts'
 import { callServer, type ServerFlags, withServer } from './server.ts'
@@ -16,7 +17,7 @@ interface Snapshot extends SnapshotTables {
 const SNAPSHOT = '/_understudy/snapshot'
 const SEED = '/_understudy/seed'
 
-export function snapshotCommand(): Command {
+export function snapshotCommand({ env, stdout }: CommandIo, exiting: Exiting): Command {
   const snapshot = new Command('snapshot').description('save, load or compare everything that a session holds')
   const sub = (name: string, description: string) => {
     const command = withServer(new Command(name).description(description).argument('<FILE>', 'the snapshot'))
@@ -24,38 +25,44 @@ export function snapshotCommand(): Command {
     return command
   }
   sub('save', 'write the session to a file').action(async (file: string, flags: ServerFlags) => {
-    const text = `${JSON.stringify(await callServer(flags, 'GET', SNAPSHOT), null, 1)}\n`
+    const text = `${JSON.stringify(await callServer({ env, flags }, 'GET', SNAPSHOT), null, 1)}\n`
     writeOutputFile(file, text)
-    printLines([`saved ${file}`])
+    stdout.line(`saved ${file}`)
   })
   sub('load', 'put a file in the place of the session').action(async (file: string, flags: ServerFlags) => {
-    await callServer(flags, 'POST', SNAPSHOT, readSnapshot(file))
-    printLines([`loaded ${file}`])
+    await callServer({ env, flags }, 'POST', SNAPSHOT, readSnapshot(file))
+    stdout.line(`loaded ${file}`)
   })
   sub(
     'diff',
     'say which records the session has more, less or otherwise than a file, field by field; exit 1 when they differ',
-  ).action(async (file: string, flags: ServerFlags) => {
-    const lines = snapshotDifferences(readSnapshot(file), (await callServer(flags, 'GET', SNAPSHOT)) as Snapshot)
-    printLines(lines)
-    if (lines.length > 0) process.exitCode = 1
-    else printLines(['no differences'])
-  })
+  ).action(
+    exiting(async (file: string, flags: ServerFlags) => {
+      const before = readSnapshot(file)
+      const lines = snapshotDifferences(before, (await callServer({ env, flags }, 'GET', SNAPSHOT)) as Snapshot)
+      stdout.lines(lines.length > 0 ? lines : ['no differences'])
+      return lines.length > 0 ? 1 : 0
+    }),
+  )
   return snapshot
 }
 
-export function resetCommand(): Command {
+export function resetCommand({ env, stdout }: CommandIo): Command {
   return withServer(new Command('reset').description('forget everything that a session holds'))
     .option('--all', 'every session')
     .action(async (flags: ServerFlags & { all?: boolean }) => {
-      const { sessions } = (await callServer(flags, 'POST', `/_understudy/reset?all=${flags.all === true}`)) as {
+      const { sessions } = (await callServer(
+        { env, flags },
+        'POST',
+        `/_understudy/reset?all=${flags.all === true}`,
+      )) as {
         sessions: string[]
       }
-      printLines([`reset ${sessions.join(', ')}`])
+      stdout.line(`reset ${sessions.join(', ')}`)
     })
 }
 
-export function seedCommand(): Command {
+export function seedCommand({ env, stdout, terminal }: CommandIo): Command {
   return withServer(new Command('seed').description('fill the workspace from a file; again changes nothing'))
     .argument('<FILE>', 'the seed file')
     .action(async (file: string, flags: ServerFlags) => {
@@ -67,9 +74,14 @@ export function seedCommand(): Command {
       // Read here first, so that a mistake is told with the place in this file.
       const { documents } = parseSeed(yaml, file, beside)
       const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
-      const seeding = callServer(flags, 'POST', SEED, { name: file, yaml, documents: Object.fromEntries(encoded) })
-      await withBar(seeding, `seeding from ${file}`, async () => (await callServer(flags, 'GET', SEED)) as Progress)
-      printLines([`seeded from ${file}`])
+      const seeding = callServer({ env, flags }, 'POST', SEED, {
+        name: file,
+        yaml,
+        documents: Object.fromEntries(encoded),
+      })
+      const look = async () => (await callServer({ env, flags }, 'GET', SEED)) as Progress
+      await withBar({ terminal }, seeding, { label: `seeding from ${file}`, look })
+      stdout.line(`seeded from ${file}`)
     })
 }
 

@@ -21,14 +21,16 @@ import { type ChildEnd, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
 import { clockUrl, withClockUrl } from './clock-url.ts'
 import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
-import { FLUSH_MS, listen, notice, report, serverUrl } from './listen.ts'
-import { logAsAsked, standardLog, withRequestLog } from './request-log.ts'
+import type { CommandIo } from './io.ts'
+import { FLUSH_MS, listen, serverUrl } from './listen.ts'
+import { standardLog, withRequestLog } from './request-log.ts'
 import type { RunReport } from './run-report.ts'
 import { sessionTime } from './session-time.ts'
 import type { RunSession, SuiteRun } from './suite-run.ts'
 
 /** What is run, and how. */
 export interface SuiteOptions {
+  io: CommandIo
   config: Config
   /** Names or files; none is a run without a scenario. */
   scenarios: readonly string[]
@@ -50,7 +52,7 @@ export interface SuiteOptions {
 export async function runSuite(command: readonly string[], options: SuiteOptions): Promise<SuiteRun[]> {
   const { seeds = [], db } = options
   // What is wrong with any of them is said before the first one is run.
-  const scenarios = options.scenarios.map((name) => openScenario(name, report).scenario)
+  const scenarios = options.scenarios.map((name) => openScenario(name, options.io.log.report).scenario)
   const rounds = (scenarios.length > 0 ? scenarios : [undefined]).flatMap((scenario) =>
     (seeds.length > 0 ? seeds : [undefined]).map((seed) => roundOf(scenario, seed)),
   )
@@ -85,29 +87,29 @@ function besideOf(file: string, label: string): string {
 }
 
 async function runOnce(command: readonly string[], options: SuiteOptions, round: Round): Promise<SuiteRun> {
-  const { config, timeout, db, cwd, output, report: collected } = options
+  const { io, config, timeout, db, cwd, output, report: collected } = options
   const file = db === undefined ? undefined : openRunFile(db)
   const { scenario, seed } = round
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
-  const made = createUnderstudy({ ...config, seed: seed ?? config.seed }, report, {
+  const made = createUnderstudy({ ...config, seed: seed ?? config.seed }, io.log.report, {
     scenarios: own ? [own] : [],
     home: round.label,
-    notice,
+    notice: io.log.notice,
   })
   const [token] = config.token
   const timed = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
   const understudy = withClockUrl(timed, { home: round.label, token })
   const requests = new Map<string, number>()
-  logAsAsked(config, understudy)
-  const logged = config.verbose ? withRequestLog(understudy, standardLog(true)) : understudy
+  if (config.log === 'json') io.log.calls(understudy)
+  const logged = config.verbose ? withRequestLog(understudy, standardLog(io, true)) : understudy
   const servers = await listen(config, countingRequests(logged, requests))
   const url = serverUrl(config, servers[0]?.port)
   // Its scenario begins now, so that time may pass before the first call.
   understudy.runs.current(understudy.sessions.get(round.label))
   const began = realClock.now()
-  const env = { ...clientEnvironment(url, round.label, token), UNDERSTUDY_CLOCK_URL: clockUrl(url) }
+  const env = { ...clientEnvironment(io.env, url, round.label, token), UNDERSTUDY_CLOCK_URL: clockUrl(url) }
   try {
-    const end = await runChild(command, { env, cwd, timeout, output })
+    const end = await runChild(io, command, { env, cwd, timeout, output })
     const took = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })

@@ -1,22 +1,11 @@
 // The width of the terminal, and texts that fit into it.
-import { wrapVisible } from './output.ts'
+import { type Printer, wrapVisible } from './output.ts'
 
 /** Where nobody says how wide it is: as logs of CI jobs are shown. */
 const UNKNOWN_WIDTH = 120
-const NARROWEST = 40
-
-interface Terminal {
-  isTTY: boolean
-  columns: number
-}
-
-/** Columns of what we print to; undefined where no person reads along, as in a pipe. */
-export const terminalWidth = ({ isTTY, columns }: Terminal = process.stdout): number | undefined => {
-  return isTTY && columns > 0 ? Math.max(NARROWEST, columns) : undefined
-}
 
 /** Columns for what is drawn, wherever it is printed. */
-export const drawingWidth = (): number => terminalWidth() ?? UNKNOWN_WIDTH
+export const drawingWidth = ({ width }: Pick<Printer, 'width'>): number => width ?? UNKNOWN_WIDTH
 
 /** A text of exactly so many columns: filled with spaces, or cut with an ellipsis at its end or start. */
 export function fitText(text: string, width: number, cut: 'end' | 'start' = 'end'): string {

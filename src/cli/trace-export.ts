@@ -1,5 +1,5 @@
 // understudy trace export: calls with everything about them as one page that opens without a server.
-import { ConfigError } from '../config.ts'
+import { ConfigError, type Environment } from '../config.ts'
 import type { CallRow } from '../contract/call-row.ts'
 import type { Exchange } from '../contract/exchange.ts'
 import type { StoredTrace } from '../contract/trace.ts'
@@ -13,9 +13,9 @@ import { reportPage } from '../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../inspector/report.ts'
 import { realClock } from '../lib/clock.ts'
 import { VERSION } from '../version.ts'
-import { printError } from './output.ts'
+import type { CommandIo } from './io.ts'
 import { writeOutputFile } from './output-file.ts'
-import { callServer, type ServerFlags } from './server.ts'
+import { callServer, type ServerFlags, type ServerPlace } from './server.ts'
 import { ALL_SESSIONS } from './trace-source.ts'
 
 /** Which calls are written, and where. */
@@ -25,12 +25,15 @@ export interface ExportOptions extends ServerFlags {
 }
 
 /** Writes the page. */
-export async function exportTraces(options: ExportOptions): Promise<void> {
+export async function exportTraces(
+  { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
+  options: ExportOptions,
+): Promise<void> {
   const { html: file, db } = options
   if (file === undefined) throw new ConfigError('trace export needs a file to write: --html <FILE>')
-  const { entries, verdicts } = db === undefined ? await ofServer(options) : ofFile(db, options.session)
+  const { entries, verdicts } = db === undefined ? await ofServer(env, options) : ofFile(db, options.session)
   await writeReport(file, { title: titleOf(options), entries, verdicts })
-  printError(`wrote ${entries.length} calls to ${file}`)
+  stderr.line(`wrote ${entries.length} calls to ${file}`)
 }
 
 const titleOf = ({ session, db, url }: ExportOptions) =>
@@ -54,14 +57,14 @@ function ofFile(db: string, session: string | undefined): Calls {
   return { entries: entriesOf({ traces: store, operation: operationNamed }, wanted), verdicts: [] }
 }
 
-async function ofServer(options: ExportOptions): Promise<Calls> {
+async function ofServer(env: Environment, options: ExportOptions): Promise<Calls> {
   const all = options.session === undefined || options.session === ALL_SESSIONS
-  const of = (session: string): ServerFlags => ({ ...options, session })
+  const of = (session: string): ServerPlace => ({ env, flags: { ...options, session } })
   const entries: ReportEntry[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query = new URLSearchParams({ limit: '1000', ...(all && { sessions: 'all' }), ...(cursor && { cursor }) })
-    const flags = all ? of('default') : options
-    const page = (await callServer(flags, 'GET', `/_understudy/calls?${query}`)) as {
+    const place = all ? of('default') : { env, flags: options }
+    const page = (await callServer(place, 'GET', `/_understudy/calls?${query}`)) as {
       data: CallRow[]
       next: string | null
     }

@@ -13,6 +13,7 @@ import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { exchangeOf } from '../views/exchange.ts'
 import { TraceError } from './errors.ts'
 import { followLive } from './follow-live.ts'
+import type { CommandIo } from './io.ts'
 
 /** Which traces are meant. */
 export interface TraceOptions {
@@ -44,13 +45,13 @@ export interface TraceSource {
 export const ALL_SESSIONS = 'all'
 
 /** The database that was named; else the server; else, when none is running here, the database of this folder. */
-export function traceSource(options: TraceOptions): TraceSource {
+export function traceSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptions): TraceSource {
   const { db, session = DEFAULT_SESSION } = options
   if (db !== undefined) return fileSource(db, options.session)
   const inFile = session === DEFAULT_SESSION
-  const server = serverSource(options)
+  const server = serverSource(io, options)
   const fallback = SETTINGS.db.fallback
-  if (serverAddress(options).named || !inFile || !existsSync(fallback)) return server
+  if (serverAddress(io.env, options).named || !inFile || !existsSync(fallback)) return server
   let file: TraceSource | undefined
   const orFile =
     <Argument, Result>(ask: (from: TraceSource) => (argument: Argument) => Promise<Result>) =>
@@ -74,8 +75,8 @@ export function traceSource(options: TraceOptions): TraceSource {
 
 class Unreachable extends TraceError {}
 
-function serverSource(options: TraceOptions): TraceSource {
-  const { url, token } = serverAddress(options)
+function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptions): TraceSource {
+  const { url, token } = serverAddress(io.env, options)
   const all = options.session === ALL_SESSIONS
   const ask = async (path: string): Promise<unknown> => {
     const headers = new Headers({ authorization: `Bearer ${token}` })
@@ -112,7 +113,7 @@ function serverSource(options: TraceOptions): TraceSource {
     get: async (id) => (await ask(`/_understudy/traces/${encodeURIComponent(id)}?all=${all}`)) as StoredTrace,
     exchange: async ({ id }) =>
       (await ask(`/_understudy/traces/${encodeURIComponent(id)}/exchange?all=${all}`)) as Exchange,
-    follow: () => followLive(options),
+    follow: () => followLive(io, options),
   }
 }
 

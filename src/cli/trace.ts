@@ -7,10 +7,11 @@ import { printableValues } from '../lib/printable.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { endText, requestHead, responseHead, textIn, visible } from '../views/wire-text.ts'
 import { TraceError } from './errors.ts'
-import { paint, printJson, printLines, printText } from './output.ts'
+import type { CommandIo } from './io.ts'
+import { paint } from './output.ts'
 import { MANY_CALLS, overviewLines } from './overview.ts'
 import { relatedTraces, taskTree } from './task-tree.ts'
-import { drawingWidth, terminalWidth } from './terminal.ts'
+import { drawingWidth } from './terminal.ts'
 import { exportTraces } from './trace-export.ts'
 import { traceLine } from './trace-line.ts'
 import { ALL_SESSIONS, type TraceOptions, type TraceSource, traceSource } from './trace-source.ts'
@@ -22,7 +23,8 @@ interface Options extends TraceOptions {
   brief?: boolean
 }
 
-export function traceCommand(): Command {
+export function traceCommand(io: CommandIo): Command {
+  const { stdout } = io
   const trace = new Command('trace')
     .description('show the calls that were made')
     .option('--db <FILE>', 'read this database instead of asking a server')
@@ -48,23 +50,23 @@ export function traceCommand(): Command {
     .option('--limit <N>', 'how many, newest first, 1 to 200 (default: 50)')
     .action(async (_: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
-      const traces = await traceSource(options).list(options)
-      if (traces.length === 0 && !options.json) printLines([noTraces(options)])
+      const traces = await traceSource(io, options).list(options)
+      if (traces.length === 0 && !options.json) stdout.lines([noTraces(options)])
       if (traces.length >= MANY_CALLS && !options.json) {
-        printLines([...overviewLines(printableValues(traces), { paint, width: drawingWidth() }), ''])
+        stdout.lines([...overviewLines(printableValues(traces), { paint, width: drawingWidth(stdout) }), ''])
       }
       const sessions = new Set(traces.map(({ session }) => session)).size > 1
-      for (const record of traces) print(record, { ...options, sessions })
+      for (const record of traces) print(io, record, { ...options, sessions })
     })
   sub('show', 'show one trace: its steps and attempts over time, its request and response as they were on the wire')
     .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace; or last, the newest one')
     .option('--brief', 'leave out the request and the response')
     .action(async (id: string, _: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
-      await show(await find(id, options), options)
+      await show(io, await find(io, id, options), options)
     })
   filters(sub('tail', 'print traces as calls are made, until stopped')).action((_: Options, command: Command) =>
-    tail(command.optsWithGlobals()),
+    tail(io, command.optsWithGlobals()),
   )
   trace
     .command('export')
@@ -74,7 +76,7 @@ export function traceCommand(): Command {
     .option('--db <FILE>', 'read this database instead of asking a server')
     .option('--session <NAME>', 'the session (default: all)')
     .option('--html <FILE>', 'the page to write')
-    .action((_: Options, command: Command) => exportTraces(command.optsWithGlobals()))
+    .action((_: Options, command: Command) => exportTraces(io, command.optsWithGlobals()))
   return trace
 }
 
@@ -85,14 +87,14 @@ function noTraces({ session = DEFAULT_SESSION, db, model, status, thread, since,
   return `no traces of the session ${session}; --session all shows those of every session`
 }
 
-async function tail(options: Options): Promise<void> {
-  const from = traceSource(options)
+async function tail(io: CommandIo, options: Options): Promise<void> {
+  const from = traceSource(io, options)
   const sessions = options.session === ALL_SESSIONS || options.db !== undefined
   // This says at once what is wrong with the options, and whether there is a server.
   const known = await from.list({ ...options, limit: String(PAGE) })
   const saved = from.follow()
   for await (const record of saved ? meant(saved, options) : polled(from, known, options)) {
-    print(record, { ...options, sessions })
+    print(io, record, { ...options, sessions })
   }
 }
 
@@ -136,14 +138,18 @@ function isMeant(record: TraceRecord, { model, status, thread, since, until }: O
   )
 }
 
-function print(record: TraceRecord, { json, sessions = false }: Options & { sessions?: boolean }): void {
-  if (json) printJson(record)
-  else printLines([traceLine(printableValues(record), { paint, width: terminalWidth(), sessions })])
+function print(
+  { stdout }: CommandIo,
+  record: TraceRecord,
+  { json, sessions = false }: Options & { sessions?: boolean },
+): void {
+  if (json) stdout.json(record)
+  else stdout.lines([traceLine(printableValues(record), { paint, width: stdout.width, sessions })])
 }
 
 /** The trace of an id; `last` is the newest that there is, or the call from inside which that was made. */
-async function find(id: string, options: Options): Promise<StoredTrace> {
-  const from = traceSource(options)
+async function find(io: CommandIo, id: string, options: Options): Promise<StoredTrace> {
+  const from = traceSource(io, options)
   if (id !== 'last') return from.get(id)
   const [newest] = await from.list({ ...options, limit: '1' })
   if (!newest) throw new TraceError('there are no traces yet')
@@ -156,32 +162,33 @@ async function outermost(trace: StoredTrace, from: TraceSource): Promise<StoredT
   return outer ? outermost(outer, from) : trace
 }
 
-async function show(trace: StoredTrace, options: Options): Promise<void> {
+async function show(io: CommandIo, trace: StoredTrace, options: Options): Promise<void> {
+  const { stdout } = io
   if (options.json) {
-    const exchange = await traceSource(options).exchange(trace)
-    printJson(options.brief ? trace : { ...trace, exchange })
+    const exchange = await traceSource(io, options).exchange(trace)
+    stdout.json(options.brief ? trace : { ...trace, exchange })
     return
   }
   const { request, rendered, answer, error, usage } = trace
-  print(trace, options)
+  print(io, trace, options)
   const text = (title: string, shown: string) => {
-    printLines(['', paint('bold', title)])
-    printText(shown)
+    stdout.lines(['', paint('bold', title)])
+    stdout.text(shown)
   }
   const block = (title: string, value: unknown) => text(title, JSON.stringify(value, null, 2))
   if (trace.task) {
-    const related = await relatedTraces(trace, traceSource(options).get)
+    const related = await relatedTraces(trace, traceSource(io, options).get)
     const printed = new Map([...related].map(([key, one]) => [key, printableValues(one)]))
-    printLines(taskTree(printableValues(trace.task), printed, { paint, width: drawingWidth() }))
+    stdout.lines(taskTree(printableValues(trace.task), printed, { paint, width: drawingWidth(stdout) }))
   }
-  printLines([
+  stdout.lines([
     `route: ${ROUTES[trace.route]}`,
-    ...waterfall(printableValues<TraceRecord>(trace), paint, drawingWidth()),
+    ...waterfall(printableValues<TraceRecord>(trace), paint, drawingWidth(stdout)),
   ])
   if (error) block('error', error)
   if (options.brief) return
   if (usage) block('usage', usage)
-  const exchange = await traceSource(options).exchange(trace)
+  const exchange = await traceSource(io, options).exchange(trace)
   // What came on no connection is shown as it is understood.
   if (exchange.request)
     text('request', sentText(requestHead(exchange.request), [exchange.request.body], exchange.request))
@@ -193,7 +200,7 @@ async function show(trace: StoredTrace, options: Options): Promise<void> {
   }
   const { response } = exchange
   if (response?.body) text('response', sentText(responseHead(response), response.body, response))
-  printLines(['', paint(exchange.ended === 'complete' ? 'dim' : 'red', endText(exchange))])
+  stdout.lines(['', paint(exchange.ended === 'complete' ? 'dim' : 'red', endText(exchange))])
 }
 
 const UNDERSTOOD = { direct: 'request as Understudy read it', gateway: 'rendered request' } as const

@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { type RequestLog, withRequestLog } from '../../src/cli/request-log.ts'
 import { testApps } from '../support/app.ts'
+import { plainLines } from '../support/cli.ts'
 
 const { appWith, close } = testApps()
 afterAll(close)
@@ -10,7 +11,13 @@ afterAll(close)
 function logged(options: Partial<RequestLog> = {}) {
   const app = appWith()
   const lines: string[] = []
-  const log = { print: (line: string) => void lines.push(line), verbose: false, width: undefined, ...options }
+  const log = {
+    print: (line: string) => void lines.push(...plainLines([line])),
+    isJson: false,
+    verbose: false,
+    width: undefined,
+    ...options,
+  }
   const { app: watched } = withRequestLog(app.understudy, log)
   const ask = async (path: string, body?: unknown) => {
     const init = {

@@ -5,6 +5,7 @@ import { reportLines } from '../../src/cli/report.ts'
 import type { Verification } from '../../src/contract/verification.ts'
 import { agentSession, results, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
+import { plainLines } from '../support/cli.ts'
 import {
   ENDINGS,
   GUILTY,
@@ -183,7 +184,7 @@ describe('a team', () => {
     const found = await quiet(one)
     expect(found.findings).toEqual([])
     expect(found.tasks).toEqual({ states: { completed: 1 }, at_work: 0, iterations: 4, tool_calls: 2, sub_tasks: 1 })
-    const line = reportLines(found).find((text) => text.includes('tasks'))
+    const line = plainLines(reportLines(found)).find((text) => text.includes('tasks'))
     expect(line).toContain('completed 1; 4 iterations, 2 tool calls, 1 sub-task')
   })
 

@@ -2,6 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { junit } from '../../src/cli/junit.ts'
 import { runLines } from '../../src/cli/report.ts'
+import { plainLines } from '../support/cli.ts'
 import { play, program } from '../support/exec.ts'
 
 // Each test starts a program, on a machine that may be busy.
@@ -44,7 +45,7 @@ describe('is found', () => {
     const { code, run, findings } = await play(command, yaml)
     expect(findings.day).toContain(kind)
     expect(code).toBe(3)
-    expect(runLines(run).join('\n')).toContain(`  error         ${kind}: `)
+    expect(plainLines(runLines(run)).join('\n')).toContain(`  error         ${kind}: `)
   })
 
   const warnings: [string, string[], string, string][] = [
@@ -54,7 +55,7 @@ describe('is found', () => {
   test.each(warnings)('with a warning, %s', async (_, command, yaml, kind) => {
     const { code, run, findings } = await play(command, yaml)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: [kind] })
-    const lines = runLines(run)
+    const lines = plainLines(runLines(run))
     expect(lines[0]).toBe('Understudy: day: PASS, with 1 warning')
     expect(lines.join('\n')).toContain(`  warning       ${kind}: `)
     expect((await play(command, yaml, { strict: true })).run).toMatchObject({ verdict: 'fail', ok: false })
@@ -63,7 +64,7 @@ describe('is found', () => {
   test('with a warning, who hangs up on equal calls that may be different requests', async () => {
     const { code, run, findings } = await play(program('plain', 'hanging up'), STUCK)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
-    expect(runLines(run).join('\n')).toMatch(
+    expect(plainLines(runLines(run)).join('\n')).toMatch(
       /warning +gave-up: at least one request never got a response: 3 equal calls failed, and the client hung up each time, after \d+ ms at most/,
     )
   })
@@ -71,12 +72,12 @@ describe('is found', () => {
   test('and may be accepted by the scenario', async () => {
     const { code, run, findings } = await play(program('plain', 'quitter'), `${DOWN}accept: [gave-up]\n`)
     expect({ code, findings }).toEqual({ code: 0, findings: { day: [] } })
-    expect(runLines(run).join('\n')).toContain('  accepted      gave-up: ')
+    expect(plainLines(runLines(run)).join('\n')).toContain('  accepted      gave-up: ')
   })
 
   test('where the address was wrong, with the likely one', async () => {
     const { run } = await play(program('plain', 'stranger'))
-    const said = runLines(run).join('\n')
+    const said = plainLines(runLines(run)).join('\n')
     expect(said).toContain('/openai/v1/chat/completions')
     expect(said).toContain('/v2/router/chat/completions')
   })
@@ -105,7 +106,7 @@ describe('is innocent', () => {
   ]
   test.each(rows)('%s', async (_, command, yaml) => {
     const { code, run, findings } = await play(command, yaml)
-    expect({ code, findings, report: code === 0 ? '' : runLines(run).join('\n') }).toEqual({
+    expect({ code, findings, report: code === 0 ? '' : plainLines(runLines(run)).join('\n') }).toEqual({
       code: 0,
       findings: { day: [] },
       report: '',
@@ -131,7 +132,7 @@ rules:
 
   test('reports a rule that never became active', async () => {
     const { run } = await play(program('plain', 'one'), outage(60_000))
-    expect(runLines(run).join('\n')).toMatch(
+    expect(plainLines(runLines(run)).join('\n')).toMatch(
       /rule +outage: not triggered: active from t=1 s, last matching request at t=0 s/,
     )
   })
@@ -148,7 +149,7 @@ describe('a day on which nothing went wrong', () => {
     const { verdict, ok, findings, inconclusive } = run
     expect({ code, verdict, ok, findings }).toEqual({ code: 3, verdict: 'inconclusive', ok: false, findings: [] })
     expect(run.sessions[0]).toMatchObject({ verdict: 'inconclusive', inconclusive, ok: true })
-    const [first] = runLines(run)
+    const [first] = plainLines(runLines(run))
     expect(first).toStartWith('Understudy: day: INCONCLUSIVE: no fault was injected')
     expect(first?.includes('waits between calls')).toBe(yaml === late)
     // The cases of a machine say why, too.

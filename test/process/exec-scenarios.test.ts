@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { runLines } from '../../src/cli/report.ts'
+import { plainLines } from '../support/cli.ts'
 import { play, program } from '../support/exec.ts'
 
 // Each test starts programs, on a machine that may be busy.
@@ -48,7 +49,7 @@ const HOPELESS = ['black-hole', 'fallback-down']
 
 test.each(names)('%s: a careful program is clean', async (name) => {
   const { code, run, findings } = await play(shipped('careful', name), name)
-  expect({ findings, report: code === 0 ? '' : runLines(run).join('\n') }).toEqual({
+  expect({ findings, report: code === 0 ? '' : plainLines(runLines(run)).join('\n') }).toEqual({
     findings: { [name]: HOPELESS.includes(name) ? ['gave-up'] : [] },
     report: '',
   })

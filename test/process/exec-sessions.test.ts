@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runLines } from '../../src/cli/report.ts'
 import type { TraceRecord } from '../../src/contract/trace.ts'
+import { plainLines } from '../support/cli.ts'
 import { play, program } from '../support/exec.ts'
 import { EXECUTABLE, emptyFolder, environment, run, startServer } from '../support/server.ts'
 
@@ -39,7 +40,7 @@ describe('sessions', () => {
     ])
     expect(played.sessions.every(({ ok }) => ok)).toBe(true)
     expect(code).toBe(0)
-    const lines = runLines(played)
+    const lines = plainLines(runLines(played))
     expect(lines[0]).toBe('Understudy: burst: PASS')
     expect(lines).toContain('  rule          two refusals (http-error): matched 9, injected 6')
     expect(lines).toContain('  session       worker-2: PASS, 3 calls')
@@ -58,7 +59,7 @@ describe('sessions', () => {
       ['worker-1', false],
       ['worker-2', true],
     ])
-    const lines = runLines(played)
+    const lines = plainLines(runLines(played))
     expect(lines[0]).toBe('Understudy: burst: FAIL, 1 of 2 sessions failed')
     expect(lines).toContain('  session       worker-1: FAIL, 1 call')
     expect(lines).toContain('    expected      2 attempts: provider openai, status 429 NOT MET: 1')
@@ -89,7 +90,7 @@ describe('sessions', () => {
     const none = await play(program('plain', 'nobody'), 'rate-limit-burst')
     expect(none.code).toBe(3)
     expect(none.run.sessions.map(({ session, calls }) => [session, calls])).toEqual([['rate-limit-burst', 0]])
-    const said = runLines(none.run).join('\n')
+    const said = plainLines(runLines(none.run)).join('\n')
     expect(said).toContain(`no calls were received: the program should call ${none.run.url}/v1 (OPENAI_BASE_URL)`)
   })
 
@@ -106,7 +107,7 @@ describe('a run', () => {
     const db = inFolder('run.db')
     for (let turn = 0; turn < 2; turn++) {
       const { run: played } = await play(program('openai', 'sessions', '2'), undefined, { db })
-      expect(runLines(played).at(-1)).toBe(`  saved         understudy trace --db ${db} list`)
+      expect(plainLines(runLines(played)).at(-1)).toBe(`  saved         understudy trace --db ${db} list`)
     }
     const list = async (...args: string[]) => {
       const { stdout } = await run(['trace', '--db', db, 'list', '--json', ...args])
@@ -147,7 +148,7 @@ describe('a run', () => {
     for (let timeout = 1_500; !existsSync(file); timeout *= 3) {
       const { code, run: played } = await play(program('plain', 'parent', '0', file), undefined, { timeout })
       expect({ code, timedOut: played.timed_out }).toEqual({ code: 124, timedOut: true })
-      expect(runLines(played)[0]).toMatch(
+      expect(plainLines(runLines(played))[0]).toMatch(
         /^Understudy: no scenario: FAIL: the command was ended after [\d.]+ m?s by --timeout$/,
       )
     }

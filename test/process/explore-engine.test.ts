@@ -12,6 +12,7 @@ import { type Exploration, type ExploreOptions, explore } from '../../src/explor
 import { brokenPoints } from '../../src/exploration/points.ts'
 import type { RunCommand, TriedCell } from '../../src/exploration/trial.ts'
 import type { ObservedRun } from '../../src/exploration/types.ts'
+import { plainLines } from '../support/cli.ts'
 import { modelProgram, type Site, type Step } from '../support/model-programs.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -31,10 +32,12 @@ const optionsOf = (run: RunCommand, more: Partial<ExploreOptions> = {}): Explore
   ...more,
 })
 const printed = (found: Exploration): string =>
-  exploreLines({
-    ...{ found, cells: found.cells, mended: [], files: new Map(), width: 100, repeat: String },
-    coverage: coverageOf(found.cells, found, found.ways),
-  }).join('\n')
+  plainLines(
+    exploreLines({
+      ...{ found, cells: found.cells, mended: [], files: new Map(), width: 100, repeat: String },
+      coverage: coverageOf(found.cells, found, found.ways),
+    }),
+  ).join('\n')
 
 /** What can be compared of an exploration: which of two runs came first makes the ids of traces. */
 const verdictsOf = ({ points, cells, left }: Exploration) => ({

@@ -5,6 +5,7 @@ import { runLines } from '../../src/cli/report.ts'
 import type { Verification } from '../../src/contract/verification.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { plainLines } from '../support/cli.ts'
 import { play } from '../support/exec.ts'
 
 // Each run of exec starts a program, on a machine that may be busy.
@@ -64,7 +65,7 @@ describe('exec', () => {
     expect({ exit, verdict: run.verdict, findings: run.findings }).toEqual({ exit: 3, verdict: 'fail', findings: [] })
     expect(run.sessions).toMatchObject([{ calls: 40, verdict: 'fail', part: 1, ended_by: why }])
     expect(kindsOf(run)[0]).toContain('storm')
-    expect(runLines(run).join('\n')).toMatch(/error {9}storm: the same request 40 times/)
+    expect(plainLines(runLines(run)).join('\n')).toMatch(/error {9}storm: the same request 40 times/)
     expect(junit([run])).toMatch(/name="session [^"]+ \(part 1, before [^"]+\)"[^>]*><failure message="storm/)
   })
 

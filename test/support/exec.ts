@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { runSuite, type SuiteOptions } from '../../src/cli/suite.ts'
 import { exitCodeOf, type SuiteRun } from '../../src/cli/suite-run.ts'
 import { readConfig } from '../../src/config.ts'
+import { testIo } from './cli.ts'
 import { emptyFolder } from './server.ts'
 
 const programs = join(import.meta.dir, 'programs')
@@ -40,7 +41,7 @@ export async function play(
     if (scenario?.includes('\n')) writeFileSync(file, scenario)
     const named = scenario === undefined ? [] : [scenario.includes('\n') ? file : scenario]
     const config = { ...readConfig({}, {}), port: 0, db: ':memory:', strict, skip_latency: latency === 'skip', token }
-    const runs = await runSuite(command, { config, scenarios: named, output: 'ignore', ...rest })
+    const runs = await runSuite(command, { io: testIo(), config, scenarios: named, output: 'ignore', ...rest })
     const [run] = runs
     if (!run) throw new Error('nothing was run')
     const findings = Object.fromEntries(

@@ -4,6 +4,7 @@ import { HOME, observer } from '../../src/cli/explore/observe.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { Understudy } from '../../src/deps.ts'
 import type { RunCommand } from '../../src/exploration/trial.ts'
+import { testIo } from './cli.ts'
 
 /** What a program does when a call fails: it fails, goes on without, or has something else to try first. */
 export interface Handling {
@@ -137,6 +138,7 @@ export function modelProgram(program: readonly Step[], more: Partial<Config> = {
   const runs = new Map<string, ProgramRun>()
   let name = ''
   const observe = observer({
+    io: testIo(),
     config: { ...settings, ...more },
     async program(understudy) {
       const own = name

@@ -139,14 +139,20 @@ const RULES: [string, RegExp, RegExp, string][] = [
     /^(lib|build)\//,
     'crypto.randomUUID()',
   ],
-  // What prints escapes what others have written.
+  // What prints escapes what others have written, and knows a stream that it was given.
   [
     'the console',
-    /^(?!\s*['"]).*(?:\bconsole\.|\bprocess\.std(?:out|err)\.write|\bBun\.std(?:out|err)|\bwriteSync\b)/m,
-    /^cli\/(output|line-writer)\.ts$|^build\/|^inspector\/page\//,
+    /^(?!\s*['"]).*(?:\bconsole\.|\bprocess\.std(?:in|out|err)\b|\bBun\.std(?:in|out|err)|\bwriteSync\b)/m,
+    /^cli\/(io|line-writer)\.ts$|^build\/|^inspector\/page\//,
     'console.log(1)',
   ],
-  ['the environment', /\bprocess\.env\b/, /^config\.ts$|^build\//, 'process.env.HOME'],
+  ['the environment', /\bprocess\.env\b/, /^cli\/io\.ts$|^build\//, 'process.env.HOME'],
+  [
+    'what the process is told',
+    /\bprocess\.(?:on|once|off|argv)\b/,
+    /^main\.ts$|^cli\/(stop-signals|line-writer)\.ts$|^build\//,
+    "process.on('SIGINT', stop)",
+  ],
   [
     'a request to another server',
     /(?:\bawait|\breturn|=>?|[?:(]) fetch\(/,
@@ -154,7 +160,7 @@ const RULES: [string, RegExp, RegExp, string][] = [
     /^(lib\/direct-fetch|control\/made-of)\.ts$|^inspector\/page\//,
     'const response = await fetch(url)',
   ],
-  ['the end of the process', /\bprocess\.exit\b/, /^(cli|build)\//, 'process.exit(1)'],
+  ['the end of the process', /\bprocess\.exit(?:Code)?\b/, /^main\.ts$|^build\//, 'process.exit(1)'],
 ]
 test.each(RULES)('%s is used in its own place alone', (_, rule, home, example) => {
   expect(rule.test(example)).toBe(true)

@@ -5,6 +5,7 @@ import { runLines } from '../../src/cli/report.ts'
 import { exitCodeOf, type SuiteRun } from '../../src/cli/suite-run.ts'
 import type { Finding } from '../../src/contract/finding.ts'
 import type { Verification } from '../../src/contract/verification.ts'
+import { plainLines } from '../support/cli.ts'
 
 const NASTY = `<"&'> \u0000\u001b[31m \ud800 \uffff ]]> end`
 const finding = (more: Partial<Finding> = {}): Finding => ({
@@ -115,7 +116,7 @@ test('a finding says how bad it is, with the calls that show it', () => {
       finding({ kind: 'gave-up', accepted: true, message: 'three', traces: ['t1'] }),
     ],
   })
-  const lines = runLines(runOf({ ok: false, sessions: [found] }))
+  const lines = plainLines(runLines(runOf({ ok: false, sessions: [found] })))
   expect(lines).toContain('  error         early-retry: one (t1, t2, t3 and 1 more)')
   expect(lines).toContain('  warning       storm: two')
   expect(lines).toContain('  accepted      gave-up: three (t1)')
@@ -131,7 +132,7 @@ test('report: adds up the rules of several sessions, and names those that were n
       ],
     }),
   )
-  const lines = runLines(runOf({ sessions, idle_rules: ['elsewhere'] }))
+  const lines = plainLines(runLines(runOf({ sessions, idle_rules: ['elsewhere'] })))
   expect(lines).toContain('  rule          r (delay): matched 2, injected 1')
   expect(lines).toContain('  rule          late: not triggered: active from t=10 s')
   expect(lines).toContain('  rule          in vain (delay): matched 2, injected 0, the answer is not a stream 4')
@@ -141,11 +142,13 @@ test('report: adds up the rules of several sessions, and names those that were n
 
 test('where the calls are to be seen is said when there is something to see', () => {
   const found = runOf({ sessions: [verification('a', { findings: [finding()] })] })
-  expect(runLines(found).at(-1)).toBe(
+  expect(plainLines(runLines(found)).at(-1)).toBe(
     '  saved         no calls; run again with --db FILE, then: understudy trace --db FILE show ID',
   )
-  expect(runLines({ ...found, db: 'run.db' }).at(-1)).toBe('  saved         understudy trace --db run.db list')
-  expect(runLines(runOf()).join('\n')).not.toContain('  saved ')
+  expect(plainLines(runLines({ ...found, db: 'run.db' })).at(-1)).toBe(
+    '  saved         understudy trace --db run.db list',
+  )
+  expect(plainLines(runLines(runOf())).join('\n')).not.toContain('  saved ')
 })
 
 test('what is wrong stands right under the verdict, which counts warnings', () => {
@@ -159,15 +162,15 @@ test('what is wrong stands right under the verdict, which counts warnings', () =
     findings: [finding({ message: 'one' })],
     expectations,
   })
-  expect(runLines(runOf({ verdict: 'fail', ok: false, sessions: [broken] })).slice(0, 4)).toEqual([
+  expect(plainLines(runLines(runOf({ verdict: 'fail', ok: false, sessions: [broken] }))).slice(0, 4)).toEqual([
     'Understudy: s: FAIL',
     '  error         early-retry: one (t1, t2, t3 and 1 more)',
     '  expected      three NOT MET: one',
     '  calls         2, 3 attempts, through the gateway',
   ])
   const warned = verification('b', { findings: [finding({ severity: 'warning' }), finding({ accepted: true })] })
-  expect(runLines(runOf({ sessions: [warned] }))[0]).toBe('Understudy: s: PASS, with 1 warning')
-  expect(runLines(runOf({ sessions: [warned, warned] }))[0]).toBe('Understudy: s: PASS, with 2 warnings')
+  expect(plainLines(runLines(runOf({ sessions: [warned] })))[0]).toBe('Understudy: s: PASS, with 1 warning')
+  expect(plainLines(runLines(runOf({ sessions: [warned, warned] })))[0]).toBe('Understudy: s: PASS, with 2 warnings')
 })
 
 test('time says what was jumped and what the client waited', () => {
@@ -175,7 +178,7 @@ test('time says what was jumped and what the client waited', () => {
     { session: 'a', clock: 'virtual', jumped_ms: 600_000, waited_ms: 1_500 },
     { session: 'b', clock: 'virtual', jumped_ms: 60_000, waited_ms: 500 },
   ]
-  const lines = runLines(runOf({ clocks }))
+  const lines = plainLines(runLines(runOf({ clocks })))
   expect(lines).toContain('  time          virtual time skipped: 11 min (the client did not wait for it)')
   expect(lines).toContain('  time          waited by the client between its calls: 2000 ms')
 })

@@ -72,11 +72,7 @@ test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an ove
 })
 
 test('a report goes on under its beginning, with its colours', () => {
-  const before = process.env.FORCE_COLOR
-  process.env.FORCE_COLOR = '1'
   const red = paint('red', 'NOT MET: there were none at all')
-  if (before === undefined) delete process.env.FORCE_COLOR
-  else process.env.FORCE_COLOR = before
   const lines = [
     'Understudy: outage: FAIL',
     `  expected      at least 1 attempt: provider openai ${red}`,
@@ -94,10 +90,16 @@ test('a report goes on under its beginning, with its colours', () => {
     '    error         gave-up: a request',
     '                  never got a response',
   ])
-  expect(safeLine(fitted[3] ?? '')).toContain('\u001b[31m')
+  expect(safeLine(fitted[3] ?? '', true)).toContain('\u001b[31m')
+  // Without colours nothing is left of them.
+  expect(fitted.map((line) => safeLine(line, false))).toEqual(shown)
   // The same colour in a text of others is text.
   const foreign = 'of others \u001b[31mred\u001b[39m and more of it'
-  expect(fittedReport([foreign], 20).map(safeLine).join('')).toStartWith('of others \\u001b[31mred')
+  expect(
+    fittedReport([foreign], 20)
+      .map((line) => safeLine(line, true))
+      .join(''),
+  ).toStartWith('of others \\u001b[31mred')
 })
 
 test('a pipe gets every column in full', () => {

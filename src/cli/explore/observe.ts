@@ -15,7 +15,8 @@ import { realClock } from '../../lib/clock.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import { type ChildEnd, runChild } from '../child.ts'
 import { collectAfter } from '../idle-collection.ts'
-import { listen, report, serverUrl } from '../listen.ts'
+import type { CommandIo } from '../io.ts'
+import { listen, serverUrl } from '../listen.ts'
 import { countingRequests, judgeSessions } from '../suite.ts'
 
 /** The session that the command works in when it names none. */
@@ -40,6 +41,7 @@ export type RunProgram = (understudy: Understudy, limitMs: number | null) => Pro
 
 /** What the runs of a command share. */
 export interface ObserveOptions {
+  io: Pick<CommandIo, 'log'>
   program: RunProgram
   config: Config
   /** Keeps the calls. */
@@ -48,10 +50,10 @@ export interface ObserveOptions {
 
 /** Runs a program as exploration asks for it, each time against a new understudy. */
 export const observer =
-  ({ program, config, file }: ObserveOptions): RunCommand =>
+  ({ io, program, config, file }: ObserveOptions): RunCommand =>
   async ({ scenario, limitMs }) => {
     const source = scenario && fixedSource({ ...playable(scenario), location: scenario.name })
-    const understudy = createUnderstudy(config, report, { scenarios: source ? [source] : [], home: HOME })
+    const understudy = createUnderstudy(config, io.log.report, { scenarios: source ? [source] : [], home: HOME })
     const { sessions } = understudy
     const stops: CommandEnd['stop'][] = []
     let calls = 0
@@ -100,17 +102,17 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
 
 /** Runs a command as a process that calls a server. */
 export const commandProgram =
-  (command: readonly string[], config: Config): RunProgram =>
+  (io: CommandIo, command: readonly string[], config: Config): RunProgram =>
   async (understudy, limitMs) => {
     const requests = new Map<string, number>()
     const servers = await listen(config, countingRequests(understudy, requests))
     const url = serverUrl(config, servers[0]?.port)
-    const env = clientEnvironment(url, HOME, config.token[0])
+    const env = clientEnvironment(io.env, url, HOME, config.token[0])
     const stop = () => Promise.all(servers.map((server) => server.stop(true)))
     const printed = scratchFile()
     const began = realClock.now()
     try {
-      const end = await runChild(command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
+      const end = await runChild(io, command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
       const tookMs = realClock.now() - began
       return { ...endOf(end), tookMs, output: printed.tail(MOST_OUTPUT), url, requests, stop }
     } catch (error) {
@@ -122,8 +124,8 @@ export const commandProgram =
   }
 
 /** Plays calls in this process on virtual clocks; the function `close` ends that. */
-export function routePlayer(config: Config): { play: PlayRoute; close(): void } {
-  const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, report)
+export function routePlayer({ log }: Pick<CommandIo, 'log'>, config: Config): { play: PlayRoute; close(): void } {
+  const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, log.report)
   let played = 0
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     app.fetch(

@@ -2,8 +2,7 @@
 import type { ExploreOptions } from '../../exploration/explore.ts'
 import { isGood } from '../../exploration/known.ts'
 import { realClock } from '../../lib/clock.ts'
-import { logLine } from '../log.ts'
-import { overwrite } from '../output.ts'
+import type { CommandIo } from '../io.ts'
 import { lengthOf } from '../overview.ts'
 
 type Step = Parameters<ExploreOptions['notify']>[0]
@@ -11,9 +10,9 @@ type Step = Parameters<ExploreOptions['notify']>[0]
 const EVERY_MS = 10_000
 
 /** Shows each step on stderr; `end` takes the bar away. */
-export function exploreProgress() {
+export function exploreProgress({ stderr, log }: Pick<CommandIo, 'stderr' | 'log'>) {
   const began = realClock.now()
-  const live = process.stderr.isTTY
+  const live = stderr.isTTY
   let last = began
   let bad = 0
   const lineOf = ({ done, total }: Step) => {
@@ -25,14 +24,14 @@ export function exploreProgress() {
   return {
     show(step: Step) {
       if (!isGood(step.tried.result)) bad++
-      if (live) overwrite(lineOf(step))
+      if (live) stderr.overwrite(lineOf(step))
       else if (realClock.now() - last >= EVERY_MS) {
         last = realClock.now()
-        logLine('info', lineOf(step))
+        log.line('info', lineOf(step))
       }
     },
     end() {
-      if (live) overwrite('')
+      if (live) stderr.overwrite('')
     },
   }
 }

@@ -25,8 +25,11 @@ mkdirSync('fixtures/chat.completions', { recursive: true })
 writeFileSync('fixtures/chat.completions/hello.yaml', 'match: { user: Hello }\nreply: { content: Hello yourself! }\n')
 const { runCli } = await import('../../../src/cli/index.ts')
 const files = ['--db', 'understudy.db', '--fixtures', 'fixtures', '--ready-file', 'ready.json']
-await runCli(['serve', '--json', '--port', '0', ...files])
-const { url } = JSON.parse(readFileSync('ready.json', 'utf8')) as { url: string }
+const { processIo } = await import('../../../src/cli/io.ts')
+const io = processIo()
+const ready = Promise.withResolvers<string>()
+void runCli(['serve', '--json', '--port', '0', ...files], { ...io, stdout: { ...io.stdout, text: ready.resolve } })
+const { url } = JSON.parse(await ready.promise) as { url: string }
 const response = await fetch(`${url}/v2/router/chat/completions`, {
   method: 'POST',
   headers: { authorization: 'Bearer any', 'content-type': 'application/json' },

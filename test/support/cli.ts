@@ -1,0 +1,88 @@
+// The command line as a function: what a command prints and ends with, without a process.
+import { tmpdir } from 'node:os'
+import { runCli } from '../../src/cli/index.ts'
+import type { CommandIo } from '../../src/cli/io.ts'
+import { createLog } from '../../src/cli/log.ts'
+import { type OutputStream, printer, safeLine } from '../../src/cli/output.ts'
+import type { StopCause } from '../../src/cli/stop-signals.ts'
+import type { Finished } from './server.ts'
+
+/** How the streams of a command are; a pipe that shows no colours unless told otherwise. */
+interface Terminal {
+  isTTY?: boolean
+  columns?: number
+  colours?: boolean
+}
+
+/** A stream that keeps what is printed on it. */
+function keptStream({ isTTY = false, columns = 0, colours = false }: Terminal): OutputStream & { text: string } {
+  const stream = {
+    ...{ isTTY, columns, colours, text: '' },
+    writeLine: (line: string) => stream.write(`${line}\n`),
+    write(text: string) {
+      stream.text += text
+    },
+  }
+  return stream
+}
+
+/** What a command may be given, and what it has printed. */
+export interface TestIo extends CommandIo {
+  readonly printed: { stdout: string; stderr: string }
+  /** Asks the command to end, as a signal would. */
+  stop(cause: StopCause): void
+}
+
+/** The environment, the streams and the signals of a command that is run in this process. */
+export function testIo(env: Record<string, string> = {}, terminal: Terminal = {}): TestIo {
+  const stdout = keptStream(terminal)
+  const stderr = keptStream(terminal)
+  const listeners = new Set<(cause: StopCause) => void>()
+  return {
+    env,
+    stdout: printer(stdout),
+    stderr: printer(stderr),
+    log: createLog(() => ({ add: (line) => stderr.writeLine(safeLine(line, stderr.colours)) })),
+    signals: {
+      onStop(hear) {
+        listeners.add(hear)
+        return () => listeners.delete(hear)
+      },
+      endWith() {},
+    },
+    onInputEnd() {},
+    terminal: () => undefined,
+    get printed() {
+      return { stdout: stdout.text, stderr: stderr.text }
+    },
+    stop(cause) {
+      for (const hear of listeners) hear(cause)
+    },
+  }
+}
+
+/** Commands that run or wait: the folder is that of the whole process, so there is one at a time. */
+let queue: Promise<unknown> = Promise.resolve()
+
+/** Runs a command to its end in this process, in a folder: for whatever is no matter of the executable itself. */
+export function runCommand(
+  args: readonly string[],
+  { cwd = tmpdir(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Finished> {
+  const finished = queue.then(async () => {
+    const io = testIo(env)
+    const before = process.cwd()
+    process.chdir(cwd)
+    try {
+      const code = await runCli(args, io)
+      return { code, ...io.printed }
+    } finally {
+      process.chdir(before)
+    }
+  })
+  queue = finished.catch(() => {})
+  return finished
+}
+
+/** Lines as they are printed where no colours are shown. */
+export const plainLines = (lines: readonly string[]): string[] => lines.map((line) => safeLine(line, false))
