@@ -1,19 +1,15 @@
 // Runs before anything is installed, so it is plain Node: it installs what the lockfile says when that
 // has changed, builds what is out of date, and hands over to the pinned Bun. `npm start` and `npm test` are this file.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { launch, launchExecutable } from '../../packages/cli/bin/launch.mjs'
-
-/** Most test files that run at a time. */
-const MOST_WORKERS = 4
+import { executable, isStale, newest } from './stale.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const [task = 'start', ...rest] = process.argv.slice(2)
 const windows = process.platform === 'win32'
-const executable = join(root, 'dist', windows ? 'understudy.exe' : 'understudy')
 
 // Who runs this file is npm; it may be stopped alone.
 const managed = true
@@ -36,14 +32,6 @@ const unusable =
     console.error(`understudy: could not run ${command}: ${message}`)
     process.exit(1)
   }
-
-/** Newest modification time, in ms, of a file or of everything below a folder; 0 when there is none. */
-function newest(path) {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (!stat) return 0
-  if (!stat.isDirectory()) return stat.mtimeMs
-  return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
-}
 
 /** Installs when the lockfile is newer than the last installation, npm's own or ours. */
 async function install() {
@@ -70,8 +58,7 @@ function bunPath() {
 }
 
 async function build(bun) {
-  const sources = ['src', 'fixtures', 'package.json', 'package-lock.json'].map((name) => newest(join(root, name)))
-  if (newest(executable) >= Math.max(...sources)) return
+  if (!isStale()) return
   console.error('understudy: building the executable ...')
   await run(bun, ['src/build/build.ts'])
 }
@@ -89,17 +76,8 @@ const tasks = {
     await build(bun)
     await serve(executable, ['serve', ...rest])
   },
-  async test() {
-    await check()
-    await build(bun)
-    // The examples have tests of their own, which other runners run.
-    const all = rest.every((argument) => argument.startsWith('-')) ? ['./test'] : []
-    // Some tests start programs or browsers, and machines of CI may be busy.
-    // A process for each core, which loads the program once for all its files; more than a few would wait for each other's
-    // servers and browsers.
-    const workers = Math.min(MOST_WORKERS, availableParallelism())
-    await run(bun, ['test', '--timeout', '30000', `--parallel=${workers}`, '--no-isolate', ...rest, ...all])
-  },
+  // A tier (fast, rest, all), or arguments of the test runner, such as one file.
+  test: () => run(bun, ['src/build/test.ts', ...rest]),
   check,
   fix: () => run(bin('biome'), ['check', '--write', '.'], { shell: windows }),
   build: () => run(bun, ['src/build/build.ts', ...rest]),

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/trace.ts'
 import { type AgentSession, agentSession, type ModelTurn, results, type StrictTask, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
+import { runs } from '../support/property.ts'
 import type { Json } from '../support/workspace.ts'
 
 const app = createTestApp({ seed_file: ['none'] })
@@ -89,7 +90,7 @@ test('any mix of calls, errors and continuations takes the steps of the referenc
       }).toEqual(expected)
       await one.call('DELETE', `/_understudy/sessions/${one.name}`)
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   )
 }, 60_000)
 

@@ -5,6 +5,7 @@ import { boundedRegex, RegexLimit, regexBudget } from '../../src/lib/bounded-reg
 import { globRegex } from '../../src/lib/match.ts'
 import { testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { runs } from '../support/property.ts'
 
 const { appWith, close } = testApps()
 const app = appWith()
@@ -126,7 +127,7 @@ test('a pattern means what it means to the runtime, with the same captures', () 
       const found = boundedRegex(source, { ignoreCase }).exec(subject, regexBudget())
       expect(found ?? null).toEqual(expected && { ...expected.groups })
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 
@@ -147,7 +148,7 @@ test('a pattern with stars means what its expression means', () => {
       const expression = new RegExp(`^${glob.split('*').map(RegExp.escape).join('.*')}$`, 's')
       expect(globRegex(glob).test(text)).toBe(expression.test(text))
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   )
 })
 

@@ -5,6 +5,7 @@ import { judgement } from '../support/ajv.ts'
 import { createTestApp } from '../support/app.ts'
 import { chatMistake, chatMistakes, chatRequest } from '../support/arbitrary-chat.ts'
 import { both, CHAT, FIXTURES, MODEL, refused, user } from '../support/chat.ts'
+import { runs } from '../support/property.ts'
 
 const app = createTestApp({ fixtures: [FIXTURES] })
 afterAll(app.close)
@@ -43,7 +44,7 @@ test('any valid request gets a valid answer, whole and streamed alike, within it
         }
       }
     }),
-    { seed: 11, numRuns: 100 },
+    { seed: 11, numRuns: runs(100) },
   )
 }, 60_000)
 
@@ -62,7 +63,7 @@ test('any single mistake is a 4xx that names its field', async () => {
       expect({ wrong, param: error.param?.split(/[.[]/)[0] ?? null }).toEqual({ wrong, param: field })
       expect(error.message).toStartWith(`'${error.param}' `)
     }),
-    { seed: 5, numRuns: 600 },
+    { seed: 5, numRuns: runs(600) },
   )
 })
 
@@ -79,7 +80,7 @@ test('any JSON at all is answered or refused, never a server error', async () =>
       const { status } = await app.post(CHAT, body)
       expect(status === 200 || (status >= 400 && status < 500)).toBe(true)
     }),
-    { seed: 3, numRuns: 500 },
+    { seed: 3, numRuns: runs(500) },
   )
 })
 

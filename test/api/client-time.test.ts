@@ -4,6 +4,7 @@ import { SHORTEST_PAUSE_MS, withClientTime } from '../../src/cli/client-time.ts'
 import type { TraceRecord } from '../../src/contract/trace.ts'
 import type { VirtualClock } from '../../src/lib/clock.ts'
 import { testApps } from '../support/app.ts'
+import { runs } from '../support/property.ts'
 import { luckOf } from '../support/simulated-clients.ts'
 
 const { appWith, close } = testApps()
@@ -338,7 +339,7 @@ test('what the gateway skips is reported while calls in parallel wait as well', 
   expect(clock().passed()).toBe(skipped + 5_000)
 })
 
-const RUNS = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 40)
+const RUNS = runs(40)
 test('property: the clock is never ahead of the clients, nor far behind one that waited to repeat a call', async () => {
   for (let seed = 1; seed <= RUNS; seed++) {
     const luck = luckOf(seed)

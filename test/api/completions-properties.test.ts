@@ -5,6 +5,7 @@ import { decodeTokens, VOCABULARIES } from '../../src/lib/tokens.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
 import { errorOf } from '../support/errors.ts'
+import { runs } from '../support/property.ts'
 import { strictCompletion } from '../support/strict/completions.ts'
 
 const OLDER = 'openai/gpt-3.5-turbo-instruct'
@@ -77,7 +78,7 @@ test('any valid request has the same valid answer, whole and streamed, and usage
       })
       expect(joined).toEqual(choices)
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })
 
@@ -108,6 +109,6 @@ test('any wrong field is refused by name', async () => {
       const answer = await app.post(PATH, { ...body, [field]: wrong })
       expect(errorOf(answer.text, 400).param).toMatch(new RegExp(`^${field}\\b`))
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })

@@ -8,6 +8,7 @@ import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens, VOCABULARIES } from '../../src/lib/tokens.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
+import { runs } from '../support/property.ts'
 import { strictEmbeddings } from '../support/strict/embeddings.ts'
 
 const PATH = '/v2/router/embeddings'
@@ -193,7 +194,7 @@ test('any valid request has a valid answer', async () => {
         expect(numbers.length).toBe(dimensions ?? (body.model.endsWith('large') ? 3072 : 1536))
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })
 
@@ -212,6 +213,6 @@ test('any wrong field is refused by name', async () => {
       expect(answer.status).toBe(400)
       expect((answer.json().error as { param: string }).param).toMatch(new RegExp(`^${field}\\b`))
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })

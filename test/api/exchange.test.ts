@@ -10,6 +10,7 @@ import { bytesIn } from '../../src/views/wire-text.ts'
 import { accepted } from '../support/accepted.ts'
 import { type Answer, createTestApp, type TestApp, testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { runs } from '../support/property.ts'
 
 const { appWith, close } = testApps()
 const app = appWith()
@@ -391,6 +392,6 @@ test('no character is kept that the text before has at the same end, however ali
         expect(isShort || (own[head] !== before[head] && own.at(-1 - tail) !== before.at(-1 - tail))).toBe(true)
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })

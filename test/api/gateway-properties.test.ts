@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/trace.ts'
 import { chance } from '../../src/lib/chance.ts'
+import { runs } from '../support/property.ts'
 import {
   A,
   B,
@@ -150,12 +151,12 @@ test('order, number, waits and end of the attempts are those of the reference', 
       const spent = attempts.map(({ wait_ms, outcome }) => wait_ms + (outcome === 'timed out' ? TIMEOUT : 0))
       expect(trace.duration_ms).toBe(spent.reduce((sum, ms) => sum + ms, 0))
     }),
-    { seed: 5, numRuns: 400 },
+    { seed: 5, numRuns: runs(400) },
   )
 }, 60_000)
 
 test('the same seed gives the same traces, to the last byte; another one gives others', async () => {
-  const calls = fc.sample(call, { seed: 6, numRuns: 40 })
+  const calls = fc.sample(call, { seed: 6, numRuns: runs(40) })
   const traces = async (seed: number) => {
     const { make } = play(seed)
     const made: StoredTrace[] = []
@@ -179,6 +180,6 @@ test('a stream that is cut after its first content makes no further attempt, wha
       expect(trace.status === 200).toBe(reachedIt)
       if (reachedIt) expect(trace).toMatchObject({ outcome: 'disconnected', error: { code: 'provider_disconnected' } })
     }),
-    { seed: 7, numRuns: 100 },
+    { seed: 7, numRuns: runs(100) },
   )
 }, 60_000)

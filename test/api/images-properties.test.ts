@@ -7,6 +7,7 @@ import { createTestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
 import { errorOf } from '../support/errors.ts'
 import { A, B, browse, bytesOf, C, draw, IMAGES } from '../support/images.ts'
+import { runs } from '../support/property.ts'
 
 const app = createTestApp()
 afterAll(app.close)
@@ -99,7 +100,7 @@ test('any valid request is answered with as many files as asked, of the size and
       expect(usage !== undefined).toBe(body.model === C)
       if (usage) expect(usage.total_tokens).toBe((usage.input_tokens ?? 0) + (usage.output_tokens ?? 0))
     }),
-    { numRuns: 15 },
+    { numRuns: runs(15) },
   )
 }, 60_000)
 
@@ -131,6 +132,6 @@ test('a mistake in one field is a 400 that names the field', async () => {
       expect(param).toMatch(new RegExp(`^${field}\\b`))
       expect(message).toContain(`'${param}'`)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })

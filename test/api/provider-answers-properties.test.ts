@@ -5,12 +5,13 @@ import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'
 import { HELLO } from '../support/forward.ts'
 import { dataIn, oddProvider } from '../support/odd-provider.ts'
+import { runs } from '../support/property.ts'
 
 const odd = oddProvider()
 afterAll(odd.close)
 
 // More of them when a change to a reader asks for it.
-const RUNS = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 60)
+const RUNS = runs(60)
 
 type Json = Record<string, unknown>
 

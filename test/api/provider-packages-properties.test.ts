@@ -5,8 +5,9 @@ import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'
 import { HELLO } from '../support/forward.ts'
 import { dataIn, oddProvider } from '../support/odd-provider.ts'
+import { runs } from '../support/property.ts'
 
-const RUNS = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 60)
+const RUNS = runs(60)
 const PATH = '/v2/router/chat/completions'
 
 const usage = { input_tokens: 3, output_tokens: 2 }

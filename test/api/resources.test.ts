@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type { z } from 'zod'
 import { resources } from '../../src/resources/index.ts'
+import { runs } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
 import { strictError } from '../support/strict/workspace.ts'
 import {
@@ -248,6 +249,6 @@ test('however a list is paged, the pages together are the list: nothing twice, n
       }
       expect(seen).toEqual(all)
     }),
-    { numRuns: 20, seed: 1 },
+    { numRuns: runs(20), seed: 1 },
   )
 })

@@ -5,12 +5,13 @@ import fc from 'fast-check'
 import type { ModelResponse } from '../../src/contract/responses-answer.ts'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
+import { runs } from '../support/property.ts'
 import { type Body, lastResponse, PATH, readEvents, whole } from '../support/responses.ts'
 import { StrictEvent } from '../support/strict/responses.ts'
 
 const app = createTestApp()
 afterAll(app.close)
-const RUNS = { numRuns: 50 }
+const RUNS = { numRuns: runs(50) }
 // The machine may be busy: what this limits is a hang.
 const PATIENCE = 60_000
 
@@ -184,7 +185,7 @@ describe('one broken field', () => {
           expect([400, 404]).toContain(status)
           expect(errorOf(answer, status).param).toMatch(new RegExp(`^${field}\\b`))
         })
-        await fc.assert(property, { numRuns: 5 })
+        await fc.assert(property, { numRuns: runs(5) })
       }
     },
     PATIENCE,
@@ -206,7 +207,7 @@ describe('one broken field', () => {
           expect(errorOf(answer.text, answer.status).param).toMatch(new RegExp(`^(${field}|tool_choice)\\b`))
         },
       )
-      await fc.assert(property, { numRuns: 200 })
+      await fc.assert(property, { numRuns: runs(200) })
     },
     PATIENCE,
   )

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { endWorkers } from '../../src/lib/worker/pool.ts'
 import { judgement } from '../support/ajv.ts'
 import { type TestApp, testApps } from '../support/app.ts'
+import { runs } from '../support/property.ts'
 
 const { appWith, close } = testApps()
 const folder = mkdtempSync(join(tmpdir(), 'samples-'))
@@ -96,7 +97,7 @@ describe('patterns are satisfied', () => {
         const value = await answered(app, schema)
         expect({ pattern, value, wrong: judgement(schema, value) }).toEqual({ pattern, value, wrong: [] })
       }),
-      { seed: 11, numRuns: 60 },
+      { seed: 11, numRuns: runs(60) },
     )
   })
 

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { asTemplate, fill } from '../../src/answers/template.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
+import { runs } from '../support/property.ts'
 import { fileOf, formOf, speak } from '../support/translations.ts'
 
 const app = createTestApp()
@@ -162,7 +163,7 @@ describe('an answer made again of its script', () => {
         expect(inverse).toBeDefined()
         expect(content(await answerTo(name, body, asTemplate(inverse)))).toEqual(content(first))
       }),
-      { numRuns: 8 },
+      { numRuns: runs(8) },
     ),
   )
 })
@@ -179,7 +180,7 @@ describe('a stream made again of its script', () => {
         const inverse = operation.scriptOf(operation.assemble(chunks))
         expect(content(await answerTo(name, streamed, asTemplate(inverse)))).toEqual(content(first))
       }),
-      { numRuns: 4 },
+      { numRuns: runs(4) },
     )
   })
 })
@@ -219,6 +220,6 @@ test('braces in an answer are no templates of its script', () => {
     fc.property(fc.string({ unit: fc.constantFrom('{', '}', '\n', 'a', '=', '<', '%', '>', '#', '/') }), (value) => {
       expect(fill(asTemplate({ content: [value] }), () => ({ a: 'wrong' }), undefined)).toEqual({ content: [value] })
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })

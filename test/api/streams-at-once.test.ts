@@ -7,6 +7,7 @@ import type { StreamEvent } from '../../src/lib/sse.ts'
 import { EVENT_END, EVENT_START, WrittenEvent } from '../../src/lib/written-events.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'
+import { runs } from '../support/property.ts'
 
 const apps: TestApp[] = []
 afterAll(() => Promise.all(apps.map((app) => app.close())))
@@ -74,7 +75,7 @@ test('whatever its events are', async () => {
       const [one, other] = [await outcomeIn(together), await outcomeIn(oneByOne)]
       expect(one).toEqual(other)
     }),
-    { seed: 7, numRuns: 60 },
+    { seed: 7, numRuns: runs(60) },
   )
   expect(bugs.one).toEqual(bugs.other)
 })

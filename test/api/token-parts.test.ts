@@ -9,6 +9,7 @@ import { packTexts, unpackTexts } from '../../src/lib/worker/packed-texts.ts'
 import { endWorkers } from '../../src/lib/worker/pool.ts'
 import { type Answer, eventsOf, testApps } from '../support/app.ts'
 import { emptyFolder } from '../support/server.ts'
+import '../support/property.ts'
 
 const { appWith, close } = testApps()
 afterAll(async () => {

@@ -12,6 +12,7 @@ import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { runs } from '../support/property.ts'
 import { TEXTS, TRACE, usage } from '../support/stored-traces.ts'
 
 const text = fc.string()
@@ -115,7 +116,7 @@ test('every record and its notes are read as they were written, to the order of 
       const read = unpackedRow(row, { name: ':memory:' })
       expect(JSON.stringify(read)).toBe(JSON.stringify({ trace, notes: beside }))
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 
@@ -141,7 +142,7 @@ test('what is kept of a connection is read as it was written', () => {
     fc.property(exchange, (note) => {
       expect(unpackedExchange(packedExchange(note as never) ?? '')).toEqual(note as never)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 
@@ -194,7 +195,7 @@ test('ids are found by any clock, in any order of ends, over restarts, and never
         writer.close()
       },
     ),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })
 

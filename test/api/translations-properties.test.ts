@@ -4,6 +4,7 @@ import { TranslationScript } from '../../src/contract/translations.ts'
 import { charactersOf, segmentsOf } from '../../src/endpoints/audio/timeline.ts'
 import { createTestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
+import { runs } from '../support/property.ts'
 import { strictTranslation } from '../support/strict/translations.ts'
 import { fileOf, media, send, speak } from '../support/translations.ts'
 
@@ -78,7 +79,7 @@ test('any valid form gets a valid answer in the form asked for, within the lengt
       if (!form.diarize) return expect([...speakers]).toEqual([undefined as never])
       expect(speakers.size).toBeWithin(1, (form.num_speakers ?? 2) + 1)
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })
 
@@ -115,7 +116,7 @@ test('one wrong field is a 4xx that names it', async () => {
       const { error } = answer.json() as { error: { param: string } }
       expect(error.param.split(/[.[]/)[0]).toBe(field)
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 

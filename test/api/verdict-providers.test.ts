@@ -11,6 +11,7 @@ import type { Verification } from '../../src/contract/verification.ts'
 import { readQuestion } from '../../src/lib/question.ts'
 import { createTestApp } from '../support/app.ts'
 import { fetchInto } from '../support/clients.ts'
+import { runs } from '../support/property.ts'
 
 const app = createTestApp()
 afterAll(app.close)
@@ -405,7 +406,7 @@ const ENCODINGS: Record<string, (talk: Talk) => object> = {
   },
 }
 const idsIn = (talk: Talk) => Object.values(ENCODINGS).map((encode) => readQuestion(JSON.stringify(encode(talk))).id)
-const RUNS = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 300)
+const RUNS = runs(300)
 
 test('any conversation asks the same in each encoding, and something else when one word differs', () => {
   fc.assert(

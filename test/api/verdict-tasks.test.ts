@@ -6,6 +6,7 @@ import type { Verification } from '../../src/contract/verification.ts'
 import { agentSession, results, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { plainLines } from '../support/cli.ts'
+import { runs } from '../support/property.ts'
 import {
   ENDINGS,
   GUILTY,
@@ -76,7 +77,7 @@ test('any mix of clients: as many tasks are found given up as are', async () => 
         expect(Object.fromEntries(sure)[state] ?? 0).toBeGreaterThanOrEqual(count)
       await one.call('DELETE', `/_understudy/sessions/${one.name}`)
     }),
-    { numRuns: 12 },
+    { numRuns: runs(12) },
   )
 }, 60_000)
 

@@ -15,6 +15,7 @@ import {
   eventList,
   WrittenEvents,
 } from '../../src/lib/written-events.ts'
+import { runs } from '../support/property.ts'
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
 const call = fc.record(
@@ -72,9 +73,9 @@ test('the whole answer of a composed stream, and the data of its events, are wha
       known++
       expect(JSON.stringify(composed.streamed())).toBe(JSON.stringify(assembleChat(events)))
     }),
-    { seed: 5, numRuns: 2_000 },
+    { seed: 5, numRuns: runs(2_000) },
   )
-  expect(known).toBeGreaterThan(500)
+  expect(known).toBeGreaterThan(runs(500))
 })
 
 test('the JSON of an answer that is a text is that of its body', () => {
@@ -95,9 +96,9 @@ test('the JSON of an answer that is a text is that of its body', () => {
       written++
       expect(composed.text).toBe(JSON.stringify(composed.body()))
     }),
-    { seed: 5, numRuns: 2_000 },
+    { seed: 5, numRuns: runs(2_000) },
   )
-  expect(written).toBeGreaterThan(100)
+  expect(written).toBeGreaterThan(runs(100))
 })
 
 test('a choice alone is written as it is beside another, though its chunks may be remembered', () => {
@@ -121,7 +122,7 @@ test('a choice alone is written as it is beside another, though its chunks may b
         expect(firstChoice(alone, script as TextScript)).toEqual(beside)
       },
     ),
-    { seed: 6, numRuns: 1_000 },
+    { seed: 6, numRuns: runs(1_000) },
   )
 })
 
@@ -145,7 +146,7 @@ test('events are written alike with one beginning after the other', () => {
         expect(blocks).toEqual(events.blocks())
       }
     }),
-    { seed: 8, numRuns: 300 },
+    { seed: 8, numRuns: runs(300) },
   )
 })
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { builtIns } from '../../src/guardrails/index.ts'
+import { runs } from '../support/property.ts'
 
 const check = (name: string, ...texts: string[]) => {
   const guardrail = builtIns.find((one) => one.name === name)
@@ -122,7 +123,7 @@ describe('personal data', () => {
       fc.asyncProperty(around, kinds, around, async (before, [kind, text], after) => {
         expect(await pii(`${before}. ${text}. ${after}`)).toContain(kind as string)
       }),
-      { seed: 1, numRuns: 200 },
+      { seed: 1, numRuns: runs(200) },
     )
   })
 

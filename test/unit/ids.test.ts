@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { ulid } from 'ulid'
 import { ulidOf } from '../../src/lib/ids.ts'
+import { runs } from '../support/property.ts'
 
 /** The same id, each digit asked for by a function. */
 function slowly(seed: number, now: number, purpose: string, count: number): string {
@@ -22,6 +23,6 @@ test('an id is the ULID of its time and of the hashes of its purpose and number'
     fc.property(fc.nat(), instant, fc.string(), fc.nat(), (seed, now, purpose, count) => {
       expect(ulidOf(seed, now, purpose, count)).toBe(slowly(seed, now, purpose, count))
     }),
-    { seed: 1, numRuns: 20_000 },
+    { seed: 1, numRuns: runs(20_000) },
   )
 })

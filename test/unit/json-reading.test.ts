@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
+import { runs } from '../support/property.ts'
 
 const REFUSED = Symbol('refused')
 const atOnce = (text: string): unknown => {
@@ -35,7 +36,7 @@ describe('the same as at once', () => {
     const spaced = fc.tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom('', ' ', '\n\t'))
     await fc.assert(
       fc.asyncProperty(spaced, async ([value, space]) => same(JSON.stringify(value, null, space))),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 
@@ -60,7 +61,7 @@ describe('the same as at once', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(sign, { maxLength: 14 }), async (signs) => same(signs.join(''))),
-      { numRuns: 4_000 },
+      { numRuns: runs(4_000) },
     )
   })
 
@@ -73,7 +74,7 @@ describe('the same as at once', () => {
         const part = text.slice(at, at + length)
         await same(twice ? text.slice(0, at) + part + text.slice(at) : text.slice(0, at) + text.slice(at + length))
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 

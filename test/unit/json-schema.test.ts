@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { SchemaError, sampleOf, violations } from '../../src/lib/json-schema/index.ts'
 import { judgement } from '../support/ajv.ts'
+import { runs } from '../support/property.ts'
 import { impossible, randomSchema, satisfiable } from '../support/schemas.ts'
 
 const failureOf = async (schema: unknown) => {
@@ -28,7 +29,7 @@ describe('samples', () => {
         const sample = await sampleOf(schema, key)
         expect({ sample, errors: judgement(schema, sample) }).toEqual({ sample, errors: [] })
       }),
-      { seed: 7, numRuns: 120 },
+      { seed: 7, numRuns: runs(120) },
     )
   })
 

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { checksumOf } from '../../src/lib/canonical.ts'
 import { checksumInSlices, jsonInSlices } from '../../src/lib/json-slices.ts'
+import '../support/property.ts'
 
 const words = '"quoted" and \\ and 😀 and ü '.repeat(60_000)
 const large = {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { NO_PLACES, writePlaces } from '../../src/build/asset-places.ts'
 import { pagedFile } from '../../src/lib/paged-asset.ts'
+import '../support/property.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { soundHeaders } from '../../src/lib/header-text.ts'
 import { responseWith } from '../../src/lib/response-headers.ts'
+import { runs } from '../support/property.ts'
 
 const name = fc.constantFrom('x-a', 'x-b', 'x-c', 'x-d', 'x-e', 'x-f', 'x-g', 'content-type', 'no name')
 const value = fc.constantFrom('', '1', '2', 'ünlaut', 'line\nbreak', 'x'.repeat(1_200))
@@ -18,7 +19,7 @@ test('each of some answers has the headers that it would have by itself', () => 
         expect([...response.headers]).toEqual([...whole.headers])
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 

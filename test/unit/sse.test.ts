@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { EventTooLong, encodeEvent, type SseBlock, sseReader } from '../../src/lib/sse.ts'
+import { runs } from '../support/property.ts'
 
 const encoder = new TextEncoder()
 /** The blocks of a text whose bytes come in pieces of these lengths. */
@@ -55,7 +56,7 @@ describe('a stream', () => {
         expect(cut.map((block) => block.text).join('')).toBe(text)
         expect(eventsIn(cut)).toEqual(eventsIn(blocksOf(text)))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })
@@ -83,7 +84,7 @@ test('blocks that need no parser are read as it would read them', () => {
       const read = blocksOf(text).flatMap(({ event }) => (event ? [{ event: event.event, data: event.data }] : []))
       expect(read).toEqual(parsed)
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 

@@ -6,6 +6,7 @@ import { dump } from '../../src/db/snapshot.ts'
 import { traceStore } from '../../src/db/trace-store.ts'
 import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
+import { runs } from '../support/property.ts'
 import { TEXTS, TRACE, usage } from '../support/stored-traces.ts'
 
 const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
@@ -49,7 +50,7 @@ test('every answer is read as it was written, whatever of it the record says as 
         database.exec('DELETE FROM trace_rows')
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
   writer.close()
 })

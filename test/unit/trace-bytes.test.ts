@@ -5,6 +5,7 @@ import { openClone, template } from '../../src/db/open.ts'
 import { traceStore } from '../../src/db/trace-store.ts'
 import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
+import { runs } from '../support/property.ts'
 import { TEXTS, TRACE } from '../support/stored-traces.ts'
 
 /** Calls that end in one turn, by the lengths of their answers; some of them in another order than they began. */
@@ -51,6 +52,6 @@ test('as many of the newest stay as there is room for, and size says what they t
       }
       writer.close()
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })

@@ -14,12 +14,13 @@ import {
   slowCrowd,
 } from '../support/guilty-clients.ts'
 import { innocentDay } from '../support/innocent-clients.ts'
+import { runs } from '../support/property.ts'
 import { createWorld, type Day, type Fate, luckOf, OK } from '../support/simulated-clients.ts'
 
 // A few seconds of pure work, on a machine that may be busy.
 setDefaultTimeout(120_000)
 /** The days of compliant clients; a tenth of them is what each violation has. */
-const INNOCENT = Number(process.env.UNDERSTUDY_PROPERTY_RUNS ?? 2_000)
+const INNOCENT = runs(2_000)
 const GUILTY = Math.ceil(INNOCENT / 10)
 
 const judge = ({ calls, accept, end, maxAttempts }: Day): Finding[] =>

@@ -1,0 +1,85 @@
+// The tests of one tier, after types, lint and the executable: `test fast` is `npm test`, `test rest` what that leaves out, `test all`
+// both. Anything else is handed to `bun test`: a file is run alone, without types and lint.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Glob } from 'bun'
+import { isStale } from './stale.mjs'
+import { filesOf, isTier, type TestTotals, type Tier, totalsOf } from './test-tiers.ts'
+
+/** Most test files that are run at a time: more would wait for each other's servers and browsers. */
+const MAX_WORKERS = 4
+/** Milliseconds for a test; machines of CI may be busy. */
+const TIMEOUT = 30_000
+/** The share of the runs of properties that is made in a hurry; `FC_RUNS` in the environment is followed everywhere. */
+const FAST_SHARE = '0.1'
+
+const root = join(import.meta.dir, '..', '..')
+const began = performance.now()
+/** Processor time of the programs that have ended, with what they have started, in microseconds. */
+let programsSpent = 0
+
+async function program(command: readonly string[], env: Record<string, string> = {}): Promise<number> {
+  const child = Bun.spawn([...command], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['inherit', 'inherit', 'inherit'],
+  })
+  const code = await child.exited
+  programsSpent += Number(child.resourceUsage()?.cpuTime.total ?? 0)
+  return code
+}
+
+const bin = (name: string) => join(root, 'node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name)
+
+const allFiles = () => [...new Glob('test/*/*.test.ts').scanSync(root)].sort()
+
+/** Types, lint and the executable, side by side; gives whether all are well. */
+async function prepared(tier: Tier | undefined): Promise<boolean> {
+  const works = [isStale() ? program([process.execPath, join('src', 'build', 'build.ts')]) : 0]
+  // One checker: each more does much of the work again.
+  if (tier === 'fast' || tier === 'all')
+    works.push(
+      program([bin('tsc'), '--noEmit', '--checkers', '1']),
+      program([bin('biome'), 'check', '--error-on-warnings', '.']),
+    )
+  return (await Promise.all(works)).every((code) => code === 0)
+}
+
+function finish({ passed, failed, failedFiles }: TestTotals): never {
+  const { user, system } = process.cpuUsage()
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+  if (failedFiles.length > 0) {
+    console.log('\nTo run one of the files that failed alone:')
+    for (const file of failedFiles) console.log(`  npm test -- ${file}`)
+  }
+  const spent = seconds((programsSpent + user + system) / 1_000)
+  console.log(`\n${seconds(performance.now() - began)}, with ${spent} of processor time`)
+  console.log(`${passed} passed, ${failed} failed`)
+  process.exit(failed > 0 ? 1 : 0)
+}
+
+/** Whether an argument names test files, and is no option of the runner. */
+const namesFiles = (argument: string) => !argument.startsWith('-') && /[/\\]|\.test\.ts$/.test(argument)
+
+const typed = process.argv.slice(2)
+const [first = ''] = typed
+const tier = isTier(first) ? first : typed.some(namesFiles) ? undefined : 'fast'
+const files = tier && filesOf(tier, allFiles(), (file) => readFileSync(join(root, file), 'utf8'))
+if (!(await prepared(tier))) finish({ passed: 0, failed: 1, failedFiles: [] })
+
+const folder = mkdtempSync(join(tmpdir(), 'understudy-tests-'))
+const report = join(folder, 'junit.xml')
+const workers = Math.min(MAX_WORKERS, availableParallelism())
+const code = await program(
+  [
+    ...[process.execPath, 'test', '--timeout', String(TIMEOUT), `--parallel=${workers}`, '--no-isolate'],
+    ...['--only-failures', '--reporter=junit', `--reporter-outfile=${report}`],
+    ...(isTier(first) ? typed.slice(1) : typed),
+    ...(files ?? []).map((file) => `./${file}`),
+  ],
+  tier === 'fast' ? { FC_RUNS: process.env.FC_RUNS ?? FAST_SHARE } : {},
+)
+const xml = existsSync(report) ? readFileSync(report, 'utf8') : ''
+rmSync(folder, { recursive: true })
+finish(totalsOf(xml, code, files))
