@@ -1,0 +1,285 @@
+// Every kind of work that can take long: SIGTERM ends the server while it runs, and nobody waits for an answer that never comes.
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bodyOf, CHAT, user } from '../support/chat.ts'
+import { docxOf } from '../support/documents.ts'
+import { errorOf } from '../support/errors.ts'
+import { KEY } from '../support/forward.ts'
+import { emptyFolder, type OwnServer, startServer } from '../support/server.ts'
+
+type Json = Record<string, unknown>
+const folder = emptyFolder()
+const cwd = folder.path
+/** A provider whose response never ends. */
+const provider = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  idleTimeout: 0,
+  fetch: () => new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(65_536).fill(32)) })),
+})
+writeFileSync(
+  join(cwd, 'understudy.yaml'),
+  `providers:\n  upstream: { base_url: "${provider.url}v1", api_key: ${KEY}, backend: forward }\n`,
+)
+afterAll(async () => {
+  await provider.stop(true)
+  folder.remove()
+})
+
+/** Calls that `--drain-timeout` cuts off, and how much later than that the process may end: a turn of the main thread, and its last answers. */
+const [DRAIN_MS, LATER_MS] = [500, 4_500]
+
+const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+type Send = (path: string, body: unknown, method?: string) => Promise<Response>
+const sender =
+  (url: string): Send =>
+  (path, body, method = 'POST') =>
+    fetch(`${url}${path}`, {
+      method,
+      ...(body instanceof FormData
+        ? { headers: { authorization: headers.authorization }, body }
+        : { headers, body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+
+/** References that double, which a value is held against 2^40 times; no two of a number are alike. */
+function doubling(end: Json, number: number): Json {
+  const $defs: Json = { a40: end }
+  for (let level = 0; level < 40; level++) {
+    const next = { $ref: `#/$defs/a${level + 1}` }
+    $defs[`a${level}`] = { allOf: [next, { ...next, title: `again ${number}` }] }
+  }
+  return { $defs, type: 'object', properties: { x: { $ref: '#/$defs/a0' } }, required: ['x'] }
+}
+const format = (schema: Json) =>
+  bodyOf({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } })
+const inList = (count: number, one: (index: number) => unknown) =>
+  Array.from({ length: count }, (_, index) => one(index))
+const evaluator = async (send: Send, more: Json) => {
+  const made = await send('/v2/evaluators', { key: 'judge', path: 'Default', ...more })
+  expect([await made.text(), made.ok]).toEqual([expect.any(String), true])
+}
+const fixtures = async (send: Send, session: string, match: Json, content: string) => {
+  const body = { fixtures: [{ match: { operation: 'chat.completions', ...match }, reply: { content } }] }
+  expect((await send(`/_understudy/sessions/${session}`, body, 'PUT')).ok).toBe(true)
+}
+const numbers = inList(80_000, (index) => `+1555${String(1_000_000 + Number(index))}`).join(' ')
+let document: Uint8Array<ArrayBuffer>
+beforeAll(async () => {
+  document = await docxOf('<w:p><w:r><w:t>a</w:t></w:r></w:p>'.repeat(400_000))
+})
+
+interface Row {
+  /** What is there before; also what it gives the calls. */
+  before?(send: Send): Promise<unknown>
+  /** One call of this work; no two of a number are alike. */
+  call(send: Send, number: number): Promise<Response>
+  /** Where the work is done: a worker has a job then, or a first call has been answered and others like it are under way. */
+  in: 'worker' | 'main' | 'provider'
+  args?: string[]
+}
+const ROWS: Record<string, Row> = {
+  'a value for a schema': { in: 'worker', call: (send, n) => send(CHAT, format(doubling({ not: {} }, n))) },
+  'a schema of many keywords': {
+    in: 'worker',
+    call(send, n) {
+      const keywords = inList(15_000, (index) => [`property-${n}-${index}`, { anyOf: [{}] }]) as [string, Json][]
+      return send(CHAT, format({ type: 'object', properties: Object.fromEntries(keywords) }))
+    },
+  },
+  'a text against a schema of an evaluator': {
+    in: 'worker',
+    before: (send) => evaluator(send, { type: 'json_schema', schema: doubling({ type: 'string' }, 0) }),
+    call: (send, n) => send('/v2/evaluators/judge/invoke', { output: JSON.stringify({ x: String(n) }) }),
+  },
+  // Of 2 million characters: several of nearly 20 million at a time hold up the main thread for seconds.
+  'the prompt of an evaluator': {
+    in: 'worker',
+    before: (send) =>
+      evaluator(send, {
+        ...{ type: 'llm_eval', model: 'openai/gpt-4o', output_type: 'boolean' },
+        prompt: '{{log.output}}'.repeat(100),
+      }),
+    call: (send) => send('/v2/evaluators/judge/invoke', { output: 'x'.repeat(20_000) }),
+  },
+  'a built-in guardrail': {
+    in: 'worker',
+    call: (send, n) =>
+      send(
+        CHAT,
+        bodyOf({ ...user(`${n} ${numbers}`), guardrails: [{ id: 'svc_pii_detection', execute_on: 'input' }] }),
+      ),
+  },
+  'a template': {
+    in: 'worker',
+    call: (send, n) =>
+      send(
+        CHAT,
+        bodyOf({
+          ...user(
+            `${'x'.repeat(60_000)}{% for i in range(9) %}{% for j in range(90000) %}{{ j * ${n} }}{% endfor %}{% endfor %}`,
+          ),
+          template_engine: 'jinja',
+        }),
+      ),
+  },
+  'a small template': {
+    in: 'main',
+    call: (send) => send(CHAT, bodyOf({ ...user('{{ range(9000000) }}'), template_engine: 'jinja' })),
+  },
+  "the template of a fixture's reply": {
+    in: 'main',
+    before: (send) =>
+      fixtures(send, 'often', {}, `${'{{#call.messages}}'.repeat(5)}x${'{{/call.messages}}'.repeat(5)}`),
+    call: (send) => send(`/s/often${CHAT}`, bodyOf({ messages: inList(100, () => ({ role: 'user', content: 'Hi' })) })),
+  },
+  'a pattern': {
+    in: 'main',
+    before: (send) => fixtures(send, 'slow', { user: { regex: '^(?:(?<x>a+)+)+\\k<x>!$' } }, 'x'),
+    call: (send) => send(`/s/slow${CHAT}`, bodyOf(user('a'.repeat(5_000)))),
+  },
+  'reading a document': {
+    in: 'worker',
+    async call(send, n) {
+      const form = new FormData()
+      form.set('file', new File([document], `${n}.docx`))
+      const { _id: file_id } = (await (await send('/v2/files', form)).json()) as Json
+      const { _id: base } = (await (await send('/v2/knowledge', { key: `base-${n}` })).json()) as Json
+      return send(`/v2/knowledge/${base}/datasources`, { file_id })
+    },
+  },
+  'YAML in a request': {
+    in: 'main',
+    call: (send) =>
+      send('/_understudy/scenario', { text: `name: long\nrules:\n${'- { name: x }\n'.repeat(30_000)}` }, 'PUT'),
+  },
+  'a seed': {
+    in: 'main',
+    call: (send, n) =>
+      send('/_understudy/seed', {
+        yaml: `contacts:\n${inList(2_500, (at) => `- { external_id: x${n}-${at} }\n`).join('')}`,
+      }),
+  },
+  'a large body': {
+    in: 'main',
+    call: (send) => send(CHAT, bodyOf({ metadata: { list: inList(350_000, (index) => index) } })),
+  },
+  'a list of tokens to embed': {
+    in: 'main',
+    call: (send) =>
+      send('/v2/router/embeddings', {
+        model: 'openai/text-embedding-3-small',
+        input: inList(300, () => inList(1_000, (index) => index)),
+      }),
+  },
+  'a picture': {
+    in: 'main',
+    call: (send, n) =>
+      send('/v2/router/images/generations', { model: 'openai/gpt-image-1', prompt: `a cat ${n}`, size: '1536x1024' }),
+  },
+  'many records of one request': {
+    in: 'main',
+    before: async (send) =>
+      ((await (await send('/v2/datasets', { display_name: 'd', path: 'Default' })).json()) as Json)._id,
+    async call(send, n) {
+      const { _id } = (await (await send('/v2/datasets', { display_name: `d${n}`, path: 'Default' })).json()) as Json
+      return send(
+        `/v2/datasets/${_id}/datapoints`,
+        inList(5_000, () => ({ inputs: { a: 'b' } })),
+      )
+    },
+  },
+  'a snapshot being loaded': {
+    in: 'main',
+    call: (send) =>
+      send('/_understudy/snapshot', {
+        understudy_snapshot: 1,
+        tables: { kept: inList(60_000, (index) => ({ kind: 'a', id: `b${index}`, value: { text: 'c' } })) },
+      }),
+  },
+  'new sessions with files': {
+    in: 'main',
+    args: ['--sessions-dir', 'sessions'],
+    call: (send, n) => send(`/_understudy/sessions/made-${n}`, {}, 'PUT'),
+  },
+  "a provider's response without an end": {
+    in: 'provider',
+    args: ['--max-response', '1GiB'],
+    call: (send) => send(CHAT, bodyOf({ model: 'upstream/x' })),
+  },
+}
+
+/** Calls that are under way at a time, and servers. */
+const [CALLS, SERVERS] = [4, 3]
+let free = SERVERS
+const queue: (() => void)[] = []
+/** Runs rows at the same time, but no more of them than the machine can do. */
+async function inTurn(run: () => Promise<void>): Promise<void> {
+  if (free > 0) free--
+  else await new Promise<void>((resolve) => queue.push(resolve))
+  try {
+    await run()
+  } finally {
+    const next = queue.shift()
+    if (next) next()
+    else free++
+  }
+}
+
+/** How a call ended: with its whole answer, or with its connection. */
+const ended = async (asked: Promise<Response>): Promise<{ status: number; text: string } | 'closed'> => {
+  try {
+    const response = await asked
+    return { status: response.status, text: await response.text() }
+  } catch {
+    return 'closed'
+  }
+}
+
+/** Resolves when the work of a row is under way. */
+async function underWay(server: OwnServer, { in: place }: Row, firstAnswer: Promise<unknown>): Promise<void> {
+  if (place === 'main') return void (await firstAnswer)
+  while (place === 'provider' && provider.pendingRequests < CALLS) await new Promise((resolve) => setImmediate(resolve))
+  const jobs = async () =>
+    ((await (await fetch(`${server.url}/_understudy/health`)).json()) as { workers: { jobs: number } }).workers.jobs
+  while (place === 'worker' && (await jobs()) === 0);
+}
+
+describe('SIGTERM ends the server while it is busy with', () => {
+  test.concurrent.each(Object.entries(ROWS))(
+    '%s',
+    (name, row) =>
+      inTurn(async () => {
+        const own = row.args?.map((arg) => (arg === 'sessions' ? join(cwd, 'sessions') : arg)) ?? []
+        const args = ['--db', join(cwd, `${name.replaceAll(' ', '-')}.db`), '--drain-timeout', `${DRAIN_MS}ms`]
+        const server = await startServer([...args, ...own], { cwd })
+        const send = sender(server.url)
+        await row.before?.(send)
+        const ends: Awaited<ReturnType<typeof ended>>[] = []
+        const { promise: first, resolve } = Promise.withResolvers<void>()
+        // One after the other, so that some are under way whenever the signal comes.
+        const loops = inList(CALLS, async (loop) => {
+          for (let number = Number(loop); ; number += CALLS) {
+            const end = await ended(row.call(send, number + 1))
+            ends.push(end)
+            resolve()
+            if (end === 'closed' || (end.status === 503 && end.text.includes('draining'))) return
+          }
+        })
+        await underWay(server, row, first)
+        const began = performance.now()
+        expect(await server.stop('SIGTERM')).toBe(0)
+        const took = performance.now() - began
+        await Promise.all(loops)
+        expect(took).toBeLessThan(DRAIN_MS + LATER_MS)
+        expect(await server.stderr).not.toContain('bug')
+        for (const end of ends) {
+          if (end === 'closed' || end.status < 400) continue
+          // A whole answer, and none that says that something else is wrong.
+          expect(errorOf(end.text, end.status).code).not.toBe('internal_error')
+        }
+      }),
+    // Rows wait for each other.
+    180_000,
+  )
+})
