@@ -61,6 +61,8 @@ export function testIo(env: Record<string, string> = {}, terminal: Terminal = {}
   }
 }
 
+/** How long a command may take, in ms. */
+const LIMIT_MS = 10_000
 /** Commands that run or wait: the folder is that of the whole process, so there is one at a time. */
 let queue: Promise<unknown> = Promise.resolve()
 
@@ -73,10 +75,13 @@ export function runCommand(
     const io = testIo(env)
     const before = process.cwd()
     process.chdir(cwd)
+    // A server that starts where it should not is asked to end, so that its test fails and not all that wait.
+    const late = setTimeout(() => io.stop('SIGTERM'), LIMIT_MS)
     try {
       const code = await runCli(args, io)
       return { code, ...io.printed }
     } finally {
+      clearTimeout(late)
       process.chdir(before)
     }
   })

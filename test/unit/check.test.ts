@@ -1,8 +1,8 @@
 // understudy check: says what serve would say of fixture files, for CI.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { run } from '../support/server.ts'
 
 const says = (content: string, user?: string) =>
   `match: { ${user ? `user: ${user}` : ''} }\nreply: { content: ${content} }\n`
@@ -63,11 +63,11 @@ const rows: [string, string[], string, { code: number; stdout: string; stderr: s
   ],
 ]
 test.each(rows)('%s', async (_, args, place, finished) => {
-  expect(await run(['check', ...args], { cwd: place })).toEqual(finished)
+  expect(await runCommand(['check', ...args], { cwd: place })).toEqual(finished)
 })
 
 test('what ships with the program passes', async () => {
-  const finished = await run(['check'], { cwd: join(import.meta.dir, '..', '..') })
+  const finished = await runCommand(['check'], { cwd: join(import.meta.dir, '..', '..') })
   expect(finished).toMatchObject({ code: 0, stderr: '' })
   expect(finished.stdout).toMatch(/^\d+ fixtures, 1 seed, \d+ scenarios?, 0 warnings\n$/)
 })

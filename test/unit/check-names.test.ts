@@ -1,8 +1,8 @@
 // understudy check: names that nobody has (templates, providers, operations, rules) and mistakes of YAML, each with its place
 // and a reason.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { run } from '../support/server.ts'
 
 type Row = [promise: string, kind: 'fixture' | 'any' | 'scenario', text: string, said: string | RegExp]
 
@@ -250,7 +250,7 @@ const sound = folderWith({
 let lines: string[] = []
 beforeAll(async () => {
   // All mistakes of all files are said at once.
-  const { code, stderr } = await run(['check'], { cwd: broken.path })
+  const { code, stderr } = await runCommand(['check'], { cwd: broken.path })
   expect(code).toBe(2)
   lines = stderr.split('\n').map((line) => line.replace(/^understudy: /, ''))
 })
@@ -273,7 +273,7 @@ describe('what is found', () => {
 })
 
 test('what is right is left alone', async () => {
-  const { code, stdout, stderr } = await run(['check', '--config', 'mine.yaml'], { cwd: sound.path })
+  const { code, stdout, stderr } = await runCommand(['check', '--config', 'mine.yaml'], { cwd: sound.path })
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('no such') })
   expect(stdout).toStartWith('5 fixtures, 6 scenarios, ')
 })

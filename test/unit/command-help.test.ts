@@ -3,8 +3,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
+import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { run } from '../support/server.ts'
 
 const folder = folderWith({ 'not-executable.sh': 'echo hi\n' })
 chmodSync(join(folder.path, 'not-executable.sh'), 0o644)
@@ -18,8 +18,8 @@ describe('help', () => {
     ['snapshot', 'diff', 'exit 1 when they'],
   ])('of %s %s is that of the command inside', async (outer, inner, part) => {
     const [asked, given] = await Promise.all([
-      run(['help', outer, inner], { cwd }),
-      run([outer, inner, '--help'], { cwd }),
+      runCommand(['help', outer, inner], { cwd }),
+      runCommand([outer, inner, '--help'], { cwd }),
     ])
     expect(asked).toEqual(given)
     expect(asked.code).toBe(0)
@@ -28,7 +28,7 @@ describe('help', () => {
   })
 
   test('names what a setting takes, and defaults with their units', async () => {
-    const { stdout } = await run(['help', 'serve'], { cwd })
+    const { stdout } = await runCommand(['help', 'serve'], { cwd })
     const words = stdout.replace(/\s+/g, ' ')
     for (const part of [
       'gets: synthesize, a made-up answer, or error, ',
@@ -40,7 +40,7 @@ describe('help', () => {
       '(default: 2m)',
     ])
       expect(words).toContain(part)
-    expect((await run(['help', 'rehearse'], { cwd })).stdout).toContain('(default: 6)')
+    expect((await runCommand(['help', 'rehearse'], { cwd })).stdout).toContain('(default: 6)')
   })
 })
 
@@ -58,7 +58,7 @@ const rows: [string, string[], string[]][] = [
   ]),
 ]
 test.each(rows)('%s that is typed wrong', async (_, args, parts) => {
-  const { code, stdout, stderr } = await run(args, { cwd })
+  const { code, stdout, stderr } = await runCommand(args, { cwd })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   for (const part of parts) expect(stderr).toContain(part)
 })

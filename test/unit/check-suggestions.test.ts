@@ -1,7 +1,8 @@
 // understudy check says what was probably meant: keys, choices, template names, models, and what YAML has made of a text.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { type Finished, run } from '../support/server.ts'
+import type { Finished } from '../support/server.ts'
 
 type Row = [mistake: string, kind: 'fixture' | 'scenario', text: string, said: string]
 
@@ -244,7 +245,7 @@ describe('check', () => {
   })
   let results: Record<string, Finished> = {}
   beforeAll(async () => {
-    const check = async (name: string) => [name, await run(['check', name], { cwd: folder.path })] as const
+    const check = async (name: string) => [name, await runCommand(['check', name], { cwd: folder.path })] as const
     results = Object.fromEntries(await Promise.all(['refused', 'warned', 'innocent'].map(check)))
   }, 30_000)
   afterAll(folder.remove)

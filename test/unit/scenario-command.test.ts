@@ -2,7 +2,8 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { emptyFolder, run } from '../support/server.ts'
+import { runCommand } from '../support/cli.ts'
+import { emptyFolder } from '../support/server.ts'
 
 // Each test starts the executable, on a machine that may be busy.
 setDefaultTimeout(30_000)
@@ -15,7 +16,7 @@ const names = readdirSync(scenarios)
   .sort()
 
 test('scenario list: prints one line for each shipped scenario', async () => {
-  const { code, stdout, stderr } = await run(['scenario', 'list'], { cwd })
+  const { code, stdout, stderr } = await runCommand(['scenario', 'list'], { cwd })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const lines = stdout.trimEnd().split('\n')
   expect(lines.map((line) => line.split(' ')[0] ?? '')).toEqual(names)
@@ -23,7 +24,7 @@ test('scenario list: prints one line for each shipped scenario', async () => {
 })
 
 test('scenario list --json: has the name, description and needs of each', async () => {
-  const { stdout } = await run(['scenario', 'list', '--json'], { cwd })
+  const { stdout } = await runCommand(['scenario', 'list', '--json'], { cwd })
   const listed = JSON.parse(stdout) as { name: string; description: string; needs: object }[]
   expect(listed.map(({ name }) => name)).toEqual(names)
   expect(listed.find(({ name }) => name === 'brown-out')).toEqual({
@@ -35,18 +36,18 @@ test('scenario list --json: has the name, description and needs of each', async 
 })
 
 test('scenario show: prints the file with its comments, which is a valid scenario of your own', async () => {
-  const { code, stdout, stderr } = await run(['scenario', 'show', 'black-hole'], { cwd })
+  const { code, stdout, stderr } = await runCommand(['scenario', 'show', 'black-hole'], { cwd })
   expect({ code, stderr, stdout }).toEqual({
     code: 0,
     stderr: '',
     stdout: readFileSync(join(scenarios, 'black-hole.yaml'), 'utf8'),
   })
   writeFileSync(join(cwd, 'mine.yaml'), stdout)
-  expect((await run(['check', 'mine.yaml'], { cwd })).stdout).toBe('1 scenario, 0 warnings\n')
+  expect((await runCommand(['check', 'mine.yaml'], { cwd })).stdout).toBe('1 scenario, 0 warnings\n')
 })
 
 test('scenario show: names the scenario that was probably meant', async () => {
-  const { code, stdout, stderr } = await run(['scenario', 'show', 'blackhole'], { cwd })
+  const { code, stdout, stderr } = await runCommand(['scenario', 'show', 'blackhole'], { cwd })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toStartWith(
     `understudy: there is no scenario "blackhole" (did you mean 'black-hole'?); shipped: ${names[0]}, `,

@@ -3,8 +3,8 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources'
 import { createTestApp } from '../support/app.ts'
+import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { run } from '../support/server.ts'
 
 const app = createTestApp({ on_miss: 'error', shipped_fixtures: true })
 afterAll(app.close)
@@ -153,7 +153,7 @@ test('json', async () => {
 
 test('are listed by a command, with those of files before them', async () => {
   const folder = folderWith({ 'fixtures/chat.completions/mine.yaml': 'match: { user: Hi }\nreply: { content: Mine. }' })
-  const listed = await run(['fixture', 'list'], { cwd: folder.path })
+  const listed = await runCommand(['fixture', 'list'], { cwd: folder.path })
   expect(listed.code).toBe(0)
   const lines = listed.stdout.split('\n')
   expect(lines.slice(0, 3)).toEqual([
@@ -162,7 +162,7 @@ test('are listed by a command, with those of files before them', async () => {
     'Shipped fixtures, which answer only with --shipped-fixtures:',
   ])
   expect(listed.stdout).toContain('chat.completions/greeting')
-  const json = (await run(['fixture', 'list', '--json'], { cwd: folder.path })).stdout.trim().split('\n')
+  const json = (await runCommand(['fixture', 'list', '--json'], { cwd: folder.path })).stdout.trim().split('\n')
   expect(json.map((line) => JSON.parse(line)).slice(0, 2)).toMatchObject([
     { name: 'chat.completions/mine', from: 'files' },
     { from: 'shipped' },

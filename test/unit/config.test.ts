@@ -3,7 +3,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, flagOf, isFileOnly, isList, readConfig, SETTINGS } from '../../src/config.ts'
-import { emptyFolder, run } from '../support/server.ts'
+import { runCommand } from '../support/cli.ts'
+import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
 afterAll(folder.remove)
@@ -263,7 +264,7 @@ test('what nobody sets has its default, and nothing can be changed afterwards', 
 })
 
 test('the help of serve has every setting with its default', async () => {
-  const { stdout } = await run(['help', 'serve'])
+  const { stdout } = await runCommand(['help', 'serve'])
   const help = stdout.replace(/\s+/g, ' ')
   for (const key of everywhere) {
     const { takes, help: text, fallback } = SETTINGS[key]

@@ -1,8 +1,8 @@
 // YAML in a request: what is too large, too deep, refers to itself or repeats itself is a 400 that says so, at its line.
 import { afterAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
+import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { run } from '../support/server.ts'
 
 const { appWith, close } = testApps()
 const app = appWith()
@@ -81,7 +81,7 @@ const FILES: [string, string, RegExp][] = [
 test.each(FILES)('a file with %s is named with its line', async (_, text, message) => {
   const folder = folderWith({ 'fixtures/chat.completions/cycle.yaml': text })
   try {
-    const ended = await run(['check', 'fixtures'], { cwd: folder.path })
+    const ended = await runCommand(['check', 'fixtures'], { cwd: folder.path })
     expect(`${ended.stdout}${ended.stderr}`).toMatch(message)
     expect(ended.code).toBeGreaterThan(0)
   } finally {
@@ -91,7 +91,7 @@ test.each(FILES)('a file with %s is named with its line', async (_, text, messag
 test('settings with a cycle are named with their file', async () => {
   const folder = folderWith({ 'understudy.yaml': 'providers: &p { x: *p }' })
   try {
-    const ended = await run(['serve', '--port', '0'], { cwd: folder.path })
+    const ended = await runCommand(['serve', '--port', '0'], { cwd: folder.path })
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toMatch(/understudy\.yaml:1: .*alias inside/)
   } finally {

@@ -4,10 +4,11 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createTestApp, testApps } from '../support/app.ts'
+import { runCommand } from '../support/cli.ts'
 import { errorOf } from '../support/errors.ts'
 import { type CallableOperation, playExamples } from '../support/example-calls.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { emptyFolder, run } from '../support/server.ts'
+import { emptyFolder } from '../support/server.ts'
 import { formOf } from '../support/translations.ts'
 
 type Json = Record<string, unknown>
@@ -181,7 +182,7 @@ rules: [{ name: "\udc00", fault: { type: hang } }]`,
   afterAll(folder.remove)
 
   test.each(['fixtures', 'scenario.yaml'])('check finds it in %s, with file and line', async (name) => {
-    const { code, stdout, stderr } = await run(['check', join(folder.path, name)])
+    const { code, stdout, stderr } = await runCommand(['check', join(folder.path, name)])
     expect(code).not.toBe(0)
     expect(`${stdout}${stderr}`).toMatch(/\.yaml:2:\d+: .*surrogate/)
   })

@@ -5,8 +5,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FileError } from '../../src/contract/source.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
+import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { run } from '../support/server.ts'
 
 const contact = (name: string) => `contacts:\n  - { external_id: user-1, display_name: ${name} }\n`
 const open: (() => void | Promise<void>)[] = []
@@ -115,7 +115,7 @@ test.each(rows)('check of a seed %s', async (_, args, { code, stdout = '', stder
   })
   open.push(folder.remove)
   writeFileSync(join(folder.path, 'binary/a.txt'), new Uint8Array([0xff, 0xfe, 0xfd]))
-  const ended = await run(['check', ...args], { cwd: folder.path })
+  const ended = await runCommand(['check', ...args], { cwd: folder.path })
   expect(ended).toMatchObject({ code, stdout })
   expect(ended.stderr).toContain(stderr)
 })

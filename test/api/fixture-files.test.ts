@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { fixtureSubjects } from '../../src/endpoints/index.ts'
 import { createTestApp } from '../support/app.ts'
+import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { run } from '../support/server.ts'
 
 const subjects = fixtureSubjects
 
@@ -141,7 +141,7 @@ describe('mistakes', () => {
   let code = 0
   let stdout = ''
   beforeAll(async () => {
-    const finished = await run(['check', '.', `${other.path}/chats/stray.yaml`], { cwd: folder.path })
+    const finished = await runCommand(['check', '.', `${other.path}/chats/stray.yaml`], { cwd: folder.path })
     lines = finished.stderr.trimEnd().split('\n')
     code = finished.code
     stdout = finished.stdout
@@ -168,7 +168,7 @@ describe('mistakes', () => {
     )
   })
   test('serve says the same and does not start', async () => {
-    const served = await run(['serve', '--port', '0', '--fixtures', '.'], { cwd: folder.path })
+    const served = await runCommand(['serve', '--port', '0', '--fixtures', '.'], { cwd: folder.path })
     expect(served).toEqual({ code: 2, stdout: '', stderr: `${lines.slice(0, -1).join('\n')}\n` })
   })
 })

@@ -3,7 +3,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import { emptyFolder, run } from '../support/server.ts'
+import { runCommand } from '../support/cli.ts'
+import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
 afterAll(folder.remove)
@@ -69,7 +70,7 @@ const COMMANDS: string[][] = [
   ['rehearse', 'outage', '--against', `http://me:${HUSH}@127.0.0.1:9`],
 ]
 test.each(COMMANDS)('%s %s %s', async (...args) => {
-  const { code, stdout, stderr } = await run(args, { cwd: folder.path })
+  const { code, stdout, stderr } = await runCommand(args, { cwd: folder.path })
   expect([code > 0, stderr.length > 0]).toEqual([true, true])
   expect(stdout + stderr).not.toContain(HUSH)
 })

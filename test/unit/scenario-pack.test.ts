@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TraceRecord } from '../../src/contract/trace.ts'
 import type { Verification } from '../../src/contract/verification.ts'
-import { emptyFolder, run } from '../support/server.ts'
+import { runCommand } from '../support/cli.ts'
+import { emptyFolder } from '../support/server.ts'
 
 // Each test starts the executable, on a machine that may be busy.
 setDefaultTimeout(30_000)
@@ -18,7 +19,7 @@ interface Rehearsal {
   report: Verification
 }
 const rehearse = async (name: string): Promise<Rehearsal> => {
-  const { code, stdout, stderr } = await run(['rehearse', name, '--json'], { cwd: folder.path })
+  const { code, stdout, stderr } = await runCommand(['rehearse', name, '--json'], { cwd: folder.path })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }

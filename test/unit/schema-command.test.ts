@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import { Glob } from 'bun'
 import { parse } from 'yaml'
-import { run } from '../support/server.ts'
+import { runCommand } from '../support/cli.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const shipped = [...new Glob('fixtures/*/*.yaml').scanSync(root)].sort()
@@ -14,7 +14,7 @@ let schema: Record<string, unknown>
 // The formats are checked by serve itself.
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, validateFormats: false })
 async function schemaOf(kind: string): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await run(['schema', kind])
+  const { code, stdout, stderr } = await runCommand(['schema', kind])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
@@ -64,7 +64,7 @@ describe('refused', () => {
 })
 
 test('another kind of schema is a mistake that names the known ones', async () => {
-  const { code, stdout, stderr } = await run(['schema', 'cat'])
+  const { code, stdout, stderr } = await runCommand(['schema', 'cat'])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(/^understudy: [^\n]*'cat'[^\n]*fixture[^\n]*\n$/)
 })

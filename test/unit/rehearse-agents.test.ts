@@ -2,16 +2,17 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { emptyFolder, run } from '../support/server.ts'
+import { runCommand } from '../support/cli.ts'
+import { emptyFolder } from '../support/server.ts'
 
-// Each test starts the executable, on a machine that may be busy.
+// Agents work step by step, on a machine that may be busy.
 setDefaultTimeout(30_000)
 const folder = emptyFolder()
 afterAll(folder.remove)
 
 const rehearse = (rules: readonly object[], ...args: string[]) => {
   writeFileSync(join(folder.path, 'day.yaml'), JSON.stringify({ name: 'day', rules }))
-  return run(['rehearse', 'day.yaml', ...args], { cwd: folder.path })
+  return runCommand(['rehearse', 'day.yaml', ...args], { cwd: folder.path })
 }
 
 const ROWS: [string, object, RegExp][] = [
