@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { runCommand } from '../support/cli.ts'
 import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
 import { emptyFolder, run, type Server, startServer } from '../support/server.ts'
 
@@ -71,7 +72,16 @@ test('a server with tokens asks for one, once', async () => {
 
 test('a report opens from disk, without a server and read-only', async () => {
   const file = join(folder.path, 'report.html')
-  const { code, stderr } = await run(['trace', 'export', '--url', server.url, '--token', 'secret', '--html', file])
+  const { code, stderr } = await runCommand([
+    'trace',
+    'export',
+    '--url',
+    server.url,
+    '--token',
+    'secret',
+    '--html',
+    file,
+  ])
   expect([code, stderr]).toEqual([0, expect.stringContaining('wrote 40 calls')])
   expect(readFileSync(file, 'utf8').split('<script>window.hit').length).toBe(1)
   const page = await browser.open(`${pathToFileURL(file)}#/calls?session=storm&text=window.hit`)

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { faultKinds } from '../../src/faults/index.ts'
 import { createTestApp } from '../support/app.ts'
+import { runCommand } from '../support/cli.ts'
 import { emptyFolder, run } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
@@ -102,7 +103,7 @@ describe('examples', () => {
         mkdirSync(join(folder.path, dirname(named)), { recursive: true })
         writeFileSync(join(folder.path, named), 'Returns are free.')
       }
-      const { code: status, stdout, stderr } = await run(['check', '.'], { cwd: folder.path })
+      const { code: status, stdout, stderr } = await runCommand(['check', '.'], { cwd: folder.path })
       expect([stdout + stderr, status]).toEqual([expect.any(String), 0])
     } finally {
       folder.remove()
@@ -137,7 +138,10 @@ describe('commands', () => {
   test.each(shown.map((block) => [block.code.split('\n')[0] ?? '', block] as const))(
     '%s',
     async (command, { code }) => {
-      const { stdout, stderr } = await run(command.slice('$ understudy '.length).split(' '), { cwd: ROOT })
+      const words = command.slice('$ understudy '.length).split(' ')
+      // What the command of exec prints is beside that of a process alone.
+      const start = words[0] === 'exec' ? run : runCommand
+      const { stdout, stderr } = await start(words, { cwd: ROOT })
       const printed = `${stdout}${stderr}`.replace(/[ ]+$/gm, '')
       for (const line of code.split('\n').slice(1)) {
         const [begin = ''] = line.split('...')
@@ -159,7 +163,7 @@ describe('names', () => {
   test('every flag is one of a command', async () => {
     const commands = 'serve,exec,explore,rehearse,check,schema,seed,reset,trace list,trace show,trace tail,trace export'
     const names = [...commands.split(','), 'snapshot save', 'snapshot load', 'snapshot diff']
-    const helps = await Promise.all(names.map((name) => run(['help', ...name.split(' ')])))
+    const helps = await Promise.all(names.map((name) => runCommand(['help', ...name.split(' ')])))
     const known = new Set(helps.flatMap(({ stdout }) => [...stdout.matchAll(/--[\w-]+/g)].map(String)))
     // Of the program itself, of test runners, of the bench, of curl, and of what builds and runs containers.
     const others = [

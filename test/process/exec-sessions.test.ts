@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runLines } from '../../src/cli/report.ts'
 import type { TraceRecord } from '../../src/contract/trace.ts'
-import { plainLines } from '../support/cli.ts'
+import { plainLines, runCommand } from '../support/cli.ts'
 import { play, program } from '../support/exec.ts'
 import { EXECUTABLE, emptyFolder, environment, run, startServer } from '../support/server.ts'
 
@@ -110,7 +110,7 @@ describe('a run', () => {
       expect(plainLines(runLines(played)).at(-1)).toBe(`  saved         understudy trace --db ${db} list`)
     }
     const list = async (...args: string[]) => {
-      const { stdout } = await run(['trace', '--db', db, 'list', '--json', ...args])
+      const { stdout } = await runCommand(['trace', '--db', db, 'list', '--json', ...args])
       return stdout
         .trimEnd()
         .split('\n')
@@ -119,7 +119,7 @@ describe('a run', () => {
     // The second run takes the place of the first.
     expect((await list()).sort()).toEqual(['worker-1', 'worker-2'])
     expect(await list('--session', 'worker-2')).toEqual(['worker-2'])
-    const shown = await run(['trace', '--db', db, 'show', 'last', '--json'])
+    const shown = await runCommand(['trace', '--db', db, 'show', 'last', '--json'])
     expect(JSON.parse(shown.stdout)).toMatchObject({ request: { messages: [{ content: 'weather' }] } })
   })
 

@@ -3,13 +3,14 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { emptyFolder, type OwnServer, run, startServer } from '../support/server.ts'
+import { type OwnProcessServer, runCommand, serveHere } from '../support/cli.ts'
+import { emptyFolder, run } from '../support/server.ts'
 
 // Each test starts the executable several times, on a machine that may be busy.
 setDefaultTimeout(60_000)
 const folder = emptyFolder()
 const cwd = folder.path
-let server: OwnServer
+let server: OwnProcessServer
 let hostile: Bun.Server<undefined>
 
 /** Begins lines with commands to runners, has controls of both kinds, turns around what follows, and wears our own nine colours. */
@@ -65,7 +66,7 @@ beforeAll(async () => {
   mkdirSync(join(cwd, 'fixtures', 'chat.completions'), { recursive: true })
   const fixture = { name: NASTY, match: { model: MODEL }, reply: { content: NASTY } }
   writeFileSync(join(cwd, 'fixtures', 'chat.completions', `${NAME}.yaml`), JSON.stringify(fixture))
-  server = await startServer(['--db', ':memory:', '--clock', 'virtual'], { cwd: tmpdir() })
+  server = await serveHere(['--db', ':memory:', '--clock', 'virtual'], { cwd: tmpdir() })
   // A server that is none of ours, at an address that somebody was given.
   hostile = Bun.serve({
     port: 0,
@@ -140,7 +141,10 @@ const ROWS: Row[] = [
 for (const [name, args, printed] of ROWS)
   for (const env of [{}, { FORCE_COLOR: '1' }] as Record<string, string>[])
     test(`${name}: nothing acts on it${env.FORCE_COLOR ? ', with colours' : ''}`, async () => {
-      const { stdout, stderr } = await run(args(), { cwd, env })
+      const [command] = args()
+      // What these print is beside that of a process which they start.
+      const start = command === 'exec' || command === 'explore' ? run : runCommand
+      const { stdout, stderr } = await start(args(), { cwd, env })
       expectHarmless(stdout, env.FORCE_COLOR !== undefined)
       expectHarmless(stderr, env.FORCE_COLOR !== undefined)
       if (printed) expect(stdout + stderr).toMatch(printed)
@@ -157,7 +161,7 @@ test('settings of the environment and of a file: a mistake is one line', async (
     [['--clock', NASTY], {}],
     [[`--${NASTY}`], {}],
   ] as [string[], Record<string, string>][]) {
-    const { code, stdout, stderr } = await run(['serve', '--port', '0', ...args], { cwd, env })
+    const { code, stdout, stderr } = await runCommand(['serve', '--port', '0', ...args], { cwd, env })
     expect(code).toBe(2)
     expectHarmless(stdout + stderr)
     expect(stderr.trimEnd().split('\n')).toHaveLength(1)
@@ -170,7 +174,7 @@ test('a file whose name has line feeds is one line, on the terminal and in the l
     ['fixture', 'list', 'files'],
     ['serve', '--port', '0', '--fixtures', 'files'],
   ]) {
-    const { code, stderr } = await run(args, { cwd })
+    const { code, stderr } = await runCommand(args, { cwd })
     expect(code).toBe(2)
     expect(stderr).toContain('\\n::stop-commands::FORGED')
     for (const line of stderr.trimEnd().split('\n')) expect(line).toStartWith(`understudy: files/${'a\\u001b'}`)

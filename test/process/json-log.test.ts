@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { logCallsAsJson } from '../../src/cli/json-log.ts'
 import { createTestApp } from '../support/app.ts'
+import { runCommand } from '../support/cli.ts'
 import { EXECUTABLE, emptyFolder, environment, run } from '../support/server.ts'
 
 const CHAT = '/v2/router/chat/completions'
@@ -142,14 +143,16 @@ describe('every line is JSON:', () => {
     ['a scenario', ['exec', '--log', 'json', '--scenario', 'outrage', '--', 'true'], {}, 2, /outrage/],
   ]
   test.each(mistakes)('what is wrong with %s', async (_, args, env, status, message) => {
-    const { code, stdout, stderr } = await run(args, { cwd: folder.path, env })
+    const { code, stdout, stderr } = await runCommand(args, { cwd: folder.path, env })
     expect([code, stdout]).toEqual([status, ''])
     expect(messagesIn(stderr).join()).toMatch(message)
   })
 
   test('a port that is in use', async () => {
     const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-    const { code, stderr } = await run(['serve', '--log', 'json', '--port', String(other.port)], { cwd: folder.path })
+    const { code, stderr } = await runCommand(['serve', '--log', 'json', '--port', String(other.port)], {
+      cwd: folder.path,
+    })
     await other.stop(true)
     expect(code).toBe(1)
     expect(messagesIn(stderr).join()).toContain('it is in use')
@@ -165,7 +168,7 @@ describe('every line is JSON:', () => {
   })
 
   test('none, without --log json', async () => {
-    const { stderr } = await run(['serve', '--port', 'x'], { cwd: folder.path })
+    const { stderr } = await runCommand(['serve', '--port', 'x'], { cwd: folder.path })
     expect(stderr).toStartWith('understudy: --port "x" is not valid')
   })
 })

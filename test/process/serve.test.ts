@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
+import { runCommand } from '../support/cli.ts'
 import { emptyFolder, run, type Server, startServer, startUntil } from '../support/server.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -94,11 +95,11 @@ describe('ready', () => {
 
   test('--version, --help and help serve', async () => {
     expect(await run(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
-    const help = await run(['--help'])
+    const help = await runCommand(['--help'])
     expect(help).toMatchObject({ code: 0, stderr: '' })
     expect(help.stdout).toContain('serve')
-    const serve = await run(['help', 'serve'])
-    expect(serve).toEqual(await run(['serve', '--help']))
+    const serve = await runCommand(['help', 'serve'])
+    expect(serve).toEqual(await runCommand(['serve', '--help']))
     expect(serve).toMatchObject({ code: 0, stderr: '' })
     for (const flag of [
       '--port',

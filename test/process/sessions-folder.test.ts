@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { StoredTrace } from '../../src/contract/trace.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { runCommand } from '../support/cli.ts'
 import { errorOf } from '../support/errors.ts'
-import { EXECUTABLE, emptyFolder, environment, run, type Server, startServer } from '../support/server.ts'
+import { EXECUTABLE, emptyFolder, environment, type Server, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()
 afterAll(folder.remove)
@@ -111,13 +112,13 @@ describe('a named session', () => {
 test('a second process is refused the folder, with a line that says why', async () => {
   const { dir, args } = own()
   await start(args)
-  const second = await run(['serve', '--port', '0', ...args], { cwd: folder.path })
+  const second = await runCommand(['serve', '--port', '0', ...args], { cwd: folder.path })
   expect({ code: second.code, lines: second.stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
   expect(second.stderr).toContain(`sessions folder ${dir} is in use by another understudy`)
 })
 
 test('a folder that cannot be made ends the start with a line', async () => {
-  const { code, stderr } = await run(['serve', '--port', '0', '--sessions-dir', '/dev/null/sessions'], {
+  const { code, stderr } = await runCommand(['serve', '--port', '0', '--sessions-dir', '/dev/null/sessions'], {
     cwd: folder.path,
   })
   expect(code).toBe(1)

@@ -5,7 +5,7 @@ import type { CommandIo } from '../../src/cli/io.ts'
 import { createLog } from '../../src/cli/log.ts'
 import { type OutputStream, printer, safeLine } from '../../src/cli/output.ts'
 import type { StopCause } from '../../src/cli/stop-signals.ts'
-import type { Finished } from './server.ts'
+import type { Finished, Server } from './server.ts'
 
 /** How the streams of a command are; a pipe that shows no colours unless told otherwise. */
 interface Terminal {
@@ -34,7 +34,10 @@ export interface TestIo extends CommandIo {
 }
 
 /** The environment, the streams and the signals of a command that is run in this process. */
-export function testIo(env: Record<string, string> = {}, terminal: Terminal = {}): TestIo {
+export function testIo(
+  env: Record<string, string> = {},
+  terminal: Terminal = { colours: env.FORCE_COLOR === '1' },
+): TestIo {
   const stdout = keptStream(terminal)
   const stderr = keptStream(terminal)
   const listeners = new Set<(cause: StopCause) => void>()
@@ -66,27 +69,76 @@ const LIMIT_MS = 10_000
 /** Commands that run or wait: the folder is that of the whole process, so there is one at a time. */
 let queue: Promise<unknown> = Promise.resolve()
 
-/** Runs a command to its end in this process, in a folder: for whatever is no matter of the executable itself. */
-export function runCommand(
-  args: readonly string[],
-  { cwd = tmpdir(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
-): Promise<Finished> {
-  const finished = queue.then(async () => {
-    const io = testIo(env)
+/** Does something in a folder, when nobody else does. */
+function inFolder<T>(cwd: string, act: () => Promise<T>): Promise<T> {
+  const done = queue.then(async () => {
     const before = process.cwd()
     process.chdir(cwd)
-    // A server that starts where it should not is asked to end, so that its test fails and not all that wait.
-    const late = setTimeout(() => io.stop('SIGTERM'), LIMIT_MS)
     try {
-      const code = await runCli(args, io)
-      return { code, ...io.printed }
+      return await act()
     } finally {
-      clearTimeout(late)
       process.chdir(before)
     }
   })
-  queue = finished.catch(() => {})
-  return finished
+  queue = done.catch(() => {})
+  return done
+}
+
+/** Where a command is run, and with which environment. */
+interface Place {
+  cwd?: string
+  env?: Record<string, string>
+  terminal?: Terminal
+}
+
+/** Runs a command to its end in this process, in a folder: for whatever is no matter of the executable itself. */
+export function runCommand(
+  args: readonly string[],
+  { cwd = tmpdir(), env = {}, terminal }: Place = {},
+): Promise<Finished> {
+  return inFolder(cwd, async () => {
+    const io = testIo(env, terminal)
+    // A server that starts where it should not is asked to end, so that its test fails and not all that wait.
+    const late = setTimeout(() => io.stop('SIGTERM'), LIMIT_MS)
+    const code = await runCli(args, io).finally(() => clearTimeout(late))
+    return { code, ...io.printed }
+  })
+}
+
+/** A server of this process. */
+export interface OwnProcessServer extends Server {
+  /** What it has printed on stderr so far. */
+  stderr(): string
+}
+
+/**
+ * Starts `understudy serve --json` in this process, on a free port unless `args` name one; resolves when it is ready. The folder is its
+ * own only while it starts: what it reads later needs whole paths.
+ */
+export async function serveHere(
+  args: readonly string[],
+  { cwd = tmpdir(), env = {} }: Place,
+): Promise<OwnProcessServer> {
+  const io = testIo(env)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const line = ['serve', '--port', '0', '--json', ...args]
+  const { ended, ready } = await inFolder(cwd, async () => {
+    const running = runCli(line, { ...io, stdout: { ...io.stdout, text: resolve } })
+    const failed = running.then((code) => {
+      throw new Error(`the server ended with ${code}: ${io.printed.stderr}`)
+    })
+    return { ended: running, ready: JSON.parse(await Promise.race([promise, failed])) as Record<string, unknown> }
+  })
+  return {
+    url: String(ready.url),
+    pid: process.pid,
+    ready,
+    stderr: () => io.printed.stderr,
+    stop(signal = 'SIGTERM') {
+      io.stop(signal as StopCause)
+      return ended
+    },
+  }
 }
 
 /** Lines as they are printed where no colours are shown. */

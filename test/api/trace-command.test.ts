@@ -1,11 +1,12 @@
-// understudy trace list, show and tail: from a running server and from its database file, for people and for machines.
+// understudy trace list and show: from a running server and from its database file, for people and for machines.
 
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StoredTrace, TraceRecord } from '../../src/contract/trace.ts'
-import { EXECUTABLE, emptyFolder, environment, run, type Server, startServer } from '../support/server.ts'
+import { runCommand, serveHere } from '../support/cli.ts'
+import { emptyFolder, type Server } from '../support/server.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -26,10 +27,10 @@ async function call(body: object, headers: Record<string, string> = {}): Promise
 async function api(path: string): Promise<unknown> {
   return (await fetch(`${server.url}/_understudy${path}`, { headers: { authorization: 'Bearer secret' } })).json()
 }
-const trace = (args: string[], env: Record<string, string> = {}) => run(['trace', ...args], { cwd, env })
+const trace = (args: string[], env: Record<string, string> = {}) => runCommand(['trace', ...args], { cwd, env })
 
 beforeAll(async () => {
-  server = await startServer(['--db', 'traces.db', '--token', 'secret', '--shipped-fixtures'], { cwd })
+  server = await serveHere(['--db', 'traces.db', '--token', 'secret', '--shipped-fixtures'], { cwd })
   SERVER = ['--url', server.url, '--token', 'secret']
   ids.push(
     await call({}),
@@ -135,44 +136,6 @@ describe.each(['server', 'file'])('from the %s', (from) => {
   })
 })
 
-describe('colours', () => {
-  /** What a command prints on a terminal. */
-  async function onTerminal(args: string[], env: Record<string, string> = {}, cols = 250): Promise<string> {
-    const decoder = new TextDecoder()
-    let printed = ''
-    const data = (_: unknown, bytes: Uint8Array) => {
-      printed += decoder.decode(bytes, { stream: true })
-    }
-    const child = Bun.spawn([EXECUTABLE, 'trace', ...args], {
-      cwd,
-      env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', ...env },
-      terminal: { cols, rows: 50, data },
-    })
-    await child.exited
-    return printed
-  }
-  const list = () => ['list', '--limit', '1', '--status', '400', ...DB]
-
-  test('are there when a person reads', async () => {
-    const printed = await onTerminal(list())
-    expect(printed).toContain(`\u001b[33m400\u001b[39m`)
-    expect(printed).toContain(ids[2] ?? '')
-  })
-  test.each([80, 120])('lines fit %d columns, and the id stays whole', async (cols) => {
-    const printed = await onTerminal(['list', ...DB], { NO_COLOR: '1' }, cols)
-    const lines = printed.split(/\r?\n/).filter((line) => line !== '')
-    expect(lines.length).toBeGreaterThanOrEqual(4)
-    expect(lines.filter((line) => line.length > cols)).toEqual([])
-    expect(lines.map((line) => line.split(/\s+/).at(-1))).toContain(ids[3] ?? '')
-    expect(printed).toContain('…')
-  })
-  test('are not there in a pipe, with --json or with NO_COLOR', async () => {
-    expect((await trace(list())).stdout).not.toContain('\u001b')
-    expect(await onTerminal([...list(), '--json'])).not.toContain('\u001b')
-    expect(await onTerminal(list(), { NO_COLOR: '1' })).not.toContain('\u001b')
-  })
-})
-
 describe('which traces', () => {
   test('a session by its name', async () => {
     const { stdout } = await trace(['list', '--json', '--session', 'other', ...SERVER])
@@ -229,33 +192,6 @@ describe('which traces', () => {
     expect(JSON.parse(stdout).id).toBe(ids[0])
   })
 })
-
-test.each(['server', 'file', 'all'])(
-  'tail from the %s prints calls as they are made, and no older ones',
-  async (from) => {
-    const source = from === 'server' ? SERVER : from === 'file' ? DB : [...SERVER, '--session', 'all']
-    const headers: Record<string, string> = from === 'all' ? { 'x-understudy-session': 'tailed' } : {}
-    const tail = Bun.spawn([EXECUTABLE, 'trace', 'tail', '--json', '--status', '200', ...source], {
-      cwd,
-      stdout: 'pipe',
-      env: environment(),
-    })
-    const reader = tail.stdout.getReader()
-    const printed = reader.read()
-    let waiting = true
-    printed.then(() => {
-      waiting = false
-    })
-    // Whether it looks already cannot be seen from outside, so calls are made until it prints one.
-    const made: string[] = []
-    while (waiting) made.push(await call({ model: `openai/tail-${from}` }, headers))
-    const [first = ''] = new TextDecoder().decode((await printed).value).split('\n')
-    tail.kill()
-    await tail.exited
-    expect(made).toContain((JSON.parse(first) as TraceRecord).id)
-    expect(ids).not.toContain((JSON.parse(first) as TraceRecord).id)
-  },
-)
 
 describe('mistakes are one line', () => {
   writeFileSync(join(cwd, 'text.db'), 'no database at all, but long enough to have a header of its own')

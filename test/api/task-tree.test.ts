@@ -4,7 +4,8 @@ import { relatedTraces, taskTree } from '../../src/cli/task-tree.ts'
 import type { StoredTrace, TraceRecord } from '../../src/contract/trace.ts'
 import { agentSession, type ModelTurn, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
-import { EXECUTABLE, emptyFolder, run, type Server, startServer } from '../support/server.ts'
+import { runCommand, serveHere } from '../support/cli.ts'
+import { emptyFolder, type Server } from '../support/server.ts'
 import type { Json } from '../support/workspace.ts'
 
 const date = { name: 'current_date' }
@@ -149,7 +150,7 @@ describe('trace show', () => {
   let server: Server
   let id = ''
   beforeAll(async () => {
-    server = await startServer(['--db', 'traces.db', '--token', 'secret'], { cwd: folder.path })
+    server = await serveHere(['--db', 'traces.db', '--token', 'secret'], { cwd: folder.path })
     const post = async (path: string, body: Json): Promise<Json> =>
       (await fetch(`${server.url}${path}`, {
         method: 'POST',
@@ -166,29 +167,22 @@ describe('trace show', () => {
 
   test.each(['server', 'file'])('draws it from the %s, and --json is the trace alone', async (from) => {
     const source = from === 'server' ? ['--url', server.url, '--token', 'secret'] : ['--db', 'traces.db']
-    const shown = await run(['trace', 'show', id, ...source], { cwd: folder.path })
+    const shown = await runCommand(['trace', 'show', id, ...source], { cwd: folder.path })
     expect(shown).toMatchObject({ code: 0, stderr: '' })
     expect(shown.stdout).toMatch(/\n {2}task \w{26} of helper, turn 1: completed\n {2}└ iteration 1\n {4}└ model /)
-    const json = await run(['trace', 'show', id, '--json', ...source], { cwd: folder.path })
+    const json = await runCommand(['trace', 'show', id, '--json', ...source], { cwd: folder.path })
     expect((JSON.parse(json.stdout) as StoredTrace).task).toMatchObject({ agent: 'helper', state: 'completed' })
     // Its model was asked later, but not by whoever looks.
-    const last = await run(['trace', 'show', 'last', '--json', ...source], { cwd: folder.path })
+    const last = await runCommand(['trace', 'show', 'last', '--json', ...source], { cwd: folder.path })
     expect((JSON.parse(last.stdout) as StoredTrace).id).toBe(id)
   })
 
   test('fits a terminal of 40 columns', async () => {
-    let printed = ''
-    const decoder = new TextDecoder()
-    const data = (_: unknown, bytes: Uint8Array) => {
-      printed += decoder.decode(bytes, { stream: true })
-    }
-    const child = Bun.spawn([EXECUTABLE, 'trace', 'show', id, '--db', 'traces.db'], {
+    const { stdout } = await runCommand(['trace', 'show', id, '--db', 'traces.db'], {
       cwd: folder.path,
-      env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', NO_COLOR: '1' },
-      terminal: { cols: 40, rows: 50, data },
+      terminal: { isTTY: true, columns: 40 },
     })
-    await child.exited
-    const tree = printed.split(/\r?\n/).filter((line) => /^ {2,}[└├│]|^ {2}task /.test(line))
+    const tree = stdout.split('\n').filter((line) => /^ {2,}[└├│]|^ {2}task /.test(line))
     expect(tree.length).toBeGreaterThanOrEqual(3)
     expect(tree.filter((line) => line.length > 40)).toEqual([])
   })

@@ -1,10 +1,11 @@
-// Seeds, snapshots and resets, with the executable as a user runs it and over HTTP.
+// Seeds, snapshots and resets, with the commands of a user and over HTTP.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { snapshotDifferences } from '../../src/cli/snapshot-diff.ts'
 import { createTestApp } from '../support/app.ts'
-import { EXECUTABLE, emptyFolder, run, type Server, startServer } from '../support/server.ts'
+import { runCommand, serveHere } from '../support/cli.ts'
+import { emptyFolder, type Server } from '../support/server.ts'
 import { strict } from '../support/strict/workspace.ts'
 import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
 
@@ -12,13 +13,13 @@ const folder = emptyFolder()
 const cwd = folder.path
 let server: Server
 beforeAll(async () => {
-  server = await startServer(['--db', 'state.db', '--clock', 'virtual'], { cwd })
+  server = await serveHere(['--db', 'state.db', '--clock', 'virtual'], { cwd })
 })
 afterAll(async () => {
   await server.stop()
   folder.remove()
 })
-const cli = (...args: string[]) => run([...args, '--url', server.url], { cwd })
+const cli = (...args: string[]) => runCommand([...args, '--url', server.url], { cwd })
 const data = (body: Json) => body.data as Json[]
 const ask = async (path: string, init: RequestInit = {}) => {
   const response = await fetch(`${server.url}${path}`, {
@@ -109,38 +110,6 @@ datasets:
     none.close()
   })
 
-  test('what takes longer than a second shows on a terminal how far it is, and nowhere else', async () => {
-    const looks = [0, 1, 3]
-    const { promise: watched, resolve: enough } = Promise.withResolvers<void>()
-    // A server that is done once it has been asked how far it is.
-    const slow = Bun.serve({
-      port: 0,
-      async fetch({ method }) {
-        if (method === 'POST') await watched
-        if (method === 'POST') return Response.json({ sessions: ['default'] })
-        if (looks.length === 1) enough()
-        return Response.json({ done: looks.length > 1 ? looks.shift() : looks[0], total: 4 })
-      },
-    })
-    const url = slow.url.origin
-    const screen: string[] = []
-    const terminal = {
-      cols: 100,
-      rows: 30,
-      data: (_: unknown, bytes: Uint8Array) => screen.push(`${Buffer.from(bytes)}`),
-    }
-    const child = Bun.spawn([EXECUTABLE, 'seed', 'seed.yaml', '--url', url], { cwd, terminal })
-    expect(await child.exited).toBe(0)
-    expect(screen.join('')).toContain('seeding from seed.yaml: 25 %')
-    expect(screen.join('')).toContain('seeded from seed.yaml')
-    expect(await run(['seed', 'seed.yaml', '--url', url], { cwd })).toEqual({
-      code: 0,
-      stdout: 'seeded from seed.yaml\n',
-      stderr: '',
-    })
-    await slow.stop(true)
-  })
-
   test('how far one is can be asked, and is nothing when none is', async () => {
     const documents = Object.fromEntries(
       ['a', 'b', 'c'].map((name) => [`${name}.md`, Buffer.from(name).toString('base64')]),
@@ -214,7 +183,7 @@ datasets:
     const before = await ask('/_understudy/snapshot')
     for (const finished of [
       await cli('seed', 'wrong.yaml'),
-      await run(['serve', '--port', '0', '--db', ':memory:', '--seed-file', 'wrong.yaml'], { cwd }),
+      await runCommand(['serve', '--port', '0', '--db', ':memory:', '--seed-file', 'wrong.yaml'], { cwd }),
     ]) {
       expect(finished.code).toBe(2)
       for (const part of said) expect(finished.stderr).toContain(part)
@@ -359,7 +328,7 @@ describe('reset', () => {
     expect(data(await ask('/v2/contacts')).map(({ external_id }) => external_id)).not.toContain('gone')
   })
   test('without a server it is one line', async () => {
-    const { code, stderr } = await run(['reset', '--url', 'http://127.0.0.1:9'], { cwd })
+    const { code, stderr } = await runCommand(['reset', '--url', 'http://127.0.0.1:9'], { cwd })
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^understudy: no server answers at [^\n]+\n$/)])
   })
 })

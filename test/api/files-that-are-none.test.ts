@@ -2,8 +2,8 @@
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { runCommand, serveHere } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
-import { run, startServer } from '../support/server.ts'
 
 const folder = folderWith({ 'no-snapshot.json': '{}', 'text.json': 'null' })
 const cwd = folder.path
@@ -33,7 +33,7 @@ const rows: [string, string[], number, string[]][] = [
 ]
 
 test.each(rows)('%s', async (_, args, code, parts) => {
-  const ended = await run(args, { cwd })
+  const ended = await runCommand(args, { cwd })
   expect(ended).toMatchObject({ code, stdout: '' })
   expect(ended.stderr).toStartWith('understudy: ')
   expect(ended.stderr.trimEnd()).not.toContain('\n')
@@ -41,7 +41,7 @@ test.each(rows)('%s', async (_, args, code, parts) => {
 })
 
 test('a snapshot', async () => {
-  const server = await startServer(['--db', ':memory:'], { cwd })
+  const server = await serveHere(['--db', ':memory:'], { cwd })
   const env = { UNDERSTUDY_URL: server.url }
   try {
     const none = 'is not a snapshot: it must have understudy_snapshot and tables, as snapshot save writes them\n'
@@ -52,7 +52,7 @@ test('a snapshot', async () => {
       ['save', 'a-folder', 'a-folder cannot be written: '],
       ['save', 'nowhere/x.json', 'nowhere/x.json cannot be written: '],
     ] as const) {
-      const ended = await run(['snapshot', command, file], { cwd, env })
+      const ended = await runCommand(['snapshot', command, file], { cwd, env })
       expect(ended).toMatchObject({ code: 1, stdout: '' })
       expect(ended.stderr).toStartWith(`understudy: ${said}`)
       expect(ended.stderr.trimEnd()).not.toContain('\n')
