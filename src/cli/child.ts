@@ -43,8 +43,9 @@ export async function runChild(
   // Heard from before there is anything that could ask for the end; they come when the child is there.
   let passOn = (_: StopCause) => {}
   const hearNoMore = signals.onStop((cause) => passOn(cause))
-  const child = start(command, options)
-  const guard = guardOf(child)
+  // There before the command, which must not outlive us from its first moment on.
+  const guard = startGuard()
+  const child = startGuarded(command, options, guard)
   const over = new AbortController()
   let timedOut = false
   let stopped: NodeJS.Signals | undefined
@@ -90,18 +91,33 @@ export async function runChild(
   return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
 }
 
-/** Waits for our end, that of its input, and then ends the group as we would; it is deaf to what we are told. */
-const GUARD = `trap '' HUP INT TERM; read -r _; kill -s TERM -- "-$0"; sleep ${GRACE_MS / 1_000}; kill -s KILL -- "-$0"`
+/** Hears of a group, waits for our end, that of its input, and then ends the group as we would; it is deaf to what we are told. */
+const GUARD = `trap '' HUP INT TERM; read -r group || exit; read -r _; kill -s TERM -- "-$group"; sleep ${GRACE_MS / 1_000}; kill -s KILL -- "-$group"`
+
+type Guard = Bun.Subprocess<'pipe', 'ignore', 'ignore'>
 
 /** A process that ends a command, and all it has started, when we are killed and cannot; undefined where there are no groups. */
-function guardOf({ pid }: Bun.Subprocess): Bun.Subprocess<'pipe', 'ignore', 'ignore'> | undefined {
+function startGuard(): Guard | undefined {
   if (process.platform === 'win32') return undefined
   try {
     const io = { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' } as const
-    return Bun.spawn(['/bin/sh', '-c', GUARD, String(pid)], { ...io, detached: true })
+    return Bun.spawn(['/bin/sh', '-c', GUARD], { ...io, detached: true })
   } catch {
     // An image without a shell has none; the command runs without it.
     return undefined
+  }
+}
+
+/** Starts a command and names its group to the guard, which is of no use when there is no command. */
+function startGuarded(command: readonly string[], options: ChildOptions, guard: Guard | undefined): Bun.Subprocess {
+  try {
+    const child = start(command, options)
+    guard?.stdin.write(`${child.pid}\n`)
+    guard?.stdin.flush()
+    return child
+  } catch (error) {
+    guard?.kill('SIGKILL')
+    throw error
   }
 }
 

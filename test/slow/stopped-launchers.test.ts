@@ -65,13 +65,15 @@ for (const [name, command] of starters) {
 }
 
 posix('a server without a package manager outlives the shell that started it', async () => {
-  const { child, url, pid } = await start(['sh', '-c', `node '${launcher}' ${serve.join(' ')} & sleep 600`])
+  // `wait` is the shell's own: a program in its place would be left behind, with our end of the pipe open.
+  const { child, url, pid, gone } = await start(['sh', '-c', `node '${launcher}' ${serve.join(' ')} & wait`])
   child.kill('SIGKILL')
   await child.exited
   // Longer than what a launcher of npm takes to see it.
   await Bun.sleep(1_200)
   expect((await fetch(`${url}/_understudy/health`)).status).toBe(200)
   process.kill(pid, 'SIGTERM')
+  await gone()
 })
 
 posix.each(['SIGTERM', 'SIGKILL'] as const)('exec: %s of its launcher ends the command too', async (signal) => {
