@@ -14,6 +14,7 @@ import { checkToolType, ToolPatch, ToolShape } from '../contract/tool.ts'
 import { formatPath, type Problem, problemsOf, safeParse } from '../contract/validation.ts'
 import type { YamlLimits } from '../contract/yaml-text.ts'
 import { readAsset } from '../lib/assets.ts'
+import { once } from '../lib/once.ts'
 
 const Document = z.strictObject({
   file: z.string().min(1).describe('Path of the document, from the seed file.'),
@@ -134,6 +135,8 @@ function textOf(path: string): string {
 }
 
 const SHIPPED = 'fixtures/workspace.yaml'
-/** The example that ships inside the executable. */
-export const shippedSeed = (): SeedFile =>
-  parseSeed(new TextDecoder().decode(readAsset(SHIPPED)), SHIPPED, (name) => readAsset(`fixtures/${name}`))
+/** The example that ships inside the executable, read once: it is the same for everybody, and nobody changes it. */
+export const shippedSeed = once(
+  (): SeedFile =>
+    parseSeed(new TextDecoder().decode(readAsset(SHIPPED)), SHIPPED, (name) => readAsset(`fixtures/${name}`)),
+)
