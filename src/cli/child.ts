@@ -24,6 +24,13 @@ export interface ChildOptions {
   output?: 'inherit' | 'ignore' | number | undefined
 }
 
+/** Runs a command to its end. */
+export type RunChild = (
+  io: Pick<CommandIo, 'signals' | 'log'>,
+  command: readonly string[],
+  options: ChildOptions,
+) => Promise<ChildEnd>
+
 /** What `timeout` of coreutils ends with. */
 const TIMED_OUT = 124
 /** How long a command that is asked to end may take before it is ended. */

@@ -17,7 +17,7 @@ import { failsVerdict } from '../verdict/findings.ts'
 import { runReasons, verdictOf } from '../verdict/inconclusive.ts'
 import type { ClientEnd } from '../verdict/kinds/define.ts'
 import { earlierNotices } from '../verdict/notices.ts'
-import { type ChildEnd, runChild } from './child.ts'
+import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
 import { clockUrl, withClockUrl } from './clock-url.ts'
 import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
@@ -44,6 +44,8 @@ export interface SuiteOptions {
   db?: string | undefined
   cwd?: string | undefined
   output?: 'inherit' | 'ignore' | undefined
+  /** Runs the command: as a process when left out. */
+  runChild?: RunChild | undefined
   /** Takes what each run leaves. */
   report?: RunReport | undefined
 }
@@ -109,7 +111,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const began = realClock.now()
   const env = { ...clientEnvironment(io.env, url, round.label, token), UNDERSTUDY_CLOCK_URL: clockUrl(url) }
   try {
-    const end = await runChild(io, command, { env, cwd, timeout, output })
+    const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
     const took = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })

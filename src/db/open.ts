@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import Driver from 'better-sqlite3'
 import { errorCode, isOutOfFiles } from '../contract/storage-error.ts'
 import { isCompiled, readAsset } from '../lib/assets.ts'
+import { once } from '../lib/once.ts'
 import { keepPrivate, writeNewPrivateFile } from '../lib/private-files.ts'
 import { migrations } from './migrations.ts'
 import { NOT_SHOWN } from './trace-row.ts'
@@ -45,9 +46,11 @@ export const EMPTY = {
 /** Bytes of an empty database, from which in-memory sessions are cloned in milliseconds. */
 export const template = (): Buffer => emptyDatabase('memory')
 
-/** The bytes that the build has left; where nothing was built of the source, they are made. */
+/** The bytes that the build has left; where nothing was built of the source, they are made, once. */
 const emptyDatabase = (kind: keyof typeof EMPTY): Buffer =>
-  isCompiled ? Buffer.from(readAsset(EMPTY[kind].asset)) : migratedDatabase(kind)
+  isCompiled ? Buffer.from(readAsset(EMPTY[kind].asset)) : migratedOnce[kind]()
+
+const migratedOnce = { memory: once(() => migratedDatabase('memory')), file: once(() => migratedDatabase('file')) }
 
 /** Makes those bytes, statement by statement. */
 export function migratedDatabase(kind: keyof typeof EMPTY): Buffer {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { play } from '../support/exec.ts'
+import { play, script } from '../support/exec.ts'
 
 // Each test starts a program, on a machine that may be busy.
 setDefaultTimeout(60_000)
@@ -27,4 +27,9 @@ test.each(programs.map((code, index) => [`program ${index + 1}`, code] as const)
   writeFileSync(file, code)
   const { code: exit, run } = await play([process.execPath, file])
   expect([exit, run.sessions.map(({ calls }) => calls)]).toEqual([0, [1]])
+})
+
+test('every package takes its address and its key from the environment', async () => {
+  const { code, run } = await play(script('environment'))
+  expect([code, run.sessions.map(({ calls }) => calls)]).toEqual([0, [4]])
 })

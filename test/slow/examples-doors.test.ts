@@ -77,6 +77,28 @@ test('pytest', async () => {
   expect([code, said]).toEqual([0, expect.stringContaining('2 passed')])
 }, 60_000)
 
+// Their explorations are in test/api/examples-explore.test.ts.
+const NODE = ['node', '--test']
+test.each([
+  ['ticket-tool', [join(root, 'node_modules', '.bin', 'vitest'), 'run']],
+  ['summarizer', NODE],
+  ['parcel-agent', NODE],
+])(
+  'the test of %s passes without a fault',
+  async (name, command) => {
+    const child = Bun.spawn([EXECUTABLE, 'exec', '--json', '--', ...command], {
+      cwd: join(root, 'examples', name),
+      env: { PATH: process.env.PATH ?? '' },
+      stdout: 'pipe',
+      stderr: 'ignore',
+    })
+    const { runs } = JSON.parse((await new Response(child.stdout).text()).trim().split('\n').at(-1) ?? '')
+    expect([await child.exited, runs]).toEqual([0, [expect.objectContaining({ code: 0, findings: [] })]])
+    expect(runs[0].sessions[0].calls).toBeGreaterThan(0)
+  },
+  60_000,
+)
+
 test('what docs/testing.md shows of the examples stands there', () => {
   const page = readFileSync(join(root, 'docs', 'testing.md'), 'utf8')
   const shown = [...page.matchAll(/^(?:.* )?From `(examples\/[^`]+)`:\n\n```\w+\n([\s\S]*?)```$/gm)]

@@ -1,4 +1,4 @@
-// Programs as the command of exec: the server is this process, the program a process of its own.
+// Programs as the command of exec: the server is this process, and the program a function of it, or a process of its own.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,16 +6,22 @@ import { runSuite, type SuiteOptions } from '../../src/cli/suite.ts'
 import { exitCodeOf, type SuiteRun } from '../../src/cli/suite-run.ts'
 import { readConfig } from '../../src/config.ts'
 import { testIo } from './cli.ts'
+import { runInProcess } from './in-process.ts'
+import type { Program } from './programs/surroundings.ts'
 import { emptyFolder } from './server.ts'
 
 const programs = join(import.meta.dir, 'programs')
 
-/** The command that runs a program of test/support/programs. */
+/** The command that runs a program of test/support/programs as a process. */
 export const program = (name: string, ...args: string[]): string[] => [
   process.execPath,
-  join(programs, `${name}.ts`),
+  join(programs, 'run.ts'),
+  name,
   ...args,
 ]
+
+/** The command that runs a file of test/support/programs that takes everything from its environment. */
+export const script = (name: string): string[] => [process.execPath, join(programs, `${name}.ts`)]
 
 /** What came of a command. */
 export interface Played {
@@ -27,9 +33,9 @@ export interface Played {
   findings: Record<string, string[]>
 }
 
-/** Runs a command as exec would, in one scenario: the name of a shipped one, or YAML. */
+/** Runs a command, or a program of this process, as exec would, in one scenario: the name of a shipped one, or YAML. */
 export async function play(
-  command: readonly string[],
+  command: readonly string[] | Program,
   scenario?: string,
   more: Partial<SuiteOptions> & { strict?: boolean; latency?: 'real' | 'skip'; token?: string[] } = {},
 ): Promise<Played> {
@@ -41,7 +47,9 @@ export async function play(
     if (scenario?.includes('\n')) writeFileSync(file, scenario)
     const named = scenario === undefined ? [] : [scenario.includes('\n') ? file : scenario]
     const config = { ...readConfig({}, {}), port: 0, db: ':memory:', strict, skip_latency: latency === 'skip', token }
-    const runs = await runSuite(command, { io: testIo(), config, scenarios: named, output: 'ignore', ...rest })
+    const [line, runChild] =
+      typeof command === 'function' ? [['a program'], runInProcess(command)] : [command, undefined]
+    const runs = await runSuite(line, { io: testIo(), config, scenarios: named, output: 'ignore', runChild, ...rest })
     const [run] = runs
     if (!run) throw new Error('nothing was run')
     const findings = Object.fromEntries(

@@ -1,86 +1,86 @@
-// Explorations of small programs: by the executable, as one line of JSON.
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { EXECUTABLE, environment } from './server.ts'
+// Explorations of small programs, which are functions of this process: each run has a server of its own, as under the command.
+import { commandProgram, observer } from '../../src/cli/explore/observe.ts'
+import { reportAsJson } from '../../src/cli/explore/outputs.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import { coverageOf } from '../../src/exploration/coverage.ts'
+import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
+import { testIo } from './cli.ts'
+import { runInProcess } from './in-process.ts'
+import { type Program, pass, type Surroundings } from './programs/surroundings.ts'
 
-/** A cell as `--json` says it. */
-export interface ExploredCell {
-  point: string
-  class: string
-  verdict: string
-  why: string
-  traces: string[]
-  scenario: string | null
-  derived: boolean
+/** What a program calls models with. */
+export interface Model {
+  /** Calls, whatever comes. */
+  post(body: object, more?: { headers?: Record<string, string> }): Promise<Response>
+  /** Calls, and gives the message; throws an error with the status and the wait that was asked for when there is none. */
+  ask(body: object, more?: { headers?: Record<string, string> }): Promise<Message>
+  /** Lets time pass on the session's clock. */
+  wait(ms: number): Promise<void>
+  env: Surroundings['env']
+  fetch: typeof fetch
 }
 
-/** What `--json` says last. */
-export interface ExploreJson {
-  points: {
-    id: string
-    operation: string
-    stream: boolean
-    model: string | null
-    session: string
-    turn: number
-    nth: number
-    unstable: boolean
-    discovered: boolean
-  }[]
-  cells: ExploredCell[]
-  coverage: Record<'delivered' | 'held' | 'ways', { of: number; all: number }>
-  left: { point: string; class: string }[]
-  routes: {
-    route: string
-    outcomes: { fault: string; target: string; outcome: string; status: number; attempts: number }[]
-  }[]
-  runs: number
-  saved: number
+/** A message of a model. */
+export interface Message {
+  role: string
+  content: string
+  tool_calls?: { id: string; function: { name: string; arguments: string } }[]
 }
 
-/** What every program begins with: `post(body)` and `ask(body)`, which gives the message and throws what is no answer. */
-const BEGINNING = `
-const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env
-const wait = (ms) => new Promise((done) => setTimeout(done, ms))
-const post = (body, more = {}) => fetch(base + '/chat/completions', {
-  method: 'POST',
-  headers: { authorization: 'Bearer ' + key, 'content-type': 'application/json', ...more.headers },
-  body: JSON.stringify({ model: 'openai/gpt-4o', ...body }),
-  signal: AbortSignal.timeout(20_000),
-})
-const ask = async (body, more) => {
-  const response = await post(body, more)
-  const after = Number(response.headers.get('retry-after') ?? 0) * 1000
-  if (!response.ok) throw Object.assign(new Error('status ' + response.status), { status: response.status, after })
-  return (await response.json()).choices[0].message
-}
-const user = (content) => ({ role: 'user', content })
-`
-
-/** Writes a program into a folder; gives the command that runs it. */
-export function programIn(folder: string, name: string, code: string): string[] {
-  writeFileSync(join(folder, `${name}.mjs`), `${BEGINNING}${code}`)
-  return [process.execPath, `${name}.mjs`]
+/** A response that is none: what a program catches. */
+export class CallFailure extends Error {
+  readonly status: number
+  /** Milliseconds of its Retry-After, 0 without one. */
+  readonly after: number
+  constructor({ status, headers }: Response) {
+    super(`status ${status}`)
+    this.status = status
+    this.after = Number(headers.get('retry-after') ?? 0) * 1_000
+  }
 }
 
-/** Explores a command in a folder; the state is kept in a folder of its own there. */
-export async function exploreIn(
-  cwd: string,
-  flags: readonly string[],
-  command: readonly string[],
-  env: Record<string, string> = {},
-) {
-  const child = Bun.spawn([EXECUTABLE, 'explore', '--json', ...flags, '--', ...command], {
-    cwd,
-    env: environment(env),
-    stdout: 'pipe',
-    stderr: 'pipe',
+export const user = (content: string) => ({ role: 'user', content })
+
+/** A program that calls models. */
+export const calling =
+  (act: (model: Model) => Promise<unknown>): Program =>
+  (about) => {
+    const { env, fetch } = about
+    const post: Model['post'] = (body, { headers = {} } = {}) =>
+      fetch(`${env.OPENAI_BASE_URL}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${env.OPENAI_API_KEY}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ model: 'openai/gpt-4o', ...body }),
+      })
+    const ask: Model['ask'] = async (body, more) => {
+      const response = await post(body, more)
+      if (!response.ok) throw new CallFailure(response)
+      const { choices } = (await response.json()) as { choices: [{ message: Message }] }
+      return choices[0].message
+    }
+    return act({ post, ask, wait: (ms) => pass(about, ms), env, fetch })
+  }
+
+/** Explores a program as the command does, on virtual clocks. */
+export async function exploreProgram(
+  program: Program,
+  { settings = {}, ...more }: Partial<Omit<ExploreOptions, 'run'>> & { settings?: Partial<Config> } = {},
+): Promise<Exploration> {
+  const config: Config = {
+    ...{ ...readConfig({}, {}), port: 0, db: ':memory:' },
+    timeOverrides: { clock: 'virtual', latency: 'skip' },
+    ...settings,
+  }
+  const io = testIo()
+  return explore({
+    ...{ classes: [], depth: 1, jobs: 1, prune: true, limitMs: undefined, before: new Map() },
+    run: observer({ io, program: commandProgram(io, ['a program'], config, runInProcess(program)), config }),
+    hasTime: () => true,
+    notify() {},
+    ...more,
   })
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
-  if (stdout === '') throw new Error(`nothing was explored (${code}): ${stderr}`)
-  return { code, stderr, report: JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as ExploreJson }
 }
+
+/** An exploration as `--json` says it; the scenario of a cell is in the exploration itself. */
+export const jsonOf = (found: Exploration) =>
+  reportAsJson(found, found.cells, { coverage: coverageOf(found.cells, found, found.ways), files: new Map() })

@@ -13,7 +13,7 @@ import type { RunCommand } from '../../exploration/trial.ts'
 import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
 import { realClock } from '../../lib/clock.ts'
 import { fixedSource } from '../../scenarios/load.ts'
-import { type ChildEnd, runChild } from '../child.ts'
+import { type ChildEnd, type RunChild, runChild } from '../child.ts'
 import { collectAfter } from '../idle-collection.ts'
 import type { CommandIo } from '../io.ts'
 import { listen, serverUrl } from '../listen.ts'
@@ -100,9 +100,12 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
   ])
 }
 
-/** Runs a command as a process that calls a server. */
+/**
+ * Runs a command that calls a server.
+ * @param run how it is run: as a process when left out
+ */
 export const commandProgram =
-  (io: CommandIo, command: readonly string[], config: Config): RunProgram =>
+  (io: CommandIo, command: readonly string[], config: Config, run: RunChild = runChild): RunProgram =>
   async (understudy, limitMs) => {
     const requests = new Map<string, number>()
     const servers = await listen(config, countingRequests(understudy, requests))
@@ -112,7 +115,7 @@ export const commandProgram =
     const printed = scratchFile()
     const began = realClock.now()
     try {
-      const end = await runChild(io, command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
+      const end = await run(io, command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
       const tookMs = realClock.now() - began
       return { ...endOf(end), tookMs, output: printed.tail(MOST_OUTPUT), url, requests, stop }
     } catch (error) {

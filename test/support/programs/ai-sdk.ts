@@ -1,38 +1,39 @@
 // A program that calls with the AI SDK, and behaves as its first argument says.
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, streamText } from 'ai'
-import { API_KEY, BASE_URL, say, upTo } from './surroundings.ts'
+import { behaviorOf, connectionOf, type Program, type Surroundings, upTo } from './surroundings.ts'
 
-const provider = createOpenAI({ baseURL: BASE_URL, apiKey: API_KEY })
-const chat = provider.chat('openai/gpt-4o')
+const MODEL = 'openai/gpt-4o'
+const chatOf = (about: Surroundings, apiKey?: string) =>
+  createOpenAI({ ...connectionOf(about).openai, ...(apiKey !== undefined && { apiKey }) }).chat(MODEL)
 
-const behaviours: Record<string, (number: number) => Promise<unknown>> = {
-  async chat() {
-    say((await generateText({ model: chat, prompt: 'Hello!' })).text)
+const behaviors: Record<string, (about: Surroundings, number: number) => Promise<unknown>> = {
+  async chat(about) {
+    about.say((await generateText({ model: chatOf(about), prompt: 'Hello!' })).text)
   },
   /** What `openai()` calls by itself: model responses. */
-  async responses() {
-    say((await generateText({ model: provider('openai/gpt-4o'), prompt: 'Hello!' })).text)
+  async responses(about) {
+    const provider = createOpenAI(connectionOf(about).openai)
+    about.say((await generateText({ model: provider(MODEL), prompt: 'Hello!' })).text)
   },
-  async equal(number) {
-    await Promise.all(upTo(number).map(() => generateText({ model: chat, prompt: 'weather', maxRetries: 4 })))
+  async equal(about, number) {
+    const model = chatOf(about)
+    await Promise.all(upTo(number).map(() => generateText({ model, prompt: 'weather', maxRetries: 4 })))
   },
-  async sessions(number) {
-    const one = (index: number) => {
-      const own = createOpenAI({ baseURL: BASE_URL, apiKey: `session:worker-${index}` })
-      return generateText({ model: own.chat('openai/gpt-4o'), prompt: 'weather', maxRetries: 4 })
-    }
+  async sessions(about, number) {
+    const one = (index: number) =>
+      generateText({ model: chatOf(about, `session:worker-${index}`), prompt: 'weather', maxRetries: 4 })
     await Promise.all(upTo(number).map(one))
   },
-  async stream() {
-    const { textStream } = streamText({ model: chat, prompt: 'Hello!' })
+  async stream(about) {
+    const { textStream } = streamText({ model: chatOf(about), prompt: 'Hello!' })
     let text = ''
     for await (const part of textStream) text += part
-    say(text)
+    about.say(text)
   },
 }
 
-const [how = '', number = '1'] = process.argv.slice(2)
-const behave = behaviours[how]
-if (!behave) throw new Error(`no behaviour ${how}`)
-await behave(Number(number))
+export const aiSdk = (how = '', number = '1'): Program => {
+  const behave = behaviorOf(behaviors, how)
+  return (about) => behave(about, Number(number)).then(() => {})
+}

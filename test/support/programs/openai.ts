@@ -1,42 +1,43 @@
 // A program that calls with the openai package, and behaves as its first argument says.
 import OpenAI from 'openai'
-import { say, upTo } from './surroundings.ts'
+import { behaviorOf, connectionOf, type Program, type Surroundings, upTo } from './surroundings.ts'
 
 const MODEL = 'openai/gpt-4o'
+const clientOf = (about: Surroundings, more: ConstructorParameters<typeof OpenAI>[0] = {}) =>
+  new OpenAI({ ...connectionOf(about).openai, ...more })
 const ask = (client: OpenAI, content: string) =>
   client.chat.completions.create({ model: MODEL, messages: [{ role: 'user', content }] })
 
-const behaviours: Record<string, (number: number) => Promise<unknown>> = {
-  /** Takes everything from its environment. */
-  async standard() {
-    say((await ask(new OpenAI(), 'Hello!')).choices[0]?.message.content ?? '')
+const behaviors: Record<string, (about: Surroundings, number: number) => Promise<unknown>> = {
+  async standard(about) {
+    about.say((await ask(clientOf(about), 'Hello!')).choices[0]?.message.content ?? '')
   },
   /** A session for each of its tests. */
-  async sessions(number) {
-    const one = (index: number) => ask(new OpenAI({ apiKey: `session:worker-${index}`, maxRetries: 3 }), 'weather')
+  async sessions(about, number) {
+    const one = (index: number) => ask(clientOf(about, { apiKey: `session:worker-${index}`, maxRetries: 3 }), 'weather')
     await Promise.all(upTo(number).map(one))
   },
   /** The same prompt many times at once. */
-  async equal(number) {
-    const client = new OpenAI({ maxRetries: 5 })
+  async equal(about, number) {
+    const client = clientOf(about, { maxRetries: 5 })
     await Promise.all(upTo(number).map(() => ask(client, 'weather')))
   },
   /** Ends its calls itself after a moment, and repeats them so many times. */
-  async 'timing out'(number) {
-    await ask(new OpenAI({ timeout: 300, maxRetries: number }), 'weather').catch(() => {})
+  async 'timing out'(about, number) {
+    await ask(clientOf(about, { timeout: 300, maxRetries: number }), 'weather').catch(() => {})
   },
   /** The same, but what it has given up goes on: its fetch takes no notice of the signal. */
-  async 'leaving open'(number) {
+  async 'leaving open'(about, number) {
     const stubborn = (url: string | URL | Request, { signal, ...init }: RequestInit = {}) => {
       const abort = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
-      return Promise.race([fetch(url, init), abort])
+      return Promise.race([about.fetch(url, init), abort])
     }
-    await ask(new OpenAI({ timeout: 300, maxRetries: number, fetch: stubborn }), 'weather')
+    await ask(clientOf(about, { timeout: 300, maxRetries: number, fetch: stubborn }), 'weather')
     await Bun.sleep(2000)
   },
   /** A second try while the first is slow; the first answer ends the other. */
-  async hedging() {
-    const client = new OpenAI({ maxRetries: 0 })
+  async hedging(about) {
+    const client = clientOf(about, { maxRetries: 0 })
     const over = new AbortController()
     const one = async (ms: number) => {
       await Bun.sleep(ms)
@@ -49,8 +50,8 @@ const behaviours: Record<string, (number: number) => Promise<unknown>> = {
     over.abort()
   },
   /** A person stops it before it begins, and asks once more. */
-  async stopping() {
-    const client = new OpenAI({ maxRetries: 2 })
+  async stopping(about) {
+    const client = clientOf(about, { maxRetries: 2 })
     for (const ms of [300, 900]) {
       await client.chat.completions
         .create({ model: MODEL, messages: [{ role: 'user', content: 'weather' }] }, { signal: AbortSignal.timeout(ms) })
@@ -58,16 +59,16 @@ const behaviours: Record<string, (number: number) => Promise<unknown>> = {
     }
   },
   /** Half of its sessions take no failure seriously. */
-  async mixed(number) {
+  async mixed(about, number) {
     const one = async (index: number) => {
-      const client = new OpenAI({ apiKey: `session:worker-${index}`, maxRetries: index % 2 === 0 ? 3 : 0 })
+      const client = clientOf(about, { apiKey: `session:worker-${index}`, maxRetries: index % 2 === 0 ? 3 : 0 })
       await ask(client, 'weather').catch(() => {})
     }
     await Promise.all(upTo(number).map(one))
   },
 }
 
-const [how = '', number = '1'] = process.argv.slice(2)
-const behave = behaviours[how]
-if (!behave) throw new Error(`no behaviour ${how}`)
-await behave(Number(number))
+export const openai = (how = '', number = '1'): Program => {
+  const behave = behaviorOf(behaviors, how)
+  return (about) => behave(about, Number(number)).then(() => {})
+}

@@ -1,17 +1,12 @@
 // A program on a bad day, with the openai package: careful as a good one is, or careless as many are.
-// shipped.ts careful|quits|hammers [MODEL] [FALLBACK] [PASS]: PASS are milliseconds that pass before each call.
+// shipped careful|quits|hammers [MODEL] [FALLBACK] [PASS]: PASS are milliseconds that pass before each call.
 import OpenAI from 'openai'
-import { pass, say, upTo } from './surroundings.ts'
+import { behaviorOf, connectionOf, type Program, pass, upTo } from './surroundings.ts'
 
-const [manner = '', model = 'openai/gpt-4o', fallback = 'anthropic/claude-sonnet-4', wait = '0'] = process.argv.slice(2)
 const RETRIED = [408, 429, 500, 502, 503, 504, 529]
 const CALLS = 4
-const pause = async () => {
-  if (Number(wait) > 0) await pass(Number(wait))
-}
-
 type Create = OpenAI.ChatCompletionCreateParams
-const requestOf = (call: number): Create => ({
+const requestOf = (model: string, call: number): Create => ({
   model,
   stream: call % 2 === 0,
   messages: [{ role: 'user', content: `Question ${call}: what is the weather?` }],
@@ -26,9 +21,21 @@ async function answerOf(client: OpenAI, request: Create, signal?: AbortSignal): 
   return text
 }
 
+/** What a manner is made with. */
+interface Bad {
+  client: OpenAI
+  model: string
+  fallback: string
+  say(text: string): void
+  /** Lets so many milliseconds pass. */
+  wait(ms: number): Promise<void>
+  /** What passes before each call. */
+  pause(): Promise<void>
+}
+
 /** Leaves retry, fallback and timeouts to the gateway, asks again once and without a stream, and tells what cannot be helped. */
-async function careful(client: OpenAI): Promise<void> {
-  let failed = 0
+async function careful({ client, model, fallback, say, wait, pause }: Bad): Promise<void> {
+  let failures = 0
   for (const call of upTo(CALLS)) {
     await pause()
     const gateway = {
@@ -36,48 +43,58 @@ async function careful(client: OpenAI): Promise<void> {
       fallbacks: [{ model: fallback }],
       timeout: { call_timeout: 10_000 },
     }
-    const request = { ...requestOf(call), ...gateway }
+    const request = { ...requestOf(model, call), ...gateway }
     try {
       say(await answerOf(client, request))
     } catch (error) {
       const again = !(error instanceof OpenAI.APIError && (error.status ?? 500) < 500)
       try {
         if (!again) throw error
-        await pass(2_000)
+        await wait(2_000)
         say(await answerOf(client, { ...request, stream: false }))
       } catch (last) {
-        failed++
+        failures++
         say(`given up: ${last}`)
       }
     }
   }
-  say(`${failed} failed`)
+  say(`${failures} failed`)
 }
 
-const failed = async (client: OpenAI, call: number): Promise<boolean> => {
+const failed = async ({ client, model }: Bad, call: number): Promise<boolean> => {
   try {
-    await answerOf(client, requestOf(call))
+    await answerOf(client, requestOf(model, call))
     return false
   } catch {
     return true
   }
 }
 
-const manners: Record<string, (client: OpenAI) => Promise<void>> = {
+const manners: Record<string, (bad: Bad) => Promise<void>> = {
   careful,
   /** Asks once, and takes what it has for the whole. */
-  async quits(client) {
+  async quits(bad) {
     for (const call of upTo(CALLS)) {
-      await pause()
-      await failed(client, call)
+      await bad.pause()
+      await failed(bad, call)
     }
   },
   /** Tries again and again at once, whatever the answer was. */
-  async hammers(client) {
-    for (const call of upTo(CALLS)) for (let tries = 1; tries < 25 && (await failed(client, call)); tries++);
+  async hammers(bad) {
+    for (const call of upTo(CALLS)) for (let tries = 1; tries < 25 && (await failed(bad, call)); tries++);
   },
 }
 
-const behave = manners[manner]
-if (!behave) throw new Error(`no manner ${manner}`)
-await behave(new OpenAI({ maxRetries: 0 }))
+export const shipped = (
+  manner = '',
+  model = 'openai/gpt-4o',
+  fallback = 'anthropic/claude-sonnet-4',
+  before = '0',
+): Program => {
+  const behave = behaviorOf(manners, manner)
+  return (about) => {
+    const wait = (ms: number) => (ms > 0 ? pass(about, ms) : Promise.resolve())
+    const client = new OpenAI({ maxRetries: 0, ...connectionOf(about).openai })
+    return behave({ client, model, fallback, say: about.say, wait, pause: () => wait(Number(before)) })
+  }
+}

@@ -1,15 +1,33 @@
-// What the programs under test share: where the server is, and waiting on the clock of the session.
+// What the programs under test share: what surrounds a program, as a process of its own or as a function of the test's process.
 
-const env = (name: string) => process.env[name] ?? ''
+/** What surrounds a program. */
+export interface Surroundings {
+  /** Its environment: what `exec` says, or what any program is configured with. */
+  env: Readonly<Record<string, string | undefined>>
+  /** In the test's process, its calls end when the program does. */
+  fetch: typeof fetch
+  /** Lets time pass that the program waits. */
+  sleep(ms: number): Promise<void>
+  /** Prints a line. */
+  say(text: string): void
+}
 
-/** What a program reads of its environment: what `exec` says, or what any program is configured with. */
-export const BASE_URL = env('OPENAI_BASE_URL')
-export const API_KEY = env('OPENAI_API_KEY')
+/** A program: gives its exit code, 0 when it gives nothing and 1 when it throws. */
+export type Program = (surroundings: Surroundings) => Promise<unknown>
+/** A program that behaves as its arguments say. */
+export type ProgramOf = (...args: string[]) => Program
+
+/** Where a program with the packages of providers calls. */
+export const connectionOf = ({ env, fetch }: Surroundings) => ({
+  openai: { baseURL: env.OPENAI_BASE_URL ?? '', apiKey: env.OPENAI_API_KEY ?? '', fetch },
+  anthropic: { baseURL: env.ANTHROPIC_BASE_URL ?? '', apiKey: env.ANTHROPIC_API_KEY ?? '', fetch },
+})
 
 /** Lets time pass on the session's clock instead of waiting. */
-export async function pass(ms: number, token = env('UNDERSTUDY_TOKEN')): Promise<void> {
+export async function pass({ env, fetch }: Surroundings, ms: number): Promise<void> {
+  const token = env.UNDERSTUDY_TOKEN ?? ''
   const session = token.replace(/^.*session:/, '')
-  const response = await fetch(`${env('UNDERSTUDY_URL')}/_understudy/sessions/${session}/clock`, {
+  const response = await fetch(`${env.UNDERSTUDY_URL}/_understudy/sessions/${session}/clock`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ advance: ms }),
@@ -17,8 +35,12 @@ export async function pass(ms: number, token = env('UNDERSTUDY_TOKEN')): Promise
   if (!response.ok) throw new Error(`the clock cannot be moved: ${await response.text()}`)
 }
 
-/** A line of output. */
-export const say = (text: string): void => void process.stdout.write(`${text}\n`)
+/** The behavior of a name; throws for one that there is not. */
+export function behaviorOf<Behavior>(behaviors: Readonly<Record<string, Behavior>>, name = ''): Behavior {
+  const found = behaviors[name]
+  if (!found) throw new Error(`no behavior ${name}`)
+  return found
+}
 
 /** Numbers from 1. */
 export const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1)

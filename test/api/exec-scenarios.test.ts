@@ -4,7 +4,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { runLines } from '../../src/cli/report.ts'
 import { plainLines } from '../support/cli.ts'
-import { play, program } from '../support/exec.ts'
+import { play } from '../support/exec.ts'
+import { client } from '../support/in-process.ts'
 
 // Each test starts programs, on a machine that may be busy.
 setDefaultTimeout(60_000)
@@ -39,15 +40,15 @@ const EXEMPT: Record<string, string> = {
 }
 
 const shipped = (manner: string, name: string) => {
-  if (name.startsWith('agent-')) return program('agent-tasks', manner)
+  if (name.startsWith('agent-')) return client('agent-tasks', manner)
   const { model = 'openai/gpt-4o', fallback = 'anthropic/claude-sonnet-4', wait = 0 } = SETTINGS[name] ?? {}
-  return program('shipped', manner, model, fallback, String(wait))
+  return client('shipped', manner, model, fallback, String(wait))
 }
 
 /** Where nothing helps, a careful program repeats and then tells its user, which nobody can see from here: a warning. */
 const HOPELESS = ['black-hole', 'fallback-down']
 
-test.each(names)('%s: a careful program is clean', async (name) => {
+test.concurrent.each(names)('%s: a careful program is clean', async (name) => {
   const { code, run, findings } = await play(shipped('careful', name), name)
   expect({ findings, report: code === 0 ? '' : plainLines(runLines(run)).join('\n') }).toEqual({
     findings: { [name]: HOPELESS.includes(name) ? ['gave-up'] : [] },
@@ -60,19 +61,19 @@ const WARNED = ['stream-cut', 'stream-error', 'stream-malformed', 'stream-stalle
 const careless = (name: string) => shipped(SETTINGS[name]?.careless ?? 'quits', name)
 const accused = names.filter((name) => !(name in EXEMPT) && !WARNED.includes(name))
 
-test.each(accused)('%s: a careless program is not', async (name) => {
+test.concurrent.each(accused)('%s: a careless program is not', async (name) => {
   const { code, findings } = await play(careless(name), name)
   expect(findings[name]).not.toEqual([])
   expect(code).toBe(3)
 })
 
-test.each(WARNED)('%s: a careless program that ends with 0 is warned about', async (name) => {
+test.concurrent.each(WARNED)('%s: a careless program that ends with 0 is warned about', async (name) => {
   const lenient = await play(careless(name), name)
   expect([lenient.code, lenient.findings[name]]).toEqual([0, ['swallowed']])
   expect((await play(careless(name), name, { strict: true })).code).toBe(3)
 })
 
-test.each(Object.keys(EXEMPT))('%s provokes nothing', async (name) => {
+test.concurrent.each(Object.keys(EXEMPT))('%s provokes nothing', async (name) => {
   const { findings } = await play(shipped('quits', name), name)
   expect(findings).toEqual({ [name]: [] })
 })

@@ -1,6 +1,7 @@
 // Programs written for Anthropic's API under exec: they need no change, and are judged as every other.
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { play, program } from '../support/exec.ts'
+import { play } from '../support/exec.ts'
+import { client } from '../support/in-process.ts'
 
 // Each test starts a program, on a machine that may be busy.
 setDefaultTimeout(60_000)
@@ -18,13 +19,13 @@ rules:
 const BUSY = 'type: http-error, status: 429, retry_after: 1s'
 const CUT = 'type: cut-stream, after_chunks: 3'
 
-test.each([
+test.concurrent.each([
   ['who waits as it is told', 'standard', scenario('calls: 1', BUSY), []],
   ['who waits as a gateway tells it', 'standard', scenario('calls: 1', BUSY, 'gateway'), []],
   ['who does not wait', 'impatient', scenario('calls: 1-2', BUSY), ['early-retry']],
   ['who takes half a stream for the whole', 'swallower', scenario('calls: 1', CUT), ['swallowed']],
 ])('%s', async (_, how, yaml, kinds) => {
-  const { run, findings } = await play(program('anthropic', how), yaml)
+  const { run, findings } = await play(client('anthropic', how), yaml)
   expect(findings).toEqual({ day: kinds as string[] })
   expect(run.sessions[0]?.rules[0]?.applied).toBeGreaterThan(0)
 })

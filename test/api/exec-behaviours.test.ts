@@ -1,12 +1,16 @@
 // What exec finds in a program without being told to look: each misbehaviour is found, its innocent look-alikes are not.
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { junit } from '../../src/cli/junit.ts'
 import { runLines } from '../../src/cli/report.ts'
 import { plainLines } from '../support/cli.ts'
-import { play, program } from '../support/exec.ts'
+import { play } from '../support/exec.ts'
+import { client } from '../support/in-process.ts'
+import { loadPrograms } from '../support/programs/index.ts'
+import type { Program } from '../support/programs/surroundings.ts'
 
-// Each test starts a program, on a machine that may be busy.
+// Real clients wait for seconds.
 setDefaultTimeout(60_000)
+beforeAll(() => loadPrograms('plain', 'openai', 'ai-sdk'))
 
 const scenario = (when: string, fault: string, more = '') => `
 name: day
@@ -32,14 +36,14 @@ const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accep
 `
 
 describe('is found', () => {
-  const rows: [string, string[], string, string][] = [
-    ['who does not wait as long as Retry-After says', program('plain', 'impatient'), BUSY, 'early-retry'],
-    ['who calls 300 times without a pause', program('plain', 'storm'), DOWN, 'storm'],
-    ['who gives up and ends well', program('plain', 'quitter'), DOWN, 'gave-up'],
-    ['who repeats what must not be repeated', program('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
-    ['who tries again on every floor', program('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
-    ['who leaves a call open that it asks again for', program('openai', 'leaving open', '4'), SLOW, 'not-cancelled'],
-    ['who has the wrong address', program('plain', 'stranger'), WELL, 'wrong-address'],
+  const rows: [string, Program, string, string][] = [
+    ['who does not wait as long as Retry-After says', client('plain', 'impatient'), BUSY, 'early-retry'],
+    ['who calls 300 times without a pause', client('plain', 'storm'), DOWN, 'storm'],
+    ['who gives up and ends well', client('plain', 'quitter'), DOWN, 'gave-up'],
+    ['who repeats what must not be repeated', client('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
+    ['who tries again on every floor', client('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
+    ['who leaves a call open that it asks again for', client('openai', 'leaving open', '4'), SLOW, 'not-cancelled'],
+    ['who has the wrong address', client('plain', 'stranger'), WELL, 'wrong-address'],
   ]
   test.each(rows)('%s', async (_, command, yaml, kind) => {
     const { code, run, findings } = await play(command, yaml)
@@ -48,9 +52,9 @@ describe('is found', () => {
     expect(plainLines(runLines(run)).join('\n')).toContain(`  error         ${kind}: `)
   })
 
-  const warnings: [string, string[], string, string][] = [
-    ['who takes half a stream for the whole and exits with 0', program('plain', 'swallower'), CUT, 'swallowed'],
-    ['who hangs up on every try, with pauses', program('openai', 'timing out', '2'), STUCK, 'gave-up'],
+  const warnings: [string, Program, string, string][] = [
+    ['who takes half a stream for the whole and exits with 0', client('plain', 'swallower'), CUT, 'swallowed'],
+    ['who hangs up on every try, with pauses', client('openai', 'timing out', '2'), STUCK, 'gave-up'],
   ]
   test.each(warnings)('with a warning, %s', async (_, command, yaml, kind) => {
     const { code, run, findings } = await play(command, yaml)
@@ -62,7 +66,7 @@ describe('is found', () => {
   })
 
   test('with a warning, who hangs up on equal calls that may be different requests', async () => {
-    const { code, run, findings } = await play(program('plain', 'hanging up'), STUCK)
+    const { code, run, findings } = await play(client('plain', 'hanging up'), STUCK)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
     expect(plainLines(runLines(run)).join('\n')).toMatch(
       /warning +gave-up: at least one request never got a response: 3 equal calls failed, and the client hung up each time, after \d+ ms at most/,
@@ -70,39 +74,39 @@ describe('is found', () => {
   })
 
   test('and may be accepted by the scenario', async () => {
-    const { code, run, findings } = await play(program('plain', 'quitter'), `${DOWN}accept: [gave-up]\n`)
+    const { code, run, findings } = await play(client('plain', 'quitter'), `${DOWN}accept: [gave-up]\n`)
     expect({ code, findings }).toEqual({ code: 0, findings: { day: [] } })
     expect(plainLines(runLines(run)).join('\n')).toContain('  accepted      gave-up: ')
   })
 
   test('where the address was wrong, with the likely one', async () => {
-    const { run } = await play(program('plain', 'stranger'))
+    const { run } = await play(client('plain', 'stranger'))
     const said = plainLines(runLines(run)).join('\n')
     expect(said).toContain('/openai/v1/chat/completions')
     expect(said).toContain('/v2/router/chat/completions')
   })
 })
 
-describe('is innocent', () => {
-  const rows: [string, string[], string][] = [
-    ['who asks the same again and again and is answered', program('plain', 'polling'), WELL],
-    ['who asks the same twelve times at once', program('plain', 'crowd'), WELL],
-    ['who asks the same six times at once, is refused, and waits', program('plain', 'patient crowd'), CROWDED],
-    ['who waits as it is told', program('plain', 'patient'), BUSY],
-    ['who waits ever longer', program('plain', 'patient'), RESTARTING],
-    ['who mends a request that was refused', program('plain', 'correcting'), WELL],
-    ['who asks again after a stream that broke off', program('plain', 'asking again'), CUT],
-    ['who has read enough of a stream', program('plain', 'reading enough'), WELL],
-    ['the openai package with six equal prompts at once', program('openai', 'equal', '6'), CROWDED],
-    ['the openai package with twelve', program('openai', 'equal', '12'), CROWDED],
-    ['the openai package that times out, and is patient in the end', program('openai', 'timing out', '3'), SLOW],
-    ['who hedges', program('openai', 'hedging'), SLOW],
-    ['whose user stops it twice', program('openai', 'stopping'), STUCK],
-    ['the AI SDK with six', program('ai-sdk', 'equal', '6'), CROWDED],
-    ['the AI SDK with twelve', program('ai-sdk', 'equal', '12'), CROWDED],
-    ['the AI SDK, whole', program('ai-sdk', 'chat'), WELL],
-    ['the AI SDK as it is by itself', program('ai-sdk', 'responses'), WELL],
-    ['the AI SDK, streamed', program('ai-sdk', 'stream'), WELL],
+describe.concurrent('is innocent', () => {
+  const rows: [string, Program, string][] = [
+    ['who asks the same again and again and is answered', client('plain', 'polling'), WELL],
+    ['who asks the same twelve times at once', client('plain', 'crowd'), WELL],
+    ['who asks the same six times at once, is refused, and waits', client('plain', 'patient crowd'), CROWDED],
+    ['who waits as it is told', client('plain', 'patient'), BUSY],
+    ['who waits ever longer', client('plain', 'patient'), RESTARTING],
+    ['who mends a request that was refused', client('plain', 'correcting'), WELL],
+    ['who asks again after a stream that broke off', client('plain', 'asking again'), CUT],
+    ['who has read enough of a stream', client('plain', 'reading enough'), WELL],
+    ['the openai package with six equal prompts at once', client('openai', 'equal', '6'), CROWDED],
+    ['the openai package with twelve', client('openai', 'equal', '12'), CROWDED],
+    ['the openai package that times out, and is patient in the end', client('openai', 'timing out', '3'), SLOW],
+    ['who hedges', client('openai', 'hedging'), SLOW],
+    ['whose user stops it twice', client('openai', 'stopping'), STUCK],
+    ['the AI SDK with six', client('ai-sdk', 'equal', '6'), CROWDED],
+    ['the AI SDK with twelve', client('ai-sdk', 'equal', '12'), CROWDED],
+    ['the AI SDK, whole', client('ai-sdk', 'chat'), WELL],
+    ['the AI SDK as it is by itself', client('ai-sdk', 'responses'), WELL],
+    ['the AI SDK, streamed', client('ai-sdk', 'stream'), WELL],
   ]
   test.each(rows)('%s', async (_, command, yaml) => {
     const { code, run, findings } = await play(command, yaml)
@@ -124,14 +128,14 @@ rules:
     fault: { type: http-error, status: 503 }
 `
   test('is met by a client that waits by itself, and so is the recovery', async () => {
-    const { run } = await play(program('plain', 'waiting'), outage(1500))
+    const { run } = await play(client('plain', 'waiting'), outage(1500))
     const [report] = run.sessions
     expect(report?.rules[0]?.fired).toBeGreaterThan(0)
     expect(report?.order.at(-1)?.outcome).toBe('answered')
   })
 
   test('reports a rule that never became active', async () => {
-    const { run } = await play(program('plain', 'one'), outage(60_000))
+    const { run } = await play(client('plain', 'one'), outage(60_000))
     expect(plainLines(runLines(run)).join('\n')).toMatch(
       /rule +outage: not triggered: active from t=1 s, last matching request at t=0 s/,
     )
@@ -145,7 +149,7 @@ describe('a day on which nothing went wrong', () => {
     ['because its rule never became active', late],
     ['because no request matched', other],
   ])('is inconclusive %s', async (_, yaml) => {
-    const { code, run } = await play(program('plain', 'one'), yaml)
+    const { code, run } = await play(client('plain', 'one'), yaml)
     const { verdict, ok, findings, inconclusive } = run
     expect({ code, verdict, ok, findings }).toEqual({ code: 3, verdict: 'inconclusive', ok: false, findings: [] })
     expect(run.sessions[0]).toMatchObject({ verdict: 'inconclusive', inconclusive, ok: true })
@@ -160,13 +164,13 @@ describe('a day on which nothing went wrong', () => {
   })
 
   test('may be meant', async () => {
-    const { code, run } = await play(program('plain', 'one'), `${late}accept: [not-tried]\n`)
+    const { code, run } = await play(client('plain', 'one'), `${late}accept: [not-tried]\n`)
     expect({ code, verdict: run.verdict }).toEqual({ code: 0, verdict: 'pass' })
   })
 
   test('needs a fault that acts in one of its sessions only', async () => {
     const { code, run } = await play(
-      program('openai', 'sessions', '2'),
+      client('openai', 'sessions', '2'),
       scenario('', 'type: delay, for: 1ms', 'session: worker-1'),
     )
     expect({ code, found: run.findings }).toEqual({ code: 0, found: [] })

@@ -1,8 +1,11 @@
 // Who waits for ever is found: real clients over sockets, with and without a timeout, under silence of every kind.
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Played, play, program } from '../support/exec.ts'
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Played, play } from '../support/exec.ts'
+import { client } from '../support/in-process.ts'
+import { loadPrograms } from '../support/programs/index.ts'
 
 setDefaultTimeout(30_000)
+beforeAll(() => loadPrograms('deadlines', 'ai-sdk', 'anthropic'))
 const LIMIT_MS = 400
 
 const SILENCES = {
@@ -17,7 +20,7 @@ rules:
     fault: { ${fault} }
 `
 const run = (command: string[], fault: string, hangLimit = LIMIT_MS) =>
-  play(program('deadlines', ...command), day(fault), { latency: 'real', hangLimit })
+  play(client('deadlines', ...command), day(fault), { latency: 'real', hangLimit })
 const found = ({ run: { sessions } }: Played) =>
   sessions.flatMap(({ findings }) => findings.map(({ kind, severity, message }) => ({ kind, severity, message })))
 const outcomes = ({ run: { sessions } }: Played) => sessions.flatMap(({ order }) => order.map(({ outcome }) => outcome))
@@ -25,7 +28,7 @@ const outcomes = ({ run: { sessions } }: Played) => sessions.flatMap(({ order })
 const rows = Object.entries(SILENCES).flatMap(([name, fault]) =>
   (name === 'stall-stream' ? ['stream'] : ['whole', 'stream']).map((how) => [name, how, fault] as const),
 )
-describe.each(rows)('%s, %s', (name, how, fault) => {
+describe.concurrent.each(rows)('%s, %s', (name, how, fault) => {
   test('plain fetch without a timeout is reported, once', async () => {
     const played = await run(['fetch', how], fault)
     const [finding, ...others] = found(played)
@@ -57,7 +60,7 @@ const others = [
   ['whole', SILENCES.hang],
   ['stream', SILENCES['stall-stream']],
 ] as const
-describe.each(others)('%s, %s', (how, fault) => {
+describe.concurrent.each(others)('%s, %s', (how, fault) => {
   test.each(['responses', 'ai-openai', 'ai-anthropic'])(
     '%s passes with a deadline, and is found without',
     async (who) => {
@@ -72,7 +75,7 @@ describe.each(others)('%s, %s', (how, fault) => {
   )
 })
 
-test('a gateway call that hangs is reported as well', async () => {
+test.concurrent('a gateway call that hangs is reported as well', async () => {
   const gateway = JSON.stringify({ retry: { count: 2 } })
   const [finding, ...others] = found(await run(['fetch', 'whole', '-', '/chat/completions', gateway], SILENCES.hang))
   expect(others).toEqual([])
@@ -83,14 +86,18 @@ test('a short deadline is met under a slow stream, and not without real latency'
   const slow = 'type: slow-stream, tokens_per_second: 5'
   const met = await run(['openai', 'stream', '300'], slow, 5_000)
   expect(outcomes(met)).toEqual(['cancelled'])
-  const skipped = await play(program('deadlines', 'openai', 'stream', '300'), day(slow))
+  const skipped = await play(client('deadlines', 'openai', 'stream', '300'), day(slow))
   expect(outcomes(skipped)).toEqual(['answered'])
 })
 
-test('the same run twice is the same but for what is of the machine', async () => {
+test.concurrent('the same run twice is the same but for what is of the machine', async () => {
   const reports = []
   for (const _ of [1, 2]) {
-    const { run: result } = await run(['fetch', 'stream'], 'type: slow-stream, tokens_per_second: 100, jitter: 0.5')
+    const { run: result } = await run(
+      ['fetch', 'stream'],
+      'type: slow-stream, tokens_per_second: 100, jitter: 0.5',
+      5_000,
+    )
     const { took_ms, url, times, ...same } = result
     reports.push({ ...same, clocks: same.clocks.map(({ waited_ms, ...clock }) => clock) })
   }

@@ -1,0 +1,161 @@
+// The examples under explore: every mistake that is planted in a careless program is found by its cell, and its careful twin has none.
+// They run in this process; test/slow/examples-doors.test.ts runs their own tests as readers do.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { exploreLines } from '../../src/cli/explore/matrix.ts'
+import { repeater } from '../../src/cli/explore/repeat.ts'
+import { type CellResult, type ClassName, cellName } from '../../src/contract/exploration.ts'
+import { coverageOf } from '../../src/exploration/coverage.ts'
+import type { Exploration } from '../../src/exploration/explore.ts'
+import { acceptKnown, readKnown } from '../../src/exploration/known.ts'
+import { plainLines } from '../support/cli.ts'
+import { exploreProgram } from '../support/explore.ts'
+import type { Program } from '../support/programs/surroundings.ts'
+
+// The programs wait by themselves, for seconds.
+setDefaultTimeout(120_000)
+const root = join(import.meta.dir, '..', '..')
+
+/** What the test of an example does with its program; it fails by throwing. */
+type Use = (act: (...args: unknown[]) => Promise<unknown>) => Promise<void>
+interface Example {
+  /** What its program exports. */
+  act: string
+  use: Use
+  /** The mistakes of its careless program, by the class whose cell finds it. */
+  mistakes: Partial<Record<ClassName, RegExp>>
+}
+const check = (isSo: boolean, message: string) => {
+  if (!isSo) throw new Error(message)
+}
+/** As the test of each example does. */
+const EXAMPLES: Record<string, Example> = {
+  'ticket-tool': {
+    act: 'ticketOf',
+    async use(ticketOf) {
+      const { topic, urgent } = (await ticketOf('My parcel has not come.')) as { topic: string; urgent: boolean }
+      check(['delivery', 'invoice', 'other'].includes(topic), `no topic: ${topic}`)
+      check(typeof urgent === 'boolean', `urgent is ${urgent}`)
+    },
+    mistakes: {
+      'bad-json': /^swallowed: /m,
+      'context-length': /^misbehaved: .*made again 2 times/m,
+      'server-error-once': /^broke: /m,
+    },
+  },
+  summarizer: {
+    act: 'summaryOf',
+    async use(summaryOf) {
+      const text = 'Sum up: the parcel came a day late, and nobody was told.'
+      const { summary, complete } = (await summaryOf(text)) as { summary: unknown; complete: boolean }
+      check(typeof summary === 'string', `the summary is ${summary}`)
+      check(complete || summary === '', 'a part of a summary')
+    },
+    mistakes: { timeout: /^hung: /m, stall: /^hung: /m, 'cut-stream': /^swallowed: /m },
+  },
+  'parcel-agent': {
+    act: 'answerOf',
+    async use(answerOf) {
+      const booked: unknown[] = []
+      const answer = await answerOf('Please fetch my parcel.', async (street: unknown) => booked.push(street))
+      check(String(answer).length > 0, 'no answer')
+      check(booked.length <= 1, `${booked.length} couriers come`)
+      check(
+        booked.every((street) => typeof street === 'string'),
+        'a courier without a street',
+      )
+    },
+    mistakes: { 'server-error-once': /^broke: .*tool-repeated: book_courier/m, timeout: /^broke: /m },
+  },
+}
+
+let loads = 0
+let loading: Promise<unknown> = Promise.resolve()
+/** Loads a file anew, which reads its addresses from the environment while it is loaded: one after the other. */
+function loadIn(env: NodeJS.Dict<string>, file: string): Promise<Record<string, Parameters<Use>[0]>> {
+  const loaded = loading.then(async () => {
+    const names = ['OPENAI_BASE_URL', 'OPENAI_API_KEY']
+    const before = names.map((name) => [name, process.env[name]] as const)
+    for (const name of names) process.env[name] = env[name] ?? ''
+    try {
+      return await import(`${file}?${++loads}`)
+    } finally {
+      for (const [name, value] of before)
+        if (value === undefined) delete process.env[name]
+        else process.env[name] = value
+    }
+  })
+  loading = loaded.catch(() => {})
+  return loaded
+}
+/** The programs call with the global `fetch`, which here is that of their run: it ends when that does. */
+const fetchOfRun = new AsyncLocalStorage<typeof fetch>()
+const before = globalThis.fetch
+globalThis.fetch = Object.assign((...asked: Parameters<typeof fetch>) => (fetchOfRun.getStore() ?? before)(...asked), {
+  preconnect: before.preconnect,
+})
+afterAll(() => {
+  globalThis.fetch = before
+})
+const programOf =
+  (file: string, { act, use }: Example): Program =>
+  ({ env, fetch }) =>
+    fetchOfRun.run(fetch, async () => {
+      const run = (await loadIn({ ...env }, file))[act]
+      if (!run) throw new Error(`${file} has no ${act}`)
+      await use(run)
+    })
+
+interface Explored {
+  found: Exploration
+  cells: readonly CellResult[]
+}
+/** Each is explored once, by its name and its manner. */
+const explored = new Map<string, Promise<Explored>>()
+/** Clients wait in real time here: what is explored is what users have. */
+const settings = { timeOverrides: {} }
+beforeAll(() => {
+  for (const [name, example] of Object.entries(EXAMPLES)) {
+    const known = readKnown(join(root, 'examples', name, 'explore.yaml'))
+    const explore = async (manner: 'careful' | 'careless', more: Parameters<typeof exploreProgram>[1]) => {
+      const found = await exploreProgram(programOf(join(root, 'examples', name, `${manner}.mjs`), example), {
+        settings,
+        ...more,
+      })
+      return { found, cells: acceptKnown(found.cells, known, false).cells }
+    }
+    // What hangs is soon known to hang. One run at a time: of two cells, one may stand for the other, whichever comes first.
+    const classes = Object.keys(example.mistakes) as ClassName[]
+    explored.set(`careless ${name}`, explore('careless', { classes, limitMs: 5_000 }))
+    explored.set(`careful ${name}`, explore('careful', { jobs: 4 }))
+  }
+})
+const cellsOf = async (which: string): Promise<readonly CellResult[]> => (await explored.get(which))?.cells ?? []
+
+test.each(Object.entries(EXAMPLES))(
+  '%s: the careless program is found out, the careful one is as it should be',
+  async (name, { mistakes }) => {
+    const careless = await cellsOf(`careless ${name}`)
+    for (const [mistake, verdict] of Object.entries(mistakes)) {
+      const found = careless.filter((cell) => cell.class === mistake).map((cell) => `${cell.verdict}: ${cell.why}`)
+      expect(found.join('\n')).toMatch(verdict)
+    }
+    const careful = await cellsOf(`careful ${name}`)
+    expect(careful.filter(({ verdict }) => !['held', 'accepted', 'not-applied'].includes(verdict))).toEqual([])
+    expect(careful.filter(({ verdict }) => verdict === 'held').length).toBeGreaterThan(5)
+  },
+)
+
+test('docs/explore.md shows what the first example prints', async () => {
+  const shown = /```\n( +p1[\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
+  const { found, cells } = (await explored.get('careless ticket-tool')) ?? {}
+  if (!found || !cells) throw new Error('nothing was explored')
+  const files = new Map(cells.map((cell) => [cellName(cell), `explore/${cell.scenario?.name}.yaml`]))
+  const repeat = repeater(['npx', 'vitest', 'run'], {})
+  const coverage = coverageOf(cells, found, found.ways)
+  const lines = plainLines(exploreLines({ found, cells, mended: [], coverage, files, repeat, width: 100 }))
+  const printed = lines.map((line) => line.trimEnd())
+  expect(shown.split('\n').filter((line) => !printed.includes(line))).toEqual([])
+})

@@ -1,0 +1,93 @@
+// exec and the sessions of its command: each plays the scenario by itself and is judged by name.
+import { describe, expect, test } from 'bun:test'
+import { runLines } from '../../src/cli/report.ts'
+import { plainLines } from '../support/cli.ts'
+import { play } from '../support/exec.ts'
+import { client } from '../support/in-process.ts'
+
+/** Two refusals in each session. */
+const BURST = `
+name: burst
+clock: virtual
+rules:
+  - name: two refusals
+    match: { provider: openai }
+    when: { calls: 1-2 }
+    fault: { type: http-error, status: 429, retry_after: 1s }
+expect:
+  - { provider: openai, status: 429, attempts: 2 }
+  - { provider: openai, outcome: answered, attempts: 1 }
+`
+
+describe.concurrent('sessions', () => {
+  test('of parallel tests play the scenario with counters of their own, each judged by name', async () => {
+    const { code, run: played } = await play(client('openai', 'sessions', '3'), BURST)
+    // They begin side by side, so any of them may be the first.
+    expect(played.sessions.map(({ session, calls }) => [session, calls]).sort()).toEqual([
+      ['worker-1', 3],
+      ['worker-2', 3],
+      ['worker-3', 3],
+    ])
+    expect(played.sessions.every(({ ok }) => ok)).toBe(true)
+    expect(code).toBe(0)
+    const lines = plainLines(runLines(played))
+    expect(lines[0]).toBe('Understudy: burst: PASS')
+    expect(lines).toContain('  rule          two refusals (http-error): matched 9, injected 6')
+    expect(lines).toContain('  session       worker-2: PASS, 3 calls')
+  })
+
+  test('are judged however many they are', async () => {
+    const { code, run: played } = await play(client('openai', 'sessions', '120'), BURST)
+    expect(played.sessions.map(({ calls }) => calls)).toEqual(Array.from({ length: 120 }, () => 3))
+    expect(code).toBe(0)
+  })
+
+  test('that broke come first, and one is enough for 3', async () => {
+    const { code, run: played } = await play(client('openai', 'mixed', '2'), BURST)
+    expect(code).toBe(3)
+    expect(played.sessions.map(({ session, ok }) => [session, ok])).toEqual([
+      ['worker-1', false],
+      ['worker-2', true],
+    ])
+    const lines = plainLines(runLines(played))
+    expect(lines[0]).toBe('Understudy: burst: FAIL, 1 of 2 sessions failed')
+    expect(lines).toContain('  session       worker-1: FAIL, 1 call')
+    expect(lines).toContain('    expected      2 attempts: provider openai, status 429 NOT MET: 1')
+  })
+
+  test('by the SDK of a program that waits as it is told', async () => {
+    const { code, run: played } = await play(client('ai-sdk', 'sessions', '2'), BURST)
+    expect(played.sessions.map(({ session, calls, ok }) => [session, calls, ok])).toEqual([
+      ['worker-1', 3, true],
+      ['worker-2', 3, true],
+    ])
+    expect(code).toBe(0)
+  })
+
+  test('may be narrowed to by a rule; the expectations are for those that a rule is about', async () => {
+    const narrow = BURST.replace('{ provider: openai }', '{ provider: openai, session: "worker-2*" }')
+    const { code, run: played } = await play(client('openai', 'sessions', '2'), narrow)
+    expect(played.sessions.map(({ session, calls }) => [session, calls])).toEqual([
+      ['worker-1', 1],
+      ['worker-2', 3],
+    ])
+    expect(code).toBe(0)
+  })
+
+  test('that nobody has used are not reported; the own one of the command is, when none was used', async () => {
+    const own = await play(client('plain', 'one'), 'rate-limit-burst')
+    expect(own.run.sessions.map(({ session, calls }) => [session, calls])).toEqual([['rate-limit-burst', 1]])
+    const none = await play(client('plain', 'nobody'), 'rate-limit-burst')
+    expect(none.code).toBe(3)
+    expect(none.run.sessions.map(({ session, calls }) => [session, calls])).toEqual([['rate-limit-burst', 0]])
+    const said = plainLines(runLines(none.run)).join('\n')
+    expect(said).toContain(`no calls were received: the program should call ${none.run.url}/v1 (OPENAI_BASE_URL)`)
+  })
+
+  test('without a scenario a command that calls nothing is only warned of, unless it is strict', async () => {
+    const { code, run: played } = await play(client('plain', 'nobody'))
+    expect(code).toBe(0)
+    expect(played.findings.map(({ kind, severity }) => [kind, severity])).toEqual([['wrong-address', 'warning']])
+    expect((await play(client('plain', 'nobody'), undefined, { strict: true })).code).toBe(3)
+  })
+})

@@ -1,0 +1,412 @@
+// What explore says of a program is true: each mistake is found by its cell, and the twin that does it right is not accused.
+import { expect, test } from 'bun:test'
+import type { ClassName } from '../../src/contract/exploration.ts'
+import { type CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'
+
+type Act = (model: Model) => Promise<unknown>
+/** Makes a call of a model. */
+type Asks = Model['ask']
+
+const CHARGE = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }
+const TOOLS = [{ type: 'function', function: { name: 'charge', parameters: CHARGE } }]
+/** A conversation with one tool, around whatever asks the model. */
+async function conversation(ask: Asks): Promise<void> {
+  const messages: object[] = [user('Charge it.')]
+  for (const tool_choice of ['required', 'none']) {
+    const message = await ask({ messages, tools: TOOLS, tool_choice })
+    const results = (message.tool_calls ?? []).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'charged' }))
+    messages.push(message, ...results)
+  }
+}
+async function thrice<T>(act: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await act()
+    } catch (error) {
+      if (tries === 3) throw error
+    }
+  }
+}
+/** Tries once more on a connection of its own. */
+const again =
+  (pause: (error: CallFailure) => number): Act =>
+  async ({ ask, wait }) => {
+    const hi = () => ask({ messages: [user('Hi')] }, { headers: { connection: 'close' } })
+    await hi().catch(async (error) => {
+      await wait(pause(error))
+      return hi()
+    })
+  }
+const fallback =
+  (model: string): Act =>
+  ({ ask }) => {
+    const body = { messages: [user('Hi')] }
+    return ask(body)
+      .catch(() => ask({ ...body, model }))
+      .catch(() => {})
+  }
+/** Two turns, the first of which must be JSON. */
+const turns =
+  (next: (broken: boolean) => string): Act =>
+  async ({ ask }) => {
+    const response_format = { type: 'json_object' }
+    const messages = [user('Give me JSON')]
+    const { content } = await ask({ messages, response_format })
+    let broken = false
+    try {
+      JSON.parse(content)
+    } catch {
+      broken = true
+    }
+    messages.push({ role: 'assistant', content }, user(next(broken)))
+    await ask({ messages, response_format })
+  }
+/** Asks three times, the text changed in between, and gives up in the end. */
+const retry =
+  (change: (text: string) => string, giveUp: (error: unknown) => void): Act =>
+  async ({ ask }) => {
+    let text = 'A long story'
+    for (let tries = 0; tries < 3; tries++) {
+      try {
+        await ask({ messages: [user(text)] })
+        return
+      } catch (error) {
+        if (tries === 2) giveUp(error)
+        text = change(text)
+      }
+    }
+  }
+const raise = (error: unknown) => {
+  throw error
+}
+
+/** Calls Anthropic's API, as its clients do. */
+const askAnthropic = ({ env, fetch }: Model, body: object): Promise<Response> =>
+  fetch(`${env.ANTHROPIC_BASE_URL}/v1/messages`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': env.ANTHROPIC_API_KEY ?? '',
+      'anthropic-version': '2023-06-01',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 100, ...body }),
+  })
+const embed = ({ env, fetch }: Model, input: unknown): Promise<Response> =>
+  fetch(`${env.OPENAI_BASE_URL}/embeddings`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${env.OPENAI_API_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'openai/text-embedding-3-small', input }),
+  })
+
+/** Reads a stream; gives its words, and whether it came to its end. */
+async function read(response: Response): Promise<{ text: string; done: boolean }> {
+  let text = ''
+  let done = false
+  try {
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    const pieces = response.body?.pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
+    for await (const piece of pieces ?? [])
+      for (const line of piece.split('\n')) {
+        if (line === 'data: [DONE]') done = true
+        else if (line.startsWith('data: {')) text += JSON.parse(line.slice(6)).choices[0]?.delta?.content ?? ''
+      }
+  } catch {}
+  return { text, done }
+}
+
+interface Row {
+  name: string
+  act: Act
+  class: ClassName
+  /** Number of the point, from 0. */
+  at?: number
+  verdict: string
+  why: RegExp
+}
+const ROWS: Row[] = [
+  {
+    name: 'too early after a 429, on another connection',
+    act: again(() => 20),
+    class: 'rate-limit-once',
+    verdict: 'misbehaved',
+    why: /^early-retry: called again after \d+ ms, though the answer had said to wait 1000 ms/,
+  },
+  {
+    name: 'after the wait that was told',
+    act: again((error) => error.after),
+    class: 'rate-limit-once',
+    verdict: 'held',
+    why: /called again/,
+  },
+  {
+    name: 'all begun anew, and the tool done twice',
+    act: ({ ask }) => thrice(() => conversation(ask)),
+    class: 'server-error-once',
+    at: 1,
+    verdict: 'misbehaved',
+    why: /^tool-repeated: charge \{"amount":\d+\} was done 2 times, and without the fault once/,
+  },
+  {
+    name: 'one call repeated, and the tool done once',
+    act: ({ ask }) => conversation((body) => thrice(() => ask(body))),
+    class: 'server-error-once',
+    at: 1,
+    verdict: 'held',
+    why: /called again/,
+  },
+  {
+    name: 'a fallback whose provider is misspelt, and nobody is told',
+    act: fallback('antropic/claude-sonnet-4-5'),
+    class: 'server-error-once',
+    verdict: 'misbehaved',
+    why: /^wrong-request: .*refused with 404.*antropic/,
+  },
+  {
+    name: 'a fallback whose model there is not',
+    act: fallback('anthropic/claude-sonet-4-5'),
+    class: 'server-error-once',
+    verdict: 'misbehaved',
+    why: /^unknown-model: .*did you mean 'sonnet' by 'sonet'/,
+  },
+  {
+    name: 'a fallback whose model has a letter too many',
+    act: fallback('openai/gpt-4o-minii'),
+    class: 'server-error-once',
+    verdict: 'misbehaved',
+    why: /^unknown-model: .*did you mean 'openai\/gpt-4o-mini'/,
+  },
+  {
+    name: 'a fallback that works',
+    act: fallback('openai/gpt-4o-mini-2024-07-18'),
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again/,
+  },
+  {
+    name: 'JSON that was broken, and the model told so in the next turn',
+    act: turns((broken) => (broken ? 'That was not valid JSON: again, please' : 'And now?')),
+    class: 'bad-json',
+    verdict: 'held',
+    why: /told the model what was wrong/,
+  },
+  {
+    name: 'JSON that was broken, and the next turn as ever',
+    act: turns(() => 'And now?'),
+    class: 'bad-json',
+    verdict: 'swallowed',
+    why: /nothing was called again/,
+  },
+  {
+    name: 'JSON of a model without a provider, which nobody reads',
+    act: ({ ask }) =>
+      ask({ model: 'gpt-4o', messages: [user('Give me JSON')], response_format: { type: 'json_object' } }),
+    class: 'bad-json',
+    verdict: 'swallowed',
+    why: /nothing was called again/,
+  },
+  {
+    name: "a call of a tool by Anthropic's API, which nobody reads",
+    act: async (model) => {
+      const tools = [{ name: 'charge', input_schema: CHARGE }]
+      const body = { messages: [user('Charge 5.')], tools, tool_choice: { type: 'any' } }
+      const response = await askAnthropic(model, body)
+      if (!response.ok) throw new Error(`status ${response.status}`)
+      await response.json()
+    },
+    class: 'wrong-arguments',
+    verdict: 'swallowed',
+    why: /nothing was called again/,
+  },
+  {
+    name: 'a 400 repeated until the command fails',
+    act: retry((text) => text, raise),
+    class: 'context-length',
+    verdict: 'broke',
+    why: /^the command failed with 1; ignored-status: .*made again 2 times/,
+  },
+  {
+    name: 'what is too long made shorter each time, and never short enough',
+    act: retry(
+      (text) => text.slice(0, -4),
+      () => {},
+    ),
+    class: 'context-length',
+    verdict: 'swallowed',
+    why: /called again, but the request was never answered/,
+  },
+  {
+    name: 'a conversation that is too long made shorter',
+    act: ({ ask }) => {
+      const messages = [user('Hello'), { role: 'assistant', content: 'Hi!' }, user('Tell me more')]
+      return ask({ messages }).catch(() => ask({ messages: messages.slice(-1) }))
+    },
+    class: 'context-length',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'the room for the answer made smaller until the command fails',
+    act: async ({ ask }) => {
+      for (const max_tokens of [400, 200, 100])
+        try {
+          await ask({ max_tokens, messages: [user('Hi')] })
+          break
+        } catch (error) {
+          if (max_tokens === 100) throw error
+        }
+    },
+    class: 'context-length',
+    verdict: 'broke',
+    why: /^the command failed with 1$/,
+  },
+  {
+    name: 'an item dropped, and a spare one taken in its place',
+    act: async ({ ask }) => {
+      let done = 0
+      for (const item of ['one', 'two', 'three', 'spare']) {
+        if (done === 3) break
+        await ask({ messages: [user(item)] }).then(
+          () => done++,
+          () => {},
+        )
+      }
+    },
+    class: 'server-error-once',
+    verdict: 'swallowed',
+    why: /called again, but the request was never answered/,
+  },
+  {
+    name: 'a broken stream whose words the model is asked to continue',
+    act: async ({ post, ask }) => {
+      const messages = [user('Tell me a story')]
+      const { text, done } = await read(await post({ stream: true, messages }))
+      const said = { role: 'assistant', content: text }
+      if (!done) await ask({ messages: [...messages, said, user('Please continue.')] })
+    },
+    class: 'cut-stream',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'a fallback to the API of another provider',
+    act: (model) => {
+      const content = [{ type: 'text', text: 'Hi' }]
+      const other = () => askAnthropic(model, { messages: [{ role: 'user', content }] })
+      return model.ask({ messages: [user('Hi')] }).catch(other)
+    },
+    class: 'server-error-forever',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'a batch that fails and is asked for in halves',
+    act: (model) => {
+      const embedAll = async (input: string[]): Promise<void> => {
+        if ((await embed(model, input)).ok) return
+        await embedAll(input.slice(0, 2))
+        await embedAll(input.slice(2))
+      }
+      return embedAll(['a', 'b', 'c', 'd'])
+    },
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'another key at once after a 429',
+    act: ({ ask }) => {
+      const body = { messages: [user('Hi')] }
+      return ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer other#explore' } }))
+    },
+    class: 'rate-limit-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'an embedding dropped, and a model told of it',
+    act: async (model) => {
+      const { ok } = await embed(model, 'one')
+      if (!ok) await model.ask({ messages: [user('An embedding has failed: what does that error mean?')] })
+    },
+    class: 'server-error-once',
+    verdict: 'swallowed',
+    why: /request was never answered|nothing was called again/,
+  },
+  {
+    name: 'the same asked three times, and once more when one of them fails',
+    act: async ({ ask }) => {
+      for (let done = 0, tries = 0; done < 3 && tries < 9; tries++)
+        await ask({ messages: [user('Ready?')] }).then(
+          () => done++,
+          () => {},
+        )
+    },
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'the same asked three times, and one of them dropped',
+    act: async ({ ask }) => {
+      for (let tries = 0; tries < 3; tries++) await ask({ messages: [user('Ready?')] }).catch(() => {})
+    },
+    class: 'server-error-once',
+    verdict: 'swallowed',
+    why: /nothing was called again/,
+  },
+  {
+    name: 'the time told in each request, and one that failed built anew',
+    act: ({ ask }) => {
+      const now = () => ({ messages: [user(`It is ${performance.now()}: go on`)] })
+      return ask(now()).catch(() => ask(now()))
+    },
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+  {
+    name: 'too early after a 429 in the midst of other calls',
+    act: async ({ ask }) => {
+      for (const item of ['one', 'two', 'three']) {
+        const body = { messages: [user(item)] }
+        await ask(body).catch(() => ask(body))
+      }
+    },
+    class: 'rate-limit-once',
+    verdict: 'misbehaved',
+    why: /^early-retry: called again after \d+ ms/,
+  },
+  {
+    name: 'a token that is renewed after a 401',
+    act: ({ ask }) => {
+      const body = { messages: [user('Hi')] }
+      return ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer renewed#explore' } }))
+    },
+    class: 'auth',
+    verdict: 'broke',
+    why: /^the command failed with 1$/,
+  },
+  {
+    name: 'the same token after a 401',
+    act: ({ ask }) => {
+      const body = { messages: [user('Hi')] }
+      return ask(body).catch(() => ask(body))
+    },
+    class: 'auth',
+    verdict: 'broke',
+    why: /^the command failed with 1; ignored-status: /,
+  },
+  {
+    name: 'a fallback of which nobody has said whose it is',
+    act: fallback('our-own-model'),
+    class: 'server-error-once',
+    verdict: 'held',
+    why: /called again and was answered/,
+  },
+]
+
+test.each(ROWS.map((row) => [row.name, row] as const))('%s', async (_, { act, class: name, at = 0, verdict, why }) => {
+  const { points, cells } = await exploreProgram(calling(act), { classes: [name] })
+  const cell = cells.find(({ point }) => point === points[at]?.id)
+  expect([cell?.verdict, cell?.why]).toEqual([verdict as never, expect.stringMatching(why)])
+})

@@ -1,0 +1,108 @@
+// Pruning saves runs and changes no cell, and two explorations of a program find the same.
+import { beforeAll, expect, test } from 'bun:test'
+import type { ClassName } from '../../src/contract/exploration.ts'
+import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
+import { CallFailure, calling, exploreProgram, jsonOf, type Model, user } from '../support/explore.ts'
+import type { Program } from '../support/programs/surroundings.ts'
+
+/** Asks with three tries, unless the request itself is wrong. */
+async function patient({ ask, wait }: Model, content: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await ask({ messages: [user(content)] })
+      return
+    } catch (error) {
+      if (tries === 3 || (error instanceof CallFailure && error.status === 400)) throw error
+      await wait((error instanceof CallFailure && error.after) || 20 * tries)
+    }
+  }
+}
+const HI = { messages: [user('Hi')] }
+const inSession = (name: string) => ({ headers: { 'x-understudy-session': name } })
+
+const PROGRAMS = {
+  // The last item matters, and is asked for once; the others may fail.
+  loop: calling(async (model) => {
+    for (const item of ['one', 'two', 'three']) await patient(model, item).catch(() => {})
+    await model.ask({ messages: [user('four')] })
+  }),
+  // Two users at the same time, each in a session, with another model where the first fails; one of them looks at nothing.
+  fallback: calling(async ({ ask }) => {
+    const careful = inSession('careful')
+    await Promise.all([
+      ask(HI, careful).catch(() => ask({ ...HI, model: 'openai/gpt-4o-mini' }, careful)),
+      ask(HI, inSession('careless')).catch(() => {}),
+    ])
+  }),
+  // Three calls that look alike from outside, one of which fails the command.
+  sites: calling(async (model) => {
+    await patient(model, 'a')
+    await model.ask({ messages: [user('b')] })
+    await patient(model, 'c')
+  }),
+  // The first may fail, and nothing is called again; but what comes later may not.
+  later: calling(async ({ ask }) => {
+    await ask({ messages: [user('a')] }).catch(() => {})
+    await ask({ messages: [user('b')] })
+  }),
+  // Whoever is broken first, the other does not come.
+  coupled: calling(async ({ ask }) => {
+    try {
+      await ask(HI, inSession('first'))
+      await ask(HI, inSession('second'))
+    } catch {}
+  }),
+} satisfies Record<string, Program>
+const CLASSES: ClassName[] = ['server-error-once', 'server-error-forever', 'context-length']
+
+type Name = keyof typeof PROGRAMS
+const WAYS = { first: {}, second: { jobs: 2 }, whole: { prune: false } } satisfies Record<
+  string,
+  Partial<ExploreOptions>
+>
+type Way = keyof typeof WAYS
+const found = new Map<string, Exploration>()
+beforeAll(async () => {
+  for (const [name, program] of Object.entries(PROGRAMS))
+    for (const [way, more] of Object.entries(WAYS))
+      found.set(`${name} ${way}`, await exploreProgram(program, { classes: CLASSES, ...more }))
+})
+const explorationOf = (name: Name, way: Way): Exploration => {
+  const exploration = found.get(`${name} ${way}`)
+  if (!exploration) throw new Error(`${name} was not explored`)
+  return exploration
+}
+const matrixOf = ({ cells }: Exploration) =>
+  cells.map(({ point, class: name, verdict }) => `${point} ${name} ${verdict}`).sort()
+
+const NAMES: [Name, { saved: number; verdicts: string[] }][] = [
+  // After the last call of a kind, a fault for ever is the same as once.
+  ['loop', { saved: 1, verdicts: ['broke', 'held'] }],
+  ['fallback', { saved: 2, verdicts: ['held', 'swallowed'] }],
+  ['sites', { saved: 1, verdicts: ['broke', 'held'] }],
+  ['later', { saved: 1, verdicts: ['broke', 'swallowed'] }],
+  ['coupled', { saved: 2, verdicts: ['swallowed'] }],
+]
+
+test.each(NAMES)('%s: the same cells with and without pruning, and fewer runs', (name, { saved, verdicts }) => {
+  const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
+  expect(matrixOf(pruned)).toEqual(matrixOf(whole))
+  expect([...new Set(pruned.cells.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
+  expect([pruned.saved, whole.saved]).toEqual([saved, 0])
+  expect(pruned.runs).toBeLessThan(whole.runs)
+})
+
+test.each(NAMES)('%s: two explorations find the same, however many runs go on at once', (name) => {
+  const told = (exploration: Exploration) => {
+    const { points, cells, coverage, saved, left } = jsonOf(exploration)
+    const scenarios = exploration.cells.map(({ scenario }) => scenario)
+    // Figures of waits differ, and ids of traces.
+    const compared = cells.map(({ traces, why, ...cell }) => ({
+      ...cell,
+      traces: traces.length,
+      why: why.replace(/\d+(\.\d+)? m?s/g, '? s'),
+    }))
+    return { points, coverage, saved, left, scenarios, cells: compared }
+  }
+  expect(told(explorationOf(name, 'second'))).toEqual(told(explorationOf(name, 'first')))
+})
