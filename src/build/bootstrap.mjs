@@ -96,6 +96,10 @@ const tasks = {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['test/fuzz/run.ts', ...rest])
   },
+  async mutants() {
+    await build(bun)
+    await run(bun, ['test/mutants/run.ts', ...rest])
+  },
   async 'scenario-table'() {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['test/support/programs/scenario-table.ts'])
