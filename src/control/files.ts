@@ -21,7 +21,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   async handle({ request, params: { name = '' } }) {
     // No session is made for a caller without a token, and whoever has another session's token still gets the file.
     const wanted = request.headers.get('x-understudy-session') ?? DEFAULT_SESSION
-    const session = sessions.list().find((one) => one.name === wanted)
+    const session = sessions.known(wanted)
     const now = session?.clock.now() ?? 0
     const file = session?.keyValues.get(FILE_KIND, name, now, isStoredFile)
     if (!file) {

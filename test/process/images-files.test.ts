@@ -106,6 +106,17 @@ test('a file survives a restart on the same database', async () => {
   await after.close()
 })
 
+test('the first request to a session that an earlier process has left may be for one of its files', async () => {
+  const settings = { sessions_dir: join(folder.path, 'sessions'), clock: 'real' as const }
+  const before = createTestApp(settings)
+  const { url } = (await draw(before, { model: A, size: '256x256' }, { 'x-understudy-session': 'blue' })).data[0] ?? {}
+  await before.close()
+  const after = createTestApp(settings)
+  await withoutFile(await browse(after, url?.replace('blue', 'red')))
+  expect((await browse(after, url)).status).toBe(200)
+  await after.close()
+})
+
 test('a fixture chooses the picture, the words about it and how long it takes', async () => {
   const path = join(folder.path, 'fixtures.yaml')
   const fixture = [
