@@ -26,6 +26,7 @@ import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './
 import { realClock, type TimeSettings } from './lib/clock.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
+import type { JobLimits } from './lib/worker/limits.ts'
 import { createObservers } from './observers/list.ts'
 import type { Telemetry } from './observers/otlp/telemetry.ts'
 import { providerNames } from './providers/names.ts'
@@ -98,6 +99,8 @@ export interface Replacements {
   notice?: ((line: string) => void) | undefined
   /** Milliseconds of real time, by which sessions grow old. */
   realNow?: (() => number) | undefined
+  /** The bounds of work that is done in workers. */
+  jobLimits?: JobLimits | undefined
 }
 
 const idleRulesIn = (given: readonly ScenarioSource[]) =>
@@ -196,7 +199,7 @@ const namedScenarios = ({ scenario }: Config, report: (error: unknown) => void):
 function sessionSettings(
   config: Config,
   scenarioTime: Partial<TimeSettings>,
-  { time, instead: { realNow, home } }: { time: TimeRules; instead: Replacements },
+  { time, instead: { realNow, home, jobLimits } }: { time: TimeRules; instead: Replacements },
 ): SessionsOptions {
   return {
     db: config.db,
@@ -215,6 +218,7 @@ function sessionSettings(
     ttl: config.session_ttl,
     realNow,
     home,
+    jobLimits,
   }
 }
 

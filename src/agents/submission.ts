@@ -66,7 +66,9 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   // The variables that an agent's texts name stand there without a value.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
-  const fill = await clock.work(fillerOf(templates, { engine: says.engine, values }, { signal: goneWith(call) }))
+  const fill = await clock.work(
+    fillerOf(templates, { engine: says.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
+  )
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)
   if (body.message.role === 'tool') checkResults(body.message, before?.history ?? [])

@@ -31,7 +31,8 @@ export async function schemaProblems(schema: object | boolean, text: string, cal
     }
   }
   const stopped = (why: string) => new SlowSchema(`to check takes ${why}: a pattern in it may look back without an end`)
-  const result = await inWorker('checkText', { schema: key, text }, { signal: call.signal, stopped })
+  const { signal, jobLimits: limits } = call
+  const result = await inWorker('checkText', { schema: key, text }, { signal, limits, stopped })
   if ('problems' in result) return result.problems
   const { why, message, path } = result
   if (why === 'work') throw new SlowSchema(message)

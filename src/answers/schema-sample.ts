@@ -29,7 +29,11 @@ export async function checkSchemaField(schema: object | boolean, param: string, 
   const key = textOf(schema, param)
   if (checked.get(key)) return
   const problem = await (key.length > SMALL_SCHEMA
-    ? inWorker('checkSchema', { schema: key }, { signal: call.signal, stopped: tooLarge(param) })
+    ? inWorker(
+        'checkSchema',
+        { schema: key },
+        { signal: call.signal, limits: call.jobLimits, stopped: tooLarge(param) },
+      )
     : keywordProblem(schema))
   if (problem) throw malformed(problem.message, problem.path, param)
   checked.set(key, true, key.length)
@@ -92,10 +96,10 @@ async function sampledHere(schema: object | boolean, key: string): Promise<Sampl
 /** The looking for a sample takes too much. */
 class SlowSample extends Error {}
 
-async function sampledApart(schema: string, { signal }: SynthesisCall) {
+async function sampledApart(schema: string, { signal, jobLimits: limits }: SynthesisCall) {
   const stopped = (why: string) => new SlowSample(`looking for one takes ${why}`)
   try {
-    return await inWorker('sample', { schema }, { signal, stopped })
+    return await inWorker('sample', { schema }, { signal, limits, stopped })
   } catch (error) {
     if (!(error instanceof SlowSample)) throw error
     return { message: error.message, path: '', invalid: false }

@@ -1,6 +1,8 @@
 // What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
+
 import type { z } from 'zod'
 import type { StreamEvent } from '../lib/sse.ts'
+import type { JobLimits } from '../lib/worker/limits.ts'
 import type { ReadyEvents } from '../lib/written-events.ts'
 import type { AnswerAssembly } from './assembly.ts'
 import type { envelope } from './error.ts'
@@ -57,6 +59,8 @@ export interface AnswerContext {
   publicUrl(path: string): string
   /** Aborted when nobody waits for the answer any more. Made when it is asked for, which most calls never do. */
   readonly signal: AbortSignal
+  /** The bounds of its work in workers; the usual ones when left out. */
+  readonly jobLimits?: JobLimits | undefined
 }
 
 /** What the answer of one attempt is made with. */
@@ -117,6 +121,8 @@ export interface SynthesisOptions {
 export interface SynthesisCall {
   /** Aborted when nobody waits for it any more. */
   readonly signal: AbortSignal
+  /** The bounds of its work in workers; the usual ones when left out. */
+  readonly jobLimits?: JobLimits | undefined
 }
 
 /** Answers that are bytes on the wire. */

@@ -86,6 +86,10 @@ export class AttemptCall implements BackendCall {
     this.deadline = callTimeout === undefined ? undefined : this.#limit(callTimeout)
   }
 
+  get jobLimits() {
+    return this.#context.session.jobLimits
+  }
+
   /** Made when it is asked for. */
   get signal(): AbortSignal {
     return this.deadline?.signal ?? this.#context.call.signal

@@ -317,6 +317,7 @@ function makingOf(call: Call, { id, started }: { id: string; started: number }):
     get signal() {
       return call.signal
     },
+    jobLimits: session.jobLimits,
     id,
     now: started,
     secret: session.secret,

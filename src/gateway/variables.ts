@@ -10,7 +10,7 @@ import type { JobOwner } from '../lib/worker/pool.ts'
 import type { Call } from './call.ts'
 
 /** What is needed of a call to fill in its variables. */
-type RenderedCall = Pick<Call, 'operation' | 'text' | 'signal'>
+type RenderedCall = Pick<Call, 'operation' | 'session' | 'text' | 'signal'>
 
 interface TemplateFields {
   variables?: Record<string, unknown> | null
@@ -50,8 +50,11 @@ async function rendered(call: RenderedCall, request: TemplateFields): Promise<un
     templates.push(text)
     return text
   })
-  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, call))
+  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, ownerOf(call)))
 }
+
+/** Made only now: for most calls the signal is made when it is asked for. */
+const ownerOf = ({ signal, session }: RenderedCall): JobOwner => ({ signal, limits: session.jobLimits })
 
 function inputValues(inputs: Inputs | null | undefined): Record<string, unknown> {
   if (!Array.isArray(inputs)) return inputs ?? {}
@@ -90,11 +93,11 @@ async function filler(engine: TemplateEngine, values: Record<string, unknown>): 
 async function fillerApart(
   templates: readonly string[],
   { engine, values }: Templating,
-  { signal }: JobOwner,
+  { signal, limits }: JobOwner,
 ): Promise<FillText> {
   const stopped = (why: string) => new ApiError(400, 'invalid_template', `the ${engine} templates take ${why}`)
   const work = { ...packTexts(templates), engine, values }
-  const { problem, ...packed } = await inWorker('renderTemplates', work, { signal, stopped })
+  const { problem, ...packed } = await inWorker('renderTemplates', work, { signal, limits, stopped })
   return fillerFrom(unpackTexts(packed), { engine, problem })
 }
 

@@ -49,7 +49,10 @@ type Reading = Pick<Transaction, 'records' | 'caller'>
 const datasourceOf = (work: Reading, params: PathParams): Fields => findRecord(datasources, work, params)
 
 /** Whose work it is: that of a client, and of a session that may begin anew. */
-const goneWith = ({ ended }: Session, { signal }: Request): JobOwner => ({ signal: AbortSignal.any([ended, signal]) })
+const goneWith = ({ ended, jobLimits: limits }: Session, { signal }: Request): JobOwner => ({
+  signal: AbortSignal.any([ended, signal]),
+  limits,
+})
 
 /** The chunks of a datasource, in their order. */
 function chunksIn(work: Reading, { _id }: Fields): Fields[] {

@@ -65,9 +65,9 @@ export async function chunksOfFile({ bytes, file, options }: CutDocument, owner:
 
 /** The same in workers. */
 async function chunksApart(job: ChunkingJob, owner: JobOwner): Promise<NewChunk[]> {
-  const { signal, patient = false } = owner
+  const { signal, patient = false, limits } = owner
   const stopped = (why: string) => new UnreadableDocument(`to read it takes ${why}`)
-  const packed = await inWorker('chunkDocument', job, { signal, patient, stopped })
+  const packed = await inWorker('chunkDocument', job, { signal, patient, limits, stopped })
   if (typeof packed === 'string') throw new UnreadableDocument(packed)
   const texts = [...new Set(unpackTexts(packed))]
   const vectors = await vectorsOf(texts, owner)
@@ -190,14 +190,18 @@ async function tried(session: Session, work: () => Transaction, data: Fields): P
 
 const TRIED = `the process ended ${MAX_TRIES} times while it was read; make the datasource again to try it once more`
 
-async function cut({ contents, ended }: Session, { records, caller }: Transaction, datasource: Fields) {
+async function cut(
+  { contents, ended, jobLimits: limits }: Session,
+  { records, caller }: Transaction,
+  datasource: Fields,
+) {
   const id = String(datasource.file_id)
   const file = records.get(files.kind, caller.workspace, id)?.body
   const bytes = contents.file(id)
   if (!file || !bytes) return new UnreadableDocument('its file was deleted')
   try {
     const options = ChunkingOptions.parse(datasource.chunking_options ?? {})
-    return await chunksOfFile({ bytes, file, options }, { signal: ended, patient: true })
+    return await chunksOfFile({ bytes, file, options }, { signal: ended, patient: true, limits })
   } catch (error) {
     if (error instanceof UnreadableDocument) return error
     throw error

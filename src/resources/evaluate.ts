@@ -38,7 +38,7 @@ export async function evaluate(evaluator: EvaluatorFields, working: EvaluationCo
   try {
     return await (evaluator.type === 'llm_eval'
       ? askModel(evaluator, working)
-      : working.origin.session.clock.work(checkSchema(evaluator, working.judged)))
+      : working.origin.session.clock.work(checkSchema(evaluator, working)))
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const { status, code, message, headers } = error
@@ -56,13 +56,13 @@ const MOST_PROBLEMS = 3
 
 async function checkSchema(
   { schema = {} }: EvaluatorFields,
-  { texts, signal }: GuardrailInput,
+  { judged: { texts, signal }, origin }: EvaluationContext,
 ): Promise<EvaluationResult> {
   const { SchemaError } = await import('../lib/json-schema/index.ts')
   const problems: string[] = []
   for (const text of texts) {
     try {
-      problems.push(...(await schemaProblems(schema, text, { signal })))
+      problems.push(...(await schemaProblems(schema, text, { signal, jobLimits: origin.session.jobLimits })))
     } catch (error) {
       if (error instanceof SlowSchema)
         throw new ApiError(422, 'slow_schema', `its schema is of no use: ${error.message}`)

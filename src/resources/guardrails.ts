@@ -44,13 +44,13 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
 const CHECKED_HERE = 2_000
 
 const builtInCheck =
-  ({ name, check }: BuiltIn, { clock }: Session): GuardrailCheck =>
+  ({ name, check }: BuiltIn, { clock, jobLimits: limits }: Session): GuardrailCheck =>
   async ({ texts, signal }) => {
     const isLong = texts.reduce((sum, { length }) => sum + length, 0) > CHECKED_HERE
     const stopped = (why: string) =>
       new ApiError(422, 'guardrail_stopped', `the guardrail ${name} did not check a text: that takes ${why}`)
     const checked = isLong
-      ? inWorker('checkTexts', { ...packTexts(texts), guardrail: name }, { signal, stopped })
+      ? inWorker('checkTexts', { ...packTexts(texts), guardrail: name }, { signal, limits, stopped })
       : check(texts)
     const reason = await clock.work(checked)
     return { outcome: reason === null ? 'passed' : 'blocked', reason, evaluation: null }

@@ -1,5 +1,6 @@
 // A session as whoever works in it has it: one generation, whose clock, stores and signal stay what they are. A reset, a snapshot
 // and another scenario begin the next one and end this by its signal, so that nothing under a running call is ever replaced.
+
 import type { Instance } from '../contract/instance.ts'
 import type { KeyValueStore } from '../contract/key-value.ts'
 import type { Contents, Records } from '../contract/record.ts'
@@ -7,6 +8,7 @@ import type { Sequences } from '../contract/sequence.ts'
 import type { Snapshot } from '../db/snapshot.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import type { RealClock, TimeSettings, VirtualClock } from '../lib/clock.ts'
+import type { JobLimits } from '../lib/worker/limits.ts'
 import type { DataCounts } from './stores.ts'
 
 /** The session of whoever names none. */
@@ -42,6 +44,8 @@ export interface Session {
   counts(): DataCounts
   /** Aborted when this generation is over, with the `ApiError` that its calls end with. */
   readonly ended: AbortSignal
+  /** The bounds of the work that is done for it in workers; the usual ones when undefined. */
+  readonly jobLimits: JobLimits | undefined
   /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
   readonly secret: string
   /** How many calls have begun; goes on after a restart. */

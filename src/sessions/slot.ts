@@ -1,10 +1,12 @@
 // Makes the generations of a session, one after another.
+
 import { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
 import { lastInstant, type Snapshot } from '../db/snapshot.ts'
 import { type Clock, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
+import type { JobLimits } from '../lib/worker/limits.ts'
 import { RunningActivity } from './activity.ts'
 import { resetError, type SessionData } from './data.ts'
 import type { Approvals, Session, SessionGap, SessionOrigin, SessionSlot } from './session.ts'
@@ -24,6 +26,8 @@ export interface SlotOptions {
   data(now: () => number): SessionData
   /** Why it may have no virtual clock. */
   noVirtualClock: string | undefined
+  /** The bounds of its work in workers. */
+  jobLimits?: JobLimits | undefined
   /** Told of each generation after the first. */
   renewed(session: Session): void
 }
@@ -75,6 +79,7 @@ interface Lineage {
   seed: number
   approvals: Approvals
   isHome: boolean
+  jobLimits?: JobLimits | undefined
   slot: SessionSlot
   /** Calls and other work under way. */
   active: number
@@ -199,7 +204,7 @@ interface EndingSession extends Session {
 }
 
 function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingSession {
-  const { name, seed, approvals, isHome, slot } = lineage
+  const { name, seed, approvals, isHome, jobLimits, slot } = lineage
   const ending = new AbortController()
   const running = new Set<AbortController>()
   const among = { ending, running, lineage }
@@ -213,6 +218,7 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
     // A virtual clock does not jump over a commit.
     transact: (run) => clock.work(data.transact(run)),
     ended: ending.signal,
+    jobLimits,
     secret: clock.kind === 'virtual' ? `${seed}:${name}` : processSecret(),
     get calls() {
       return data.calls

@@ -3,6 +3,7 @@ import type { Instance } from '../contract/instance.ts'
 import { openClone, openFile } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'
 import type { LatencyMode, TimeSettings } from '../lib/clock.ts'
+import type { JobLimits } from '../lib/worker/limits.ts'
 import { fileData, memoryData, type SessionData } from './data.ts'
 import type { MadeWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'
@@ -42,6 +43,8 @@ export interface SessionsOptions {
   home?: string | undefined
   /** Milliseconds of real time. */
   realNow?: (() => number) | undefined
+  /** The bounds of their work in workers. */
+  jobLimits?: JobLimits | undefined
 }
 
 /** What sessions are made of. */
@@ -60,7 +63,7 @@ export function slotMaker(
   options: SessionsOptions,
   { empty, folder, opened, renewed }: SlotParts,
 ): (name: string, settings?: SessionSettings | 'called', made?: MadeWith) => OwnedSlot {
-  const { db, instance, keep = {}, shapes, noVirtualClock } = options
+  const { db, instance, keep = {}, shapes, noVirtualClock, jobLimits } = options
   const dataOf =
     (name: string, looked: boolean, made: MadeWith | undefined) =>
     (now: () => number): SessionData => {
@@ -88,6 +91,7 @@ export function slotMaker(
       made: typeof settings === 'object',
       data: dataOf(name, settings === undefined, made),
       noVirtualClock,
+      jobLimits,
       renewed,
     })
   }

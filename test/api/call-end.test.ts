@@ -48,7 +48,7 @@ const poisoned = (): StreamEvent => ({
 /** An application over a backend that answers so, and what it reports. */
 function appOver(answer: Backend['answer']) {
   const reported: unknown[] = []
-  const app = createTestApp({}, (error) => void reported.push(error), { answer })
+  const app = createTestApp({}, (error) => void reported.push(error), { backend: { answer } })
   open.push(app)
   const ask = (more: object = {}) =>
     app.post(CHAT, { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello' }], ...more })

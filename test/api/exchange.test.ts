@@ -266,7 +266,7 @@ function oddProvider(replies: Uint8Array[]) {
       return { ...about, body: { kind: 'bytes' as const, contentType: 'text/event-stream', bytes } }
     },
   }
-  return { appOf: () => createTestApp({}, undefined, backend) }
+  return { appOf: () => createTestApp({}, undefined, { backend }) }
 }
 
 test('an unknown trace is a 404', async () => {

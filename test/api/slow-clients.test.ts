@@ -46,7 +46,7 @@ const endless: Backend = {
 
 const settings = { ...readConfig({}, {}), db: ':memory:', port: 0, client_timeout: 500 }
 const bugs: unknown[] = []
-const app = createTestApp(settings, (error) => bugs.push(error), endless)
+const app = createTestApp(settings, (error) => bugs.push(error), { backend: endless })
 let server: Bun.Server<undefined>
 let url: string
 let unused: { name: string; client: ReturnType<typeof open> }[] = []

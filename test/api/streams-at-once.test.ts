@@ -17,7 +17,7 @@ let events: readonly StreamEvent[] = []
 function appWhere(given: (events: readonly StreamEvent[]) => Iterable<StreamEvent>, reported: unknown[]): TestApp {
   const about = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
   const answer = async (): Promise<Reply> => ({ ...about, body: { kind: 'events', events: given(events) } })
-  const app = createTestApp({}, (error) => reported.push(String(error)), { answer })
+  const app = createTestApp({}, (error) => reported.push(String(error)), { backend: { answer } })
   apps.push(app)
   return app
 }

@@ -1,9 +1,8 @@
 // The application in this process, without a socket: what most tests call.
 
 import { type Config, readConfig } from '../../src/config.ts'
-import type { Backend } from '../../src/contract/backend.ts'
 import type { StoredTrace } from '../../src/contract/trace.ts'
-import { createUnderstudy } from '../../src/deps.ts'
+import { createUnderstudy, type Replacements } from '../../src/deps.ts'
 
 type Json = Record<string, unknown>
 
@@ -24,10 +23,10 @@ const raise = (error: unknown) => {
 export function createTestApp(
   settings: Partial<Config> = {},
   report: (error: unknown) => void = raise,
-  backend?: Backend,
+  instead: Replacements = {},
 ) {
   const config: Config = { ...readConfig({}, {}), clock: 'virtual', skip_latency: true, db: ':memory:', ...settings }
-  const understudy = createUnderstudy(config, report, { backend })
+  const understudy = createUnderstudy(config, report, instead)
   const fetch = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const headers = new Headers(init.headers)
     if (!headers.has('authorization')) headers.set('authorization', 'Bearer any')
@@ -61,8 +60,8 @@ export type TestApp = ReturnType<typeof createTestApp>
 export function testApps() {
   const apps: TestApp[] = []
   return {
-    appWith(settings: Partial<Config> = {}): TestApp {
-      const app = createTestApp(settings)
+    appWith(settings: Partial<Config> = {}, instead: Replacements = {}): TestApp {
+      const app = createTestApp(settings, raise, instead)
       apps.push(app)
       return app
     },

@@ -67,7 +67,7 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
   const section = { value: upstream ? { openai: at(upstream.url) } : {}, locationOf: () => '' }
   const { upstreams } = readForwarding({ section, backend: 'fixture', environment: {} })
   // The answers of the provider on loopback come at once, so that faults alone take time: the clock may be virtual.
-  const app = createTestApp({}, undefined, upstream && forwardBackend(upstreams, network))
+  const app = createTestApp({}, undefined, { backend: upstream && forwardBackend(upstreams, network) })
   /** Whatever happens to it, the trace has the bytes of both sides as they were on the connection. */
   const expectKept = async (
     { pieces, broken, status, request }: Pick<Heard, 'pieces' | 'broken' | 'status'> & { request: object },

@@ -158,7 +158,7 @@ export function closeScripted(): void {
 /** An application over scripted providers. */
 export function createScripted(script: Script, settings: Partial<Config> = {}) {
   const backend = scripted(script)
-  const app = createTestApp(settings, undefined, backend)
+  const app = createTestApp(settings, undefined, { backend })
   open.push(app)
   /** Asks the primary model, unless told otherwise. */
   const ask = (patch: object, path = CHAT): Promise<Answer> =>

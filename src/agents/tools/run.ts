@@ -48,10 +48,10 @@ export async function runTool(
 async function mismatch(
   { name, parameters }: ToolDefinition,
   given: Record<string, unknown>,
-  { signal }: Pick<ToolContext, 'signal'>,
+  { signal, session }: Pick<ToolContext, 'signal' | 'session'>,
 ): Promise<string | undefined> {
   try {
-    const problems = await schemaProblems(parameters, JSON.stringify(given), { signal })
+    const problems = await schemaProblems(parameters, JSON.stringify(given), { signal, jobLimits: session.jobLimits })
     if (problems.length === 0) return undefined
     const said = problems.slice(0, MOST_PROBLEMS).join('; ')
     return `the arguments of ${name} do not fit its schema: ${said}`

@@ -28,7 +28,9 @@ export async function standInBySchema(
   const given = await context.fixtures.answer(call, context)
   if (given) return given
   try {
-    const result = await context.session.clock.work(satisfying(schema, 'output_schema', context))
+    const result = await context.session.clock.work(
+      satisfying(schema, 'output_schema', { signal: context.signal, jobLimits: context.session.jobLimits }),
+    )
     return { result: { ...MADE_UP, result } }
   } catch (error) {
     if (error instanceof ApiError) return { error: error.message }

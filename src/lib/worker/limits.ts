@@ -12,8 +12,11 @@ export interface JobLimit {
   steady: boolean
 }
 
-/** The bounds of each job. Steady work comes in batches that take a hundredth of their limit. */
-export const JOB_LIMITS: Record<keyof Jobs, JobLimit> = {
+/** The bounds of every kind of job. */
+export type JobLimits = Readonly<Record<keyof Jobs, JobLimit>>
+
+/** The bounds of each job, unless its owner has others. Steady work comes in batches that take a hundredth of their limit. */
+export const JOB_LIMITS: JobLimits = {
   countTokens: { ms: 10_000, steady: true },
   splitTokens: { ms: 10_000, steady: true },
   embedTexts: { ms: 10_000, steady: true },

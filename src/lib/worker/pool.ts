@@ -6,6 +6,8 @@ import type { Jobs } from './jobs.ts'
 import {
   ABANDONED_MS,
   JOB_LIMITS,
+  type JobLimit,
+  type JobLimits,
   LOOK_MS,
   MAX_JOB_MEMORY,
   MAX_JOB_WAIT_MS,
@@ -35,6 +37,8 @@ export interface JobOwner {
   readonly signal: AbortSignal
   /** Whether nobody waits at a connection, so that the job may wait for a worker as long as it takes. */
   readonly patient?: boolean
+  /** The bounds of its jobs: `JOB_LIMITS` when left out. */
+  readonly limits?: JobLimits | undefined
 }
 
 // Three at least: one stays free for steady work, and a small job does not wait for a long one.
@@ -46,6 +50,7 @@ const IDLE_MS = 60_000
 
 interface PendingJob {
   name: keyof Jobs
+  limit: JobLimit
   input: object
   /** Ends the wait for a worker. */
   waiting: Timer | undefined
@@ -77,7 +82,7 @@ const totals = { stopped: 0, refused: 0, abandoned: 0 }
 const address = () => new URL(isCompiled ? './src/lib/worker/worker.js' : './worker.ts', import.meta.url).href
 
 /**
- * Does a job in a worker, within the limits of `JOB_LIMITS`.
+ * Does a job in a worker, within the limits of its owner.
  * @throws JobStopped when it takes too long or too much memory, `WorkersBusy` when it is refused, the signal's reason when that is aborted
  */
 export function runJob<Name extends keyof Jobs>(
@@ -87,10 +92,11 @@ export function runJob<Name extends keyof Jobs>(
 ): ReturnType<Jobs[Name]> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
   // Read once: for most calls the signal is made only now.
-  const { signal, patient = false } = owner
+  const { signal, patient = false, limits = JOB_LIMITS } = owner
   const gone = () => abandon(job, signal.reason)
   const job: PendingJob = {
     name,
+    limit: limits[name],
     input,
     waiting: undefined,
     release: () => signal.removeEventListener('abort', gone),
@@ -180,7 +186,7 @@ function startWorker(): WorkerSlot {
 
 /** Whether a worker goes with its job: what one leaves behind that needs much is given back in no other way. */
 function isWorn({ job, taken, rss: before }: WorkerSlot): boolean {
-  if (!job || JOB_LIMITS[job.name].steady || taken < LOOK_MS) return false
+  if (!job || job.limit.steady || taken < LOOK_MS) return false
   const rss = process.memoryUsage.rss()
   return rss > MUCH_MEMORY && rss - before > MUCH_GROWTH
 }
@@ -188,12 +194,12 @@ function isWorn({ job, taken, rss: before }: WorkerSlot): boolean {
 /** Where the next job stands in the queue that may begin now; -1 when there is none. */
 function nextIndex(): number {
   let unsteady = 0
-  for (const { job } of slots) if (job && !JOB_LIMITS[job.name].steady) unsteady++
+  for (const { job } of slots) if (job && !job.limit.steady) unsteady++
   return unsteady < MAX_UNSTEADY && !recovery
     ? waiting.length > 0
       ? 0
       : -1
-    : waiting.findIndex(({ name }) => JOB_LIMITS[name].steady)
+    : waiting.findIndex(({ limit }) => limit.steady)
 }
 
 /** Gives a worker its next job; an idle one keeps no program alive, and ends after a while. */
@@ -211,7 +217,7 @@ function next(slot: WorkerSlot): void {
   clearTimeout(job.waiting)
   slot.worker.ref()
   slot.taken = 0
-  if (!JOB_LIMITS[job.name].steady) slot.rss = process.memoryUsage.rss()
+  if (!job.limit.steady) slot.rss = process.memoryUsage.rss()
   looks ??= setInterval(look, LOOK_MS)
   slot.worker.postMessage({ ...job.input, job: job.name } satisfies JobRequest)
 }
@@ -239,12 +245,12 @@ function look(): void {
     return
   }
   for (const slot of busy) {
-    const ms = slot.job ? JOB_LIMITS[slot.job.name].ms : Number.POSITIVE_INFINITY
+    const ms = slot.job ? slot.job.limit.ms : Number.POSITIVE_INFINITY
     slot.taken += LOOK_MS
     if (slot.taken > ms) stop(slot, `more than ${ms / 1000} s`)
   }
   // The memory of one thread alone cannot be told.
-  const unsteady = busy.filter(({ job }) => job && !JOB_LIMITS[job.name].steady)
+  const unsteady = busy.filter(({ job }) => job && !job.limit.steady)
   const [large] = unsteady
     .filter((slot) => slot.job && rss - slot.rss > MAX_JOB_MEMORY && slot.taken > MIN_BLAMED_MS)
     .sort((one, other) => other.taken - one.taken)
