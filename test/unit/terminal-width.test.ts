@@ -1,7 +1,7 @@
 // Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
 import { expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
-import { paint, safeLine } from '../../src/cli/output.ts'
+import { paint, printer, safeLine } from '../../src/cli/output.ts'
 import { overviewLines } from '../../src/cli/overview.ts'
 import { fittedReport } from '../../src/cli/report.ts'
 import { fitText, wrapText } from '../../src/cli/terminal.ts'
@@ -142,4 +142,21 @@ test('texts are filled, cut and broken between words', () => {
   expect(fitText('abcdef', 4)).toBe('abc…')
   expect(fitText('abcdef', 4, 'start')).toBe('…def')
   expect(wrapText('one two  three\nfourfourfour', 7)).toEqual(['one two', 'three', 'fourfou', 'rfour'])
+})
+
+test('a stream decides whether colours are shown and how wide lines are', () => {
+  const printed = (isTTY: boolean, columns: number, colours: boolean) => {
+    const written: string[] = []
+    const write = (text: string) => void written.push(text)
+    const to = printer({ isTTY, columns, colours, write, writeLine: write })
+    to.lines([`a ${paint('green', 'good')} line`, 'an\u001b[31mother'])
+    return { written: written.join(''), width: to.width }
+  }
+  const plainText = 'a good line\nan\\u001b[31mother'
+  expect(printed(false, 200, false)).toEqual({ written: plainText, width: undefined })
+  expect(printed(true, 20, false)).toEqual({ written: plainText, width: 40 })
+  expect(printed(true, 100, true)).toEqual({
+    written: 'a \u001b[32mgood\u001b[39m line\nan\\u001b[31mother',
+    width: 100,
+  })
 })

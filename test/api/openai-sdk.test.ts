@@ -1,10 +1,11 @@
-// The real OpenAI SDK against the compiled executable, and the bytes it is sent.
+// The real OpenAI SDK, and the bytes it is sent.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from 'openai'
 import type { StoredTrace } from '../../src/contract/trace.ts'
-import { emptyFolder, type Server, startServer } from '../support/server.ts'
+import { serveHere } from '../support/cli.ts'
+import { emptyFolder, type Server } from '../support/server.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -21,7 +22,7 @@ let server: Server
 let client: OpenAI
 const clientOf = (more: object = {}) =>
   new OpenAI({ baseURL: `${server.url}/v2/router`, apiKey: 'any', maxRetries: 0, ...more })
-const start = () => startServer(['--fixtures', 'fixtures'], { cwd })
+const start = () => serveHere(['--fixtures', join(cwd, 'fixtures'), '--db', join(cwd, 'calls.db')], { cwd })
 beforeAll(async () => {
   mkdirSync(join(cwd, 'fixtures', 'chat.completions'), { recursive: true })
   writeFileSync(join(cwd, 'fixtures', 'chat.completions', 'counting.yaml'), FIXTURES)

@@ -1,4 +1,4 @@
-// Embeddings and legacy completions through the clients that people use, against the compiled executable.
+// Embeddings and legacy completions through the clients that people use.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { OpenAI as LangChainOpenAI, OpenAIEmbeddings } from '@langchain/openai'
@@ -6,7 +6,8 @@ import { cosineSimilarity, embed, embedMany, generateText, streamText } from 'ai
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import OpenAI, { BadRequestError, NotFoundError } from 'openai'
 import { encodeTokens } from '../../src/lib/tokens.ts'
-import { emptyFolder, type Server, startServer } from '../support/server.ts'
+import { serveHere } from '../support/cli.ts'
+import { emptyFolder, type Server } from '../support/server.ts'
 
 const SMALL = 'openai/text-embedding-3-small'
 const INSTRUCT = 'openai/gpt-3.5-turbo-instruct'
@@ -23,7 +24,7 @@ let baseURL: string
 beforeAll(async () => {
   // It writes on the console that texts know no tools.
   globalThis.AI_SDK_LOG_WARNINGS = false
-  server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+  server = await serveHere(['--db', ':memory:'], { cwd: folder.path })
   baseURL = `${server.url}/v2/router`
 })
 afterAll(async () => {

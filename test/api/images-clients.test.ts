@@ -1,4 +1,4 @@
-// Real clients asking the executable for pictures, and another library reading what they got.
+// Real clients asking for pictures, and another library reading what they got.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
@@ -6,15 +6,16 @@ import { DallEAPIWrapper } from '@langchain/openai'
 import { generateImage } from 'ai'
 import OpenAI, { BadRequestError } from 'openai'
 import sharp from 'sharp'
+import { serveHere } from '../support/cli.ts'
 import { A, B, C } from '../support/images.ts'
-import { emptyFolder, type Server, startServer } from '../support/server.ts'
+import { emptyFolder, type Server } from '../support/server.ts'
 
 const prompt = 'A lighthouse at dusk'
 const folder = emptyFolder()
 let server: Server
 let baseURL: string
 beforeAll(async () => {
-  server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+  server = await serveHere(['--db', ':memory:'], { cwd: folder.path })
   baseURL = `${server.url}/v2/router`
 })
 afterAll(async () => {
