@@ -230,6 +230,32 @@ test('an input is too long from a limit on', async () => {
   ])
 })
 
+test('the waits of a uniform delay are spread over all between its shortest and its longest', async () => {
+  const fresh = createTestApp()
+  const fault = { type: 'delay', distribution: 'uniform', min: '2s', max: '4s' }
+  await accepted(
+    fresh.fetch('/_understudy/scenario', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'uniform', rules: [{ name: 'late', fault }] }),
+    }),
+  )
+  const waits: number[] = []
+  for (let call = 0; call < 100; call++) {
+    const answer = await fresh.post('/v2/router/chat/completions', {
+      model: MODELS.openai,
+      messages: [{ role: 'user', content: 'Hi' }],
+    })
+    waits.push((await fresh.traceOf(answer)).duration_ms)
+  }
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(2_000)
+  expect(Math.max(...waits)).toBeLessThanOrEqual(4_000)
+  // A fair share of them in each quarter.
+  for (const from of [2_000, 2_500, 3_000, 3_500])
+    expect(waits.filter((wait) => wait >= from && wait <= from + 500).length).toBeGreaterThan(10)
+  await fresh.close()
+})
+
 test('the same scenario twice gives the same bytes, ids and traces', async () => {
   const rules = [
     { match: { provider: 'openai' }, when: { probability: 0.5 }, fault: { type: 'http-error', status: 500 } },

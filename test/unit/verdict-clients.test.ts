@@ -15,7 +15,7 @@ import {
 } from '../support/guilty-clients.ts'
 import { innocentDay } from '../support/innocent-clients.ts'
 import { runs } from '../support/property.ts'
-import { createWorld, type Day, type Fate, luckOf, OK } from '../support/simulated-clients.ts'
+import { createClient, createWorld, type Day, type Fate, luckOf, OK } from '../support/simulated-clients.ts'
 
 // A few seconds of pure work, on a machine that may be busy.
 setDefaultTimeout(120_000)
@@ -169,5 +169,29 @@ describe('many workers with one prompt on one connection', () => {
   test('a storm is found where one client takes no notice, answered at last or not', () => {
     expect(found(125, 1)).toContain('storm')
     expect(found(125, 0)).toContain('storm')
+  })
+})
+
+describe('one client that says how often it has tried', () => {
+  /** What is found of so many failures one after the other, each repeated at once. */
+  const found = (count: number) => {
+    const world = createWorld(luckOf(1))
+    const client = createClient(world, { marks: 'count', connections: 'pool' }, luckOf(1))
+    const key = client.newKey()
+    const call = (repeat: number) => {
+      if (repeat === count) return
+      client.call({ question: 'Hello!', repeat, key }, { outcome: 'refused', status: 503 }, () => call(repeat + 1))
+    }
+    call(0)
+    world.run()
+    return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind }) => kind)
+  }
+  test('hurries after ten tries', () => {
+    expect(found(10)).toContain('no-backoff')
+    expect(found(10)).not.toContain('storm')
+  })
+  test('is a storm after eleven', () => {
+    expect(found(11)).toContain('storm')
+    expect(found(11)).not.toContain('no-backoff')
   })
 })
