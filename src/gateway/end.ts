@@ -14,7 +14,7 @@ import { isLarge } from '../lib/slices.ts'
 import type { Call } from './call.ts'
 import { clientNote } from './client-mark.ts'
 import { exchangeNote } from './exchange-note.ts'
-import { bugOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
+import { bugOf, errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import type { SentResponse, TraceRecorder } from './recording.ts'
 import { shownHeaders } from './request-headers.ts'
@@ -62,8 +62,11 @@ class RecordedEnd implements CallEnd {
     if (!known && this.#saved) this.#ending.report(thrown)
     const { call } = recording
     const { signal } = call
-    const failure = known && !signal.aborted ? recording.failure : failureOf(thrown, signal)
-    const error = known ? (call.inOwnTerms?.(thrown) ?? thrown) : bugError()
+    const ownFailure = failureOf(thrown, signal)
+    const failure = known && !signal.aborted ? recording.failure : ownFailure
+    // What an abort breaks off on the way is no bug: it is the failure that the abort is.
+    const unknown = signal.aborted ? errorOf(ownFailure) : bugError()
+    const error = known ? (call.inOwnTerms?.(thrown) ?? thrown) : unknown
     // A provider's own id of the call is the one that its client asks it about.
     Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
     if (!this.#saved) recording.sent = refusalSent(error, call)

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { listen } from '../../src/cli/listen.ts'
 import { readConfig } from '../../src/config.ts'
 import type { TraceRecord } from '../../src/contract/trace.ts'
+import { endWorkers, workerCounts } from '../../src/lib/worker/pool.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
 
@@ -14,6 +15,7 @@ const url = `http://127.0.0.1:${servers[0]?.port}`
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop(true)))
   app.close()
+  endWorkers()
 })
 
 const message = { messages: [{ role: 'user', content: 'Hello!' }] }
@@ -72,4 +74,24 @@ test.each(rows)('%s, %s, left by %s: is canceled, while another session goes on'
   expect(await verdict()).toMatchObject({ pending: 0, cancelled: [{}], findings: [] })
   const { data } = (await app.fetch(`/s/${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
   expect(data.map(({ outcome }) => outcome)).toEqual(['cancelled'])
+})
+
+/** Numbers to call, no two alike: a guardrail takes seconds for them. */
+const numbers = Array.from({ length: 80_000 }, (_, index) => `+1555${1_000_000 + index}`).join(' ')
+test('a client that leaves while a worker checks its texts for a guardrail: the call is canceled, and no bug', async () => {
+  const left = new AbortController()
+  const guardrails = [{ id: 'svc_pii_detection', execute_on: 'input' }]
+  const request = new Request('http://localhost/s/guarded/v2/router/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: numbers }], guardrails }),
+    signal: left.signal,
+  })
+  const answered = app.understudy.app.fetch(request)
+  while (workerCounts().jobs === 0) await new Promise((resolve) => setImmediate(resolve))
+  left.abort()
+  expect((await answered).status).toBe(499)
+  const { data } = (await app.fetch('/s/guarded/_understudy/traces')).json() as { data: TraceRecord[] }
+  expect(data).toEqual([expect.objectContaining({ outcome: 'cancelled', status: 499 })])
+  expect(data[0]?.error).toMatchObject({ code: 'client_gone' })
 })
