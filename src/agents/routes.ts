@@ -137,6 +137,9 @@ function streamRoute(deps: TaskRouteDeps): Route {
   })
 }
 
+const TasksQuery = pageQuery(50)
+const TaskList = listOf(Task)
+
 function readingRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
   return [
     asRoute({
@@ -146,8 +149,8 @@ function readingRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
       summary: 'List the tasks of an agent',
       description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
       operationId: 'listAgentTasks',
-      query: pageQuery(50),
-      response: listOf(Task),
+      query: TasksQuery,
+      response: TaskList,
       errors: [404],
       async handle({ request, params: { key = '' }, query }) {
         const { data, hasMore } = tasks().list(await callOf(request), key, query)

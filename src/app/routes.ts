@@ -79,7 +79,8 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, responses, queue, wake, tasks })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
-  const elysia = new Elysia({ normalize: false })
+  // Without `aot`: code that is compiled for each server costs a start more than it saves its requests.
+  const elysia = new Elysia({ normalize: false, aot: false })
   const posted = [...endpoints.map(({ path }) => path), ...doorPaths].map((path) => ({ path, method: 'POST' }))
   const known = () => [...posted, ...elysia.routes]
   elysia.onError(({ error, code, request }) => {
@@ -103,6 +104,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     rename: (text) => toNamespace(text, deps.namespace),
     anyToken: deps.access.token.length === 0,
   })
+  answerHead(elysia)
   return {
     async fetch(request) {
       const response = await kept(request, () => elysia.fetch(request))
@@ -253,8 +255,26 @@ function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteSer
   }
   const serve = ({ request, params }: { request: Request; params?: Record<string, string | null> }) =>
     noted(route, request, (sent) => answer(request, params, sent))
-  elysia.route(route.method.toUpperCase(), route.path, serve, { config: {}, parse: 'none', detail: { hide: true } })
+  elysia.route(route.method.toUpperCase(), route.path, serve, UNREAD)
 }
+
+/** Answers HEAD wherever GET is answered, as RFC 9110, section 9.3.2, has it: the same status and headers, and no body. */
+function answerHead(elysia: Elysia): void {
+  for (const { method, path, handler } of [...elysia.routes])
+    if (method === 'GET')
+      elysia.route('HEAD', path, async (context) => withoutBody((await handler(context)) as Response), UNREAD)
+}
+
+/** A response with the length of its body in place of the body; what is streamed has none. */
+async function withoutBody(response: Response): Promise<Response> {
+  const { status, headers } = response
+  if (headers.get('content-type')?.startsWith('text/event-stream')) await response.body?.cancel()
+  else headers.set('content-length', String((await response.arrayBuffer()).byteLength))
+  return new Response(null, { status, headers })
+}
+
+/** Bodies are ours to read: without `aot`, Elysia looks for `none` in a field that its types do not have. */
+const UNREAD = { config: {}, type: 'none', detail: { hide: true } }
 
 /** What says that a request is not as it should be. */
 const INVALID = new Set([400, 422])

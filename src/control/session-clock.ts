@@ -65,7 +65,14 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
         const message = `the clock of session ${JSON.stringify(name)} is real and goes by itself: make the session with "clock": "virtual", or play a scenario that has that`
         throw new ApiError(400, 'clock_is_real', message)
       }
-      if (advance !== undefined) await clock.advance(advance)
+      if (advance !== undefined) {
+        const left = LAST_INSTANT - clock.now()
+        if (advance > left) {
+          const message = `'advance' must lead no further than to the end of the year 9999, which is ${left} ms after the time of this clock, got ${advance} ms`
+          throw new ApiError(400, 'invalid_value', message, { param: 'advance' })
+        }
+        await clock.advance(advance)
+      }
       if (freeze) clock.freeze()
       if (resume) clock.resume()
       if (set !== undefined) clock.set(Date.parse(set))

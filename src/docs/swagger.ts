@@ -42,7 +42,7 @@ export function mountDocs(app: Elysia, options: DocsOptions): void {
   const plugin = once(() => new Elysia().use(documentPlugin(options)))
   // The plugin makes it once; only what it says of its own address is of the request.
   const made = once(async () => (await plugin().handle(new Request(`http://localhost${DOCUMENT}`))).json())
-  app.get(PAGE, ({ request }) => plugin().handle(request))
+  app.get(PAGE, ({ request }) => plugin().handle(new Request(request.url)))
   app.get(DOCUMENT, async ({ request }) => {
     const { openapi: version, info, ...rest } = (await made()) as { openapi: string; info: object }
     return Response.json({

@@ -8,7 +8,7 @@ export const VIRTUAL_START = Date.UTC(2025, 0, 1)
 /** Event-loop turns without new waits after which a virtual clock takes it that nothing else can run. */
 const IDLE_TURNS = 3
 
-/** Later than every wait that ends. */
+/** The latest instant to which a clock goes: waits end here that would be due later. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
 /** A wait of a virtual clock. */
@@ -191,7 +191,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
 
   const sleep = (ms: number, signal?: AbortSignal) => {
     if (over) return Promise.reject(over.reason)
-    const slept = waits.until(hand.now() + Math.max(0, ms), signal)
+    const slept = waits.until(Math.min(NEVER, hand.now() + Math.max(0, ms)), signal)
     watch()
     return slept
   }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Fields } from '../contract/record.ts'
 import { listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
 import { readableRow } from '../db/damaged-rows.ts'
+import { onceFor } from '../lib/once.ts'
 import { notFound, type Resource, type Transaction } from './define.ts'
 import { type PathParams, parentsOf, shown } from './verbs.ts'
 
@@ -11,16 +12,19 @@ type Reading = Pick<Transaction, 'records' | 'caller'>
 const DEFAULT_PAGE = 50
 const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
 
-/** The query of a list. */
-export function pageQueryOf(resource: Resource): z.ZodType {
-  const { plainList, filter, mostInPage: most, limitDescription: described } = resource
-  if (plainList) return z.strictObject(filter?.query ?? {})
-  return pageQuery(pageSizeOf(resource), { most, described, filter: filter?.query })
+/** The query of a list, and the answer to it. */
+export interface ListSchemas {
+  query: z.ZodType
+  answer: z.ZodType
 }
 
-/** The answer to a list. */
-export const listAnswerOf = ({ plainList, record }: Resource): z.ZodType =>
-  plainList ? z.array(record) : listOf(record)
+/** The schemas of a resource's list: made once in a process, however many servers it has. */
+export const listSchemasOf = onceFor((resource: Resource): ListSchemas => {
+  const { plainList, record, filter, mostInPage: most, limitDescription: described } = resource
+  if (plainList) return { query: z.strictObject(filter?.query ?? {}), answer: z.array(record) }
+  const query = pageQuery(pageSizeOf(resource), { most, described, filter: filter?.query })
+  return { query, answer: listOf(record) }
+})
 
 /** A list as it is answered. */
 export function listRecords(resource: Resource, work: Reading, params: PathParams, query: PageQuery & Fields): object {

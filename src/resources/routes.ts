@@ -7,9 +7,10 @@ import { asRoute, type Route, type RouteInput } from '../contract/route.ts'
 import { Deleted } from '../contract/workspace.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { GuardrailDirectory } from '../gateway/types.ts'
+import { onceFor } from '../lib/once.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { oneOf, type Resource, type Transaction, type Verb } from './define.ts'
-import { listAnswerOf, listRecords, pageQueryOf } from './lists.ts'
+import { listRecords, listSchemasOf } from './lists.ts'
 import {
   createRecords,
   deleteRecord,
@@ -143,13 +144,15 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         handle: async ({ request, params }) =>
           shown(resource, findRecord(resource, await reading(request, params), params)),
       }
-    case 'list':
+    case 'list': {
+      const list = listSchemasOf(resource)
       return {
-        query: pageQueryOf(resource) as never,
-        response: listAnswerOf(resource),
+        query: list.query as never,
+        response: list.answer,
         handle: async ({ request, params, query }) =>
           listRecords(resource, await reading(request, params), params, query as Fields),
       }
+    }
   }
 }
 
@@ -168,11 +171,11 @@ function deleteParts(resource: Resource, deps: ResourceDeps): Parts {
 }
 
 /** What makes records of a resource, one or several at once, and what is answered. */
-function createdOf({ create, record, mostAtOnce: most }: Resource): Pick<Route, 'body' | 'response'> {
+const createdOf = onceFor(({ create, record, mostAtOnce: most }: Resource): Pick<Route, 'body' | 'response'> => {
   if (!create || most === undefined) return { body: create as never, response: record }
   const several = z.array(create).max(most).describe(`Several at once, at most ${most}.`)
   return { body: z.union([several, create]), response: z.union([z.array(record), record]) }
-}
+})
 
 /** The handler, whose 404 has a text as `error`. */
 const withTextErrors =

@@ -4,6 +4,7 @@ import type { TraceRecord } from '../../src/contract/trace.ts'
 import { realClock } from '../../src/lib/clock.ts'
 import { accepted } from '../support/accepted.ts'
 import { testApps } from '../support/app.ts'
+import { errorOf } from '../support/errors.ts'
 
 const { appWith, close } = testApps()
 afterAll(close)
@@ -115,4 +116,13 @@ test('a real clock: what has passed does not depend on the time of the machine',
   } finally {
     Date.now = now
   }
+})
+
+test('a clock goes no further than to the end of the year 9999, and says so', async () => {
+  const { move, set } = await under([])
+  await set('9999-12-31T23:00:00Z')
+  const { status, text } = await move({ advance: '2h' })
+  expect([status, errorOf(text, status).param]).toEqual([400, 'advance'])
+  expect(text).toContain('3599999 ms after the time of this clock, got 7200000 ms')
+  expect((await move({ advance: '30m' })).json()).toMatchObject({ now: '9999-12-31T23:30:00.000Z', waiting: 0 })
 })

@@ -266,7 +266,17 @@ describe('methods', () => {
       const [head, get] = [await send(app, path, { method: 'HEAD' }), await send(app, path)]
       expect(head.status).toBe(200)
       expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'))
+      expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)))
       expect(head.text).toBe('')
     },
   )
+
+  test('HEAD of a stream that never ends is answered at once', async () => {
+    const head = await send(app, '/_understudy/live', { method: 'HEAD' })
+    expect([head.status, head.headers.get('content-type'), head.text]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+      '',
+    ])
+  })
 })

@@ -58,9 +58,10 @@ const replayWith =
   async (requests: readonly FuzzRequest[]) => {
     const { app, to, reported } = await make()
     try {
-      let wrong: string | undefined
-      for (const request of requests) wrong = (await send(request, to)).wrong
-      if (wrong !== undefined) return wrong
+      for (const request of requests) {
+        const { wrong } = await send(request, to)
+        if (wrong !== undefined) return wrong
+      }
       const saved = await app.fetch('/_understudy/snapshot')
       return wrongWith(saved, 'GET') ?? (reported.length > 0 ? `reported: ${reported[0]}` : undefined)
     } finally {

@@ -15,11 +15,12 @@ import { allOperations, fixtureSubjects } from '../../src/endpoints/index.ts'
 import { type Schema, schemaValue } from '../fuzz/from-schema.ts'
 import { hostileValue } from '../fuzz/hostile.ts'
 import { type Chance, chanceOf } from '../fuzz/random.ts'
+import { runs } from '../support/property.ts'
 
 /** Over all operations. */
-const BODIES = 100_000
+const BODIES = runs(100_000)
 /** Of each subject. */
-const FIXTURES = 500
+const FIXTURES = Math.max(200, runs(500))
 const operations = allOperations()
 
 type Fields = Record<string, unknown>
