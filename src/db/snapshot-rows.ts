@@ -135,7 +135,7 @@ export async function checkedSnapshot({ tables, ...rest }: Snapshot, shapes: Rec
     const out: Snapshot['tables'][string] = []
     checked[name] = out
     await inSlices(rows.entries(), ([index, row]) => {
-      const whole = name === 'traces' ? { ...row, record: completed(row.record) } : row
+      const whole = name === 'traces' && asObject(row) ? { ...row, record: completed(row.record) } : row
       const at = ['tables', name, index]
       refuse(wrongWith(schema, whole)[0], at)
       const shape = name === 'records' ? shapes(String(row.kind)) : undefined

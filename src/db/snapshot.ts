@@ -1,4 +1,5 @@
 // Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
+import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
@@ -99,28 +100,71 @@ export function clear(database: Database): void {
     database.exec(`DELETE FROM ${stored(name)}`)
 }
 
-/** Puts a dumped database in the place of what is there; belongs inside a transaction. */
-export function restore(database: Database, { tables }: Snapshot): void {
-  clear(database)
-  for (const [name, shown] of tablesOf(database)) {
-    const columns = shown.filter((column) => name !== 'traces' || column !== 'id')
-    if (name === 'sqlite_sequence') database.exec('DELETE FROM sqlite_sequence')
-    const places = columns.map(() => '?').join(', ')
-    const insert = database.prepare(`INSERT INTO ${stored(name)} (${columns.join(', ')}) VALUES (${places})`)
-    const json = JSON_COLUMNS[name]
-    const write = (row: Row) => (column: string) => {
-      if (JSON_TEXTS[name]?.includes(column)) refuseNoJson(`${name}.${column}`, row[column])
-      if (column === 'exchange' && row[column] != null) refuseNoJson(`${name}.${column}`, row[column])
-      return column === json ? JSON.stringify(row[column]) : unpacked(row[column] ?? null)
-    }
-    for (const row of tables[name] ?? []) insert.run(...columns.map(write(row)))
+/** The rows of a snapshot, in tables beside those of a database that they are meant for. */
+export interface StagedSnapshot {
+  /** Put them in the place of what is there, some rows a step; all of them belong in one transaction. */
+  steps(): Iterable<unknown>
+  /** Removes them. */
+  drop(): void
+}
+
+/** Rows that are copied in some milliseconds. */
+const ROWS_AT_ONCE = 1_000
+let staged = 0
+
+/**
+ * Writes a snapshot into temporary tables, in slices between which other calls are answered: what is left for one transaction is to
+ * copy them. Throws when a value is none of its column.
+ */
+export async function stage(database: Database, { tables }: Snapshot): Promise<StagedSnapshot> {
+  const prefix = `temp.staged_${staged++}_`
+  const places = tablesOf(database).map(([name, shown]) => ({
+    name,
+    columns: shown.filter((column) => name !== 'traces' || column !== 'id').join(', '),
+    beside: `${prefix}${name}`,
+  }))
+  const drop = () => {
+    // Closed with its session, which took them along.
+    if (!database.open) return
+    for (const { beside } of places) database.exec(`DROP TABLE IF EXISTS ${beside}`)
   }
-  // A number that a record has is not given again, whatever the snapshot says.
-  database.exec(
-    `DELETE FROM sqlite_sequence WHERE name = 'records' AND seq < (SELECT max(seq) FROM records);
-     INSERT INTO sqlite_sequence (name, seq) SELECT 'records', max(seq) FROM records
-     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'records') HAVING max(seq) IS NOT NULL`,
-  )
+  try {
+    for (const { name, columns, beside } of places) {
+      database.exec(`CREATE TABLE ${beside} AS SELECT ${columns} FROM ${stored(name)} WHERE FALSE`)
+      const names = columns.split(', ')
+      const insert = database.prepare(`INSERT INTO ${beside} VALUES (${names.map(() => '?').join(', ')})`)
+      await inSlices(tables[name] ?? [], (row) => insert.run(...names.map((column) => storedValue(name, column, row))))
+    }
+  } catch (error) {
+    drop()
+    throw error
+  }
+  function* steps() {
+    clear(database)
+    for (const { name, columns, beside } of places) {
+      if (name === 'sqlite_sequence') database.exec('DELETE FROM sqlite_sequence')
+      const copy = database.prepare(
+        `INSERT INTO ${stored(name)} (${columns}) SELECT ${columns} FROM ${beside} WHERE rowid > ? AND rowid <= ? ORDER BY rowid`,
+      )
+      const rows = tables[name]?.length ?? 0
+      for (let from = 0; from < rows; from += ROWS_AT_ONCE) yield copy.run(from, from + ROWS_AT_ONCE)
+    }
+    // A number that a record has is not given again, whatever the snapshot says.
+    database.exec(
+      `DELETE FROM sqlite_sequence WHERE name = 'records' AND seq < (SELECT max(seq) FROM records);
+       INSERT INTO sqlite_sequence (name, seq) SELECT 'records', max(seq) FROM records
+       WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'records') HAVING max(seq) IS NOT NULL`,
+    )
+  }
+  return { steps, drop }
+}
+
+/** What a column of a row is stored as. */
+function storedValue(table: string, column: string, row: Row): unknown {
+  const value = row[column]
+  if (JSON_TEXTS[table]?.includes(column)) refuseNoJson(`${table}.${column}`, value)
+  if (column === 'exchange' && value != null) refuseNoJson(`${table}.${column}`, value)
+  return column === JSON_COLUMNS[table] ? JSON.stringify(value) : unpacked(value ?? null)
 }
 
 /** Throws when a text is no JSON: it would be a bug later, far from here. */

@@ -98,7 +98,7 @@ export const agents: Resource = defineResource({
       ...(before && { version: before.version }),
     }
   },
-  stamp: (body, work) => ({ ...body, version: versionName(countVersions(agents, work, String(body._id))) }),
+  stamp: (work) => (body) => ({ ...body, version: versionName(countVersions(agents, work, String(body._id))) }),
   merge: (before, patch) => ({
     ...before,
     ...patch,

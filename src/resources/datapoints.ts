@@ -51,9 +51,10 @@ export const datapoints = defineResource({
     ...(before?.evaluations !== undefined && { evaluations: before.evaluations }),
     ...(before && { snapshot_version: before.snapshot_version }),
   }),
-  stamp(body, work, { parents }) {
+  stamp(work, { parents }) {
     const dataset = recordOf(datasets, work, parents[0] ?? '').body
-    return { ...body, snapshot_version: versionName(countsOf(dataset).total_versions) }
+    const snapshot_version = versionName(countsOf(dataset).total_versions)
+    return (body) => ({ ...body, snapshot_version })
   },
   changed(work, { verb, parents, records }) {
     const dataset = recordOf(datasets, work, parents[0] ?? '').body

@@ -42,7 +42,7 @@ export const datasets = defineResource({
     project_id: chosenProject(work, input, before),
     metadata: countsOf(before),
   }),
-  stamp(body) {
+  stamp: () => (body) => {
     const counts = countsOf(body)
     return { ...body, metadata: { ...counts, total_versions: counts.total_versions + 1 } }
   },

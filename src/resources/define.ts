@@ -110,8 +110,8 @@ export interface Resource {
   readonly notFound?: string
   /** The fields to store, from what the client wrote: of an update, merged into what was stored `before`. */
   fill?(input: Fields, work: Transaction, at: RecordContext): Fields
-  /** Last touches to a record that is going to be stored, changed or new. */
-  stamp?(body: Fields, work: Transaction, at: RecordContext): Fields
+  /** Gives what makes the last touches to records that are going to be stored, changed or new, all beside each other. */
+  stamp?(work: Transaction, at: RecordContext): (body: Fields) => Fields
   /** The record as a client would write it now, from what was stored and an update; field by field when left out. */
   merge?(before: Fields, patch: Fields): Fields
   /** What else follows from a change. */

@@ -148,7 +148,7 @@ export const datasources = defineResource({
     }
   },
   // The field is spelled so in the specification.
-  stamp: (body) => ({ ...body, update_by_id: body.updated_by_id }),
+  stamp: () => (body) => ({ ...body, update_by_id: body.updated_by_id }),
   changed(work, { verb, parents, records }) {
     for (const { _id, status } of records)
       if (verb === 'create' && status === 'queued')

@@ -7,6 +7,7 @@ import { asRoute, type Route, type RouteInput } from '../contract/route.ts'
 import { Deleted } from '../contract/workspace.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { GuardrailDirectory } from '../gateway/types.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { onceFor } from '../lib/once.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { oneOf, type Resource, type Transaction, type Verb } from './define.ts'
@@ -121,12 +122,15 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         ...createdOf(resource),
         ...(resource.createdStatus && { status: resource.createdStatus }),
         ...(examples?.create && { examples: examples.create }),
-        handle: ({ request, params, body }) =>
-          change(request, params, (work) =>
+        async handle({ request, params, body }) {
+          // To check thousands of records takes a turn of the event loop, and to write them another one.
+          if (Array.isArray(body)) await nextTurn()
+          return change(request, params, (work) =>
             Array.isArray(body)
               ? createRecords(resource, work, body, params)
               : putRecord(resource, work, body as Fields, params),
-          ),
+          )
+        },
       }
     case 'update':
       return {

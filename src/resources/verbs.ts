@@ -84,7 +84,7 @@ export function createRecord(
   { params = {}, beside }: NewRecordOptions = {},
 ): Fields {
   const parents = parentsOf(resource, work, params)
-  const record = insertRecord(resource, work, input, { parents, beside })
+  const record = insertRecord(resource, work, input, { parents, beside, stamp: resource.stamp?.(work, { parents }) })
   resource.changed?.(work, { verb: 'create', parents, records: [record] })
   return record
 }
@@ -97,15 +97,23 @@ export function createRecords(
   params: PathParams,
 ): Fields[] {
   const parents = parentsOf(resource, work, params)
-  const records = inputs.map((input) => insertRecord(resource, work, input, { parents }))
+  const stamp = resource.stamp?.(work, { parents })
+  const records = inputs.map((input) => insertRecord(resource, work, input, { parents, stamp }))
   if (records.length > 0) resource.changed?.(work, { verb: 'create', parents, records })
   return records
 }
 
-/** Where a new record is put, and what is stored beside it. */
-type Insertion = Pick<NewRecordOptions, 'beside'> & Pick<RecordContext, 'parents'>
+/** Where a new record is put, what its last touches are, and what is stored beside it. */
+interface Insertion extends Pick<NewRecordOptions, 'beside'>, Pick<RecordContext, 'parents'> {
+  stamp: ((body: Fields) => Fields) | undefined
+}
 
-function insertRecord(resource: Resource, work: Transaction, input: Fields, { parents, beside }: Insertion): Fields {
+function insertRecord(
+  resource: Resource,
+  work: Transaction,
+  input: Fields,
+  { parents, stamp, beside }: Insertion,
+): Fields {
   const { records, caller, now } = work
   const { kind } = resource
   const fields = resource.fill?.(input, work, { parents }) ?? input
@@ -119,7 +127,7 @@ function insertRecord(resource: Resource, work: Transaction, input: Fields, { pa
     created: now,
     updated: now,
   }
-  const body = resource.stamp?.(made, work, { parents }) ?? made
+  const body = stamp?.(made) ?? made
   const parent = parents.at(-1) ?? ''
   refuseTaken(resource, work, parent, body)
   records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
@@ -147,7 +155,7 @@ export function updateRecord(resource: Resource, work: Transaction, given: Field
 export function saveRecord(resource: Resource, work: Transaction, at: RecordContext, changed: Fields): Fields {
   const { parents } = at
   const signed: Fields = { ...changed, updated_by_id: work.caller.user, updated: work.now }
-  const body = resource.stamp?.(signed, work, at) ?? signed
+  const body = resource.stamp?.(work, at)(signed) ?? signed
   refuseTaken(resource, work, parents.at(-1) ?? '', body)
   work.records.update(String(body._id), { key: keyOf(resource, body), body })
   if (resource.versioned) addVersion(resource, work, body, at.note)

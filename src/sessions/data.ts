@@ -4,7 +4,7 @@ import { checkpointer } from '../db/checkpoint.ts'
 import { byteSize, type Database, keyedKinds, openClone } from '../db/open.ts'
 import { leaveOverwritten } from '../db/overwritten-file.ts'
 import type { StoreSize } from '../db/row-budget.ts'
-import { clear, dump, restore, type Snapshot } from '../db/snapshot.ts'
+import { clear, dump, type Snapshot, stage } from '../db/snapshot.ts'
 import {
   type BatchedWrite,
   createWriter,
@@ -13,6 +13,7 @@ import {
   type Writer,
   type Writes,
 } from '../db/writer.ts'
+import { inSlices } from '../lib/slices.ts'
 import {
   type DataCounts,
   type DataHistory,
@@ -119,7 +120,17 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     async replaced(snapshot) {
       if (!snapshot) return memoryData(empty, options)
       const database = openClone(empty())
-      database.transaction(() => restore(database, snapshot))()
+      try {
+        const staged = await stage(database, snapshot)
+        // Nobody else has the new database, so its transaction may take many turns of the event loop.
+        database.exec('BEGIN')
+        await inSlices(staged.steps(), () => {})
+        database.exec('COMMIT')
+        staged.drop()
+      } catch (error) {
+        database.close()
+        throw error
+      }
       return memoryData(empty, options, opened(database, options, { dropped: nothingDropped() }))
     },
     restored: false,
@@ -204,15 +215,18 @@ export function fileData({ database, restored, release, closing }: FileDatabase,
       keyedKinds: () => keyedKinds(database),
       snapshot: () => dump(database),
       async replaced(snapshot) {
+        const staged = snapshot ? await stage(database, snapshot) : undefined
         try {
           await writer.transact(() => {
-            if (snapshot) restore(database, snapshot)
+            if (staged) for (const _ of staged.steps());
             else clear(database)
             over = true
           })
         } catch (error) {
           over = false
           throw error
+        } finally {
+          staged?.drop()
         }
         return begin()
       },

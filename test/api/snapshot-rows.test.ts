@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { errorOf } from '../support/errors.ts'
 
 const { appWith, close } = testApps()
 const app = appWith()
@@ -140,5 +141,13 @@ test('a record that is made after a snapshot gets a number of its own, whatever 
     const headers = { 'x-understudy-session': 'numbers' }
     const tool = { ...made, type: 'function', function: { name: 'x', parameters: { type: 'object', properties: {} } } }
     expect((await app.post('/v2/tools', tool, headers)).status).toBeLessThan(300)
+  }
+})
+
+test.each(['records', 'traces', 'kept'])('a row of %s that is no object is refused and named', async (table) => {
+  for (const row of [null, [], 'x', 1]) {
+    const body = { understudy_snapshot: 1, tables: { [table]: [row] } }
+    const { status, text } = await app.post('/s/rows/_understudy/snapshot', body)
+    expect([status, errorOf(text, status).param]).toEqual([400, `tables.${table}[0]`])
   }
 })
