@@ -173,14 +173,16 @@ describe('many workers with one prompt on one connection', () => {
 })
 
 describe('one client that says how often it has tried', () => {
-  /** What is found of so many failures one after the other, each repeated at once. */
-  const found = (count: number) => {
+  /** What is found of so many failures one after the other, each repeated at once or after the ms of its number. */
+  const found = (count: number, pauseOf = (_: number) => 0) => {
     const world = createWorld(luckOf(1))
     const client = createClient(world, { marks: 'count', connections: 'pool' }, luckOf(1))
     const key = client.newKey()
     const call = (repeat: number) => {
       if (repeat === count) return
-      client.call({ question: 'Hello!', repeat, key }, { outcome: 'refused', status: 503 }, () => call(repeat + 1))
+      client.call({ question: 'Hello!', repeat, key }, { outcome: 'refused', status: 503 }, () =>
+        world.after(pauseOf(repeat), () => call(repeat + 1)),
+      )
     }
     call(0)
     world.run()
@@ -193,5 +195,9 @@ describe('one client that says how often it has tried', () => {
   test('is a storm after eleven', () => {
     expect(found(11)).toContain('storm')
     expect(found(11)).not.toContain('no-backoff')
+  })
+  test('is no storm with pauses that have grown, though they are short and even in the end', () => {
+    expect(found(20, () => 100)).toContain('storm')
+    expect(found(20, (number) => (number < 7 ? 20 : 100))).not.toContain('storm')
   })
 })
