@@ -141,6 +141,16 @@ describe('a team', () => {
     expect([done.status.state, story(done).at(-1)]).toEqual(['completed', 'agent: All done.'])
   })
 
+  test('that waits is canceled with the task that waits for it', async () => {
+    const member = { settings: { tools: [{ type: 'function', key: 'look_up' }] } }
+    const one = await team(member, [delegates, asks('member', 'Find it.', { tool_calls: [{ name: 'look_up' }] })])
+    const { id, metadata } = await one.ask('Go.', {}, 'lead')
+    await one.ok('POST', `/v2/agents/lead/tasks/${id}/cancel`)
+    const [child] = [metadata?.waits_for].flat()
+    const { status } = (await one.ok('GET', `/v2/agents/member/tasks/${child}`)) as unknown as StrictTask
+    expect(status.state).toBe('canceled')
+  })
+
   test('that calls itself in a circle comes to an end, and says so', async () => {
     const one = agentSession(app)
     await one.begin([[hand('Again.', 'lead')]])

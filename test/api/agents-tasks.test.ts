@@ -280,6 +280,16 @@ describe('a turn ends', () => {
     expect((await one.ask('Go.')).metadata).toMatchObject({ finish_reason: 'max_cost', iterations: 1 })
   })
 
+  test('after max_cost as soon as it is reached', async () => {
+    const first = await forever({ max_iterations: 1 })
+    await first.ask('Go.')
+    const [agent] = (await first.ok('GET', '/v2/agents')).data as { metrics: { total_cost: number } }[]
+    const cost = Number(agent?.metrics.total_cost)
+    const iterationsOf = async (max_cost: number) =>
+      (await (await forever({ max_cost })).ask('Go.')).metadata?.iterations
+    expect([await iterationsOf(cost), await iterationsOf(cost * 1.001)]).toEqual([1, 2])
+  })
+
   test("after max_execution_time on the session's clock, whatever is under way", async () => {
     const one = session()
     await one.begin([[date], { content: 'Late.', timing: { first_token: '1h' } }])

@@ -331,7 +331,7 @@ const agents: Mutant[] = [
     file: 'agents/decisions.ts',
     find: 'await cancelTasks({ session, caller }, Object.values(children), { runner, change })',
     replace: 'children',
-    tests: ['agents-tools', 'agent-tools', 'agents-tasks'],
+    tests: ['agents-loop', 'agent-tools', 'agents-tasks'],
   },
   {
     mistake: 'a decision about a call that does not wait for one is taken',
