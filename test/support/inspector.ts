@@ -11,6 +11,8 @@ export interface PageOptions {
   scripts?: boolean
   /** A path that it cannot reach. */
   without?: string
+  /** What is there once it is loaded, as a selector. */
+  ready?: string
 }
 
 /** A browser, and what its pages did that they must not do. */
@@ -31,7 +33,7 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
   const complaints: string[] = []
   return {
     complaints,
-    async open(url, { width = 1280, height = 860, dark = false, scripts = true, without } = {}) {
+    async open(url, { width = 1280, height = 860, dark = false, scripts = true, without, ready = '#app main' } = {}) {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: dark ? 'dark' : 'light',
@@ -54,7 +56,7 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
       })
       page.on('pageerror', (error) => complaints.push(error.message))
       await page.goto(url)
-      if (scripts) await page.locator('#app main').waitFor()
+      if (scripts) await page.locator(ready).waitFor()
       return page
     },
     close: () => browser.close(),
