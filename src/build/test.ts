@@ -70,8 +70,8 @@ if (!(await prepared(tier))) finish({ passed: 0, failed: 1, failedFiles: [] })
 
 const folder = mkdtempSync(join(tmpdir(), 'understudy-tests-'))
 const report = join(folder, 'junit.xml')
-// One more than there are cores: many tests wait for a server, a page or real latency.
-const workers = Math.min(MAX_WORKERS, availableParallelism() + 1)
+// One more than there are cores where tests wait for servers, pages and real latency half of the time.
+const workers = Math.min(MAX_WORKERS, availableParallelism() + (tier === 'fast' ? 0 : 1))
 const code = await program(
   [
     ...[process.execPath, 'test', '--timeout', String(TIMEOUT), `--parallel=${workers}`, '--no-isolate'],
