@@ -114,7 +114,7 @@ let staged = 0
 
 /**
  * Writes a snapshot into temporary tables, in slices between which other calls are answered: what is left for one transaction is to
- * copy them. Throws when a value is none of its column.
+ * copy them. Throws when a value does not fit its column.
  */
 export async function stage(database: Database, { tables }: Snapshot): Promise<StagedSnapshot> {
   const prefix = `temp.staged_${staged++}_`

@@ -1,5 +1,6 @@
 // Both pages open in a real browser, which is what takes the time here: calls in the inspector, operations in Swagger UI.
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { hasChromium } from '../support/browser.ts'
 import { serveHere } from '../support/cli.ts'
 import { type InspectorBrowser, inspectorBrowser } from '../support/inspector.ts'
 import type { Server } from '../support/server.ts'
@@ -7,33 +8,37 @@ import type { Server } from '../support/server.ts'
 let server: Server
 let browser: InspectorBrowser
 
-beforeAll(async () => {
-  ;[server, browser] = await Promise.all([serveHere(['--db', ':memory:'], {}), inspectorBrowser()])
-}, 60_000)
-afterAll(async () => {
-  await browser?.close()
-  await server?.stop()
-})
+test.if(!hasChromium())('Chromium is not installed, so no page is opened: install it, or name it in CHROMIUM', () => {})
 
-test('the inspector shows a call that is made while it is open', async () => {
-  const page = await browser.open(`${server.url}/`)
-  await page.getByRole('heading', { name: 'Point a client here' }).waitFor()
-  const { status } = await fetch(`${server.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }),
+describe.skipIf(!hasChromium())('in Chromium', () => {
+  beforeAll(async () => {
+    ;[server, browser] = await Promise.all([serveHere(['--db', ':memory:'], {}), inspectorBrowser()])
+  }, 60_000)
+  afterAll(async () => {
+    await browser?.close()
+    await server?.stop()
   })
-  expect(status).toBe(200)
-  expect(await page.locator('.grid .row').first().textContent()).toContain('gpt-4o')
-  await page.context().close()
-}, 60_000)
 
-test('Swagger UI shows the operations', async () => {
-  const page = await browser.open(`${server.url}/swagger`, { ready: '#operations-Router-chatCompletions' })
-  expect(await page.title()).toBe('Understudy')
-  expect(await page.locator('.opblock').count()).toBeGreaterThanOrEqual(20)
-}, 60_000)
+  test('the inspector shows a call that is made while it is open', async () => {
+    const page = await browser.open(`${server.url}/`)
+    await page.getByRole('heading', { name: 'Point a client here' }).waitFor()
+    const { status } = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }),
+    })
+    expect(status).toBe(200)
+    expect(await page.locator('.grid .row').first().textContent()).toContain('gpt-4o')
+    await page.context().close()
+  }, 60_000)
 
-test('no page asked another host for anything, and the console is clean', () => {
-  expect(browser.complaints).toEqual([])
+  test('Swagger UI shows the operations', async () => {
+    const page = await browser.open(`${server.url}/swagger`, { ready: '#operations-Router-chatCompletions' })
+    expect(await page.title()).toBe('Understudy')
+    expect(await page.locator('.opblock').count()).toBeGreaterThanOrEqual(20)
+  }, 60_000)
+
+  test('no page asked another host for anything, and the console is clean', () => {
+    expect(browser.complaints).toEqual([])
+  })
 })
