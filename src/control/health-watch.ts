@@ -1,31 +1,39 @@
-// Whether somebody asks again and again how this process is, as a balancer does that must be told before the process ends.
+// Whether a balancer watches this process, which must see that it drains before new sessions are refused.
 
-/** Two questions within so long are of somebody who goes on asking, in ms. */
+/** Milliseconds in which a watching balancer has asked at least once. */
 const INTERVAL_MS = 10_000
 
-/** Knows who asks for health. */
+/** What was asked: `readyz` is what balancers ask, `health` is also asked by people and scripts. */
+export type HealthQuestion = 'health' | 'readyz'
+
+/** Counts who asks how this process is. */
 export interface HealthWatch {
-  /** Somebody has asked. */
-  asked(): void
-  /** How often somebody has asked. */
+  /** Notes a question. */
+  asked(question: HealthQuestion): void
+  /** How many questions there have been. */
   readonly count: number
-  /** Whether somebody asks again and again: one question alone is of somebody who has waited for the start. */
+  /**
+   * Whether a balancer asks: one recent question for readiness, or two for health. A single one for health comes from a
+   * script that waited for the start.
+   */
   isWatched(): boolean
 }
 
-/** Knows of no question yet; `now` is the machine's clock, in ms. */
+/** A watch without any question yet; `now` is the machine's clock, in ms. */
 export function createHealthWatch(now: () => number): HealthWatch {
-  let [before, last] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  // The last question for readiness, and the last two of either kind.
+  let [ready, before, last] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
   let count = 0
   return {
     get count() {
       return count
     },
-    asked() {
+    asked(question) {
       count++
       before = last
       last = now()
+      if (question === 'readyz') ready = last
     },
-    isWatched: () => now() - before <= INTERVAL_MS,
+    isWatched: () => now() - Math.max(ready, before) <= INTERVAL_MS,
   }
 }

@@ -130,7 +130,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
     response: Health,
     alsoWith: { 503: 'The same while the program is being stopped: it begins no more sessions.' },
     handle: () => {
-      about.watch.asked()
+      about.watch.asked('health')
       const { files } = fixtures
       files.look()
       const all = sessions.list()

@@ -34,7 +34,7 @@ export const probeRoutes = ({
     answerName: 'Readiness',
     alsoWith: { 503: 'The program is being stopped, and begins no more sessions.' },
     handle() {
-      watch.asked()
+      watch.asked('readyz')
       return sessions.draining ? Response.json({ status: 'draining' }, { status: 503 }) : { status: 'ok' }
     },
   },

@@ -97,6 +97,17 @@ test('somebody who asks for health again and again is told before a new session 
   expect(await stopped).toBe(0)
 })
 
+test('drain: a new session begins after a single question for readiness, as a balancer asks right after a start', async () => {
+  const server = await start()
+  expect((await fetch(`${server.url}/_understudy/readyz`)).status).toBe(200)
+  const began = performance.now()
+  const stopped = server.stop('SIGTERM')
+  await draining(server)
+  expect((await say(server, 'new')).status).toBe(200)
+  expect(await stopped).toBe(0)
+  expect(performance.now() - began).toBeGreaterThan(1_000)
+})
+
 test.each(['hang', 'stall-stream'])('%s without an end is not waited for', async (type) => {
   for (const latency of ['real', 'skip']) {
     const server = await start('--drain-timeout', '10m')
