@@ -9,6 +9,7 @@ import { type Reproach, within } from '../lib/patience.ts'
 import { responseWith } from '../lib/response-headers.ts'
 import { sliceEnd } from '../lib/slices.ts'
 import { encodeEvent, type PromptIterable, type PromptIterator } from '../lib/sse.ts'
+import { allRead } from '../lib/unread-bytes.ts'
 import { WrittenEvents } from '../lib/written-events.ts'
 import type { ReadyStream } from './reply-events.ts'
 
@@ -200,6 +201,8 @@ function directStream<Item = Piece>(
         await Promise.resolve(source.return?.(undefined)).catch(() => {})
         // A reset overtakes what the client has not read yet: without a pause it would lose some of it, by chance.
         if (sent) {
+          const peer = hold?.peer?.()
+          if (peer !== undefined) await allRead(peer)
           await realClock.sleep(PAUSE_BEFORE_END_MS)
           // A client in this process may have had no turn, where that was busy all the time.
           for (const _ of TURNS) await nextTurn()

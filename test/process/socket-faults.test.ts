@@ -36,6 +36,21 @@ function hear(url: string | URL, requests: string | string[]): Promise<Heard> {
   return promise
 }
 
+/** A program that says when it has sent a request, and then what it has received until its connection is reset. */
+const READS_A_STREAM = `
+  const [url, body] = process.argv.slice(1)
+  const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+  const responding = fetch(url, { method: 'POST', headers, body })
+  await Bun.sleep(50)
+  process.stdout.write('sent')
+  let text = ''
+  try {
+    for await (const piece of (await responding).body) text += Buffer.from(piece).toString()
+    text = 'not reset'
+  } catch {}
+  process.stdout.write(text + ' ')
+`
+
 const CHAT = '/v2/router/chat/completions'
 const WORDS = 'one two three four'
 const request = (path: string, method: string, body: unknown, last = true) => {
@@ -121,6 +136,29 @@ describe('a server that plays a scenario', () => {
     expect(text).toMatch(new RegExp(`${HEAD.slice(1)}${EVENT}$`, 'i'))
     expect(end).toBe('FIN')
     expect(calls).toEqual([healthy])
+  })
+
+  test('reset: waits until a client without a processor has read what reached its machine', async () => {
+    const rules = [
+      { name: 'late', at: 'gateway', fault: { type: 'delay', for: '300ms' } },
+      { name: 'cut', at: 'gateway', fault: { type: 'cut-stream', after_chunks: 2 } },
+    ]
+    await hear(server.url, request('/s/stopped/_understudy/scenario', 'PUT', { name: 'wire', rules }))
+    const client = Bun.spawn(
+      [process.execPath, '-e', READS_A_STREAM, `${server.url}/s/stopped${CHAT}`, JSON.stringify(chat(true))],
+      {
+        stdout: 'pipe',
+      },
+    )
+    const reader = client.stdout.getReader()
+    await reader.read()
+    // It has sent its request, and has no processor from before the response until long after the reset would have come.
+    client.kill('SIGSTOP')
+    await Bun.sleep(600)
+    client.kill('SIGCONT')
+    const received = Buffer.from((await reader.read()).value ?? []).toString()
+    expect(received.match(/data: \{/g)).toHaveLength(2)
+    expect(await client.exited).toBe(0)
   })
 
   test('connections beside it know nothing of it', async () => {

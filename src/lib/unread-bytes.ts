@@ -1,0 +1,35 @@
+// What a client on this machine has not read yet. A reset throws that away in most clients, so a client that had no processor
+// for a moment would lose what had reached its machine before.
+import { readFile } from 'node:fs/promises'
+import { realClock } from './clock.ts'
+
+/** The connections of this machine (Linux, proc(5)): each line has both ends, the state and the bytes in both queues, in hexadecimal. */
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
+/** A client whose program has stopped reads nothing; it is not waited for. */
+const MAX_WAIT_MS = 500
+const LOOK_MS = 5
+
+/**
+ * Resolves when a client on this machine has read all that has reached it, after 500 ms at most; at once for clients on other
+ * machines and on systems that do not show it.
+ * @param peer the client's end of the connection, as `address:port`
+ */
+export async function allRead(peer: string): Promise<void> {
+  const port = Number(peer.slice(peer.lastIndexOf(':') + 1))
+  for (let waited = 0; waited < MAX_WAIT_MS && (await unreadBytes(port)) > 0; waited += LOOK_MS)
+    await realClock.sleep(LOOK_MS)
+}
+
+/** Bytes that the kernel keeps for the connections with a local port. */
+async function unreadBytes(port: number): Promise<number> {
+  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  let unread = 0
+  for (const table of TABLES) {
+    const text = await readFile(table, 'latin1').catch(() => '')
+    for (const line of text.split('\n')) {
+      const [, local = '', , , queues = ''] = line.trim().split(/\s+/)
+      if (local.endsWith(end)) unread += Number.parseInt(queues.slice(queues.indexOf(':') + 1), 16)
+    }
+  }
+  return unread
+}
