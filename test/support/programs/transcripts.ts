@@ -1,9 +1,13 @@
 // Plays calls over raw sockets against an executable and prints every byte that the client receives. Two executables whose
 // outputs are equal send the same bytes: `bun test/support/programs/transcripts.ts dist/understudy > file`.
 //
-// Printed as `*`, because it depends on the wall clock or on the machine: the `date` header, ports, what `MASKS` lists, the times and
-// bytes in the metrics, and of calls that are forwarded, whose clock is real, also what `REAL_TIME` lists. The sizes of chunks are resolved, because events that are ready together may share a chunk. A body that is not
-// UTF-8 text is printed as its length and SHA-256.
+// Printed as `*`, because it depends on the wall clock or on the machine: the `date` header, ports, what `MASKS` lists, the
+// times and bytes in the metrics, and of calls that are forwarded, whose clock is real, also what `REAL_TIME` lists. The sizes
+// of chunks are resolved, because events that are ready together may share a chunk. A body that is not UTF-8 text is printed as
+// its length and SHA-256.
+//
+// A virtual clock follows a client that really waits after a failed call (src/cli/client-time.ts). On a machine so busy that this
+// program is held up between two calls, times and ids can differ for that reason alone.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
