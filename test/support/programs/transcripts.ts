@@ -50,6 +50,8 @@ const REAL_TIME: Masks = [
   ...MASKS,
   [/\b01[0-9A-HJKMNP-TV-Z]{8}(?=[0-9A-HJKMNP-TV-Z]{16})/g, '**********'],
   [/"(\w*_ms|created|created_at|completed_at|expires_at)\\?":(?!1700000000)(\d+(?:\.\d+)?)/g, '"$1":*'],
+  // Pieces of a body that the network has divided: in a stored exchange they are printed as one.
+  [/"\},\{"at_ms":\*,"text":"/g, ''],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '*'],
 ]
 
@@ -870,7 +872,8 @@ async function control({ call }: Player) {
   await call('PUT', '/_understudy/sessions/mine', { body: { clock: 'virtual', seed: 10 } })
   await call('POST', CHAT, { body: chat('Hello!'), session: 'mine' })
   await call('POST', '/_understudy/sessions/mine/reset')
-  await call('POST', CHAT, { body: chat('Hello!'), session: 'mine' })
+  // Until it is answered: the clock would follow a client that waits after a failure.
+  for (const _ of [1, 2, 3]) await call('POST', CHAT, { body: chat('Hello!'), session: 'mine' })
   const traces = (await call('GET', '/_understudy/traces', { session: 'mine' })).data as { id: string }[]
   for (const end of ['', '/waterfall', '/exchange', '/made'])
     await call('GET', `/_understudy/traces/${traces[0]?.id}${end}`, { session: 'mine' })
@@ -878,6 +881,7 @@ async function control({ call }: Player) {
     body: { expect: [{ provider: 'openai', attempts: '2+' }] },
     session: 'mine',
   })
+  await call('DELETE', '/_understudy/scenario', { session: 'mine' })
   await call('PUT', '/_understudy/fixtures', {
     body: [
       {
