@@ -10,7 +10,7 @@ import { findTask } from './store.ts'
 import { throughTaskFaults } from './task-faults.ts'
 import { teamCallsOf } from './team-limits.ts'
 import { runTools, standingOf } from './tool-step.ts'
-import { type Turn, type TurnDeps, turnOf } from './turn.ts'
+import { journalStep, type Turn, type TurnDeps, turnOf } from './turn.ts'
 import { TaskGone, TurnEnded, timeUp } from './turn-end.ts'
 import { finishTurn, type TurnOutcome } from './turn-finish.ts'
 
@@ -114,7 +114,7 @@ async function steps(turn: Turn, deadline: Deadline): Promise<void> {
       signal.throwIfAborted()
       turn.refresh()
       const next = nextOf(turn)
-      if (next.do === 'ask') await throughTaskFaults(turn, deadline, () => askModel(turn))
+      if (next.do === 'ask') await iterate(turn, deadline)
       else if (next.do === 'run') await runTools(turn, next.calls)
       else if (await finishTurn(turn, () => endOf(turn))) return
     }
@@ -128,6 +128,25 @@ async function steps(turn: Turn, deadline: Deadline): Promise<void> {
     const { message, code, status } = known
     await finishTurn(turn, () => ({ state: 'failed', reason: 'error', error: { message, code, status } }))
   }
+}
+
+/** An iteration, which a fault may keep from ever coming to its end; the turn's limit of time stands still while it is held up. */
+function iterate(turn: Turn, deadline: Deadline): Promise<void> {
+  const { session, task, signal } = turn
+  const { iterations } = task.turn
+  const iteration = iterations + 1
+  const onTriggered = (rule: string) => {
+    deadline.hold()
+    const step = journalStep(turn, session.clock.now(), {
+      ...{ kind: 'wait', name: 'nothing', outcome: 'waiting' },
+      iteration,
+      faults: [rule],
+    })
+    // A turn that has ended meanwhile has nothing to note.
+    turn.commit(() => ({ steps: [step] })).catch(() => {})
+  }
+  const moment = { at: 'task', iteration, key: `${iterations}:iteration` } as const
+  return throughTaskFaults(turn, { ...moment, signal, onTriggered }, () => askModel(turn))
 }
 
 /** The next step of a task as it was read last. */

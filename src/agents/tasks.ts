@@ -22,7 +22,7 @@ import {
 } from './store.ts'
 import { delegateWith } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
-import { throughApprovalFaults } from './task-faults.ts'
+import { throughTaskFaults } from './task-faults.ts'
 import { toolFixturesOf } from './tools/fixtures.ts'
 import type { TurnDeps } from './turn.ts'
 import { beginTurn } from './turn-begin.ts'
@@ -104,8 +104,13 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       const { session } = owner
       const task = taskOf(placeOf(owner), decision.task)
       const calls = callsToDecide(task, decision.tool_call_id)
-      await throughApprovalFaults({ session, task, deps: turnDeps, calls }, async () =>
-        start(session, await decideCalls(owner, decision, changer)),
+      const { iterations: iteration } = task.turn
+      const key = `${iteration}:approval:${calls.join(',')}`
+      const never = new AbortController().signal
+      await throughTaskFaults(
+        { session, task, deps: turnDeps },
+        { at: 'approval', iteration, key, signal: never, onTriggered() {} },
+        async () => start(session, await decideCalls(owner, decision, changer)),
       )
       return get(owner, decision.task)
     },

@@ -7,8 +7,8 @@ import type { AgentFunction, EarlyOutcome } from './manifest.ts'
 import { rawArguments, type ToolCallPart } from './messages.ts'
 import type { CallStanding } from './next-step.ts'
 import { findTask } from './store.ts'
-import { throughToolFaults } from './tool-faults.ts'
-import type { ToolContext, ToolResult } from './tools/define.ts'
+import { throughTaskFaults } from './task-faults.ts'
+import type { ToolContext, ToolKind, ToolResult } from './tools/define.ts'
 import { toolNames } from './tools/record.ts'
 import { runTool } from './tools/run.ts'
 import { journalStep, type Turn } from './turn.ts'
@@ -146,7 +146,8 @@ async function resultOf(
 ): Promise<ToolResult> {
   const { offered, task, session, deps } = turn
   const tool = offered.get(part.tool_name)
-  if (!tool?.kind.run) return { error: noSuchTool(part.tool_name, offered) }
+  const run = tool?.kind.run
+  if (!run) return { error: noSuchTool(part.tool_name, offered) }
   const raw = rawArguments(part)
   if (raw !== undefined) return { error: `the arguments must be a JSON object, got ${quote(raw)}` }
   const call = {
@@ -168,9 +169,14 @@ async function resultOf(
     knowledge: deps.gateway.knowledge,
     delegate: (agent, message, of) => deps.delegate(turn, { agent, message, call: of }),
   }
+  const throughFaults: ToolKind['run'] = (asked, within) => {
+    const moment = { request: asked.arguments, tool: toolNames(asked), iteration: within.iteration }
+    const passage = { signal: within.signal, onTriggered: (rule: string) => faults.push(rule) }
+    const key = `${within.iteration}:${asked.id}`
+    return throughTaskFaults(turn, { at: 'tool', key, ...moment, ...passage }, () => run(asked, within))
+  }
   try {
-    const kind = throughToolFaults(turn, tool, faults)
-    return await runTool({ ...tool, kind }, call, context)
+    return await runTool({ ...tool, kind: { run: throughFaults } }, call, context)
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error
     return { error: error.message }

@@ -1,16 +1,14 @@
 // A call that is under way when its task is canceled: it ends with the task, unless the scenario has its answer come all the same.
-import { AGENT_SUBJECTS } from '../contract/agent-subjects.ts'
 import { ApiError } from '../contract/error.ts'
 import { valueReply } from '../contract/reply.ts'
 import type { TaskStep } from '../contract/trace.ts'
-import { withFaults } from '../gateway/attempt.ts'
-import { sinceInstant, withoutLatency } from '../lib/clock.ts'
+import { sinceInstant } from '../lib/clock.ts'
 import { startDeadline, unlessAborted } from '../lib/deadline.ts'
 import { changeTask } from './change.ts'
 import { charge } from './charge.ts'
-import { taskFacts } from './fault-facts.ts'
 import { type ToolCallPart, toolCallsOf } from './messages.ts'
 import { findTask, messagesOf } from './store.ts'
+import { taskFaults } from './task-faults.ts'
 import { journalStep, type Turn, type TurnChange } from './turn.ts'
 import { canceled, closing, noResult, TurnEnded } from './turn-end.ts'
 import { replaceTurnTrace } from './turn-trace.ts'
@@ -57,20 +55,11 @@ interface OngoingWork<Answer> {
 function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
   const { session, task, deps, signal } = turn
   const { tool, iteration, key, part } = call
-  const playing = deps.gateway.runs.ofCall(session, task.from.scenario)
   // A task that works for this one ends with it.
-  const subTask = part && findTask(turn.place, task._id)?.children[part.tool_call_id]
-  if (!playing || subTask !== undefined) return false
-  const about = { operation: AGENT_SUBJECTS.cancel, request: part?.arguments ?? {}, model: '', stream: false }
-  const moment = {
-    ...about,
-    at: 'cancel',
-    iteration,
-    key: `cancel:${iteration}:${key}`,
-    ...(tool && { tool }),
-  } as const
-  const faults = playing.faults(taskFacts(turn, moment))
-  if (faults.length === 0) return false
+  if (part && findTask(turn.place, task._id)?.children[part.tool_call_id] !== undefined) return false
+  const moment = { iteration, key: `cancel:${iteration}:${key}`, request: part?.arguments, tool }
+  const faults = taskFaults(turn, { at: 'cancel', ...moment })
+  if (!faults) return false
   const activity = session.begin({ signal: new AbortController().signal })
   const longest = task.manifest.settings.max_execution_time * 1000
   const lifetime = startDeadline(session.clock, longest, { outer: activity.signal, reason: canceled })
@@ -80,10 +69,7 @@ function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: O
     own.abort(signal.reason)
     return valueReply({})
   }
-  const decided = withFaults(faults, end, {
-    about: { ...about, tool, clock: withoutLatency(session.clock), signal: activity.signal },
-    onActed: (rule) => rules.push(rule),
-  })
+  const decided = faults.through({ signal: activity.signal, onTriggered: (rule) => rules.push(rule) }, end)
   decided.catch(() => {})
   const arrive = async () => {
     try {

@@ -1,10 +1,8 @@
-// Answers calls of the workspace through the faults of the scenario that is played.
+// Answers calls of the workspace through the faults of the active scenario.
 import { FAULTS } from '../contract/answer-headers.ts'
 import { ApiError, refusalBody } from '../contract/error.ts'
-import type { FaultFacts } from '../contract/fault.ts'
 import { type Reply, valueReply } from '../contract/reply.ts'
 import type { Route, RouteInput } from '../contract/route.ts'
-import { withFaults } from '../gateway/attempt.ts'
 import { toResponse } from '../gateway/respond.ts'
 import { parsedJson } from '../lib/values.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
@@ -37,7 +35,7 @@ export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route
     const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
     if (!run) return route.handle(input)
     count(session)
-    return played(route, input, { session, signal, run })
+    return responseUnder(route, input, { session, signal, run })
   }
   return (route) => (EMULATED.test(route.path) ? { ...route, handle: handleOf(route) } : route)
 }
@@ -49,37 +47,30 @@ interface WorkspaceCall {
   run: ScenarioRun
 }
 
-async function played(route: Route, input: RouteInput, { session, signal, run }: WorkspaceCall): Promise<Response> {
+async function responseUnder(
+  route: Route,
+  input: RouteInput,
+  { session, signal, run }: WorkspaceCall,
+): Promise<Response> {
   const { request } = input
-  const { clock } = session
   const { pathname, search } = new URL(request.url)
   const url = `${pathname}${search}`
-  const call = { method: request.method, url, reads: run.reads.list }
-  const about = {
-    operation: { name: route.operationId, path: route.path },
-    request: input.body ?? input.query,
-    model: '',
-    stream: false,
-  }
-  const facts: FaultFacts = {
-    ...about,
-    at: 'workspace',
-    path: pathname,
-    position: 0,
-    attempt: 1,
-    headers: request.headers,
-    identity: undefined,
-    thread: undefined,
-    inner: false,
-    text: '',
-    key: run.keyOf(`${request.method} ${url} ${JSON.stringify(input.body)}`),
-    passed: clock.passed(),
-  }
   const applied: string[] = []
-  const reply = await withFaults(run.faults(facts), () => answered(route, input, { url, run }), {
-    about: { ...about, call, clock, signal },
-    onActed: (rule) => applied.push(rule),
-  })
+  const reply = await run.through(
+    {
+      at: 'workspace',
+      operation: { name: route.operationId, path: route.path },
+      path: pathname,
+      request: input.body ?? input.query,
+      call: { method: request.method, url, reads: run.reads.list },
+      ...{ model: '', stream: false, position: 0, attempt: 1 },
+      headers: request.headers,
+      ...{ identity: undefined, thread: undefined, inner: false, text: '' },
+      key: run.keyOf(`${request.method} ${url} ${JSON.stringify(input.body)}`),
+    },
+    { clock: session.clock, signal, onTriggered: (rule) => applied.push(rule) },
+    () => answered(route, input, { url, run }),
+  )
   const headers = { 'x-understudy-scenario': run.name, [FAULTS]: applied.join(', ') }
   return toResponse({ ...reply, headers: { ...reply.headers, ...headers } })
 }

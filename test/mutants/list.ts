@@ -152,8 +152,8 @@ const faults: Mutant[] = [
   {
     mistake: 'a fault is in the trace though it did nothing',
     file: 'faults/delay.ts',
-    find: "if (wait <= 0) context.skip('the wait was 0 ms')",
-    replace: 'if (wait <= 0) context.acted()',
+    find: "if (wait <= 0) context.skipped('the wait was 0 ms')",
+    replace: 'if (wait <= 0) context.triggered()',
     tests: ['faults-acted'],
   },
 ]
