@@ -3,14 +3,14 @@ import { ApiError } from '../contract/error.ts'
 import type { Caller } from '../contract/record.ts'
 import { quote } from '../contract/validation.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { TaskChanger } from './change.ts'
+import { commit } from './commit.ts'
+import type { TaskEvents } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
 import type { Runner } from './runner.ts'
-import { findTask, messagesOf, type TaskPlace, taskOf } from './store.ts'
+import { findTask, messagesOf, type TaskChange, type TaskPlace, taskOf } from './store.ts'
 import { journalStep } from './turn.ts'
 import { canceled, closing, noResult } from './turn-end.ts'
-import { replaceTurnTrace } from './turn-trace.ts'
 
 /** Whose tasks are meant. */
 export interface TaskOwner {
@@ -32,19 +32,19 @@ const openIn = (place: TaskPlace, id: string): ToolCallPart[] =>
 /** What ends tasks that run, and those that wait. */
 interface CancelDeps {
   runner: Runner
-  change: TaskChanger
+  events: TaskEvents
 }
 
 /** Cancels a task with its sub-tasks; 409 when it has ended. */
 export async function cancelTask(
   { session, caller }: TaskOwner,
   id: string,
-  { runner, change }: CancelDeps,
+  { runner, events }: CancelDeps,
 ): Promise<void> {
   const place = { session, workspace: caller.workspace }
   const { children } = taskOf(place, id)
   if (await runner.end(session, id, canceled())) return
-  await change(place, id, (task) => {
+  const change = (task: AgentTaskRecord): TaskChange => {
     if (task.state !== 'input-required') throw notCancelable(task)
     const why = noResult('canceled')
     const open = openIn(place, id)
@@ -52,11 +52,10 @@ export async function cancelTask(
       task: { state: 'canceled', finish_reason: 'canceled', pending: [] },
       messages: open.map((call) => closing(call, why)),
       steps: open.map((call) => failedStep(place.session, task, call, why)),
-      saves: (canceled) =>
-        replaceTurnTrace({ task: canceled, history: messagesOf(place, id) }, place, Date.parse(task.updated)),
     }
-  })
-  await cancelTasks({ session, caller }, Object.values(children), { runner, change })
+  }
+  await commit(place, id, change, { events })
+  await cancelTasks({ session, caller }, Object.values(children), { runner, events })
 }
 
 const CANCELABLE = new Set(['input-required', 'working', 'submitted'])
@@ -103,10 +102,10 @@ export function callsToDecide(task: AgentTaskRecord, tool_call_id: string | unde
 export async function decideCalls(
   { session, caller }: TaskOwner,
   { task: id, decision, tool_call_id, reason }: ToolDecision,
-  change: TaskChanger,
+  events: TaskEvents,
 ): Promise<AgentTaskRecord> {
   const place = { session, workspace: caller.workspace }
-  const decided = await change(place, id, (task) => {
+  const change = (task: AgentTaskRecord): TaskChange => {
     const chosen = callsToDecide(task, tool_call_id)
     const pending = task.pending.filter((one) => !chosen.includes(one))
     const goesOn = { state: 'working', finish_reason: null, pending } as const
@@ -118,8 +117,8 @@ export async function decideCalls(
       messages: rejected.map((call) => closing(call, why)),
       steps: rejected.map((call) => failedStep(session, task, call, why)),
     }
-  })
-  return decided ?? taskOf(place, id)
+  }
+  return (await commit(place, id, change, { events })) ?? taskOf(place, id)
 }
 
 function nothingPending({ _id, pending }: AgentTaskRecord, named: string | undefined): ApiError {

@@ -3,7 +3,7 @@ import type { AgentTask, TaskPart } from '../contract/agent-task.ts'
 import type { MessageRecord } from '../contract/task-record.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls } from './messages.ts'
-import { limitText } from './turn-end.ts'
+import { limitText } from './team-limits.ts'
 
 /** What is shown of its state: a message of the agent that says what is waited for, or what went wrong. */
 function statusMessage(task: AgentTaskRecord, history: readonly MessageRecord[]): AgentTask['status']['message'] {

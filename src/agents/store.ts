@@ -127,12 +127,18 @@ export interface TaskChange {
   used?: readonly SequenceUse[]
 }
 
-/** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. Gives the messages that were added. */
+/** A task as it was written, and the messages that were added. */
+export interface WrittenTask {
+  task: AgentTaskRecord
+  messages: MessageRecord[]
+}
+
+/** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. */
 export function writeChange(
   { session, workspace }: TaskPlace,
   before: AgentTaskRecord,
   { task: changes = {}, messages = [], steps = [], used = [] }: TaskChange,
-): { task: AgentTaskRecord; messages: MessageRecord[] } {
+): WrittenTask {
   const { records } = session
   session.sequences.write(used)
   const now = session.clock.now()
@@ -145,7 +151,8 @@ export function writeChange(
   const { manifest, says, ...body } = task
   const insert = (kind: string, id: string, fields: object) =>
     records.insert({ seq: records.nextNumber(), kind, id, workspace, parent: task._id, key: null, body: { ...fields } })
-  if (records.get(AGENT_TASK, workspace, task._id)) {
+  // A task begins with a message.
+  if (before.counts.messages > 0) {
     records.update(task._id, { key: task.active, body })
     if (changes.manifest ?? changes.says) records.update(basisId(task._id), { key: null, body: { manifest, says } })
   } else {

@@ -12,8 +12,8 @@ import {
   toolCallsOf,
   toolResultsOf,
 } from './messages.ts'
+import { limitText } from './team-limits.ts'
 import type { ToolEntry } from './tools/define.ts'
-import { limitText } from './turn-end.ts'
 
 /** An event of the stream: its type and its data. */
 export type StreamedEvent = [type: string, data: object]

@@ -5,10 +5,10 @@ import { textOfMessage } from './messages.ts'
 import type { Runner } from './runner.ts'
 import { findTask, type WholeTask } from './store.ts'
 import type { TaskCall } from './submission.ts'
-import { subTaskLimit } from './team-limits.ts'
+import { limitText, subTaskLimit } from './team-limits.ts'
 import type { ToolResult } from './tools/define.ts'
 import type { TurnDeps } from './turn.ts'
-import { canceled, limitText, TaskGone, TurnEnded } from './turn-end.ts'
+import { canceled, TaskGone, TurnEnded } from './turn-end.ts'
 
 interface SubTaskDeps extends Pick<Runner, 'run' | 'end'> {
   submit(call: TaskCall): Promise<AgentTaskRecord>

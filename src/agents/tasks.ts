@@ -5,7 +5,6 @@ import type { PageQuery } from '../contract/workspace.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { changeTask, type TaskChanger } from './change.ts'
 import { callsToDecide, cancelTask, cancelTasks, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
 import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
@@ -60,7 +59,6 @@ interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
 /** The service over the gateway. */
 export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): TaskService {
   const events = createTaskEvents(gateway.observers)
-  const changer: TaskChanger = changeTask(events)
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
   const delegate = delegateWith({
     submit: (call) => service.submit(call),
@@ -86,7 +84,7 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       const task = await beginTurn(call, submission, events)
       call.begun?.(task)
       start(session, task)
-      await cancelTasks({ session, caller }, submission.abandoned, { runner, change: changer })
+      await cancelTasks({ session, caller }, submission.abandoned, { runner, events })
       return task
     },
     settled: (owner, id, signal) => untilSettled({ owner, id, signal }, { events, get }),
@@ -97,7 +95,7 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       return { ...page, data: wholeTasks(placeOf(owner), page.data) }
     },
     async cancel(owner, id) {
-      await cancelTask(owner, id, { runner, change: changer })
+      await cancelTask(owner, id, { runner, events })
       return get(owner, id)
     },
     async decide(owner, decision) {
@@ -110,7 +108,7 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       await throughTaskFaults(
         { session, task, deps: turnDeps },
         { at: 'approval', iteration, key, signal: never, onTriggered() {} },
-        async () => start(session, await decideCalls(owner, decision, changer)),
+        async () => start(session, await decideCalls(owner, decision, events)),
       )
       return get(owner, decision.task)
     },

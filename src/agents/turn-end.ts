@@ -1,8 +1,13 @@
-// What ends a turn from outside: it aborts whatever is under way.
+// How turns end: by what they come to, or from outside, which aborts whatever is under way; and who goes on then.
 import type { TaskState } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { TaskReason } from '../contract/task-record.ts'
-import { teamCallsText } from './team-limits.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+import { openCalls, type ToolCallPart } from './messages.ts'
+import { standingOf } from './next-step.ts'
+import { findTask, messagesOf, type TaskChange, type TaskPlace, writeChange } from './store.ts'
+import { limitText } from './team-limits.ts'
+import { journalStep, type Turn } from './turn.ts'
 
 /** A turn is ended while it works; the calls that it was making end with it. */
 export class TurnEnded extends ApiError {
@@ -23,29 +28,6 @@ export const timeUp = (seconds: number): TurnEnded =>
 /** The task is not there any more: its agent was deleted, or it was. */
 export class TaskGone extends Error {}
 
-/** What a task says of the limit that it has come to; undefined of other reasons. */
-export function limitText(
-  reason: TaskReason | null,
-  {
-    max_iterations,
-    max_execution_time,
-    max_cost,
-  }: Record<'max_iterations' | 'max_execution_time' | 'max_cost', number>,
-): string | undefined {
-  switch (reason) {
-    case 'max_iterations':
-      return `Stopped after ${max_iterations} iterations, as many as max_iterations allows.`
-    case 'max_time':
-      return `Stopped after ${max_execution_time} s, as long as max_execution_time allows.`
-    case 'max_cost':
-      return `Stopped since it has cost ${max_cost} USD, as much as max_cost allows.`
-    case 'max_team_calls':
-      return `Stopped since ${teamCallsText}.`
-    default:
-      return undefined
-  }
-}
-
 /** What the model reads of a call whose result never came. */
 export const noResult = (reason: TaskReason): string =>
   reason === 'canceled' ? 'the task was canceled before there was a result' : 'the turn ended before there was a result'
@@ -55,3 +37,60 @@ export const closing = ({ tool_call_id }: { tool_call_id: string }, error: strin
   role: 'tool' as const,
   parts: [{ kind: 'tool_result' as const, tool_call_id, result: { error } }],
 })
+
+/** How a turn ends. */
+export interface TurnOutcome {
+  state: TaskState
+  reason: TaskReason
+  error?: AgentTaskRecord['error']
+  /** The calls that are waited for; all others that are open are closed. */
+  open?: readonly ToolCallPart[]
+}
+
+/** What the end of a turn changes of its task. */
+export function endChange(turn: Turn, { state, reason, error = null, open = [] }: TurnOutcome): TaskChange {
+  const { session, history, task } = turn
+  const now = session.clock.now()
+  // What is to come late closes its call itself.
+  const waited = new Set([...open, ...turn.late].map(({ tool_call_id }) => tool_call_id))
+  const unanswered = openCalls(history.map(({ message }) => message)).filter((call) => !waited.has(call.tool_call_id))
+  const about = ({ tool_name: name, tool_call_id }: ToolCallPart) => ({
+    name,
+    tool_call_id,
+    task: task.children[tool_call_id] ?? null,
+  })
+  const waits = open.map((call) => journalStep(turn, now, { ...about(call), kind: 'wait', outcome: 'waiting' }))
+  const why = noResult(reason)
+  const closed = unanswered.map((call) =>
+    journalStep(turn, now, { ...about(call), kind: 'tool', outcome: 'failed', error: why }),
+  )
+  const pending = open.filter((call) => standingOf(turn, call) === 'approval').map(({ tool_call_id }) => tool_call_id)
+  return {
+    task: { state, finish_reason: reason, error, pending, ...(task.early && { early: undefined }) },
+    messages: unanswered.map((call) => closing(call, why)),
+    steps: [...waits, ...closed],
+  }
+}
+
+/** Whether a sub-task keeps the one that it works for waiting. */
+const keepsWaiting = (child: AgentTaskRecord | undefined): boolean =>
+  child !== undefined &&
+  (child.active !== null ||
+    (child.state === 'input-required' && limitText(child.finish_reason, child.manifest.settings) === undefined))
+
+/** Wakes the task that a task has worked for, in the transaction that ends it; the task itself when what it waits for has come meanwhile. */
+export function wakeParent(place: TaskPlace, task: AgentTaskRecord): void {
+  const parent = task.parent && !keepsWaiting(task) ? findTask(place, task.parent.task) : undefined
+  for (const one of [task, parent])
+    if (one && isDue(place, one)) writeChange(place, one, { task: { state: 'working', finish_reason: null } })
+}
+
+/** Whether a task waits for a sub-task that has ended. */
+function isDue(place: TaskPlace, { _id, state, children }: AgentTaskRecord): boolean {
+  if (state !== 'input-required' || Object.keys(children).length === 0) return false
+  const open = openCalls(messagesOf(place, _id).map(({ message }) => message))
+  return open.some(({ tool_call_id }) => {
+    const child = children[tool_call_id]
+    return child !== undefined && !keepsWaiting(findTask(place, child))
+  })
+}

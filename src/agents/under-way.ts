@@ -4,14 +4,11 @@ import { valueReply } from '../contract/reply.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { sinceInstant } from '../lib/clock.ts'
 import { startDeadline, unlessAborted } from '../lib/deadline.ts'
-import { changeTask } from './change.ts'
-import { charge } from './charge.ts'
 import { type ToolCallPart, toolCallsOf } from './messages.ts'
-import { findTask, messagesOf } from './store.ts'
+import { findTask } from './store.ts'
 import { taskFaults } from './task-faults.ts'
 import { journalStep, type Turn, type TurnChange } from './turn.ts'
 import { canceled, closing, noResult, TurnEnded } from './turn-end.ts'
-import { replaceTurnTrace } from './turn-trace.ts'
 
 /** A call of a model or a tool. */
 export interface CallUnderWay<Answer> {
@@ -71,20 +68,22 @@ function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: O
   }
   const decided = faults.through({ signal: activity.signal, onTriggered: (rule) => rules.push(rule) }, end)
   decided.catch(() => {})
-  const arrive = async () => {
-    try {
-      await decided
-      await commitLate(turn, lateChange(turn, call.change(await work), rules))
-    } catch (error) {
-      if (session.ended.aborted) return
-      if (!own.signal.aborted && !(error instanceof ApiError)) deps.gateway.report(error)
-      if (part) await commitLate(turn, closedCall(turn, part))
-    } finally {
-      lifetime.stop()
-      activity.end()
-    }
-  }
-  turn.late.push({ tool_call_id: part?.tool_call_id, arrive: () => arrive().catch(deps.gateway.report) })
+  turn.late.push({
+    tool_call_id: part?.tool_call_id,
+    async arrive(commit) {
+      try {
+        await decided
+        await commit(lateChange(turn, call.change(await work), rules))
+      } catch (error) {
+        if (session.ended.aborted) return
+        if (!own.signal.aborted && !(error instanceof ApiError)) deps.gateway.report(error)
+        if (part) await commit(closedCall(turn, part))
+      } finally {
+        lifetime.stop()
+        activity.end()
+      }
+    },
+  })
   return true
 }
 
@@ -118,20 +117,3 @@ const closedStep = (turn: Turn, { tool_name: name, tool_call_id }: ToolCallPart)
     ...{ kind: 'tool', name, tool_call_id },
     ...{ outcome: 'failed', error: noResult('canceled') },
   })
-
-/** Commits what has come of a call of a canceled task; nothing when somebody has gone on with it, which has closed the call, or removed it. */
-async function commitLate({ deps, place, task: { _id, turn } }: Turn, change: TurnChange): Promise<void> {
-  if (!findTask(place, _id)) return
-  await changeTask(deps.events)(place, _id, (task) => {
-    if (task.state !== 'canceled' || task.turn.number !== turn.number) return undefined
-    const made = change(task)
-    const { totals = task.totals } = made.task ?? {}
-    charge(place.session, { ...task, totals })
-    return {
-      ...made,
-      task: { ...made.task, totals: { ...totals, billed: totals.cost } },
-      saves: (written) =>
-        replaceTurnTrace({ task: written, history: messagesOf(place, _id) }, place, Date.parse(task.updated)),
-    }
-  })
-}

@@ -293,7 +293,7 @@ const agents: Mutant[] = [
   },
   {
     mistake: 'tools that need approval are run without it',
-    file: 'agents/tool-step.ts',
+    file: 'agents/next-step.ts',
     find: '!task.approved.includes(call.tool_call_id)',
     replace: 'false',
     tests: ['agents-approvals'],
@@ -329,7 +329,7 @@ const agents: Mutant[] = [
   {
     mistake: 'sub-tasks go on when their task is canceled',
     file: 'agents/decisions.ts',
-    find: 'await cancelTasks({ session, caller }, Object.values(children), { runner, change })',
+    find: 'await cancelTasks({ session, caller }, Object.values(children), { runner, events })',
     replace: 'children',
     tests: ['agents-loop', 'agent-tools', 'agents-tasks'],
   },
