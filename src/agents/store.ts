@@ -1,7 +1,7 @@
 // Tasks in the records of a session: what is read of them, and how a step of one is written.
 import { isActive, type TaskMessage, type TaskPart } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
-import type { Fields, PageFilter } from '../contract/record.ts'
+import type { Caller, Fields, PageFilter } from '../contract/record.ts'
 import type { SequenceUse } from '../contract/sequence.ts'
 import {
   AGENT_COUNT,
@@ -24,6 +24,15 @@ export interface TaskPlace {
   session: Session
   workspace: string
 }
+
+/** Whose tasks are meant. */
+export interface TaskOwner {
+  session: Session
+  caller: Caller
+}
+
+/** Where the tasks of an owner are. */
+export const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
 
 /** A task with all its messages. */
 export interface WholeTask {

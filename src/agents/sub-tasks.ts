@@ -1,8 +1,9 @@
 // Tasks that work for tasks: what an agent hands to one of its team, and how the two wait for each other.
-import type { TaskOwner } from './decisions.ts'
+
 import type { AgentTaskRecord } from './manifest.ts'
 import { textOfMessage } from './messages.ts'
 import type { Runner } from './runner.ts'
+import type { TaskOwner } from './store.ts'
 import { findTask, type WholeTask } from './store.ts'
 import type { TaskCall } from './submission.ts'
 import { limitText, subTaskLimit } from './team-limits.ts'

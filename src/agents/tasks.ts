@@ -5,14 +5,16 @@ import type { PageQuery } from '../contract/workspace.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { callsToDecide, cancelTask, cancelTasks, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
-import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
+import { callsToDecide, cancelTask, cancelTasks, decideCalls, type ToolDecision } from './decisions.ts'
+import { createTaskEvents, type TaskListener, taskFeed } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { createRunner, type Runner } from './runner.ts'
 import {
   activeTasks,
   findTask,
   messagesOf,
+  placeOf,
+  type TaskOwner,
   type TaskPlace,
   taskOf,
   taskPage,
@@ -74,7 +76,6 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       if (now && now.active !== null) start(session, now)
     }
   })
-  const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
   const whole = (place: TaskPlace, id: string) => ({ task: taskOf(place, id), history: messagesOf(place, id) })
   const get = (owner: TaskOwner, id: string): WholeTask => whole(placeOf(owner), id)
   const service: TaskService = {
@@ -87,7 +88,19 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       await cancelTasks({ session, caller }, submission.abandoned, { runner, events })
       return task
     },
-    settled: (owner, id, signal) => untilSettled({ owner, id, signal }, { events, get }),
+    async settled(owner, id, signal) {
+      const feed = taskFeed()
+      // Whoever begins to wait listens before it looks, and so misses nothing.
+      feed.follow((listener) => events.subscribe(placeOf(owner), id, listener))
+      // A session that begins anew has other tasks, and nobody goes on with this one.
+      const happening = feed.read([owner.session.ended, ...(signal ? [signal] : [])])
+      try {
+        if (get(owner, id).task.active !== null) while (!(await happening.next()).done);
+        return get(owner, id)
+      } finally {
+        feed.close()
+      }
+    },
     get,
     page: pageOfTasks,
     list(owner, ...asked) {
@@ -128,35 +141,5 @@ function pageOfTasks(
   { limit, starting_after: after, ending_before: before }: PageQuery,
 ): ReturnType<TaskService['page']> {
   const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
-  return taskPage({ session, workspace: caller.workspace }, String(found._id), { limit, after, before })
-}
-
-interface Settling {
-  owner: TaskOwner
-  id: string
-  signal: AbortSignal | undefined
-}
-
-/** Whoever begins to wait listens before it looks, and so misses nothing. */
-async function untilSettled(
-  { owner, id, signal }: Settling,
-  { events, get }: { events: TaskEvents } & Pick<TaskService, 'get'>,
-): Promise<WholeTask> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const stop = events.subscribe(
-    { session: owner.session, workspace: owner.caller.workspace },
-    id,
-    ({ type, task }) => (type === 'gone' || task.active === null) && resolve(),
-  )
-  // A session that begins anew has other tasks, and nobody goes on with this one.
-  const endings = [owner.session.ended, ...(signal ? [signal] : [])]
-  const leave = () => reject(endings.find(({ aborted }) => aborted)?.reason)
-  for (const one of endings) one.addEventListener('abort', leave, { once: true })
-  try {
-    if (get(owner, id).task.active !== null) await promise
-    return get(owner, id)
-  } finally {
-    stop()
-    for (const one of endings) one.removeEventListener('abort', leave)
-  }
+  return taskPage(placeOf({ session, caller }), String(found._id), { limit, after, before })
 }

@@ -10,7 +10,7 @@ import { commit } from './commit.ts'
 import type { TaskEvents } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart, toolResultsOf } from './messages.ts'
-import { findTask, nextTaskNumber, type TaskChange, taskNotFound, writeChange } from './store.ts'
+import { findTask, nextTaskNumber, placeOf, type TaskChange, taskNotFound, writeChange } from './store.ts'
 import { checkInactive, type Submission, type TaskCall } from './submission.ts'
 import { journalStep } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
@@ -19,7 +19,7 @@ import { newTraceOf, recordTurn, TASK_OPERATION } from './turn-trace.ts'
 /** Commits the beginning of a turn; gives the task, which is submitted. */
 export async function beginTurn(call: TaskCall, submission: Submission, events: TaskEvents): Promise<AgentTaskRecord> {
   const { session, caller, parent } = call
-  const place = { session, workspace: caller.workspace }
+  const place = placeOf(call)
   const { before } = submission
   const request = JSON.stringify(call.body)
   // A call that is refused has no number: those who wait for the calls that have begun would wait for it.
@@ -51,18 +51,15 @@ function unchanged(current: AgentTaskRecord | undefined, before: AgentTaskRecord
   throw new ApiError(409, 'task_changed', message, { param: 'task_id' })
 }
 
-function newTask(
-  { session, caller, from, parent, context }: TaskCall,
-  { agent, manifest, says }: Submission,
-): AgentTaskRecord {
+function newTask(call: TaskCall, { agent, manifest, says }: Submission): AgentTaskRecord {
+  const { session, caller, from, parent, context } = call
   const now = session.clock.now()
   const { seed, name } = session
   const agentId = String(agent._id)
-  const place = { session, workspace: caller.workspace }
   // Whatever else runs: that of a sub-task is a function of the call that it answers, others are counted by agent.
   const _id = parent
     ? ulidOf(seed, now, `${name}:agent_task:${parent.task._id}:${parent.tool_call_id}`, 0)
-    : ulidOf(seed, now, `${name}:agent_task:${agentId}`, nextTaskNumber(place, agentId))
+    : ulidOf(seed, now, `${name}:agent_task:${agentId}`, nextTaskNumber(placeOf(call), agentId))
   const at = new Date(now).toISOString()
   return {
     _id,

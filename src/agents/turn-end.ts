@@ -2,6 +2,7 @@
 import type { TaskState } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { TaskReason } from '../contract/task-record.ts'
+import type { TaskStep } from '../contract/trace.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
 import { standingOf } from './next-step.ts'
@@ -38,6 +39,21 @@ export const closing = ({ tool_call_id }: { tool_call_id: string }, error: strin
   parts: [{ kind: 'tool_result' as const, tool_call_id, result: { error } }],
 })
 
+/** Closes calls of tools with an error: what the model reads of them, and what the journal says. */
+export const closedCalls = (
+  at: Pick<Turn, 'task' | 'session'>,
+  calls: readonly ToolCallPart[],
+  error: string,
+  about = (_: ToolCallPart): Partial<TaskStep> => ({}),
+) => ({
+  messages: calls.map((call) => closing(call, error)),
+  steps: calls.map((call) => {
+    const { tool_name: name, tool_call_id } = call
+    const failed = { kind: 'tool', name, tool_call_id, outcome: 'failed', error } as const
+    return journalStep(at, at.session.clock.now(), { ...about(call), ...failed })
+  }),
+})
+
 /** How a turn ends. */
 export interface TurnOutcome {
   state: TaskState
@@ -50,7 +66,6 @@ export interface TurnOutcome {
 /** What the end of a turn changes of its task. */
 export function endChange(turn: Turn, { state, reason, error = null, open = [] }: TurnOutcome): TaskChange {
   const { session, history, task } = turn
-  const now = session.clock.now()
   // What is to come late closes its call itself.
   const waited = new Set([...open, ...turn.late].map(({ tool_call_id }) => tool_call_id))
   const unanswered = openCalls(history.map(({ message }) => message)).filter((call) => !waited.has(call.tool_call_id))
@@ -59,16 +74,14 @@ export function endChange(turn: Turn, { state, reason, error = null, open = [] }
     tool_call_id,
     task: task.children[tool_call_id] ?? null,
   })
+  const now = session.clock.now()
   const waits = open.map((call) => journalStep(turn, now, { ...about(call), kind: 'wait', outcome: 'waiting' }))
-  const why = noResult(reason)
-  const closed = unanswered.map((call) =>
-    journalStep(turn, now, { ...about(call), kind: 'tool', outcome: 'failed', error: why }),
-  )
+  const { messages, steps } = closedCalls(turn, unanswered, noResult(reason), about)
   const pending = open.filter((call) => standingOf(turn, call) === 'approval').map(({ tool_call_id }) => tool_call_id)
   return {
     task: { state, finish_reason: reason, error, pending, ...(task.early && { early: undefined }) },
-    messages: unanswered.map((call) => closing(call, why)),
-    steps: [...waits, ...closed],
+    messages,
+    steps: [...waits, ...steps],
   }
 }
 

@@ -7,8 +7,8 @@ import { startDeadline, unlessAborted } from '../lib/deadline.ts'
 import { type ToolCallPart, toolCallsOf } from './messages.ts'
 import { findTask } from './store.ts'
 import { taskFaults } from './task-faults.ts'
-import { journalStep, type Turn, type TurnChange } from './turn.ts'
-import { canceled, closing, noResult, TurnEnded } from './turn-end.ts'
+import type { Turn, TurnChange } from './turn.ts'
+import { canceled, closedCalls, noResult, TurnEnded } from './turn-end.ts'
 
 /** A call of a model or a tool. */
 export interface CallUnderWay<Answer> {
@@ -77,7 +77,7 @@ function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: O
       } catch (error) {
         if (session.ended.aborted) return
         if (!own.signal.aborted && !(error instanceof ApiError)) deps.gateway.report(error)
-        if (part) await commit(closedCall(turn, part))
+        if (part) await commit(() => closedCalls(turn, [part], noResult('canceled')))
       } finally {
         lifetime.stop()
         activity.end()
@@ -93,7 +93,7 @@ const lateChange =
   (task) => {
     const made = change(task)
     const asked = (made.messages ?? []).flatMap(toolCallsOf)
-    const why = noResult('canceled')
+    const closed = closedCalls(turn, asked, noResult('canceled'))
     const late = (step: TaskStep): TaskStep => ({
       ...step,
       duration_ms: sinceInstant(turn.session.clock, Date.parse(step.started_at)),
@@ -102,18 +102,7 @@ const lateChange =
     })
     return {
       ...made,
-      messages: [...(made.messages ?? []), ...asked.map((call) => closing(call, why))],
-      steps: [...(made.steps ?? []).map(late), ...asked.map((call) => closedStep(turn, call))],
+      messages: [...(made.messages ?? []), ...closed.messages],
+      steps: [...(made.steps ?? []).map(late), ...closed.steps],
     }
   }
-
-/** The change that closes a call which nothing has come of. */
-const closedCall =
-  (turn: Turn, part: ToolCallPart): TurnChange =>
-  () => ({ messages: [closing(part, noResult('canceled'))], steps: [closedStep(turn, part)] })
-
-const closedStep = (turn: Turn, { tool_name: name, tool_call_id }: ToolCallPart): TaskStep =>
-  journalStep(turn, turn.session.clock.now(), {
-    ...{ kind: 'tool', name, tool_call_id },
-    ...{ outcome: 'failed', error: noResult('canceled') },
-  })

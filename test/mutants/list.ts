@@ -329,7 +329,7 @@ const agents: Mutant[] = [
   {
     mistake: 'sub-tasks go on when their task is canceled',
     file: 'agents/decisions.ts',
-    find: 'await cancelTasks({ session, caller }, Object.values(children), { runner, events })',
+    find: 'await cancelTasks(owner, Object.values(children), { runner, events })',
     replace: 'children',
     tests: ['agents-loop', 'agent-tools', 'agents-tasks'],
   },
