@@ -5,8 +5,9 @@ import type { TaskStep, TraceRecord } from '../contract/trace.ts'
 import type { Session, SessionSlot } from '../sessions/session.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import type { ToolCallPart } from './messages.ts'
+import { taskTrace } from './show.ts'
 import { findTask, type TaskPlace, taskNotFound } from './store.ts'
-import { TASK_OPERATION, taskTrace } from './turn-trace.ts'
+import { TASK_OPERATION } from './turn-trace.ts'
 
 /** One thing that has happened to a task. */
 export type TaskEvent =

@@ -9,11 +9,19 @@ import type { Turn } from './turn.ts'
 /** What can be done with a call of a tool. */
 type CallStanding = 'run' | 'client' | 'approval' | 'sub_task'
 
+/** How a turn ends. */
+export interface TurnOutcome {
+  state: TaskState
+  reason: TaskReason
+  error?: AgentTaskRecord['error']
+  /** The calls that are waited for; all others that are open are closed. */
+  open?: readonly ToolCallPart[]
+  /** The ids of those that wait for approval. */
+  pending?: string[]
+}
+
 /** The next step of a task. */
-export type NextStep =
-  | { do: 'ask' }
-  | { do: 'run'; calls: ToolCallPart[] }
-  | { do: 'end'; state: TaskState; reason: TaskReason; open: ToolCallPart[] }
+export type NextStep = { do: 'ask' } | { do: 'run'; calls: ToolCallPart[] } | ({ do: 'end' } & TurnOutcome)
 
 /** What is waited for when nothing can be run, by what the calls need. */
 const WAITS: Record<Exclude<CallStanding, 'run'>, TaskReason> = {
@@ -31,14 +39,18 @@ export function nextStep(turn: Turn): NextStep {
   const calls = open.filter((_, index) => standings[index] === 'run')
   if (calls.length > 0) return { do: 'run', calls }
   for (const need of ['approval', 'client', 'sub_task'] as const)
-    if (standings.includes(need)) return { do: 'end', state: 'input-required', reason: WAITS[need], open }
-  if (history.at(-1)?.role === 'agent') return { do: 'end', state: 'completed', reason: 'stop', open: [] }
+    if (standings.includes(need)) {
+      const waiting = open.filter((_, index) => standings[index] === 'approval')
+      const pending = waiting.map(({ tool_call_id }) => tool_call_id)
+      return { do: 'end', state: 'input-required', reason: WAITS[need], open, pending }
+    }
+  if (history.at(-1)?.role === 'agent') return { do: 'end', state: 'completed', reason: 'stop' }
   const reason = limitOf(task, teamCallsOf(task, place))
-  return reason ? { do: 'end', state: 'input-required', reason, open: [] } : { do: 'ask' }
+  return reason ? { do: 'end', state: 'input-required', reason } : { do: 'ask' }
 }
 
 /** What can be done with a call that has no result. */
-export function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPart): CallStanding {
+function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPart): CallStanding {
   const tool = offered.get(call.tool_name)
   // The model is told that there is no such tool.
   if (!tool) return 'run'

@@ -1,20 +1,20 @@
 // The loop of a task: one step after another, each committed before the next, until the turn ends or waits for its client.
 import { ApiError, bugError } from '../contract/error.ts'
-import { type Deadline, startDeadline } from '../lib/deadline.ts'
+import { type Deadline, startDeadline, unlessAborted } from '../lib/deadline.ts'
 import type { SessionSlot } from '../sessions/session.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { type CommitParts, commit } from './commit.ts'
+import { type CommitParts, commit, wakeParent } from './commit.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import type { ToolCallPart } from './messages.ts'
 import { modelCall } from './model-step.ts'
-import { nextStep } from './next-step.ts'
-import { findTask, messagesOf, type TaskChange } from './store.ts'
+import { nextStep, type TurnOutcome } from './next-step.ts'
+import { findTask, type TaskChange } from './store.ts'
 import { throughTaskFaults } from './task-faults.ts'
 import { countTeamCalls } from './team-limits.ts'
 import { resultChange, toolCall } from './tool-step.ts'
-import { journalStep, type Turn, type TurnChange, type TurnDeps, turnOf } from './turn.ts'
-import { endChange, TaskGone, TurnEnded, type TurnOutcome, timeUp, wakeParent } from './turn-end.ts'
-import { underWay } from './under-way.ts'
+import { journalStep, refresh, TaskGone, type Turn, type TurnChange, type TurnDeps, turnOf } from './turn.ts'
+import { endChange, TurnEnded, timeUp } from './turn-end.ts'
+import { type CallUnderWay, comesLate } from './under-way.ts'
 
 /** Runs tasks. */
 export interface Runner {
@@ -109,12 +109,12 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
 
 /** Takes steps to the end of the turn, which is committed whatever it is. */
 async function steps(turn: Turn, deadline: Deadline): Promise<void> {
-  const { session, signal, deps, place } = turn
+  const { session, signal, deps } = turn
   try {
     if (turn.task.state === 'submitted') await commitStep(turn, () => ({ task: { state: 'working' } }))
     for (;;) {
       signal.throwIfAborted()
-      refresh(turn, findTask(place, turn.task._id, turn.task))
+      refresh(turn)
       const next = nextStep(turn)
       if (next.do === 'ask') await iterate(turn, deadline)
       else if (next.do === 'run') await runTools(turn, next.calls)
@@ -136,16 +136,6 @@ async function steps(turn: Turn, deadline: Deadline): Promise<void> {
 function endOf(turn: Turn): TurnOutcome | undefined {
   const next = nextStep(turn)
   return next.do === 'end' ? next : undefined
-}
-
-/** Takes a task as it is stored: decisions about calls of tools come at any time. @throws TaskGone */
-function refresh(turn: Turn, found: AgentTaskRecord | undefined): AgentTaskRecord {
-  if (!found) throw new TaskGone('the task is gone')
-  if (turn.isStale || found.counts.messages !== turn.history.length)
-    turn.history.splice(0, turn.history.length, ...messagesOf(turn.place, found._id))
-  turn.isStale = false
-  turn.task = found
-  return found
 }
 
 interface StepParts {
@@ -226,11 +216,27 @@ function iterate(turn: Turn, deadline: Deadline): Promise<void> {
   return throughTaskFaults(turn, { ...moment, signal, onTriggered }, () => ask(turn))
 }
 
+/** Makes a call of a turn; rejects with the reason of the turn's signal when that is aborted first. */
+async function answerOf<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
+  const { signal } = turn
+  const own = new AbortController()
+  const work = call.make(own.signal)
+  const leave = () => {
+    if (!comesLate(turn, call, { own, work })) own.abort(signal.reason)
+  }
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await unlessAborted(signal, work)
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
 /** Requests the next message of the model; what goes wrong is in the journal before it ends the turn. */
 async function ask(turn: Turn): Promise<void> {
   const call = modelCall(turn)
   try {
-    await commitStep(turn, call.change(await underWay(turn, call)))
+    await commitStep(turn, call.change(await answerOf(turn, call)))
   } catch (error) {
     if (turn.signal.aborted || !(error instanceof ApiError)) throw error
     await commitStep(turn, call.failed(error))
@@ -248,7 +254,7 @@ async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Promise<voi
     if (kept) return kept
     const call = toolCall(turn, part)
     deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
-    const { used, ...outcome } = await underWay(turn, call)
+    const { used, ...outcome } = await answerOf(turn, call)
     // One whose result is kept is not made again, whatever becomes of this process and of those before it.
     if (index > next && !('pending' in outcome.result))
       await commitStep(turn, ({ early }) => ({ task: { early: { ...early, [tool_call_id]: outcome } }, used }))

@@ -8,8 +8,8 @@ import { findTask, type WholeTask } from './store.ts'
 import type { TaskCall } from './submission.ts'
 import { limitText, subTaskLimit } from './team-limits.ts'
 import type { ToolResult } from './tools/define.ts'
-import type { TurnDeps } from './turn.ts'
-import { canceled, TaskGone, TurnEnded } from './turn-end.ts'
+import { TaskGone, type TurnDeps } from './turn.ts'
+import { canceled, TurnEnded } from './turn-end.ts'
 
 interface SubTaskDeps extends Pick<Runner, 'run' | 'end'> {
   submit(call: TaskCall): Promise<AgentTaskRecord>

@@ -1,13 +1,11 @@
-// How turns end: by what they come to, or from outside, which aborts whatever is under way; and who goes on then.
+// How turns end: by what they come to, or from outside, which aborts whatever is under way.
 import type { TaskState } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { TaskReason } from '../contract/task-record.ts'
 import type { TaskStep } from '../contract/trace.ts'
-import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
-import { standingOf } from './next-step.ts'
-import { findTask, messagesOf, type TaskChange, type TaskPlace, writeChange } from './store.ts'
-import { limitText } from './team-limits.ts'
+import type { TurnOutcome } from './next-step.ts'
+import type { TaskChange } from './store.ts'
 import { journalStep, type Turn } from './turn.ts'
 
 /** A turn is ended while it works; the calls that it was making end with it. */
@@ -25,9 +23,6 @@ export class TurnEnded extends ApiError {
 export const canceled = (): TurnEnded => new TurnEnded('canceled', 'canceled', 'the task was canceled')
 export const timeUp = (seconds: number): TurnEnded =>
   new TurnEnded('input-required', 'max_time', `the turn has taken its max_execution_time of ${seconds} s`)
-
-/** The task is not there any more: its agent was deleted, or it was. */
-export class TaskGone extends Error {}
 
 /** What the model reads of a call whose result never came. */
 export const noResult = (reason: TaskReason): string =>
@@ -54,17 +49,11 @@ export const closedCalls = (
   }),
 })
 
-/** How a turn ends. */
-export interface TurnOutcome {
-  state: TaskState
-  reason: TaskReason
-  error?: AgentTaskRecord['error']
-  /** The calls that are waited for; all others that are open are closed. */
-  open?: readonly ToolCallPart[]
-}
-
 /** What the end of a turn changes of its task. */
-export function endChange(turn: Turn, { state, reason, error = null, open = [] }: TurnOutcome): TaskChange {
+export function endChange(
+  turn: Turn,
+  { state, reason, error = null, open = [], pending = [] }: TurnOutcome,
+): TaskChange {
   const { session, history, task } = turn
   // What is to come late closes its call itself.
   const waited = new Set([...open, ...turn.late].map(({ tool_call_id }) => tool_call_id))
@@ -77,33 +66,9 @@ export function endChange(turn: Turn, { state, reason, error = null, open = [] }
   const now = session.clock.now()
   const waits = open.map((call) => journalStep(turn, now, { ...about(call), kind: 'wait', outcome: 'waiting' }))
   const { messages, steps } = closedCalls(turn, unanswered, noResult(reason), about)
-  const pending = open.filter((call) => standingOf(turn, call) === 'approval').map(({ tool_call_id }) => tool_call_id)
   return {
     task: { state, finish_reason: reason, error, pending, ...(task.early && { early: undefined }) },
     messages,
     steps: [...waits, ...steps],
   }
-}
-
-/** Whether a sub-task keeps the one that it works for waiting. */
-const keepsWaiting = (child: AgentTaskRecord | undefined): boolean =>
-  child !== undefined &&
-  (child.active !== null ||
-    (child.state === 'input-required' && limitText(child.finish_reason, child.manifest.settings) === undefined))
-
-/** Wakes the task that a task has worked for, in the transaction that ends it; the task itself when what it waits for has come meanwhile. */
-export function wakeParent(place: TaskPlace, task: AgentTaskRecord): void {
-  const parent = task.parent && !keepsWaiting(task) ? findTask(place, task.parent.task) : undefined
-  for (const one of [task, parent])
-    if (one && isDue(place, one)) writeChange(place, one, { task: { state: 'working', finish_reason: null } })
-}
-
-/** Whether a task waits for a sub-task that has ended. */
-function isDue(place: TaskPlace, { _id, state, children }: AgentTaskRecord): boolean {
-  if (state !== 'input-required' || Object.keys(children).length === 0) return false
-  const open = openCalls(messagesOf(place, _id).map(({ message }) => message))
-  return open.some(({ tool_call_id }) => {
-    const child = children[tool_call_id]
-    return child !== undefined && !keepsWaiting(findTask(place, child))
-  })
 }

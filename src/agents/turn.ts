@@ -7,7 +7,7 @@ import { sinceInstant } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { TaskEvents } from './events.ts'
 import { type AgentFunction, type AgentTaskRecord, offeredTools } from './manifest.ts'
-import { messagesOf, type TaskChange, type TaskPlace } from './store.ts'
+import { findTask, messagesOf, type TaskChange, type TaskPlace } from './store.ts'
 import type { ToolCall, ToolFixtures, ToolResult } from './tools/define.ts'
 
 /** What turns work with. */
@@ -75,6 +75,25 @@ export function turnOf(
     late: [],
     spent: () => spent_ms + clock.passed() - begun,
   }
+}
+
+/** The task is not there any more: its agent was deleted, or it was. */
+export class TaskGone extends Error {}
+
+/**
+ * Takes the task of a turn as it is stored now: decisions about calls of tools come at any time.
+ * @throws TaskGone
+ */
+export function refresh(
+  turn: Turn,
+  found: AgentTaskRecord | undefined = findTask(turn.place, turn.task._id, turn.task),
+): AgentTaskRecord {
+  if (!found) throw new TaskGone('the task is gone')
+  if (turn.isStale || found.counts.messages !== turn.history.length)
+    turn.history.splice(0, turn.history.length, ...messagesOf(turn.place, found._id))
+  turn.isStale = false
+  turn.task = found
+  return found
 }
 
 /** A step of the journal that has just ended. */

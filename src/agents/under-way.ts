@@ -1,9 +1,9 @@
-// A call that is under way when its task is canceled: it ends with the task, unless the scenario has its answer come all the same.
+// A call that is under way when its task is canceled: its answer comes all the same when the scenario says so.
 import { ApiError } from '../contract/error.ts'
 import { valueReply } from '../contract/reply.ts'
 import type { TaskStep } from '../contract/trace.ts'
 import { sinceInstant } from '../lib/clock.ts'
-import { startDeadline, unlessAborted } from '../lib/deadline.ts'
+import { startDeadline } from '../lib/deadline.ts'
 import { type ToolCallPart, toolCallsOf } from './messages.ts'
 import { findTask } from './store.ts'
 import { taskFaults } from './task-faults.ts'
@@ -25,32 +25,15 @@ export interface CallUnderWay<Answer> {
   change(answer: Answer): TurnChange
 }
 
-/** Makes a call of a turn; rejects with the reason of the turn's signal when that is aborted first. */
-export async function underWay<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
-  const { signal } = turn
-  const own = new AbortController()
-  const leave = () => {
-    const { reason } = signal
-    const isCanceled = reason instanceof TurnEnded && reason.reason === 'canceled'
-    if (!isCanceled || !goesOn(turn, call, { own, work })) own.abort(reason)
-  }
-  const work = call.make(own.signal)
-  signal.addEventListener('abort', leave, { once: true })
-  try {
-    return await unlessAborted(signal, work)
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
-}
-
 interface OngoingWork<Answer> {
   own: AbortController
   work: Promise<Answer>
 }
 
-/** Whether the scenario says what becomes of a call whose task is canceled; the turn then has it among those that come late. */
-function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
+/** Whether a call that its turn leaves goes on, since its task was canceled and the scenario says what becomes of it; it is then among the turn's late ones. */
+export function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
   const { session, task, deps, signal } = turn
+  if (!(signal.reason instanceof TurnEnded && signal.reason.reason === 'canceled')) return false
   const { tool, iteration, key, part } = call
   // A task that works for this one ends with it.
   if (part && findTask(turn.place, task._id)?.children[part.tool_call_id] !== undefined) return false
