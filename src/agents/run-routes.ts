@@ -8,7 +8,7 @@ import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import { putRecord } from '../resources/verbs.ts'
 import { workOf } from '../resources/work.ts'
-import { openCalls } from './messages.ts'
+import { chatCallsOf, openCalls } from './messages.ts'
 import { findsAgent, type TaskRouteDeps, taskCallOf } from './routes.ts'
 import { shownTask } from './show.ts'
 import type { TaskOwner } from './store.ts'
@@ -144,13 +144,7 @@ function shownResponse({ task, history }: WholeTask): object {
       .filter(({ role }) => role === 'agent')
       .map(({ messageId, role, parts }) => ({ messageId, role, parts })),
     ...(task.finish_reason && { finish_reason: task.finish_reason }),
-    ...(waiting.length > 0 && {
-      pending_tool_calls: waiting.map(({ tool_call_id: id, tool_name: name, arguments: given }) => ({
-        id,
-        type: 'function',
-        function: { name, arguments: JSON.stringify(given) },
-      })),
-    }),
+    ...(waiting.length > 0 && { pending_tool_calls: chatCallsOf(waiting) }),
     ...(task.error && { error: task.error.message }),
   }
 }

@@ -25,17 +25,12 @@ export const EMULATED = /^\/(v2|a2a)\//
 export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
-    return whileSession(session, input.request, (signal) => answerOf(route, input, { session, signal }))
-  }
-  const answerOf = async (
-    route: Route,
-    input: RouteInput,
-    { session, signal }: Pick<WorkspaceCall, 'session' | 'signal'>,
-  ) => {
-    const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
-    if (!run) return route.handle(input)
-    count(session)
-    return responseUnder(route, input, { session, signal, run })
+    return whileSession(session, input.request, async (signal) => {
+      const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
+      if (!run) return route.handle(input)
+      count(session)
+      return responseUnder(route, input, { session, signal, run })
+    })
   }
   return (route) => (EMULATED.test(route.path) ? { ...route, handle: handleOf(route) } : route)
 }
@@ -47,6 +42,7 @@ interface WorkspaceCall {
   run: ScenarioRun
 }
 
+/** The response through the faults of a scenario, which also remembers what was read. */
 async function responseUnder(
   route: Route,
   input: RouteInput,
@@ -69,23 +65,17 @@ async function responseUnder(
       key: run.keyOf(`${request.method} ${url} ${JSON.stringify(input.body)}`),
     },
     { clock: session.clock, signal, onTriggered: (rule) => applied.push(rule) },
-    () => answered(route, input, { url, run }),
+    async () => {
+      const answer = await replyOf(route, input)
+      if (request.method === 'GET') run.reads.add(url, answer)
+      return answer
+    },
   )
   const headers = { 'x-understudy-scenario': run.name, [FAULTS]: applied.join(', ') }
   return toResponse({ ...reply, headers: { ...reply.headers, ...headers } })
 }
 
-/** The real answer, an error too; one of a read is noted. */
-async function answered(
-  route: Route,
-  input: RouteInput,
-  { url, run }: { url: string; run: ScenarioRun },
-): Promise<Reply> {
-  const reply = await replyOf(route, input)
-  if (input.request.method === 'GET') run.reads.add(url, reply)
-  return reply
-}
-
+/** The reply of a route, an error too. */
 async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
   try {
     const answer = await route.handle(input)
