@@ -34,6 +34,7 @@ export const agentFacts = ({ task }: Pick<FaultyTask, 'task'>, iteration: number
 /** The scenario that a task is under, and how something that happens to the task goes through it; undefined when there is none. */
 function scenarioOf({ session, task, deps }: FaultyTask, { at, iteration, key, request = {}, tool }: TaskMoment) {
   const run = deps.gateway.runs.ofCall(session, task.from.scenario)
+  if (!run) return undefined
   const facts: FaultFacts = {
     at,
     operation: AGENT_SUBJECTS[at],
@@ -48,7 +49,7 @@ function scenarioOf({ session, task, deps }: FaultyTask, { at, iteration, key, r
     point: task.turn.point,
     key: `${task._id}:${task.turn.number}:${key}`,
   }
-  return run && { run, facts, clock: withoutLatency(session.clock) }
+  return { run, facts, clock: withoutLatency(session.clock) }
 }
 
 /** What `next` gives, through the faults on something that happens to a task. Rejects as `next` does, and with the reason of the signal. */
