@@ -1,9 +1,8 @@
 // Tasks for clients, over HTTP or A2A: as the service has them, with a note of who has read the end of what it began.
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { TurnCalls } from '../observers/turn-calls.ts'
-import type { TaskOwner } from './decisions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
-import type { WholeTask } from './store.ts'
+import type { TaskOwner, WholeTask } from './store.ts'
 import type { TaskService } from './tasks.ts'
 
 /** Notes what clients begin and are shown. */

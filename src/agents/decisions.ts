@@ -1,22 +1,13 @@
 // What is decided about a task from outside: that it ends, and that calls of tools may be made or not.
 import { ApiError } from '../contract/error.ts'
-import type { Caller } from '../contract/record.ts'
 import { quote } from '../contract/validation.ts'
-import type { Session } from '../sessions/sessions.ts'
-import type { TaskChanger } from './change.ts'
+import { commit } from './commit.ts'
+import type { TaskEvents } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart } from './messages.ts'
 import type { Runner } from './runner.ts'
-import { findTask, messagesOf, type TaskPlace, taskOf } from './store.ts'
-import { journalStep } from './turn.ts'
-import { canceled, closing, noResult } from './turn-end.ts'
-import { replaceTurnTrace } from './turn-trace.ts'
-
-/** Whose tasks are meant. */
-export interface TaskOwner {
-  session: Session
-  caller: Caller
-}
+import { findTask, messagesOf, placeOf, type TaskChange, type TaskOwner, type TaskPlace, taskOf } from './store.ts'
+import { canceled, closedCalls, noResult } from './turn-end.ts'
 
 /** What somebody decides of a call of a tool that waits for approval; of all of a task when it names none. */
 export interface ToolDecision {
@@ -32,38 +23,28 @@ const openIn = (place: TaskPlace, id: string): ToolCallPart[] =>
 /** What ends tasks that run, and those that wait. */
 interface CancelDeps {
   runner: Runner
-  change: TaskChanger
+  events: TaskEvents
 }
 
 /** Cancels a task with its sub-tasks; 409 when it has ended. */
-export async function cancelTask(
-  { session, caller }: TaskOwner,
-  id: string,
-  { runner, change }: CancelDeps,
-): Promise<void> {
-  const place = { session, workspace: caller.workspace }
+export async function cancelTask(owner: TaskOwner, id: string, { runner, events }: CancelDeps): Promise<void> {
+  const place = placeOf(owner)
   const { children } = taskOf(place, id)
-  if (await runner.end(session, id, canceled())) return
-  await change(place, id, (task) => {
+  if (await runner.end(owner.session, id, canceled())) return
+  const change = (task: AgentTaskRecord): TaskChange => {
     if (task.state !== 'input-required') throw notCancelable(task)
-    const why = noResult('canceled')
-    const open = openIn(place, id)
-    return {
-      task: { state: 'canceled', finish_reason: 'canceled', pending: [] },
-      messages: open.map((call) => closing(call, why)),
-      steps: open.map((call) => failedStep(place.session, task, call, why)),
-      saves: (canceled) =>
-        replaceTurnTrace({ task: canceled, history: messagesOf(place, id) }, place, Date.parse(task.updated)),
-    }
-  })
-  await cancelTasks({ session, caller }, Object.values(children), { runner, change })
+    const closed = closedCalls({ ...place, task }, openIn(place, id), noResult('canceled'))
+    return { task: { state: 'canceled', finish_reason: 'canceled', pending: [] }, ...closed }
+  }
+  await commit(place, id, change, { events })
+  await cancelTasks(owner, Object.values(children), { runner, events })
 }
 
 const CANCELABLE = new Set(['input-required', 'working', 'submitted'])
 
 /** Cancels those of some tasks that can be; the others have ended, or are gone with their agents. */
 export async function cancelTasks(owner: TaskOwner, ids: readonly string[], deps: CancelDeps): Promise<void> {
-  const place = { session: owner.session, workspace: owner.caller.workspace }
+  const place = placeOf(owner)
   for (const id of ids) {
     const found = findTask(place, id)
     if (!found || !CANCELABLE.has(found.state)) continue
@@ -82,15 +63,6 @@ const notCancelable = ({ _id, state }: AgentTaskRecord) =>
     { param: 'task_id' },
   )
 
-const failedStep = (session: Session, task: AgentTaskRecord, call: ToolCallPart, error: string) =>
-  journalStep({ task, session }, session.clock.now(), {
-    kind: 'tool',
-    name: call.tool_name,
-    tool_call_id: call.tool_call_id,
-    outcome: 'failed',
-    error,
-  })
-
 /** The calls that a decision is about; 409 when one of them does not wait for any. */
 export function callsToDecide(task: AgentTaskRecord, tool_call_id: string | undefined): readonly string[] {
   const chosen = tool_call_id === undefined ? task.pending : [tool_call_id]
@@ -101,25 +73,21 @@ export function callsToDecide(task: AgentTaskRecord, tool_call_id: string | unde
 
 /** Writes a decision; gives the task, which then is to go on. 409 when nothing waits for one. */
 export async function decideCalls(
-  { session, caller }: TaskOwner,
+  owner: TaskOwner,
   { task: id, decision, tool_call_id, reason }: ToolDecision,
-  change: TaskChanger,
+  events: TaskEvents,
 ): Promise<AgentTaskRecord> {
-  const place = { session, workspace: caller.workspace }
-  const decided = await change(place, id, (task) => {
+  const place = placeOf(owner)
+  const change = (task: AgentTaskRecord): TaskChange => {
     const chosen = callsToDecide(task, tool_call_id)
     const pending = task.pending.filter((one) => !chosen.includes(one))
     const goesOn = { state: 'working', finish_reason: null, pending } as const
     if (decision === 'approve') return { task: { ...goesOn, approved: [...task.approved, ...chosen] } }
     const why = `the call was rejected${reason === undefined ? '' : `: ${reason}`}`
     const rejected = openIn(place, id).filter((call) => chosen.includes(call.tool_call_id))
-    return {
-      task: goesOn,
-      messages: rejected.map((call) => closing(call, why)),
-      steps: rejected.map((call) => failedStep(session, task, call, why)),
-    }
-  })
-  return decided ?? taskOf(place, id)
+    return { task: goesOn, ...closedCalls({ ...place, task }, rejected, why) }
+  }
+  return (await commit(place, id, change, { events })) ?? taskOf(place, id)
 }
 
 function nothingPending({ _id, pending }: AgentTaskRecord, named: string | undefined): ApiError {

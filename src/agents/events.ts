@@ -1,13 +1,13 @@
 // Who waits for a task is told of each of its steps once that is committed; whoever comes late reads what is committed first.
-
 import type { Observers } from '../contract/observation.ts'
 import type { MessageRecord } from '../contract/task-record.ts'
 import type { TaskStep, TraceRecord } from '../contract/trace.ts'
 import type { Session, SessionSlot } from '../sessions/session.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import type { ToolCallPart } from './messages.ts'
-import { findTask, type TaskPlace } from './store.ts'
-import { TASK_OPERATION, taskTrace } from './turn-trace.ts'
+import { taskTrace } from './show.ts'
+import { findTask, type TaskPlace, taskNotFound } from './store.ts'
+import { TASK_OPERATION } from './turn-trace.ts'
 
 /** One thing that has happened to a task. */
 export type TaskEvent =
@@ -80,5 +80,53 @@ export function createTaskEvents(observers: Observers): TaskEvents {
     ended(session, { turn }, trace) {
       observers.notify({ type: 'trace-saved', session: session.name, seq: turn.seq, trace })
     },
+  }
+}
+
+/** What happens to a task, kept until it is read. */
+export interface TaskFeed {
+  /** Begins to listen. */
+  follow(subscribe: (listener: TaskListener) => () => void): void
+  /**
+   * One event after another, up to the end of the turn.
+   * @throws ApiError 404 when the task is gone; the reason of a signal that is aborted, after all that has happened before
+   */
+  read(endings: readonly AbortSignal[]): AsyncGenerator<Exclude<TaskEvent, { type: 'gone' }>, void, undefined>
+  /** Ends the listening. */
+  close(): void
+}
+
+/** A feed of one task for one reader. */
+export function taskFeed(): TaskFeed {
+  const waiting: TaskEvent[] = []
+  let wake = () => {}
+  let stop = () => {}
+  return {
+    follow(subscribe) {
+      stop = subscribe((event) => {
+        waiting.push(event)
+        wake()
+      })
+    },
+    async *read(endings) {
+      const leave = () => wake()
+      for (const one of endings) one.addEventListener('abort', leave, { once: true })
+      try {
+        for (;;) {
+          const event = waiting.shift()
+          if (event?.type === 'gone') throw taskNotFound(event.task._id)
+          if (event) {
+            yield event
+            if (event.task.active === null) return
+            continue
+          }
+          for (const one of endings) one.throwIfAborted()
+          await new Promise<void>((resolve) => (wake = resolve))
+        }
+      } finally {
+        for (const one of endings) one.removeEventListener('abort', leave)
+      }
+    },
+    close: () => stop(),
   }
 }

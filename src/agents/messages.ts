@@ -82,6 +82,14 @@ export function assistantMessage(message: TaskMessage): ChatMessage {
   }
 }
 
+/** Calls of tools as clients of chat have them. */
+export const chatCallsOf = (calls: readonly ToolCallPart[]): object[] =>
+  calls.map(({ tool_call_id: id, tool_name: name, arguments: given }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(given) },
+  }))
+
 function userContent(parts: readonly TaskPart[]): unknown {
   const [only] = parts
   if (parts.length === 1 && only?.kind === 'text') return only.text

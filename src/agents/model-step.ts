@@ -1,4 +1,4 @@
-// The step in which the model is asked: one chat call through the gateway, with all that such a call meets.
+// The step in which a model is requested: one chat call through the gateway, with all that such a call meets.
 import type { TaskPart } from '../contract/agent-task.ts'
 import { TRACE_ID } from '../contract/answer-headers.ts'
 import { ApiError } from '../contract/error.ts'
@@ -11,11 +11,11 @@ import { once } from '../lib/once.ts'
 import { evaluate } from '../resources/evaluate.ts'
 import { evaluators } from '../resources/evaluators.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
-import { agentFacts } from './fault-facts.ts'
 import { fallbackModels } from './manifest.ts'
 import { textsOf, toolCallPart, withOwnIds } from './messages.ts'
+import { agentFacts } from './task-faults.ts'
 import { journalStep, type Turn, type TurnChange } from './turn.ts'
-import { underWay } from './under-way.ts'
+import type { CallUnderWay } from './under-way.ts'
 
 /** The operation that iterations are calls of. */
 export const chatOperation = once(() => {
@@ -24,55 +24,52 @@ export const chatOperation = once(() => {
   return chat.operation()
 })
 
-/** Asks the model and commits what it says; throws the gateway's `ApiError` when there is no answer, which the journal has then. */
-export async function askModel(turn: Turn): Promise<void> {
-  const { session, deps, signal, task } = turn
+/** The call of an iteration; the gateway's `ApiError` when there is no answer, of which `failed` makes what the journal has then. */
+export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiError): TurnChange } {
+  const { session, deps, task } = turn
   const started = session.clock.now()
   const iteration = task.turn.iterations + 1
   const { settings, model } = task.manifest
   const guardrails = sampled(settings.guardrails, { session, task, iteration })
   const request = chatRequestOf({ ...task, ...turn, guardrails })
   const key = `${task._id}:${task.turn.number}:${iteration}`
-  const about = { kind: 'model', name: model, iteration } as const
-  const call = {
+  return {
     ...{ key: 'model', iteration },
-    async make(own: AbortSignal) {
-      const origin = turn.origin(own)
+    async make(signal) {
+      const origin = originOf(turn, signal)
       const agent = agentFacts(turn, iteration)
-      const inner = {
-        operation: chatOperation(),
-        request,
-        origin,
-        key,
-        agent,
-        fallbacks: fallbackModels(task.manifest),
-      }
+      const fallbacks = fallbackModels(task.manifest)
+      const inner = { operation: chatOperation(), request, origin, key, agent, fallbacks }
       const { trace, reply } = await deps.gateway.call(inner)
       const parts = partsOf(reply, turn)
       return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }
     },
-    change: (said: ModelAnswer): TurnChange => answerChange(turn, said, { started, iteration }),
-  }
-  try {
-    await turn.commit(call.change(await underWay(turn, call)))
-  } catch (error) {
-    if (signal.aborted || !(error instanceof ApiError)) throw error
-    const step = journalStep(turn, started, {
-      ...about,
-      outcome: 'failed',
-      error: error.message,
-      trace: error.headers[TRACE_ID] ?? null,
-    })
-    await turn.commit(({ turn: use, totals }) => ({
-      task: {
-        turn: { ...use, iterations: iteration },
-        totals: { ...totals, iterations: totals.iterations + 1 },
-      },
-      steps: [step],
-    }))
-    throw error
+    change: (said) => answerChange(turn, said, { started, iteration }),
+    failed({ message, headers }) {
+      const trace = headers[TRACE_ID] ?? null
+      const about = { kind: 'model', name: model, iteration, outcome: 'failed', error: message, trace } as const
+      const step = journalStep(turn, started, about)
+      return ({ turn: use, totals }) => ({
+        task: {
+          turn: { ...use, iterations: iteration },
+          totals: { ...totals, iterations: totals.iterations + 1 },
+        },
+        steps: [step],
+      })
+    },
   }
 }
+
+/** On whose behalf the calls of a turn are made, which end with a signal. */
+const originOf = ({ session, task }: Turn, signal: AbortSignal): CallOrigin => ({
+  session,
+  caller: () => task.caller,
+  headers: new Headers(task.from.scenario === null ? {} : { 'x-understudy-scenario': task.from.scenario }),
+  url: task.from.url,
+  retained: true,
+  signal,
+  trace: task.turn.trace,
+})
 
 /** What a model says in an iteration, and what is said of that. */
 interface ModelAnswer {

@@ -1,29 +1,27 @@
 // What a task does next: a function of what is committed alone, so that a task that was killed goes on as if nothing had been.
-import type { TaskMessage, TaskPart, TaskState } from '../contract/agent-task.ts'
+import type { TaskState } from '../contract/agent-task.ts'
 import type { TaskReason } from '../contract/task-record.ts'
-import { openCalls } from './messages.ts'
-import { MOST_TEAM_CALLS } from './team-limits.ts'
-
-type ToolCallPart = Extract<TaskPart, { kind: 'tool_call' }>
+import type { AgentFunction, AgentTaskRecord } from './manifest.ts'
+import { openCalls, type ToolCallPart } from './messages.ts'
+import { MOST_TEAM_CALLS, teamCallsOf } from './team-limits.ts'
+import type { Turn } from './turn.ts'
 
 /** What can be done with a call of a tool. */
-export type CallStanding = 'run' | 'client' | 'approval' | 'sub_task'
+type CallStanding = 'run' | 'client' | 'approval' | 'sub_task'
+
+/** How a turn ends. */
+export interface TurnOutcome {
+  state: TaskState
+  reason: TaskReason
+  error?: AgentTaskRecord['error']
+  /** The calls that are waited for; all others that are open are closed. */
+  open?: readonly ToolCallPart[]
+  /** The ids of those that wait for approval. */
+  pending?: string[]
+}
 
 /** The next step of a task. */
-export type NextStep =
-  | { do: 'ask' }
-  | { do: 'run'; calls: ToolCallPart[] }
-  | { do: 'end'; state: TaskState; reason: TaskReason; open: ToolCallPart[] }
-
-/** What bounds a turn, and how much of it is used. */
-export interface TurnUse {
-  iterations: number
-  spent_ms: number
-  cost: number
-  /** Of a sub-task: how often models were asked by all who work for the same task. */
-  team_calls: number
-  limits: { max_iterations: number; max_execution_time: number; max_cost: number }
-}
+export type NextStep = { do: 'ask' } | { do: 'run'; calls: ToolCallPart[] } | ({ do: 'end' } & TurnOutcome)
 
 /** What is waited for when nothing can be run, by what the calls need. */
 const WAITS: Record<Exclude<CallStanding, 'run'>, TaskReason> = {
@@ -32,27 +30,44 @@ const WAITS: Record<Exclude<CallStanding, 'run'>, TaskReason> = {
   sub_task: 'sub_task',
 }
 
-/** The next step after a history; `standing` says what can be done with a call that has no result. */
-export function nextStep(
-  history: readonly TaskMessage[],
-  use: TurnUse,
-  standing: (call: ToolCallPart) => CallStanding,
-): NextStep {
+/** The next step of a task as it was read last. */
+export function nextStep(turn: Turn): NextStep {
+  const { task, place } = turn
+  const history = turn.history.map(({ message }) => message)
   const open = openCalls(history)
-  const standings = open.map(standing)
+  const standings = open.map((call) => standingOf(turn, call))
   const calls = open.filter((_, index) => standings[index] === 'run')
   if (calls.length > 0) return { do: 'run', calls }
   for (const need of ['approval', 'client', 'sub_task'] as const)
-    if (standings.includes(need)) return { do: 'end', state: 'input-required', reason: WAITS[need], open }
-  if (history.at(-1)?.role === 'agent') return { do: 'end', state: 'completed', reason: 'stop', open: [] }
-  const reason = limitOf(use)
-  return reason ? { do: 'end', state: 'input-required', reason, open: [] } : { do: 'ask' }
+    if (standings.includes(need)) {
+      const waiting = open.filter((_, index) => standings[index] === 'approval')
+      const pending = waiting.map(({ tool_call_id }) => tool_call_id)
+      return { do: 'end', state: 'input-required', reason: WAITS[need], open, pending }
+    }
+  if (history.at(-1)?.role === 'agent') return { do: 'end', state: 'completed', reason: 'stop' }
+  const reason = limitOf(task, teamCallsOf(task, place))
+  return reason ? { do: 'end', state: 'input-required', reason } : { do: 'ask' }
 }
 
-/** The limit that a turn has come to. */
-function limitOf({ iterations, spent_ms, cost, team_calls, limits }: TurnUse): TaskReason | undefined {
+/** What can be done with a call that has no result. */
+function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPart): CallStanding {
+  const tool = offered.get(call.tool_name)
+  // The model is told that there is no such tool.
+  if (!tool) return 'run'
+  const asked = session.approvals !== 'auto' && needsApproval(task.manifest.settings.tool_approval_required, tool)
+  if (asked && !task.approved.includes(call.tool_call_id)) return 'approval'
+  if (!tool.kind.run) return 'client'
+  return waiting.has(call.tool_call_id) ? 'sub_task' : 'run'
+}
+
+const needsApproval = (required: 'all' | 'respect_tool' | 'none', { entry }: AgentFunction): boolean =>
+  required === 'all' || (required === 'respect_tool' && entry.requires_approval)
+
+/** The limit that a turn has come to; `teamCalls` is how often models were asked by all who work for the same task. */
+function limitOf({ turn, manifest: { settings: limits } }: AgentTaskRecord, teamCalls: number): TaskReason | undefined {
+  const { iterations, spent_ms, cost } = turn
   if (iterations >= limits.max_iterations) return 'max_iterations'
   if (spent_ms >= limits.max_execution_time * 1000) return 'max_time'
-  if (team_calls >= MOST_TEAM_CALLS) return 'max_team_calls'
+  if (teamCalls >= MOST_TEAM_CALLS) return 'max_team_calls'
   return limits.max_cost > 0 && cost >= limits.max_cost ? 'max_cost' : undefined
 }

@@ -8,11 +8,12 @@ import { toResponse } from '../gateway/respond.ts'
 import { traceHeaders } from '../lib/trace-context.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
-import type { TaskOwner } from './decisions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { shownTask } from './show.ts'
+import type { TaskOwner } from './store.ts'
 import { taskNotFound } from './store.ts'
 import { streamOfTask } from './stream.ts'
+import type { TaskCall } from './submission.ts'
 import type { TaskService } from './tasks.ts'
 
 /** What the routes of tasks work on. */
@@ -37,6 +38,15 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   cancelRoute(deps),
   ...decisionRoutes(deps),
 ]
+
+/** The submission that a request is, to the agent of a path. */
+export async function taskCallOf(
+  deps: TaskRouteDeps,
+  request: Request,
+  { path, agent, body }: Pick<TaskCall, 'agent' | 'body'> & { path: string },
+): Promise<TaskCall & { client: AbortSignal }> {
+  return { ...(await deps.callOf(request)), agent, body, from: fromOf(deps, request, path), client: request.signal }
+}
 
 /** What a task is told of the call that submits it. */
 export function fromOf(
@@ -66,7 +76,7 @@ export const findsAgent =
 const question = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Where is my parcel?' }] }
 
 function submitRoute(deps: TaskRouteDeps): Route {
-  const { tasks, callOf } = deps
+  const { tasks } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -84,12 +94,11 @@ function submitRoute(deps: TaskRouteDeps): Route {
     errors: [404],
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body }) {
-      const owner = await callOf(request)
-      const call = { ...owner, agent: key, body, from: fromOf(deps, request, `${PATH}/task`), client: request.signal }
+      const call = await taskCallOf(deps, request, { path: `${PATH}/task`, agent: key, body })
       const task = await tasks().submit(call)
-      const headers = taskHeaders(owner, task)
+      const headers = taskHeaders(call, task)
       if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
-      const ended = await tasks().settled(owner, task._id, request.signal)
+      const ended = await tasks().settled(call, task._id, call.client)
       return Response.json(shownTask(ended.task, ended.history), { headers })
     },
   })
@@ -106,7 +115,7 @@ const StreamBody = TaskBody.extend({
 const EventOfStream = z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.looseObject({}) })
 
 function streamRoute(deps: TaskRouteDeps): Route {
-  const { tasks, callOf } = deps
+  const { tasks } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -122,16 +131,9 @@ function streamRoute(deps: TaskRouteDeps): Route {
     errors: [404],
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body }) {
-      const owner = await callOf(request)
       const { stream_timeout_seconds: seconds, ...taskBody } = body
-      const call = {
-        ...owner,
-        agent: key,
-        body: taskBody,
-        from: fromOf(deps, request, `${PATH}/stream-task`),
-        client: request.signal,
-      }
-      const headersOf = (task: AgentTaskRecord) => taskHeaders(owner, task)
+      const call = await taskCallOf(deps, request, { path: `${PATH}/stream-task`, agent: key, body: taskBody })
+      const headersOf = (task: AgentTaskRecord) => taskHeaders(call, task)
       return toResponse(await streamOfTask({ tasks: tasks(), call, seconds, signal: request.signal, headersOf }))
     },
   })

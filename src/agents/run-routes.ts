@@ -8,10 +8,10 @@ import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import { putRecord } from '../resources/verbs.ts'
 import { workOf } from '../resources/work.ts'
-import type { TaskOwner } from './decisions.ts'
-import { openCalls } from './messages.ts'
-import { findsAgent, fromOf, type TaskRouteDeps } from './routes.ts'
+import { chatCallsOf, openCalls } from './messages.ts'
+import { findsAgent, type TaskRouteDeps, taskCallOf } from './routes.ts'
 import { shownTask } from './show.ts'
+import type { TaskOwner } from './store.ts'
 import { taskNotFound, type WholeTask } from './store.ts'
 
 const about = { tag: 'Agents', errors: [404] } as const
@@ -25,7 +25,7 @@ export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
 ]
 
 function runRoute(deps: TaskRouteDeps): Route {
-  const { tasks, callOf } = deps
+  const { tasks } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -49,21 +49,14 @@ function runRoute(deps: TaskRouteDeps): Route {
     body: z.intersection(AgentBody, TaskBody.omit({ task_id: true, variables: true, engine: true })),
     response: AgentTask,
     async handle({ request, body }) {
-      const owner = await callOf(request)
       const { message, identity, contact, thread, memory, metadata, configuration, ...agent } = body
-      const { session, caller } = owner
-      await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
       const task = { message, identity, contact, thread, memory, metadata, configuration }
-      const call = {
-        ...owner,
-        agent: agent.key,
-        body: task,
-        from: fromOf(deps, request, '/v2/agents/run'),
-        client: request.signal,
-      }
+      const call = await taskCallOf(deps, request, { path: '/v2/agents/run', agent: agent.key, body: task })
+      const { session, caller } = call
+      await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
       const begun = await tasks().submit(call)
       if (configuration?.blocking !== true) return shownTask(begun, [], 'without')
-      const ended = await tasks().settled(owner, begun._id, request.signal)
+      const ended = await tasks().settled(call, begun._id, call.client)
       return shownTask(ended.task, ended.history)
     },
   })
@@ -90,7 +83,7 @@ const AgentResponse = z.object({
 })
 
 function respondRoute(deps: TaskRouteDeps): Route {
-  const { tasks, callOf } = deps
+  const { tasks } = deps
   return asRoute({
     ...about,
     method: 'post',
@@ -104,18 +97,9 @@ function respondRoute(deps: TaskRouteDeps): Route {
     answerName: 'AgentResponse',
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body: { background, stream: _, conversation, ...body } }) {
-      const owner = await callOf(request)
-      const context = conversation && { context: conversation.id }
-      const call = {
-        ...owner,
-        ...context,
-        agent: key,
-        body,
-        from: fromOf(deps, request, '/v2/agents/:key/responses'),
-        client: request.signal,
-      }
-      const task = await tasks().submit(call)
-      return shownResponse(background ? { task, history: [] } : await tasks().settled(owner, task._id, request.signal))
+      const call = await taskCallOf(deps, request, { path: '/v2/agents/:key/responses', agent: key, body })
+      const task = await tasks().submit({ ...call, ...(conversation && { context: conversation.id }) })
+      return shownResponse(background ? { task, history: [] } : await tasks().settled(call, task._id, call.client))
     },
   })
 }
@@ -160,13 +144,7 @@ function shownResponse({ task, history }: WholeTask): object {
       .filter(({ role }) => role === 'agent')
       .map(({ messageId, role, parts }) => ({ messageId, role, parts })),
     ...(task.finish_reason && { finish_reason: task.finish_reason }),
-    ...(waiting.length > 0 && {
-      pending_tool_calls: waiting.map(({ tool_call_id: id, tool_name: name, arguments: given }) => ({
-        id,
-        type: 'function',
-        function: { name, arguments: JSON.stringify(given) },
-      })),
-    }),
+    ...(waiting.length > 0 && { pending_tool_calls: chatCallsOf(waiting) }),
     ...(task.error && { error: task.error.message }),
   }
 }

@@ -1,18 +1,20 @@
 // The loop of a task: one step after another, each committed before the next, until the turn ends or waits for its client.
 import { ApiError, bugError } from '../contract/error.ts'
-import { type Deadline, startDeadline } from '../lib/deadline.ts'
+import { type Deadline, startDeadline, unlessAborted } from '../lib/deadline.ts'
 import type { SessionSlot } from '../sessions/session.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { type CommitParts, commit, wakeParent } from './commit.ts'
 import type { AgentTaskRecord } from './manifest.ts'
-import { askModel } from './model-step.ts'
-import { type NextStep, nextStep } from './next-step.ts'
-import { findTask } from './store.ts'
+import type { ToolCallPart } from './messages.ts'
+import { modelCall } from './model-step.ts'
+import { nextStep, type TurnOutcome } from './next-step.ts'
+import { findTask, type TaskChange } from './store.ts'
 import { throughTaskFaults } from './task-faults.ts'
-import { teamCallsOf } from './team-limits.ts'
-import { runTools, standingOf } from './tool-step.ts'
-import { type Turn, type TurnDeps, turnOf } from './turn.ts'
-import { TaskGone, TurnEnded, timeUp } from './turn-end.ts'
-import { finishTurn, type TurnOutcome } from './turn-finish.ts'
+import { countTeamCalls } from './team-limits.ts'
+import { resultChange, toolCall } from './tool-step.ts'
+import { journalStep, refresh, TaskGone, type Turn, type TurnChange, type TurnDeps, turnOf } from './turn.ts'
+import { endChange, TurnEnded, timeUp } from './turn-end.ts'
+import { type CallUnderWay, comesLate } from './under-way.ts'
 
 /** Runs tasks. */
 export interface Runner {
@@ -101,7 +103,7 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
   } finally {
     deadline.stop()
     activity.end()
-    for (const { arrive } of turn.late) void arrive()
+    for (const { arrive } of turn.late) arrive((change) => commitLate(turn, change)).catch(deps.gateway.report)
   }
 }
 
@@ -109,37 +111,162 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
 async function steps(turn: Turn, deadline: Deadline): Promise<void> {
   const { session, signal, deps } = turn
   try {
-    if (turn.task.state === 'submitted') await turn.commit(() => ({ task: { state: 'working' } }))
+    if (turn.task.state === 'submitted') await commitStep(turn, () => ({ task: { state: 'working' } }))
     for (;;) {
       signal.throwIfAborted()
-      turn.refresh()
-      const next = nextOf(turn)
-      if (next.do === 'ask') await throughTaskFaults(turn, deadline, () => askModel(turn))
+      refresh(turn)
+      const next = nextStep(turn)
+      if (next.do === 'ask') await iterate(turn, deadline)
       else if (next.do === 'run') await runTools(turn, next.calls)
-      else if (await finishTurn(turn, () => endOf(turn))) return
+      else if (await finish(turn, () => endOf(turn))) return
     }
   } catch (error) {
     const why = signal.aborted ? signal.reason : error
     if (session.ended.aborted || error instanceof TaskGone) throw error
     if (why instanceof TaskGone) throw why
-    if (why instanceof TurnEnded) return void (await finishTurn(turn, () => ({ state: why.state, reason: why.reason })))
+    if (why instanceof TurnEnded) return void (await finish(turn, () => ({ state: why.state, reason: why.reason })))
     const known = why instanceof ApiError ? why : bugError()
     if (known !== why) deps.gateway.report(why)
     const { message, code, status } = known
-    await finishTurn(turn, () => ({ state: 'failed', reason: 'error', error: { message, code, status } }))
+    await finish(turn, () => ({ state: 'failed', reason: 'error', error: { message, code, status } }))
   }
-}
-
-/** The next step of a task as it was read last. */
-function nextOf(turn: Turn): NextStep {
-  const { turn: use, manifest } = turn.task
-  const history = turn.history.map(({ message }) => message)
-  const used = { ...use, team_calls: teamCallsOf(turn.task, turn.place), limits: manifest.settings }
-  return nextStep(history, used, (call) => standingOf(turn, call))
 }
 
 /** How a turn ends, if it still does. */
 function endOf(turn: Turn): TurnOutcome | undefined {
-  const next = nextOf(turn)
+  const next = nextStep(turn)
   return next.do === 'end' ? next : undefined
+}
+
+interface StepParts {
+  /** Throws when the turn is over, so that nothing is written. */
+  guard(): void
+  also?: CommitParts['also']
+}
+
+/** Commits a step; false, and nothing is written, when there is no change. Rejects with the signal's reason when the turn is over. */
+async function commitStep(
+  turn: Turn,
+  change: (task: AgentTaskRecord) => TaskChange | undefined,
+  { guard, also }: StepParts = { guard: () => turn.signal.throwIfAborted() },
+): Promise<boolean> {
+  const { place, history, deps } = turn
+  const timed = (task: AgentTaskRecord) => {
+    const made = change(task)
+    return (
+      made && { ...made, task: { ...made.task, turn: { ...task.turn, ...made.task?.turn, spent_ms: turn.spent() } } }
+    )
+  }
+  const written = await commit(place, turn.task._id, timed, {
+    ...{ events: deps.events, basis: turn.task, history },
+    guard(found) {
+      guard()
+      return refresh(turn, found)
+    },
+    also(stored, before) {
+      const { task, messages } = stored
+      countTeamCalls(task, task.totals.iterations - before.totals.iterations, place)
+      turn.task = task
+      history.push(...messages)
+      also?.(stored, before)
+    },
+  }).catch((error) => {
+    turn.isStale = true
+    throw error
+  })
+  return written !== undefined
+}
+
+/**
+ * Commits the end of a turn, whatever its signal says. `outcome` is called in the transaction; false, and nothing is written, when
+ * there is none: a decision about a call has come meanwhile, and the turn goes on.
+ */
+function finish(turn: Turn, outcome: () => TurnOutcome | undefined): Promise<boolean> {
+  const change = () => {
+    const ending = outcome()
+    return ending && endChange(turn, ending)
+  }
+  return commitStep(turn, change, { guard() {}, also: ({ task }) => wakeParent(turn.place, task) })
+}
+
+/** Commits what has come of a call of a canceled task; nothing when somebody has gone on with it, which has closed the call, or removed it. */
+async function commitLate({ deps, place, task: { _id, turn } }: Turn, change: TurnChange): Promise<void> {
+  const { events } = deps
+  const guard: CommitParts['guard'] = (found) =>
+    found?.state === 'canceled' && found.turn.number === turn.number ? found : undefined
+  await commit(place, _id, change, { events, guard })
+}
+
+/** An iteration, which a fault may keep from ever coming to its end; the turn's limit of time stands still while it is held up. */
+function iterate(turn: Turn, deadline: Deadline): Promise<void> {
+  const { session, task, signal } = turn
+  const { iterations } = task.turn
+  const iteration = iterations + 1
+  const onTriggered = (rule: string) => {
+    deadline.hold()
+    const step = journalStep(turn, session.clock.now(), {
+      ...{ kind: 'wait', name: 'nothing', outcome: 'waiting' },
+      iteration,
+      faults: [rule],
+    })
+    // A turn that has ended meanwhile has nothing to note.
+    commitStep(turn, () => ({ steps: [step] })).catch(() => {})
+  }
+  const moment = { at: 'task', iteration, key: `${iterations}:iteration` } as const
+  return throughTaskFaults(turn, { ...moment, signal, onTriggered }, () => ask(turn))
+}
+
+/** Makes a call of a turn; rejects with the reason of the turn's signal when that is aborted first. */
+async function answerOf<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
+  const { signal } = turn
+  const own = new AbortController()
+  const work = call.make(own.signal)
+  const leave = () => {
+    if (!comesLate(turn, call, { own, work })) own.abort(signal.reason)
+  }
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await unlessAborted(signal, work)
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+/** Requests the next message of the model; what goes wrong is in the journal before it ends the turn. */
+async function ask(turn: Turn): Promise<void> {
+  const call = modelCall(turn)
+  try {
+    await commitStep(turn, call.change(await answerOf(turn, call)))
+  } catch (error) {
+    if (turn.signal.aborted || !(error instanceof ApiError)) throw error
+    await commitStep(turn, call.failed(error))
+    throw error
+  }
+}
+
+/** Runs all calls of one message at once, and commits each result as soon as those before it are committed. */
+async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Promise<void> {
+  const { session, deps } = turn
+  let next = 0
+  const running = calls.map(async (part, index) => {
+    const { tool_call_id } = part
+    const kept = turn.task.early?.[tool_call_id]
+    if (kept) return kept
+    const call = toolCall(turn, part)
+    deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
+    const { used, ...outcome } = await answerOf(turn, call)
+    // One whose result is kept is not made again, whatever becomes of this process and of those before it.
+    if (index > next && !('pending' in outcome.result))
+      await commitStep(turn, ({ early }) => ({ task: { early: { ...early, [tool_call_id]: outcome } }, used }))
+    return { used, ...outcome }
+  })
+  // Nobody listens to those that come after a failure.
+  for (const one of running) one.catch(() => {})
+  for (const [index, part] of calls.entries()) {
+    const outcome = await running[index]
+    if (!outcome) continue
+    if ('pending' in outcome.result) turn.waiting.add(part.tool_call_id)
+    else await commitStep(turn, resultChange(part, outcome))
+    next = index + 1
+  }
 }

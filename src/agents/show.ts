@@ -1,9 +1,10 @@
-// A task as it is answered.
+// A task as it is shown: in responses, and in traces.
 import type { AgentTask, TaskPart } from '../contract/agent-task.ts'
 import type { MessageRecord } from '../contract/task-record.ts'
+import type { TaskStep, TaskTrace } from '../contract/trace.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls } from './messages.ts'
-import { limitText } from './turn-end.ts'
+import { limitText } from './team-limits.ts'
 
 /** What is shown of its state: a message of the agent that says what is waited for, or what went wrong. */
 function statusMessage(task: AgentTaskRecord, history: readonly MessageRecord[]): AgentTask['status']['message'] {
@@ -83,3 +84,16 @@ function actionsOf(task: AgentTaskRecord, history: readonly MessageRecord[]): ob
     ]
   })
 }
+
+/** What is shown of a task where its steps are. */
+export const taskTrace = (task: AgentTaskRecord, steps: readonly TaskStep[]): TaskTrace => ({
+  id: task._id,
+  context_id: task.context_id,
+  agent: task.agent_key,
+  turn: task.turn.number,
+  state: task.state,
+  finish_reason: task.finish_reason,
+  parent: task.parent?.task ?? null,
+  iterations: task.turn.iterations,
+  steps: [...steps],
+})

@@ -1,7 +1,7 @@
 // Tasks in the records of a session: what is read of them, and how a step of one is written.
 import { isActive, type TaskMessage, type TaskPart } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
-import type { Fields, PageFilter } from '../contract/record.ts'
+import type { Caller, Fields, PageFilter } from '../contract/record.ts'
 import type { SequenceUse } from '../contract/sequence.ts'
 import {
   AGENT_COUNT,
@@ -24,6 +24,15 @@ export interface TaskPlace {
   session: Session
   workspace: string
 }
+
+/** Whose tasks are meant. */
+export interface TaskOwner {
+  session: Session
+  caller: Caller
+}
+
+/** Where the tasks of an owner are. */
+export const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
 
 /** A task with all its messages. */
 export interface WholeTask {
@@ -127,12 +136,18 @@ export interface TaskChange {
   used?: readonly SequenceUse[]
 }
 
-/** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. Gives the messages that were added. */
+/** A task as it was written, and the messages that were added. */
+export interface WrittenTask {
+  task: AgentTaskRecord
+  messages: MessageRecord[]
+}
+
+/** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. */
 export function writeChange(
   { session, workspace }: TaskPlace,
   before: AgentTaskRecord,
   { task: changes = {}, messages = [], steps = [], used = [] }: TaskChange,
-): { task: AgentTaskRecord; messages: MessageRecord[] } {
+): WrittenTask {
   const { records } = session
   session.sequences.write(used)
   const now = session.clock.now()
@@ -145,7 +160,8 @@ export function writeChange(
   const { manifest, says, ...body } = task
   const insert = (kind: string, id: string, fields: object) =>
     records.insert({ seq: records.nextNumber(), kind, id, workspace, parent: task._id, key: null, body: { ...fields } })
-  if (records.get(AGENT_TASK, workspace, task._id)) {
+  // A task begins with a message.
+  if (before.counts.messages > 0) {
     records.update(task._id, { key: task.active, body })
     if (changes.manifest ?? changes.says) records.update(basisId(task._id), { key: null, body: { manifest, says } })
   } else {

@@ -6,14 +6,15 @@ import type { TaskEvent } from './events.ts'
 import { type AgentTaskRecord, offeredTools } from './manifest.ts'
 import {
   assistantMessage,
+  chatCallsOf,
   openCalls,
   type ToolCallPart,
   textOfMessage,
   toolCallsOf,
   toolResultsOf,
 } from './messages.ts'
+import { limitText } from './team-limits.ts'
 import type { ToolEntry } from './tools/define.ts'
-import { limitText } from './turn-end.ts'
 
 /** An event of the stream: its type and its data. */
 export type StreamedEvent = [type: string, data: object]
@@ -168,12 +169,7 @@ export function ending(task: AgentTaskRecord, history: readonly MessageRecord[])
     ...(last && { last_message_full: { messageId: last.messageId, role: last.role, parts: last.parts } }),
     finish_reason: FINISH_REASONS[finish_reason ?? 'stop'],
     reason: finish_reason ?? 'stop',
-    ...(waiting.length > 0 && {
-      pending_tool_calls: waiting.map(({ tool_call_id: id, tool_name: name, arguments: given }) => ({
-        ...{ id, type: 'function' },
-        function: { name, arguments: JSON.stringify(given) },
-      })),
-    }),
+    ...(waiting.length > 0 && { pending_tool_calls: chatCallsOf(waiting) }),
     workflowRunId,
   }
   return [...reviews.map((call) => reviewRequested(task, call)), ['event.agents.inactive', inactive]]

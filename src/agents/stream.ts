@@ -4,9 +4,8 @@ import type { Reply } from '../contract/reply.ts'
 import type { MessageRecord } from '../contract/task-record.ts'
 import { startDeadline } from '../lib/deadline.ts'
 import { DONE_EVENT, type StreamEvent } from '../lib/sse.ts'
-import type { TaskEvent } from './events.ts'
+import { type TaskFeed, taskFeed } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
-import { taskNotFound } from './store.ts'
 import { beginning, ending, eventsOfTask, type StreamedEvent } from './stream-events.ts'
 import type { TaskCall } from './submission.ts'
 import type { TaskService } from './tasks.ts'
@@ -30,12 +29,11 @@ class StreamTimeout extends Error {}
 /** Submits a task, and gives its turn as a stream of events. */
 export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: TaskStreamOptions): Promise<Reply> {
   const { session } = call
-  const happened = eventQueue()
-  let stop = () => {}
+  const happened = taskFeed()
   const task = await tasks.submit({
     ...call,
     begun({ _id }) {
-      stop = tasks.subscribe(call, _id, happened.push)
+      happened.follow((listener) => tasks.subscribe(call, _id, listener))
     },
   })
   const activity = session.begin({ signal })
@@ -44,8 +42,7 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
     new StreamTimeout(`the stream has taken its stream_timeout_seconds of ${time}; the task works on`)
   const limit = startDeadline(session.clock, seconds * 1000, { outer: activity.signal, reason })
   const close = () => {
-    happened.wake()
-    stop()
+    happened.close()
     limit.stop()
     activity.end()
   }
@@ -71,24 +68,8 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
   }
 }
 
-/** What happens, until somebody asks for it. */
-function eventQueue() {
-  const waiting: TaskEvent[] = []
-  let wake = () => {}
-  return {
-    push(event: TaskEvent) {
-      waiting.push(event)
-      wake()
-    },
-    shift: () => waiting.shift(),
-    /** Resolves when there may be more. */
-    more: () => new Promise<void>((resolve) => (wake = resolve)),
-    wake: () => wake(),
-  }
-}
-
 interface TurnFeed {
-  happened: ReturnType<typeof eventQueue>
+  happened: TaskFeed
   /** Aborted when nobody is told any more. */
   over: AbortSignal
   historyOf(): readonly MessageRecord[]
@@ -101,19 +82,15 @@ async function* turnEvents(
 ): AsyncGenerator<StreamedEvent> {
   yield* beginning(task, input)
   const eventsOf = eventsOfTask()
-  for (;;) {
-    const next = happened.shift()
-    if (next?.type === 'gone') return yield* cutOff(taskNotFound(task._id))
-    if (next) {
-      yield* eventsOf(next)
-      if (next.task.active === null) return yield* ending(next.task, historyOf())
-    } else if (over.aborted) return yield* cutOff(over.reason)
-    else await happened.more()
+  try {
+    for await (const event of happened.read([over])) {
+      yield* eventsOf(event)
+      if (event.task.active === null) yield* ending(event.task, historyOf())
+    }
+  } catch (error) {
+    if (error instanceof StreamTimeout) yield ['agents.timeout', { message: error.message }]
+    else if (error instanceof ApiError) yield ['agents.error', { error: error.message, code: error.code }]
+    // To a client that has gone nothing is sent.
+    else if (error !== over.reason) throw error
   }
-}
-
-/** What is said when the stream ends before the turn: nothing to a client that has gone. */
-function cutOff(reason: unknown): StreamedEvent[] {
-  if (reason instanceof StreamTimeout) return [['agents.timeout', { message: reason.message }]]
-  return reason instanceof ApiError ? [['agents.error', { error: reason.message, code: reason.code }]] : []
 }

@@ -1,14 +1,15 @@
 // Tasks that work for tasks: what an agent hands to one of its team, and how the two wait for each other.
-import type { TaskOwner } from './decisions.ts'
+
 import type { AgentTaskRecord } from './manifest.ts'
 import { textOfMessage } from './messages.ts'
 import type { Runner } from './runner.ts'
+import type { TaskOwner } from './store.ts'
 import { findTask, type WholeTask } from './store.ts'
 import type { TaskCall } from './submission.ts'
-import { subTaskLimit } from './team-limits.ts'
+import { limitText, subTaskLimit } from './team-limits.ts'
 import type { ToolResult } from './tools/define.ts'
-import type { TurnDeps } from './turn.ts'
-import { canceled, limitText, TaskGone, TurnEnded } from './turn-end.ts'
+import { TaskGone, type TurnDeps } from './turn.ts'
+import { canceled, TurnEnded } from './turn-end.ts'
 
 interface SubTaskDeps extends Pick<Runner, 'run' | 'end'> {
   submit(call: TaskCall): Promise<AgentTaskRecord>

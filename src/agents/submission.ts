@@ -4,7 +4,7 @@ import { countAhead, isLong } from '../answers/count-ahead.ts'
 import type { TaskBody, TaskMessage, TaskPart } from '../contract/agent-task.ts'
 import { INACTIVE_STATES } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
-import type { Caller, Fields } from '../contract/record.ts'
+import type { Fields } from '../contract/record.ts'
 import type { MessageRecord, TaskSayings } from '../contract/task-record.ts'
 import { parseRequest, quote } from '../contract/validation.ts'
 import { fillerOf } from '../gateway/variables.ts'
@@ -16,12 +16,10 @@ import { chatRequestOf } from './chat-request.ts'
 import { type AgentTaskRecord, manifestOf, offeredTools, systemTextOf, type TurnManifest } from './manifest.ts'
 import { filledParts, openCalls, textsOf, toolCallsOf, toolResultsOf } from './messages.ts'
 import { chatOperation } from './model-step.ts'
-import { messagesOf, type NewMessage, type TaskPlace, taskNotFound, taskOf } from './store.ts'
+import { messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, taskOf } from './store.ts'
 
 /** Who submits a task to whom. */
-export interface TaskCall {
-  session: Session
-  caller: Caller
+export interface TaskCall extends TaskOwner {
   /** Key or id of the agent. */
   agent: string
   body: TaskBody
@@ -93,8 +91,8 @@ export const externalAgent = ({ key }: Fields) =>
   )
 
 /** The task that a call continues; 404 when there is none of this agent, 409 while it is active. */
-function continued({ session, caller }: TaskCall, agent: Fields, id: string): NonNullable<Submission['before']> {
-  const place: TaskPlace = { session, workspace: caller.workspace }
+function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submission['before']> {
+  const place = placeOf(call)
   const task = taskOf(place, id)
   if (task.agent_id !== agent._id) throw taskNotFound(id)
   checkInactive(task)

@@ -1,72 +1,72 @@
-// What the scenario that is played does to the course of a task: to its iterations, and to what is decided about its tools.
+// What the active scenario does to a task: to its iterations and its tools, to decisions about these, to what a cancellation interrupts.
 import { AGENT_SUBJECTS } from '../contract/agent-subjects.ts'
-import type { NextReply } from '../contract/fault.ts'
+import type { FaultFacts, FaultPassage } from '../contract/fault.ts'
 import { valueReply } from '../contract/reply.ts'
-import { withFaults } from '../gateway/attempt.ts'
 import { withoutLatency } from '../lib/clock.ts'
-import type { Deadline } from '../lib/deadline.ts'
-import type { Session } from '../sessions/sessions.ts'
-import { taskFacts } from './fault-facts.ts'
+import type { Session } from '../sessions/session.ts'
 import type { AgentTaskRecord } from './manifest.ts'
-import { journalStep, type Turn, type TurnDeps } from './turn.ts'
+import type { TurnDeps } from './turn.ts'
 
-/** What a scenario may do something to. */
-interface Course {
-  at: 'task' | 'approval'
+/** The task that something happens to. */
+interface FaultyTask {
   session: Session
   task: AgentTaskRecord
   deps: Pick<TurnDeps, 'gateway'>
-  /** Tells it apart from the others of its task. */
+}
+
+/** What happens to a task. */
+interface TaskMoment extends Pick<FaultFacts, 'tool'> {
+  at: keyof typeof AGENT_SUBJECTS
+  iteration: number
+  /** Tells it apart from all else in its turn. */
   key: string
-  signal: AbortSignal
-  /** Is told the rule whose fault acts. */
-  onActed(rule: string): void
+  /** The arguments of a call of a tool. */
+  request?: unknown
 }
 
-async function throughFaults({ at, session, task, deps, ...course }: Course, next: () => Promise<void>): Promise<void> {
-  const playing = deps.gateway.runs.ofCall(session, task.from.scenario)
-  if (!playing) return next()
-  const { iterations } = task.turn
-  const about = { operation: AGENT_SUBJECTS[at], request: {}, model: '', stream: false }
-  const iteration = iterations + (at === 'task' ? 1 : 0)
-  const facts = taskFacts({ session, task }, { ...about, at, iteration, key: `${iterations}:${course.key}` })
-  const answer: NextReply = async () => {
-    await next()
-    return valueReply({})
+/** What faults may know of the task behind a call. */
+export const agentFacts = ({ task }: Pick<FaultyTask, 'task'>, iteration: number) => ({
+  agent: task.agent_key,
+  task: task._id,
+  iteration,
+})
+
+/** The scenario that a task is under, and how something that happens to the task goes through it; undefined when there is none. */
+function scenarioOf({ session, task, deps }: FaultyTask, { at, iteration, key, request = {}, tool }: TaskMoment) {
+  const run = deps.gateway.runs.ofCall(session, task.from.scenario)
+  if (!run) return undefined
+  const facts: FaultFacts = {
+    at,
+    operation: AGENT_SUBJECTS[at],
+    request,
+    ...{ model: '', stream: false, position: 0, attempt: 1, headers: new Headers() },
+    identity: task.says.identity?.id,
+    thread: task.says.thread?.id,
+    inner: true,
+    text: '',
+    agent: agentFacts({ task }, iteration),
+    ...(tool && { tool }),
+    point: task.turn.point,
+    key: `${task._id}:${task.turn.number}:${key}`,
   }
-  const { signal, onActed } = course
-  await withFaults(playing.faults(facts), answer, {
-    about: { ...about, clock: withoutLatency(session.clock), signal },
-    onActed,
-  })
+  return { run, facts, clock: withoutLatency(session.clock) }
 }
 
-/** An iteration of a task, which may never come to an end; its limit of time stands still while it is held up. */
-export function throughTaskFaults(
-  turn: Turn,
-  deadline: Pick<Deadline, 'hold'>,
-  next: () => Promise<void>,
-): Promise<void> {
-  const { session, task, deps, signal } = turn
-  const onActed = (rule: string) => {
-    deadline.hold()
-    const step = journalStep(turn, session.clock.now(), {
-      ...{ kind: 'wait', name: 'nothing', outcome: 'waiting' },
-      iteration: task.turn.iterations + 1,
-      faults: [rule],
-    })
-    // A turn that has ended meanwhile has nothing to note.
-    turn.commit(() => ({ steps: [step] })).catch(() => {})
-  }
-  return throughFaults({ at: 'task', session, task, deps, key: 'iteration', signal, onActed }, next)
+/** What `next` gives, through the faults on something that happens to a task. Rejects as `next` does, and with the reason of the signal. */
+export async function throughTaskFaults<Result>(
+  task: FaultyTask,
+  { signal, onTriggered, ...moment }: TaskMoment & Pick<FaultPassage, 'signal' | 'onTriggered'>,
+  next: () => Promise<Result>,
+): Promise<Result> {
+  const scenario = scenarioOf(task, moment)
+  if (!scenario) return next()
+  const { run, facts, clock } = scenario
+  const { body } = await run.through(facts, { clock, signal, onTriggered }, async () => valueReply(await next()))
+  return (body as { value: Result }).value
 }
 
-/** A decision about tools of a task, which may never arrive. */
-export function throughApprovalFaults(
-  { session, task, deps, calls }: Pick<Course, 'session' | 'task' | 'deps'> & { calls: readonly string[] },
-  next: () => Promise<void>,
-): Promise<void> {
-  const never = new AbortController().signal
-  const key = `approval:${calls.join(',')}`
-  return throughFaults({ at: 'approval', session, task, deps, key, signal: never, onActed() {} }, next)
+/** The faults on something that happens to a task; undefined when there are none. */
+export function taskFaults(task: FaultyTask, moment: TaskMoment) {
+  const scenario = scenarioOf(task, moment)
+  return scenario?.run.faults(scenario.clock, scenario.facts)
 }

@@ -5,15 +5,16 @@ import type { PageQuery } from '../contract/workspace.ts'
 import { agents } from '../resources/agents.ts'
 import { recordIn } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { changeTask, type TaskChanger } from './change.ts'
-import { callsToDecide, cancelTask, cancelTasks, decideCalls, type TaskOwner, type ToolDecision } from './decisions.ts'
-import { createTaskEvents, type TaskEvents, type TaskListener } from './events.ts'
+import { callsToDecide, cancelTask, cancelTasks, decideCalls, type ToolDecision } from './decisions.ts'
+import { createTaskEvents, type TaskListener, taskFeed } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { createRunner, type Runner } from './runner.ts'
 import {
   activeTasks,
   findTask,
   messagesOf,
+  placeOf,
+  type TaskOwner,
   type TaskPlace,
   taskOf,
   taskPage,
@@ -22,7 +23,7 @@ import {
 } from './store.ts'
 import { delegateWith } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
-import { throughApprovalFaults } from './task-faults.ts'
+import { throughTaskFaults } from './task-faults.ts'
 import { toolFixturesOf } from './tools/fixtures.ts'
 import type { TurnDeps } from './turn.ts'
 import { beginTurn } from './turn-begin.ts'
@@ -60,7 +61,6 @@ interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
 /** The service over the gateway. */
 export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): TaskService {
   const events = createTaskEvents(gateway.observers)
-  const changer: TaskChanger = changeTask(events)
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
   const delegate = delegateWith({
     submit: (call) => service.submit(call),
@@ -76,7 +76,6 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       if (now && now.active !== null) start(session, now)
     }
   })
-  const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
   const whole = (place: TaskPlace, id: string) => ({ task: taskOf(place, id), history: messagesOf(place, id) })
   const get = (owner: TaskOwner, id: string): WholeTask => whole(placeOf(owner), id)
   const service: TaskService = {
@@ -86,10 +85,22 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       const task = await beginTurn(call, submission, events)
       call.begun?.(task)
       start(session, task)
-      await cancelTasks({ session, caller }, submission.abandoned, { runner, change: changer })
+      await cancelTasks({ session, caller }, submission.abandoned, { runner, events })
       return task
     },
-    settled: (owner, id, signal) => untilSettled({ owner, id, signal }, { events, get }),
+    async settled(owner, id, signal) {
+      const feed = taskFeed()
+      // Whoever begins to wait listens before it looks, and so misses nothing.
+      feed.follow((listener) => events.subscribe(placeOf(owner), id, listener))
+      // A session that begins anew has other tasks, and nobody goes on with this one.
+      const happening = feed.read([owner.session.ended, ...(signal ? [signal] : [])])
+      try {
+        if (get(owner, id).task.active !== null) while (!(await happening.next()).done);
+        return get(owner, id)
+      } finally {
+        feed.close()
+      }
+    },
     get,
     page: pageOfTasks,
     list(owner, ...asked) {
@@ -97,15 +108,20 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       return { ...page, data: wholeTasks(placeOf(owner), page.data) }
     },
     async cancel(owner, id) {
-      await cancelTask(owner, id, { runner, change: changer })
+      await cancelTask(owner, id, { runner, events })
       return get(owner, id)
     },
     async decide(owner, decision) {
       const { session } = owner
       const task = taskOf(placeOf(owner), decision.task)
       const calls = callsToDecide(task, decision.tool_call_id)
-      await throughApprovalFaults({ session, task, deps: turnDeps, calls }, async () =>
-        start(session, await decideCalls(owner, decision, changer)),
+      const { iterations: iteration } = task.turn
+      const key = `${iteration}:approval:${calls.join(',')}`
+      const never = new AbortController().signal
+      await throughTaskFaults(
+        { session, task, deps: turnDeps },
+        { at: 'approval', iteration, key, signal: never, onTriggered() {} },
+        async () => start(session, await decideCalls(owner, decision, events)),
       )
       return get(owner, decision.task)
     },
@@ -125,35 +141,5 @@ function pageOfTasks(
   { limit, starting_after: after, ending_before: before }: PageQuery,
 ): ReturnType<TaskService['page']> {
   const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
-  return taskPage({ session, workspace: caller.workspace }, String(found._id), { limit, after, before })
-}
-
-interface Settling {
-  owner: TaskOwner
-  id: string
-  signal: AbortSignal | undefined
-}
-
-/** Whoever begins to wait listens before it looks, and so misses nothing. */
-async function untilSettled(
-  { owner, id, signal }: Settling,
-  { events, get }: { events: TaskEvents } & Pick<TaskService, 'get'>,
-): Promise<WholeTask> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const stop = events.subscribe(
-    { session: owner.session, workspace: owner.caller.workspace },
-    id,
-    ({ type, task }) => (type === 'gone' || task.active === null) && resolve(),
-  )
-  // A session that begins anew has other tasks, and nobody goes on with this one.
-  const endings = [owner.session.ended, ...(signal ? [signal] : [])]
-  const leave = () => reject(endings.find(({ aborted }) => aborted)?.reason)
-  for (const one of endings) one.addEventListener('abort', leave, { once: true })
-  try {
-    if (get(owner, id).task.active !== null) await promise
-    return get(owner, id)
-  } finally {
-    stop()
-    for (const one of endings) one.removeEventListener('abort', leave)
-  }
+  return taskPage(placeOf({ session, caller }), String(found._id), { limit, after, before })
 }

@@ -1,63 +1,23 @@
-// The step in which tools are run: all calls of one message at once, their results committed in the order of the calls.
+// The step in which a tool is run: what its call comes to, and what that changes of the task.
 import { ApiError } from '../contract/error.ts'
 import type { CallSequences, SequenceUse } from '../contract/sequence.ts'
-import type { TaskStep } from '../contract/trace.ts'
 import { quote } from '../contract/validation.ts'
 import type { AgentFunction, EarlyOutcome } from './manifest.ts'
 import { rawArguments, type ToolCallPart } from './messages.ts'
-import type { CallStanding } from './next-step.ts'
 import { findTask } from './store.ts'
-import { throughToolFaults } from './tool-faults.ts'
-import type { ToolContext, ToolResult } from './tools/define.ts'
+import { throughTaskFaults } from './task-faults.ts'
+import type { ToolContext, ToolKind, ToolResult } from './tools/define.ts'
 import { toolNames } from './tools/record.ts'
 import { runTool } from './tools/run.ts'
-import { journalStep, type Turn } from './turn.ts'
-import { underWay } from './under-way.ts'
+import { journalStep, type Turn, type TurnChange } from './turn.ts'
+import type { CallUnderWay } from './under-way.ts'
 
-/** What can be done with a call that has no result. */
-export function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPart): CallStanding {
-  const tool = offered.get(call.tool_name)
-  // The model is told that there is no such tool.
-  if (!tool) return 'run'
-  const asked = session.approvals !== 'auto' && needsApproval(task.manifest.settings.tool_approval_required, tool)
-  if (asked && !task.approved.includes(call.tool_call_id)) return 'approval'
-  if (!tool.kind.run) return 'client'
-  return waiting.has(call.tool_call_id) ? 'sub_task' : 'run'
-}
-
-const needsApproval = (required: 'all' | 'respect_tool' | 'none', { entry }: AgentFunction): boolean =>
-  required === 'all' || (required === 'respect_tool' && entry.requires_approval)
-
-/** Runs some calls and commits each result as soon as those before it are committed. */
-export async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Promise<void> {
-  let next = 0
-  const running = calls.map(async (call, index) => {
-    const outcome = turn.task.early?.[call.tool_call_id] ?? (await runOne(turn, call))
-    // One whose result is kept is not made again, whatever becomes of this process and of those before it.
-    if (index > next && !('pending' in outcome.result)) await keepEarly(turn, call, outcome)
-    return outcome
-  })
-  // Nobody listens to those that come after a failure.
-  for (const one of running) one.catch(() => {})
-  for (const [index, one] of running.entries()) {
-    const { result, ...rest } = await one
-    const call = calls[index]
-    if (!call) continue
-    if ('pending' in result) turn.waiting.add(call.tool_call_id)
-    else await turn.commit((task) => resultChange(task, call, { result, ...rest }))
-    next = index + 1
-  }
-}
-
-interface ToolOutcome extends EarlyOutcome {
+/** What a call of a tool has come to, and how far it has used sequences of fixtures. */
+export interface ToolOutcome extends EarlyOutcome {
   used: readonly SequenceUse[]
 }
-
-const keepEarly = (
-  turn: Turn,
-  { tool_call_id }: ToolCallPart,
-  { used, result, step }: Partial<ToolOutcome> & EarlyOutcome,
-) => turn.commit(({ early }) => ({ task: { early: { ...early, [tool_call_id]: { result, step } } }, used }))
+/** The same of one that was kept, whose use is committed already. */
+type KeptOutcome = EarlyOutcome & Partial<ToolOutcome>
 
 /** What was kept, less one of it. */
 const without = (early: Turn['task']['early'], id: string): Turn['task']['early'] => {
@@ -65,50 +25,35 @@ const without = (early: Turn['task']['early'], id: string): Turn['task']['early'
   return others
 }
 
-const resultChange = (
-  { totals, early }: Turn['task'],
-  { tool_call_id }: ToolCallPart,
-  {
-    result,
-    step,
-    used,
-  }: { result: Exclude<ToolResult, { pending: unknown }>; step: TaskStep; used?: readonly SequenceUse[] },
-) => ({
-  used,
-  task: {
-    totals: { ...totals, tool_calls: totals.tool_calls + 1 },
-    ...(early?.[tool_call_id] && { early: without(early, tool_call_id) }),
-  },
-  messages: [
-    {
-      role: 'tool' as const,
-      parts: [
-        {
-          kind: 'tool_result' as const,
-          tool_call_id,
-          result: 'error' in result ? { error: result.error } : result.result,
-        },
-      ],
-    },
-  ],
-  steps: [step],
-})
+/** What a result changes of the task; nothing while its sub-task waits. */
+export function resultChange({ tool_call_id }: ToolCallPart, { result, step, used }: KeptOutcome): TurnChange {
+  return ({ totals, early }) => {
+    if ('pending' in result) return {}
+    const shown = 'error' in result ? { error: result.error } : result.result
+    return {
+      used,
+      task: {
+        totals: { ...totals, tool_calls: totals.tool_calls + 1 },
+        ...(early?.[tool_call_id] && { early: without(early, tool_call_id) }),
+      },
+      messages: [{ role: 'tool', parts: [{ kind: 'tool_result', tool_call_id, result: shown }] }],
+      steps: [step],
+    }
+  }
+}
 
-async function runOne(turn: Turn, part: ToolCallPart): Promise<ToolOutcome> {
+/** A call of a tool. */
+export function toolCall(turn: Turn, part: ToolCallPart): CallUnderWay<ToolOutcome> {
   const { session, offered, task } = turn
   const started = session.clock.now()
   const { tool_name: name, tool_call_id } = part
-  turn.deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
   const entry = offered.get(name)?.entry
-  return underWay(turn, {
+  return {
     ...{ key: `tool:${tool_call_id}`, iteration: task.turn.iterations, part },
     tool: entry ? toolNames({ name, entry }) : [name],
     make: (signal) => outcomeOf(turn, part, { signal, started }),
-    change:
-      ({ result, ...rest }) =>
-      (now) =>
-        'pending' in result ? {} : resultChange(now, part, { result, ...rest }),
-  })
+    change: (outcome) => resultChange(part, outcome),
+  }
 }
 
 async function outcomeOf(
@@ -146,7 +91,8 @@ async function resultOf(
 ): Promise<ToolResult> {
   const { offered, task, session, deps } = turn
   const tool = offered.get(part.tool_name)
-  if (!tool?.kind.run) return { error: noSuchTool(part.tool_name, offered) }
+  const run = tool?.kind.run
+  if (!run) return { error: noSuchTool(part.tool_name, offered) }
   const raw = rawArguments(part)
   if (raw !== undefined) return { error: `the arguments must be a JSON object, got ${quote(raw)}` }
   const call = {
@@ -168,9 +114,14 @@ async function resultOf(
     knowledge: deps.gateway.knowledge,
     delegate: (agent, message, of) => deps.delegate(turn, { agent, message, call: of }),
   }
+  const throughFaults: ToolKind['run'] = (asked, within) => {
+    const moment = { request: asked.arguments, tool: toolNames(asked), iteration: within.iteration }
+    const passage = { signal: within.signal, onTriggered: (rule: string) => faults.push(rule) }
+    const key = `${within.iteration}:${asked.id}`
+    return throughTaskFaults(turn, { at: 'tool', key, ...moment, ...passage }, () => run(asked, within))
+  }
   try {
-    const kind = throughToolFaults(turn, tool, faults)
-    return await runTool({ ...tool, kind }, call, context)
+    return await runTool({ ...tool, kind: { run: throughFaults } }, call, context)
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error
     return { error: error.message }

@@ -6,10 +6,11 @@ import { once } from '../lib/once.ts'
 import { agents } from '../resources/agents.ts'
 import { recordOf } from '../resources/define.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { commit } from './commit.ts'
 import type { TaskEvents } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls, type ToolCallPart, toolResultsOf } from './messages.ts'
-import { findTask, nextTaskNumber, type TaskChange, taskNotFound, writeChange } from './store.ts'
+import { findTask, nextTaskNumber, placeOf, type TaskChange, taskNotFound, writeChange } from './store.ts'
 import { checkInactive, type Submission, type TaskCall } from './submission.ts'
 import { journalStep } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
@@ -17,51 +18,48 @@ import { newTraceOf, recordTurn, TASK_OPERATION } from './turn-trace.ts'
 
 /** Commits the beginning of a turn; gives the task, which is submitted. */
 export async function beginTurn(call: TaskCall, submission: Submission, events: TaskEvents): Promise<AgentTaskRecord> {
-  const { session, caller } = call
-  const place = { session, workspace: caller.workspace }
+  const { session, caller, parent } = call
+  const place = placeOf(call)
   const { before } = submission
   const request = JSON.stringify(call.body)
   // A call that is refused has no number: those who wait for the calls that have begun would wait for it.
   const seqOf = once(() => session.nextCall())
-  const { steps, ...written } = await session.transact(() => {
-    const base = before?.task ?? newTask(call, submission)
-    const current = before && findTask(place, base._id)
-    if (before) checkUnchanged(current, base)
-    // It may have been deleted meanwhile, and its tasks with it.
-    recordOf(agents, { records: session.records, caller }, base.agent_id)
-    const change = turnChange(call, submission, { task: base, seqOf })
-    const { task, messages } = writeChange(place, current ?? base, change)
-    if (call.parent) addChild(call.parent, base, session)
-    // In the same commit: an answer names a trace that is there.
-    recordTurn(session, task, request)
-    return { task, messages, steps: change.steps ?? [] }
+  const begun = await commit(place, before?.task._id, (task) => turnChange(call, submission, { task, seqOf }), {
+    events,
+    guard(found) {
+      const task = before ? unchanged(found, before.task) : newTask(call, submission)
+      // It may have been deleted meanwhile, and its tasks with it.
+      recordOf(agents, { records: session.records, caller }, task.agent_id)
+      return task
+    },
+    also({ task }) {
+      if (parent) addChild(parent, task, session)
+      // In the same commit: an answer names a trace that is there.
+      recordTurn(session, task, request)
+    },
   })
-  events.begun(session, written.task)
-  events.notify(session, { type: 'changed', ...written, steps })
-  return written.task
+  if (!begun) throw new Error('a turn began without a change')
+  return begun
 }
 
 /** Another call may have continued the task in the meantime, or somebody may have removed it. */
-function checkUnchanged(current: AgentTaskRecord | undefined, before: AgentTaskRecord): asserts current {
+function unchanged(current: AgentTaskRecord | undefined, before: AgentTaskRecord): AgentTaskRecord {
   if (!current) throw taskNotFound(before._id)
   checkInactive(current)
-  if (current.counts.messages === before.counts.messages && current.turn.number === before.turn.number) return
+  if (current.counts.messages === before.counts.messages && current.turn.number === before.turn.number) return current
   const message = `the task ${before._id} was continued by another call: read it again`
   throw new ApiError(409, 'task_changed', message, { param: 'task_id' })
 }
 
-function newTask(
-  { session, caller, from, parent, context }: TaskCall,
-  { agent, manifest, says }: Submission,
-): AgentTaskRecord {
+function newTask(call: TaskCall, { agent, manifest, says }: Submission): AgentTaskRecord {
+  const { session, caller, from, parent, context } = call
   const now = session.clock.now()
   const { seed, name } = session
   const agentId = String(agent._id)
-  const place = { session, workspace: caller.workspace }
   // Whatever else runs: that of a sub-task is a function of the call that it answers, others are counted by agent.
   const _id = parent
     ? ulidOf(seed, now, `${name}:agent_task:${parent.task._id}:${parent.tool_call_id}`, 0)
-    : ulidOf(seed, now, `${name}:agent_task:${agentId}`, nextTaskNumber(place, agentId))
+    : ulidOf(seed, now, `${name}:agent_task:${agentId}`, nextTaskNumber(placeOf(call), agentId))
   const at = new Date(now).toISOString()
   return {
     _id,

@@ -1,8 +1,12 @@
-// What ends a turn from outside: it aborts whatever is under way.
+// How turns end: by what they come to, or from outside, which aborts whatever is under way.
 import type { TaskState } from '../contract/agent-task.ts'
 import { ApiError } from '../contract/error.ts'
 import type { TaskReason } from '../contract/task-record.ts'
-import { teamCallsText } from './team-limits.ts'
+import type { TaskStep } from '../contract/trace.ts'
+import { openCalls, type ToolCallPart } from './messages.ts'
+import type { TurnOutcome } from './next-step.ts'
+import type { TaskChange } from './store.ts'
+import { journalStep, type Turn } from './turn.ts'
 
 /** A turn is ended while it works; the calls that it was making end with it. */
 export class TurnEnded extends ApiError {
@@ -20,32 +24,6 @@ export const canceled = (): TurnEnded => new TurnEnded('canceled', 'canceled', '
 export const timeUp = (seconds: number): TurnEnded =>
   new TurnEnded('input-required', 'max_time', `the turn has taken its max_execution_time of ${seconds} s`)
 
-/** The task is not there any more: its agent was deleted, or it was. */
-export class TaskGone extends Error {}
-
-/** What a task says of the limit that it has come to; undefined of other reasons. */
-export function limitText(
-  reason: TaskReason | null,
-  {
-    max_iterations,
-    max_execution_time,
-    max_cost,
-  }: Record<'max_iterations' | 'max_execution_time' | 'max_cost', number>,
-): string | undefined {
-  switch (reason) {
-    case 'max_iterations':
-      return `Stopped after ${max_iterations} iterations, as many as max_iterations allows.`
-    case 'max_time':
-      return `Stopped after ${max_execution_time} s, as long as max_execution_time allows.`
-    case 'max_cost':
-      return `Stopped since it has cost ${max_cost} USD, as much as max_cost allows.`
-    case 'max_team_calls':
-      return `Stopped since ${teamCallsText}.`
-    default:
-      return undefined
-  }
-}
-
 /** What the model reads of a call whose result never came. */
 export const noResult = (reason: TaskReason): string =>
   reason === 'canceled' ? 'the task was canceled before there was a result' : 'the turn ended before there was a result'
@@ -55,3 +33,42 @@ export const closing = ({ tool_call_id }: { tool_call_id: string }, error: strin
   role: 'tool' as const,
   parts: [{ kind: 'tool_result' as const, tool_call_id, result: { error } }],
 })
+
+/** Closes calls of tools with an error: what the model reads of them, and what the journal says. */
+export const closedCalls = (
+  at: Pick<Turn, 'task' | 'session'>,
+  calls: readonly ToolCallPart[],
+  error: string,
+  about = (_: ToolCallPart): Partial<TaskStep> => ({}),
+) => ({
+  messages: calls.map((call) => closing(call, error)),
+  steps: calls.map((call) => {
+    const { tool_name: name, tool_call_id } = call
+    const failed = { kind: 'tool', name, tool_call_id, outcome: 'failed', error } as const
+    return journalStep(at, at.session.clock.now(), { ...about(call), ...failed })
+  }),
+})
+
+/** What the end of a turn changes of its task. */
+export function endChange(
+  turn: Turn,
+  { state, reason, error = null, open = [], pending = [] }: TurnOutcome,
+): TaskChange {
+  const { session, history, task } = turn
+  // What is to come late closes its call itself.
+  const waited = new Set([...open, ...turn.late].map(({ tool_call_id }) => tool_call_id))
+  const unanswered = openCalls(history.map(({ message }) => message)).filter((call) => !waited.has(call.tool_call_id))
+  const about = ({ tool_name: name, tool_call_id }: ToolCallPart) => ({
+    name,
+    tool_call_id,
+    task: task.children[tool_call_id] ?? null,
+  })
+  const now = session.clock.now()
+  const waits = open.map((call) => journalStep(turn, now, { ...about(call), kind: 'wait', outcome: 'waiting' }))
+  const { messages, steps } = closedCalls(turn, unanswered, noResult(reason), about)
+  return {
+    task: { state, finish_reason: reason, error, pending, ...(task.early && { early: undefined }) },
+    messages,
+    steps: [...waits, ...steps],
+  }
+}

@@ -1,14 +1,14 @@
 // The trace of a turn: made before its call is answered, and put in its last form when the turn has ended.
 import { envelope } from '../contract/error.ts'
-import type { TaskStep, TaskTrace, TraceRecord } from '../contract/trace.ts'
+import type { TaskStep, TraceRecord } from '../contract/trace.ts'
 import { traceIdOf } from '../gateway/recorder.ts'
 import { emptySteps } from '../gateway/recording.ts'
 import { sessionPart } from '../gateway/trace-record.ts'
 import { realClock, sinceInstant } from '../lib/clock.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type AgentTaskRecord, fallbackModels } from './manifest.ts'
-import { shownTask } from './show.ts'
-import { journalOf, type TaskPlace, type WholeTask } from './store.ts'
+import { shownTask, taskTrace } from './show.ts'
+import type { WholeTask } from './store.ts'
 
 /** The operation of the call that submits a task. */
 export const TASK_OPERATION = 'agent.task'
@@ -74,19 +74,6 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
   }
 }
 
-/** What is shown of a task where its steps are. */
-export const taskTrace = (task: AgentTaskRecord, steps: readonly TaskStep[]): TaskTrace => ({
-  id: task._id,
-  context_id: task.context_id,
-  agent: task.agent_key,
-  turn: task.turn.number,
-  state: task.state,
-  finish_reason: task.finish_reason,
-  parent: task.parent?.task ?? null,
-  iterations: task.turn.iterations,
-  steps: [...steps],
-})
-
 /** Stores the first form of the trace, with the call that begins the turn; belongs inside a transaction. */
 export function recordTurn(session: Session, task: AgentTaskRecord, request: string): void {
   const arrived = realClock.now()
@@ -94,10 +81,13 @@ export function recordTurn(session: Session, task: AgentTaskRecord, request: str
   session.traces.insert(task.turn.seq, turnTrace(session, task, []), stored)
 }
 
-/** Puts the trace of a task's turn, which is over since `ended`, in its last form; belongs inside a transaction. */
-export function replaceTurnTrace({ task, history }: WholeTask, place: TaskPlace, ended: number): TraceRecord {
-  const { session } = place
-  const steps = journalOf(place, task._id).filter(({ turn }) => turn === task.turn.number)
+/** Puts the trace of a task's turn, which is over since `ended` (ms since the epoch), in its last form; belongs inside a transaction. */
+export function replaceTurnTrace(
+  session: Session,
+  { task, history }: WholeTask,
+  { journal, ended }: { journal: readonly TaskStep[]; ended: number },
+): TraceRecord {
+  const steps = journal.filter(({ turn }) => turn === task.turn.number)
   const trace = { ...turnTrace(session, task, steps), duration_ms: Math.max(0, ended - task.turn.started) }
   session.traces.replace(trace, JSON.stringify(shownTask(task, history)))
   return trace

@@ -1,19 +1,14 @@
-// A call that is under way when its task is canceled: it ends with the task, unless the scenario has its answer come all the same.
-import { AGENT_SUBJECTS } from '../contract/agent-subjects.ts'
+// A call that is under way when its task is canceled: its answer comes all the same when the scenario says so.
 import { ApiError } from '../contract/error.ts'
 import { valueReply } from '../contract/reply.ts'
 import type { TaskStep } from '../contract/trace.ts'
-import { withFaults } from '../gateway/attempt.ts'
-import { sinceInstant, withoutLatency } from '../lib/clock.ts'
-import { startDeadline, unlessAborted } from '../lib/deadline.ts'
-import { changeTask } from './change.ts'
-import { charge } from './charge.ts'
-import { taskFacts } from './fault-facts.ts'
+import { sinceInstant } from '../lib/clock.ts'
+import { startDeadline } from '../lib/deadline.ts'
 import { type ToolCallPart, toolCallsOf } from './messages.ts'
-import { findTask, messagesOf } from './store.ts'
-import { journalStep, type Turn, type TurnChange } from './turn.ts'
-import { canceled, closing, noResult, TurnEnded } from './turn-end.ts'
-import { replaceTurnTrace } from './turn-trace.ts'
+import { findTask } from './store.ts'
+import { taskFaults } from './task-faults.ts'
+import type { Turn, TurnChange } from './turn.ts'
+import { canceled, closedCalls, noResult, TurnEnded } from './turn-end.ts'
 
 /** A call of a model or a tool. */
 export interface CallUnderWay<Answer> {
@@ -30,47 +25,21 @@ export interface CallUnderWay<Answer> {
   change(answer: Answer): TurnChange
 }
 
-/** Makes a call of a turn; rejects with the reason of the turn's signal when that is aborted first. */
-export async function underWay<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
-  const { signal } = turn
-  const own = new AbortController()
-  const leave = () => {
-    const { reason } = signal
-    const isCanceled = reason instanceof TurnEnded && reason.reason === 'canceled'
-    if (!isCanceled || !goesOn(turn, call, { own, work })) own.abort(reason)
-  }
-  const work = call.make(own.signal)
-  signal.addEventListener('abort', leave, { once: true })
-  try {
-    return await unlessAborted(signal, work)
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
-}
-
 interface OngoingWork<Answer> {
   own: AbortController
   work: Promise<Answer>
 }
 
-/** Whether the scenario says what becomes of a call whose task is canceled; the turn then has it among those that come late. */
-function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
+/** Whether a call that its turn leaves goes on, since its task was canceled and the scenario says what becomes of it; it is then among the turn's late ones. */
+export function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
   const { session, task, deps, signal } = turn
+  if (!(signal.reason instanceof TurnEnded && signal.reason.reason === 'canceled')) return false
   const { tool, iteration, key, part } = call
-  const playing = deps.gateway.runs.ofCall(session, task.from.scenario)
   // A task that works for this one ends with it.
-  const subTask = part && findTask(turn.place, task._id)?.children[part.tool_call_id]
-  if (!playing || subTask !== undefined) return false
-  const about = { operation: AGENT_SUBJECTS.cancel, request: part?.arguments ?? {}, model: '', stream: false }
-  const moment = {
-    ...about,
-    at: 'cancel',
-    iteration,
-    key: `cancel:${iteration}:${key}`,
-    ...(tool && { tool }),
-  } as const
-  const faults = playing.faults(taskFacts(turn, moment))
-  if (faults.length === 0) return false
+  if (part && findTask(turn.place, task._id)?.children[part.tool_call_id] !== undefined) return false
+  const moment = { iteration, key: `cancel:${iteration}:${key}`, request: part?.arguments, tool }
+  const faults = taskFaults(turn, { at: 'cancel', ...moment })
+  if (!faults) return false
   const activity = session.begin({ signal: new AbortController().signal })
   const longest = task.manifest.settings.max_execution_time * 1000
   const lifetime = startDeadline(session.clock, longest, { outer: activity.signal, reason: canceled })
@@ -80,25 +49,24 @@ function goesOn<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: O
     own.abort(signal.reason)
     return valueReply({})
   }
-  const decided = withFaults(faults, end, {
-    about: { ...about, tool, clock: withoutLatency(session.clock), signal: activity.signal },
-    onActed: (rule) => rules.push(rule),
-  })
+  const decided = faults.through({ signal: activity.signal, onTriggered: (rule) => rules.push(rule) }, end)
   decided.catch(() => {})
-  const arrive = async () => {
-    try {
-      await decided
-      await commitLate(turn, lateChange(turn, call.change(await work), rules))
-    } catch (error) {
-      if (session.ended.aborted) return
-      if (!own.signal.aborted && !(error instanceof ApiError)) deps.gateway.report(error)
-      if (part) await commitLate(turn, closedCall(turn, part))
-    } finally {
-      lifetime.stop()
-      activity.end()
-    }
-  }
-  turn.late.push({ tool_call_id: part?.tool_call_id, arrive: () => arrive().catch(deps.gateway.report) })
+  turn.late.push({
+    tool_call_id: part?.tool_call_id,
+    async arrive(commit) {
+      try {
+        await decided
+        await commit(lateChange(turn, call.change(await work), rules))
+      } catch (error) {
+        if (session.ended.aborted) return
+        if (!own.signal.aborted && !(error instanceof ApiError)) deps.gateway.report(error)
+        if (part) await commit(() => closedCalls(turn, [part], noResult('canceled')))
+      } finally {
+        lifetime.stop()
+        activity.end()
+      }
+    },
+  })
   return true
 }
 
@@ -108,7 +76,7 @@ const lateChange =
   (task) => {
     const made = change(task)
     const asked = (made.messages ?? []).flatMap(toolCallsOf)
-    const why = noResult('canceled')
+    const closed = closedCalls(turn, asked, noResult('canceled'))
     const late = (step: TaskStep): TaskStep => ({
       ...step,
       duration_ms: sinceInstant(turn.session.clock, Date.parse(step.started_at)),
@@ -117,35 +85,7 @@ const lateChange =
     })
     return {
       ...made,
-      messages: [...(made.messages ?? []), ...asked.map((call) => closing(call, why))],
-      steps: [...(made.steps ?? []).map(late), ...asked.map((call) => closedStep(turn, call))],
+      messages: [...(made.messages ?? []), ...closed.messages],
+      steps: [...(made.steps ?? []).map(late), ...closed.steps],
     }
   }
-
-/** The change that closes a call which nothing has come of. */
-const closedCall =
-  (turn: Turn, part: ToolCallPart): TurnChange =>
-  () => ({ messages: [closing(part, noResult('canceled'))], steps: [closedStep(turn, part)] })
-
-const closedStep = (turn: Turn, { tool_name: name, tool_call_id }: ToolCallPart): TaskStep =>
-  journalStep(turn, turn.session.clock.now(), {
-    ...{ kind: 'tool', name, tool_call_id },
-    ...{ outcome: 'failed', error: noResult('canceled') },
-  })
-
-/** Commits what has come of a call of a canceled task; nothing when somebody has gone on with it, which has closed the call, or removed it. */
-async function commitLate({ deps, place, task: { _id, turn } }: Turn, change: TurnChange): Promise<void> {
-  if (!findTask(place, _id)) return
-  await changeTask(deps.events)(place, _id, (task) => {
-    if (task.state !== 'canceled' || task.turn.number !== turn.number) return undefined
-    const made = change(task)
-    const { totals = task.totals } = made.task ?? {}
-    charge(place.session, { ...task, totals })
-    return {
-      ...made,
-      task: { ...made.task, totals: { ...totals, billed: totals.cost } },
-      saves: (written) =>
-        replaceTurnTrace({ task: written, history: messagesOf(place, _id) }, place, Date.parse(task.updated)),
-    }
-  })
-}

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
 import type { Operation } from './operation.ts'
 import type { Reply } from './reply.ts'
+import type { Wire } from './wire.ts'
 
 /** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, on the workspace, on what an agent hears of a tool, on an iteration of a task, on a decision about its tools, or on what becomes of a call under way when its task is canceled. */
 export const FAULT_POINTS = ['provider', 'gateway', 'workspace', 'tool', 'task', 'approval', 'cancel'] as const
@@ -30,36 +31,21 @@ export interface WorkspaceCall {
   reads: readonly { url: string; reply: Reply }[]
 }
 
-/** What a fault may know of the attempt or call that it acts on. */
-export interface FaultContext {
-  at: FaultPoint
-  operation: FaultSubject
-  /** The body; of a call without one, its query. */
-  request: unknown
+/** What a fault may know of the attempt or call that it is on. */
+export interface FaultContext
+  extends Pick<FaultFacts, 'at' | 'operation' | 'request' | 'model' | 'stream' | 'direct' | 'call' | 'tool'>,
+    Pick<FaultPassage, 'clock' | 'signal'> {
   provider: string
-  /** `<provider>/<model>` */
-  model: string
-  stream: boolean
-  /** The provider in whose words the gateway refuses, when the client came by a door that has them. */
+  /** The provider in whose words the gateway refuses, when the client called an API that has them. */
   words?: string | undefined
-  /** Whether no gateway is between the client and the provider: both places are then the client's wire. */
-  direct?: true | undefined
-  /** At `workspace` only. */
-  call?: WorkspaceCall | undefined
-  /** At `tool` and `cancel` only: what the tool goes by, the function's name first. */
-  tool?: readonly string[] | undefined
-  /** Time of the session. */
-  clock: Clock
-  /** Aborted when nobody waits any more; whatever waits, waits with it. */
-  signal: AbortSignal
   /** A number in [0, 1) for a purpose: a function of seed, session, rule and call. */
   luck(purpose: string): number
   /** What the rule remembers from one attempt of the session to the next, such as what is left of a quota. */
   memory: Map<string, unknown>
-  /** Notes that the fault acts: from here on it is in the trace, and it counts as applied. What it never says, it never did. */
-  acted(): void
-  /** Notes why the fault does not act here, for the report; means nothing once it has acted. */
-  skip(reason: string): void
+  /** Reports that the fault is triggered: from here on it is in the trace and counts as applied. A fault that never calls this was never triggered. */
+  triggered(): void
+  /** Reports why the fault is not triggered here; means nothing once it has been triggered. */
+  skipped(reason: string): void
 }
 
 /** Goes on to what the fault is wrapped around: another fault, or the backend. */
@@ -83,32 +69,15 @@ export interface FaultKind<Options = never> {
   apply(options: Options, next: NextReply, context: FaultContext): Promise<Reply>
 }
 
-/** A fault of a rule, ready to act on one attempt or call. */
-export interface ActiveFault {
-  /** The rule's name. */
-  rule: string
-  /** As its kind has it. */
-  inAnswer: boolean
-  apply(
-    next: NextReply,
-    context: Pick<
-      FaultContext,
-      'clock' | 'signal' | 'operation' | 'request' | 'model' | 'stream' | 'direct' | 'call' | 'tool' | 'words'
-    > & {
-      /** Is called when it acts, at most once. */
-      acted(): void
-    },
-  ): Promise<Reply>
-}
-
 /** What a scenario knows of an attempt (at `provider`) or a call (elsewhere) when it decides. */
 export interface FaultFacts {
   at: FaultPoint
   operation: FaultSubject
   /** The path that was called, when it has parameters. */
   path?: string
+  /** The body; of a call without one, its query. */
   request: unknown
-  /** Empty where no model is called. */
+  /** `<provider>/<model>`; empty where no model is called. */
   model: string
   /** 0 is the primary target. */
   position: number
@@ -130,14 +99,45 @@ export interface FaultFacts {
   point?: string | undefined
   /** Tells calls apart independently of the order in which they come: a function of the body and how often it came before. */
   key: string
-  /** Milliseconds of the session's clock that have passed. */
-  passed: number
+  /** Whether no gateway is between the client and the provider: both places are then the client's wire. */
+  direct?: true
+  /** At `workspace` only. */
+  call?: WorkspaceCall
 }
 
-/** A scenario being played in a session. */
+/** The API that a client called, when it is not the gateway's own: faults that change what a response says are applied before it has that form, all others after. */
+export interface ResponseForm extends Pick<Wire, 'words' | 'events'> {
+  /** The reply in this form. */
+  put(reply: Reply): Reply
+}
+
+/** What faults need beside the facts of the call that goes through them. */
+export interface FaultPassage {
+  /** Time of the session. */
+  clock: Clock
+  /** Aborted when nobody waits any more. */
+  signal: AbortSignal
+  /** Is called once for each fault that is triggered, with the name of its rule. */
+  onTriggered(rule: string): void
+  form?: ResponseForm | undefined
+}
+
+/** The faults on one attempt or call, of which there is at least one. */
+export interface MatchedFaults {
+  /**
+   * The reply through all of them, the first outermost; `next` gives what is behind them, if they let it.
+   * @throws ConnectionFailure when a fault ends the connection, and what `next` throws.
+   */
+  through(passage: Omit<FaultPassage, 'clock'>, next: NextReply): Promise<Reply>
+}
+
+/** A scenario that is active in a session. */
 export interface ActiveScenario {
   readonly name: string
   /** A key for a call with this body. */
   keyOf(text: string): string
-  faults(facts: FaultFacts): readonly ActiveFault[]
+  /** Counts an attempt or call, as seen from each of these places, outermost first; undefined when no fault is on it. For callers that must know first. */
+  faults(clock: Clock, ...places: readonly FaultFacts[]): MatchedFaults | undefined
+  /** Counts an attempt or call, and gives its reply through the faults that are on it. */
+  through(facts: FaultFacts, passage: FaultPassage, next: NextReply): Promise<Reply>
 }

@@ -35,12 +35,12 @@ export const changeMessage = (
       const [choice, ...choices] = objectsIn(value?.choices)
       const message = asObject(choice?.message)
       if (!value || !message) {
-        context.skip('the answer is no chat completion')
+        context.skipped('the answer is no chat completion')
         return wholeWith(before)
       }
       const other = await change(message)
       if (!other) return wholeWith(before)
-      context.acted()
+      context.triggered()
       const finish_reason = objectsIn(other.tool_calls).length > 0 ? 'tool_calls' : choice?.finish_reason
       const whole = { ...value, choices: [{ ...choice, message: other, finish_reason }, ...choices] }
       return wholeWith(new TextEncoder().encode(JSON.stringify(whole)))
@@ -56,7 +56,7 @@ export const changeToolCalls = (
   changeMessage(next, context, (message) => {
     const calls = objectsIn(message.tool_calls)
     if (calls.length === 0) {
-      context.skip('the answer calls no tool')
+      context.skipped('the answer calls no tool')
       return undefined
     }
     const tool_calls = calls.map((call) => ({ ...call, function: change(asObject(call.function) ?? {}) }))

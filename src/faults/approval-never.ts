@@ -8,8 +8,8 @@ export const approvalNever = defineFault({
   points: ['approval'],
   options: {},
   example: {},
-  async apply(_, __, { acted }) {
-    acted()
+  async apply(_, __, { triggered }) {
+    triggered()
     return valueReply({})
   },
 })

@@ -9,7 +9,7 @@ export const authFailure = defineFault({
   options: refusalOptions,
   example: {},
   async apply(given, _, context) {
-    context.acted()
+    context.triggered()
     return refusal(context, { problem: 'auth-failure' }, given)
   },
 })

@@ -22,7 +22,7 @@ export const brokenFraming = defineFault({
             if (left-- <= 0) break
             yield chunk
           }
-          context.acted()
+          context.triggered()
           throw new ConnectionFailure('the chunked encoding of the answer is broken', 'garbled')
         }
         if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(streamTexts(blocks)))

@@ -22,16 +22,16 @@ const decoder = new TextDecoder()
 const TOO_SHORT = 'the answer ended before the place of the fault'
 const UNHEARD = 'nobody listened up to the place of the fault'
 
-/** The same pieces; a fault that has not acted by their end never will. */
+/** The same pieces; a fault that has not been triggered by their end never is. */
 export async function* orSkipped<Piece>(
   pieces: AsyncIterable<Piece>,
-  { signal, skip }: Pick<FaultContext, 'signal' | 'skip'>,
+  { signal, skipped }: Pick<FaultContext, 'signal' | 'skipped'>,
   reason: string = TOO_SHORT,
 ): AsyncGenerator<Piece> {
   try {
     yield* pieces
   } finally {
-    skip(signal.aborted ? UNHEARD : reason)
+    skipped(signal.aborted ? UNHEARD : reason)
   }
 }
 
@@ -44,7 +44,7 @@ export async function onAnswer(
   const reply = await next()
   const actual = isStream(reply) ? 'stream' : 'whole'
   if (isAnswer(reply) && (form ?? actual) === actual) return change(reply)
-  context.skip(
+  context.skipped(
     isAnswer(reply) ? `the answer is ${actual === 'stream' ? 'a' : 'not a'} stream` : 'the provider refused the call',
   )
   return reply
@@ -137,14 +137,14 @@ export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Prom
     },
   })
 
-async function* firstBytes(reply: Reply, cut: Cut, { acted }: FaultContext): AsyncGenerator<Uint8Array> {
+async function* firstBytes(reply: Reply, cut: Cut, { triggered }: FaultContext): AsyncGenerator<Uint8Array> {
   const { after_bytes: most = Number.POSITIVE_INFINITY, after_fraction: fraction, close } = cut
   const all = fraction === undefined ? undefined : await wholeBytes(reply)
   let left = all && fraction !== undefined ? Math.min(most, Math.floor(all.length * fraction)) : most
   for await (const piece of all ? [all] : piecesOf(reply)) {
     if (piece.length > left) {
       if (left > 0) yield piece.subarray(0, left)
-      acted()
+      triggered()
       return endAs(close)
     }
     left -= piece.length
@@ -167,7 +167,7 @@ export const changeWhole = (
       const text = change(before)
       // The bytes of a provider can be read once: they go on as they were read.
       if (text === undefined || text === before) return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
-      context.acted()
+      context.triggered()
       return changed(reply, { body: { kind: 'bytes', contentType, bytes: encoder.encode(text) } })
     },
   })

@@ -26,14 +26,14 @@ export const contentFilter = defineFault({
   example: {},
   async apply({ as, ...given }, next, context) {
     const refused = () => {
-      context.acted()
+      context.triggered()
       return refusal(context, { problem: 'content-filter' }, given)
     }
     if ((as ?? usual(context)) === 'error') return refused()
     const reply = await next()
     if (isStream(reply)) return withheldStream(reply, context)
     const withheld = await withheldWhole(reply)
-    if (withheld) context.acted()
+    if (withheld) context.triggered()
     return withheld ?? refused()
   },
 })
@@ -72,7 +72,7 @@ function withheldStream(reply: Reply, context: FaultContext): Reply {
       if (data === undefined) yield text
       else {
         const left = chunkWithheld(data)
-        if (left !== data) context.acted()
+        if (left !== data) context.triggered()
         if (left === undefined) continue
         if (typeof left.type !== 'string') yield encodeEvent({ data: left })
         else yield encodeEvent({ event: left.type, data: { ...left, sequence_number: number++ } })

@@ -24,10 +24,10 @@ export const contextLength = defineFault({
     const { operation, request, model } = context
     const tokens = operation.promptTokens?.(request) ?? 0
     if (limit !== undefined && tokens <= limit) {
-      context.skip(`the input has no more than ${limit} tokens`)
+      context.skipped(`the input has no more than ${limit} tokens`)
       return next()
     }
-    context.acted()
+    context.triggered()
     const most = limit ?? modelOf(model)?.context ?? USUAL
     return refusal(context, { problem: 'context-length', limit: most, asked: Math.max(tokens, most + 1) }, given)
   },

@@ -26,7 +26,7 @@ export const cutStream = defineFault({
     const { after_bytes: bytes, after_fraction: fraction, close } = options
     if (bytes !== undefined || fraction !== undefined) return cutBytes(next, context, options)
     const change = () => {
-      context.acted()
+      context.triggered()
       return endAs(close)
     }
     return changeAt(next, context, { ...options, change })

@@ -16,8 +16,8 @@ export const endsEarly = (about: Pick<FaultKind, 'type' | 'summary'>, message: s
     points: ['provider', 'gateway'],
     options: { after: Duration.default(0).describe('How long the request is thought about before.') },
     example: {},
-    async apply({ after }, _, { acted, clock, signal }) {
-      acted()
+    async apply({ after }, _, { triggered, clock, signal }) {
+      triggered()
       if (after > 0) await clock.latency(after, signal)
       throw new ConnectionFailure(message, how)
     },

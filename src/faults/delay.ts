@@ -32,9 +32,9 @@ export const delay = defineFault({
   example: { for: '2s' },
   async apply(options, next, context) {
     const wait = waitOf(options, context)
-    if (wait <= 0) context.skip('the wait was 0 ms')
+    if (wait <= 0) context.skipped('the wait was 0 ms')
     else {
-      context.acted()
+      context.triggered()
       await context.clock.latency(wait, context.signal)
     }
     return next()

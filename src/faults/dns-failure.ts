@@ -17,8 +17,8 @@ export const dnsFailure = defineFault({
       .describe('Whether there is no such name, or nobody who knows it answers.'),
   },
   example: {},
-  async apply({ code }, _, { acted, provider }) {
-    acted()
+  async apply({ code }, _, { triggered, provider }) {
+    triggered()
     throw new ConnectionFailure(`the host name ${addressOf(provider).host} ${WORDS[code]} (${code})`)
   },
 })

@@ -18,7 +18,7 @@ export const duplicateChunk = defineFault({
       for await (const { text, content } of blocks) {
         yield text
         if (!content || ++number !== chunk) continue
-        context.acted()
+        context.triggered()
         for (let copy = 0; copy < copies; copy++) yield text
       }
     }),

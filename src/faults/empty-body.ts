@@ -13,7 +13,7 @@ export const emptyBody = defineFault({
     onAnswer(next, context, {
       async change(reply) {
         const { contentType } = streamBytes(reply)
-        context.acted()
+        context.triggered()
         await drop(reply)
         return changed(reply, { body: { kind: 'bytes', contentType, bytes: new Uint8Array() } })
       },

@@ -9,8 +9,8 @@ export const hang = defineFault({
   points: ['provider', 'gateway'],
   options: { for: Duration.optional().describe('After which the connection is closed; it stays open when left out.') },
   example: {},
-  async apply({ for: length = Number.POSITIVE_INFINITY }, _, { acted, clock, signal }) {
-    acted()
+  async apply({ for: length = Number.POSITIVE_INFINITY }, _, { triggered, clock, signal }) {
+    triggered()
     await clock.latency(length, signal)
     throw new ConnectionFailure('the connection was closed after a long silence', 'closed')
   },

@@ -22,7 +22,7 @@ export const httpError = defineFault({
   },
   example: { status: 503 },
   async apply({ status, retry_after: wait, retry_after_form: form, body, ...given }, _, context) {
-    context.acted()
+    context.triggered()
     const retry = wait === undefined ? {} : retryHeaders(wait, form, context.clock.now())
     const headers = { ...retry, ...lowerCase(given.headers) }
     const about = { ...problemOf(status), retryAfter: wait }

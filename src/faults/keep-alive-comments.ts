@@ -24,7 +24,7 @@ export const keepAliveComments = defineFault({
       for await (const { text } of blocks) {
         for (let left = number++ % every === 0 ? count : 0; left > 0; left--) {
           if (interval > 0) await context.clock.latency(interval, context.signal)
-          context.acted()
+          context.triggered()
           yield `: ${comment}\n\n`
         }
         yield text

@@ -10,8 +10,8 @@ export const lateAnswer = defineFault({
   points: ['cancel'],
   options: { after: Duration.default(5000).describe('How long after the cancel it arrives, at the earliest.') },
   example: { after: '10s' },
-  async apply({ after }, _, { acted, clock, signal }) {
-    acted()
+  async apply({ after }, _, { triggered, clock, signal }) {
+    triggered()
     if (after > 0) await clock.latency(after, signal)
     // What would end the call is never heard of.
     return valueReply({})

@@ -14,7 +14,7 @@ export const malformedChunk = defineFault({
       ...options,
       async *change(block, { rest }) {
         const json = JSON.stringify(block.data)
-        if (json !== undefined) context.acted()
+        if (json !== undefined) context.triggered()
         yield json === undefined ? block.text : rewritten(block, undefined, json.slice(0, Math.ceil(json.length / 2)))
         yield* streamTexts(rest)
       },

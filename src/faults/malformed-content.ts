@@ -19,7 +19,7 @@ export const malformedContent = defineFault({
         const broken = brokenOff(asObject(parsedJson(text)) ?? {}, (whole) =>
           whole.slice(0, Math.ceil(whole.length / 2)),
         )
-        if (!broken) context.skip(NO_TEXT)
+        if (!broken) context.skipped(NO_TEXT)
         return broken && JSON.stringify(broken)
       })
     }
@@ -37,7 +37,7 @@ export const malformedContent = defineFault({
               if (before === undefined) first ??= text
               return before === undefined ? text : whole ? before : ''
             })
-          if (broken && before !== undefined) context.acted()
+          if (broken && before !== undefined) context.triggered()
           yield broken && before !== undefined ? rewritten(block, broken) : block.text
         }
       },

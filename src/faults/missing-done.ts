@@ -16,7 +16,7 @@ export const missingDone = defineFault({
         // A compatible API ends as that of the provider does.
         const last = context.words === undefined ? undefined : context.operation.events?.last
         for await (const { kind, text, data } of blocks) {
-          if (kind === 'done' || (data && last?.(data))) context.acted()
+          if (kind === 'done' || (data && last?.(data))) context.triggered()
           else yield text
         }
       },

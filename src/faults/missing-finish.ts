@@ -17,7 +17,7 @@ export const missingFinish = defineFault({
     if (!context.stream) {
       return changeWhole(next, context, (text) => {
         const open = opened(parsedJson(text))
-        if (!open) context.skip(none)
+        if (!open) context.skipped(none)
         return open && JSON.stringify(open)
       })
     }
@@ -26,7 +26,7 @@ export const missingFinish = defineFault({
         const { data, text } = block
         const last = data !== undefined && context.operation.events?.complete([{ data }])
         const open = opened(data)
-        if (last || open) context.acted()
+        if (last || open) context.triggered()
         if (open) yield rewritten(block, open)
         else if (!last) yield text
       }

@@ -17,7 +17,7 @@ export const missingUsage = defineFault({
         // What a provider says beside the body, only the gateway hears.
         const wasSent = () => context.at === 'provider' && !context.direct && reply.usage !== null
         const none = 'the answer says no usage'
-        if (wasSent()) context.acted()
+        if (wasSent()) context.triggered()
         if (isStream(reply)) {
           const change = (blocks: AsyncGenerator<EventBlock>) => orSkipped(uncounted(blocks, context), context, none)
           return { ...mapBlocks(reply, context.operation, change), usage: null }
@@ -25,8 +25,8 @@ export const missingUsage = defineFault({
         const { contentType } = streamBytes(reply)
         const bytes = await wholeBytes(reply)
         const value = without(parsedJson(new TextDecoder().decode(bytes)))
-        if (value) context.acted()
-        else context.skip(none)
+        if (value) context.triggered()
+        else context.skipped(none)
         // The bytes of a provider can be read once: they go on as they were read.
         const left = value ? new TextEncoder().encode(JSON.stringify(value)) : bytes
         return { ...reply, usage: null, body: { kind: 'bytes', contentType, bytes: left } }
@@ -34,10 +34,10 @@ export const missingUsage = defineFault({
     }),
 })
 
-async function* uncounted(blocks: AsyncGenerator<EventBlock>, { acted }: FaultContext): AsyncGenerator<string> {
+async function* uncounted(blocks: AsyncGenerator<EventBlock>, { triggered }: FaultContext): AsyncGenerator<string> {
   for await (const block of blocks) {
     const data = without(block.data)
-    if (data) acted()
+    if (data) triggered()
     const { choices } = data ?? {}
     // A chunk that is there for the counts alone is left out.
     if (Array.isArray(choices) && choices.length === 0) continue

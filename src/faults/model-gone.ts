@@ -9,7 +9,7 @@ export const modelGone = defineFault({
   options: refusalOptions,
   example: {},
   async apply(given, _, context) {
-    context.acted()
+    context.triggered()
     return refusal(context, { problem: 'model-gone' }, given)
   },
 })

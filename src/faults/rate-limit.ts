@@ -46,11 +46,11 @@ export const rateLimit = defineFault({
       now,
     )
     if (!over) {
-      context.skip('the quota was not used up')
+      context.skipped('the quota was not used up')
       const reply = await next()
       return changed(reply, { headers: { ...reply.headers, ...countdown } })
     }
-    context.acted()
+    context.triggered()
     const retry =
       form === undefined && !providerNamed(provider).sendsRetryAfter ? {} : retryHeaders(wait, form ?? 'seconds', now)
     return refusal(

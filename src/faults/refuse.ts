@@ -9,8 +9,8 @@ export const refuse = defineFault({
   points: ['provider'],
   options: {},
   example: {},
-  async apply(_, __, { acted, provider }) {
-    acted()
+  async apply(_, __, { triggered, provider }) {
+    triggered()
     const { host, port } = addressOf(provider)
     throw new ConnectionFailure(`the connection to ${host}:${port} was refused (ECONNREFUSED)`)
   },

@@ -22,7 +22,7 @@ export const reorderChunks = defineFault({
         }
         // The end mark is no chunk, and what came after it would be read by nobody.
         const swaps = waiting !== undefined && kind !== 'comment'
-        if (swaps && kind !== 'done') context.acted()
+        if (swaps && kind !== 'done') context.triggered()
         if (swaps) yield* kind === 'done' ? [waiting ?? '', text] : [text, waiting ?? '']
         else yield text
         if (swaps) waiting = undefined

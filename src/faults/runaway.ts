@@ -16,13 +16,13 @@ export const runaway = defineFault({
   apply: ({ tool }, next, context) =>
     changeMessage(next, context, async (message) => {
       if (objectsIn(message.tool_calls).length > 0) {
-        context.skip('the answer calls a tool already')
+        context.skipped('the answer calls a tool already')
         return undefined
       }
       const offered = offeredFunctions(context)
       const called = tool === undefined ? offered[0] : offered.find(({ name }) => name === tool)
       if (!called) {
-        context.skip(tool === undefined ? 'no tool was offered' : `no tool named ${tool} was offered`)
+        context.skipped(tool === undefined ? 'no tool was offered' : `no tool named ${tool} was offered`)
         return undefined
       }
       const { name, parameters } = called

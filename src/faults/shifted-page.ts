@@ -16,10 +16,10 @@ export const shiftedPage = defineFault({
     const given = body.kind === 'value' && isPage(body.value) ? body.value : undefined
     const page = given && (shift === 'skip' ? skipped(given) : repeated(given, context.call))
     if (page) {
-      context.acted()
+      context.triggered()
       return { ...reply, body: { kind: 'value', value: page } }
     }
-    context.skip(given ? REASONS[shift] : 'the answer is not a list')
+    context.skipped(given ? REASONS[shift] : 'the answer is not a list')
     return reply
   },
 })

@@ -22,7 +22,7 @@ export const slowStream = defineFault({
           const now = clock.passed()
           due = Math.max(now, due + (tokens / pace) * 1000 * (1 - jitter + 2 * jitter * luck))
           if (due > now) {
-            context.acted()
+            context.triggered()
             await clock.latency(due - now, signal)
           }
         }

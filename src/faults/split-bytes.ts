@@ -26,7 +26,7 @@ export const splitBytes = defineFault({
         const { contentType } = streamBytes(reply)
         const pieces = async function* () {
           for await (const { piece, first } of parts(reply, where)) {
-            if (!first) context.acted()
+            if (!first) context.triggered()
             if (!first && wait > 0) await context.clock.latency(wait, context.signal)
             yield piece
           }

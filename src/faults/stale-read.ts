@@ -16,10 +16,10 @@ export const staleRead = defineFault({
     const earlier =
       call?.method === 'GET' && call.reads.findLast((read) => read.url === call.url && textOf(read.reply) !== now)
     if (earlier) {
-      context.acted()
+      context.triggered()
       return earlier.reply
     }
-    context.skip(call?.method === 'GET' ? 'nothing else was read there before' : 'the call is not a read')
+    context.skipped(call?.method === 'GET' ? 'nothing else was read there before' : 'the call is not a read')
     return reply
   },
 })

@@ -20,7 +20,7 @@ export const stallStream = defineFault({
       async *change(block, { rest }) {
         const { for: length = Number.POSITIVE_INFINITY, close } = options
         const { clock, signal } = context
-        context.acted()
+        context.triggered()
         await clock.latency(length, signal)
         if (close) return endAs(close)
         yield block.text

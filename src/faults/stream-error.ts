@@ -23,7 +23,7 @@ export const streamError = defineFault({
     changeAt(next, context, {
       ...options,
       async *change(_, { sent }) {
-        context.acted()
+        context.triggered()
         for (const event of errorEvents(context, status, { ...options, sent })) yield encodeEvent(event)
       },
     }),

@@ -21,11 +21,11 @@ export const stuckProcessing = defineFault({
       ? mapRecords(reply, (record) => {
           if (!STATES.includes(String(record.status))) return record
           found = true
-          if (record.status !== status) context.acted()
+          if (record.status !== status) context.triggered()
           return { ...record, status }
         })
       : reply
-    context.skip(found ? 'it is in that state by itself' : 'the answer has no datasource')
+    context.skipped(found ? 'it is in that state by itself' : 'the answer has no datasource')
     return concerns
   },
 })

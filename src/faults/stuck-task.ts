@@ -8,8 +8,8 @@ export const stuckTask = defineFault({
   points: ['task'],
   options: {},
   example: {},
-  apply(_, __, { acted, signal }) {
-    acted()
+  apply(_, __, { triggered, signal }) {
+    triggered()
     return untilAborted(signal)
   },
 })

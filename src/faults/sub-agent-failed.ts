@@ -9,12 +9,12 @@ export const subAgentFailed = defineFault({
   points: ['tool'],
   options: { message: z.string().min(1).default('the agent failed').describe('What the model reads.') },
   example: {},
-  async apply({ message }, next, { acted, skip, tool = [] }) {
+  async apply({ message }, next, { triggered, skipped, tool = [] }) {
     if (!tool.includes('call_sub_agent')) {
-      skip('the tool is no sub-agent')
+      skipped('the tool is no sub-agent')
       return next()
     }
-    acted()
+    triggered()
     return valueReply({ error: message })
   },
 })

@@ -17,8 +17,8 @@ export const tlsFailure = defineFault({
   points: ['provider'],
   options: { reason: z.enum(['expired', 'self-signed', 'wrong-host', 'handshake']).default('expired') },
   example: {},
-  async apply({ reason }, _, { acted, provider }) {
-    acted()
+  async apply({ reason }, _, { triggered, provider }) {
+    triggered()
     throw new ConnectionFailure(`no secure connection to ${addressOf(provider).host}: ${WORDS[reason]}`)
   },
 })

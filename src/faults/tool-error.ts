@@ -13,8 +13,8 @@ export const toolError = defineFault({
     after: Duration.default(0).describe('How long it takes to fail.'),
   },
   example: { message: 'The server is down.' },
-  async apply({ message, after }, _, { acted, clock, signal }) {
-    acted()
+  async apply({ message, after }, _, { triggered, clock, signal }) {
+    triggered()
     if (after > 0) await clock.latency(after, signal)
     return valueReply({ error: message })
   },

@@ -8,8 +8,8 @@ export const toolTimeout = defineFault({
   points: ['tool'],
   options: {},
   example: {},
-  apply(_, __, { acted, signal }) {
-    acted()
+  apply(_, __, { triggered, signal }) {
+    triggered()
     return untilAborted(signal)
   },
 })

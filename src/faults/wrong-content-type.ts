@@ -15,10 +15,10 @@ export const wrongContentType = defineFault({
       change(reply) {
         const body = streamBytes(reply)
         if (body.contentType === contentType) {
-          context.skip('the answer has that content type by itself')
+          context.skipped('the answer has that content type by itself')
           return reply
         }
-        context.acted()
+        context.triggered()
         return changed(reply, { body: { ...body, contentType } })
       },
     }),

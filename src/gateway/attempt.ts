@@ -1,6 +1,6 @@
 // One try of one target: a backend's reply, under the deadline, as an outcome. An upstream failure is a value here.
 import type { BackendCall } from '../contract/backend.ts'
-import type { ActiveFault, ActiveScenario, NextReply } from '../contract/fault.ts'
+import type { ActiveScenario } from '../contract/fault.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
 import type { CallSequences } from '../contract/sequence.ts'
@@ -126,29 +126,17 @@ function askThroughFaults(
 ): Promise<Reply> {
   const { operation, request, model, stream, clock } = asked
   const { target, number } = tried
-  const place = { at: 'provider', position: target.position, attempt: number, passed: clock.passed() } as const
-  const faults = playing.faults({ ...facts, operation, request, model, stream, ...place })
-  const answer = async () => backend.answer(asked)
-  const about = { operation, request, model, stream, clock, signal: asked.signal }
-  return withFaults(faults, answer, { about, onActed: (rule) => record.faults.push(rule) })
+  const place = { at: 'provider', position: target.position, attempt: number } as const
+  return playing.through(
+    { ...facts, ...place, operation, request, model, stream },
+    { clock, signal: asked.signal, onTriggered: (rule) => record.faults.push(rule) },
+    async () => backend.answer(asked),
+  )
 }
 
 /** The request to a model, with the parameters that are its own; most go to the one that they name. */
 const requestTo = (request: object, model: string, parameters: object | undefined): object =>
   (request as { model?: unknown }).model === model && !parameters ? request : { ...request, ...parameters, model }
-
-/** What is heard through some faults, the first of them outermost. */
-export function withFaults(
-  faults: readonly ActiveFault[],
-  answer: NextReply,
-  { about, onActed }: { about: Omit<Parameters<ActiveFault['apply']>[1], 'acted'>; onActed(rule: string): void },
-): Promise<Reply> {
-  const heard = faults.reduceRight<NextReply>(
-    (next, fault) => () => fault.apply(next, { ...about, acted: () => onActed(fault.rule) }),
-    answer,
-  )
-  return heard()
-}
 
 /**
  * Which event a stream begins with: the first that carries content, since until then another attempt can take the place of

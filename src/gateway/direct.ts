@@ -2,7 +2,7 @@
 // the client as it is, faults included. What a correct client makes of it is read along and written into the trace.
 import { FAULTS, REQUEST_ID } from '../contract/answer-headers.ts'
 import { ApiError } from '../contract/error.ts'
-import type { ActiveFault } from '../contract/fault.ts'
+import type { MatchedFaults } from '../contract/fault.ts'
 import { ConnectionFailure, jsonReply, type Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
 import { apiOf } from '../providers/endpoints.ts'
@@ -16,7 +16,6 @@ import type { AttemptRecorder } from './recording.ts'
 import { putNothing, toResponse } from './respond.ts'
 import { breakOf, endOfAborted } from './sent-end.ts'
 import { readAlong } from './sent-reply.ts'
-import { throughDoor } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
 import type { CallContext, CallEnd } from './types.ts'
 
@@ -36,27 +35,25 @@ export interface DirectCall {
  */
 export function answerDirectly(direct: DirectCall): Promise<Response> | undefined {
   const { callContext, target } = direct
-  const faults = callContext.playing ? faultsOn(callContext, target) : []
+  const faults = faultsOn(callContext, target)
   // They have been asked for.
   callContext.playing = undefined
   const { recording } = callContext
-  if (faults.length === 0 && !recording.passed) return undefined
+  if (!faults && !recording.passed) return undefined
   const asked = new AttemptCall(callContext, target)
   const record = recording.attempt({ target, number: 1, why: 'first', waited: 0 })
   return respond(direct, { faults, asked, record })
 }
 
-/** The faults of the scenario; those between gateway and client come last, and so are outermost. */
-function faultsOn({ playing, facts, operation, request, stream, session }: CallContext, target: Target) {
-  const about = { ...facts, operation, request, stream, model: target.model, position: 0, attempt: 1 }
-  const passed = session.clock.passed()
-  const faultsAt = (at: 'gateway' | 'provider') => playing?.faults({ ...about, at, passed }) ?? []
-  return [...faultsAt('gateway'), ...faultsAt('provider')]
+/** The faults of the scenario, those between gateway and client outermost; undefined when there are none. */
+function faultsOn({ playing, facts, operation, request, stream, session }: CallContext, { model }: Target) {
+  const about = { ...facts, operation, request, stream, model, position: 0, attempt: 1, direct: true } as const
+  return playing?.faults(session.clock, { ...about, at: 'gateway' }, { ...about, at: 'provider' })
 }
 
 /** The one attempt of a direct call. */
 interface DirectAttempt {
-  faults: readonly ActiveFault[]
+  faults: MatchedFaults | undefined
   asked: AttemptCall
   record: AttemptRecorder
 }
@@ -65,7 +62,7 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   const { callContext, end, clientTimeout } = direct
   const { faults, asked, record } = attempt
   const { signal } = asked
-  const connection = faults.length > 0 ? await callContext.call.hold?.find() : undefined
+  const connection = faults && (await callContext.call.hold?.find())
   try {
     const reply = await faultyReply(direct, attempt)
     const own = ownHeaders(callContext.recording, reply)
@@ -100,25 +97,13 @@ function ownHeaders(recording: CallContext['recording'], { raw }: Reply): Record
 /** What the provider sends, through the faults of the scenario. */
 function faultyReply(direct: DirectCall, attempt: DirectAttempt): Promise<Reply> {
   const { callContext, wire } = direct
-  const { operation, request, stream, session, call } = callContext
   const { faults, asked, record } = attempt
-  const about = {
-    operation,
-    request,
-    model: asked.model,
-    stream,
-    clock: session.clock,
-    signal: asked.signal,
-    direct: true as const,
-  }
-  return throughDoor(faults, () => provided(direct, attempt), {
-    about,
-    onActed: (rule) => void record.faults.push(rule),
-    door: {
-      wire: { ...wire, words: speakerOf(asked.model, wire) },
-      put: (reply) => (reply.raw ? reply : wire.put(reply, call)),
-    },
-  })
+  const next = () => provided(direct, attempt)
+  const put = (reply: Reply) => (reply.raw ? reply : wire.put(reply, callContext.call))
+  if (!faults) return next().then(put)
+  const onTriggered = (rule: string) => void record.faults.push(rule)
+  const form = { ...wire, words: speakerOf(asked.model, wire), put }
+  return faults.through({ signal: asked.signal, onTriggered, form }, next)
 }
 
 /** Who speaks in errors: the provider, where it has the API that was called; otherwise the provider that this is the API of. */

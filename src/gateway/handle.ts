@@ -1,5 +1,5 @@
 // One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
-import type { ActiveFault, ActiveScenario } from '../contract/fault.ts'
+import type { MatchedFaults } from '../contract/fault.ts'
 import type { AnswerContext } from '../contract/operation.ts'
 import type { BytesBody, Reply } from '../contract/reply.ts'
 import type { Wire } from '../contract/wire.ts'
@@ -105,8 +105,8 @@ const client: Listener<Response> = {
       if (!wire || !target || !(playing || recording.passed)) return undefined
       return direct().answerDirectly({ callContext, target, wire, end, clientTimeout })
     }
-    const faults = playing ? faultsHeard(callContext, playing) : NO_FAULTS
-    return faults.length > 0 ? answerThroughFaults(faults, ready, end) : undefined
+    const faults = faultsOnResponse(callContext)
+    return faults && answerThroughFaults(faults, ready, end)
   },
   take(reply, { callContext: { call } }, { clientTimeout }) {
     const { body, headers } = reply
@@ -115,7 +115,6 @@ const client: Listener<Response> = {
     return toResponse(reply, { clientTimeout, hold: call.hold })
   },
 }
-const NO_FAULTS: readonly ActiveFault[] = []
 
 const inside: Listener<InnerAnswer> = {
   take: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
@@ -144,13 +143,10 @@ function noteBytes({ bytes, contentType }: BytesBody, recording: TraceRecorder):
 }
 
 /** What a client hears through the faults between it and the gateway. */
-async function answerThroughFaults(faults: readonly ActiveFault[], ready: ReadyCall, end: CallEnd): Promise<Response> {
+async function answerThroughFaults(faults: MatchedFaults, ready: ReadyCall, end: CallEnd): Promise<Response> {
   const { callContext } = ready
-  const { call } = callContext
-  const { wire } = call
   const answer = async () => toReply(await answerOf(ready), ready)
-  const door = wire && { wire, put: (reply: Reply) => wire.put(reply, call) ?? reply }
-  return respondThroughFaults(faults, callContext, { answer, end, connection: await call.hold?.find(), door })
+  return respondThroughFaults(faults, callContext, { answer, end, connection: await callContext.call.hold?.find() })
 }
 
 /** A call that can be answered: where it may go, where its answer is stored, and what checks it. */
@@ -287,13 +283,11 @@ async function guardedAnswer(ready: ReadyCall): Promise<AttemptAnswer> {
   return answer
 }
 
-/** The faults between the gateway and the client. */
-function faultsHeard(
-  { facts, operation, request, stream, session }: CallContext,
-  playing: ActiveScenario,
-): readonly ActiveFault[] {
-  const point = { at: 'gateway' as const, position: 0, attempt: 1, passed: session.clock.passed() }
-  return playing.faults({ ...facts, ...point, operation, request, stream, model: operation.model(request) })
+/** The faults between the gateway and the client; undefined when there are none. */
+function faultsOnResponse({ playing, facts, operation, request, stream, session }: CallContext) {
+  const place = { at: 'gateway', position: 0, attempt: 1 } as const
+  const model = operation.model(request)
+  return playing?.faults(session.clock, { ...facts, ...place, operation, request, stream, model })
 }
 
 /** The stored answer to an equal call as one that needs no attempt. */

@@ -1,12 +1,10 @@
 // Answers a call through the faults that its client hears: on the real bytes, and on the real connection.
 import type { Connection } from '../contract/connection.ts'
 import { ApiError, envelope } from '../contract/error.ts'
-import type { ActiveFault, NextReply } from '../contract/fault.ts'
+import type { MatchedFaults } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
-import type { Wire } from '../contract/wire.ts'
-import { isStream, streamBytes, unpacked } from '../faults/wire.ts'
+import { isStream, streamBytes } from '../faults/wire.ts'
 import { encodeEvent, eventOfType, type PromptIterable, type StreamEvent } from '../lib/sse.ts'
-import { withFaults } from './attempt.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import type { TraceRecorder } from './recording.ts'
@@ -19,31 +17,21 @@ interface FaultyCall {
   answer(): Promise<Reply>
   end: CallEnd
   connection: Connection | undefined
-  /** The door that the client came by. */
-  door: CallDoor | undefined
 }
 
-/** How answers are put at a door. */
-export interface CallDoor {
-  wire: Wire
-  /** The reply in the form of the door. */
-  put(reply: Reply): Reply
-}
-
-/** What the client hears; `answer` makes the reply behind the faults, if they let it. */
+/** What the client receives; `answer` makes the reply behind the faults, if they let it. */
 export async function respondThroughFaults(
-  faults: readonly ActiveFault[],
-  callContext: CallContext,
-  { answer, end, connection, door }: FaultyCall,
+  faults: MatchedFaults,
+  { recording, call }: CallContext,
+  { answer, end, connection }: FaultyCall,
 ): Promise<Response> {
-  const { operation, request, session, stream, recording, call } = callContext
-  const { signal } = call
-  const about = { operation, request, model: operation.model(request), stream, clock: session.clock, signal }
-  const hearing = { about, onActed: (rule: string) => void recording.steps.faults.push(rule) }
+  const { signal, wire } = call
+  const form = wire && { ...wire, put: (reply: Reply) => wire.put(reply, call) }
+  const onTriggered = (rule: string) => void recording.steps.faults.push(rule)
   try {
-    const reply = await (door ? throughDoor(faults, answer, { ...hearing, door }) : withFaults(faults, answer, hearing))
+    const reply = await faults.through({ signal, onTriggered, form }, answer)
     const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
-    const errorItem = (error: ApiError) => eventOfType(door ? door.wire.error(error, recording.id) : envelope(error))
+    const errorItem = (error: ApiError) => eventOfType(wire ? wire.error(error, recording.id) : envelope(error))
     return await toResponse(await withEnd(headed, { end, recording, errorItem }), { connection, hold: call.hold })
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
@@ -54,21 +42,6 @@ export async function respondThroughFaults(
     await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
-}
-
-/** The reply at a door: what changes what is said acts before it is put in the words of the door, everything else after it. */
-export function throughDoor(
-  faults: readonly ActiveFault[],
-  answer: NextReply,
-  { about, onActed, door: { wire, put } }: Parameters<typeof withFaults>[2] & { door: CallDoor },
-): Promise<Reply> {
-  const { words, events } = wire
-  const said = faults.filter(({ inAnswer }) => inAnswer)
-  const sent = faults.filter(({ inAnswer }) => !inAnswer)
-  const changed = () => withFaults(said, answer, { about: { ...about, words }, onActed })
-  const atDoor = async () => put(said.length > 0 ? await unpacked(await changed()) : await answer())
-  const operation = events ? { ...about.operation, events } : about.operation
-  return withFaults(sent, atDoor, { about: { ...about, operation, words }, onActed })
 }
 
 /** The reply, whose call ends with the last of it. */

@@ -1,10 +1,8 @@
-// Answers calls of the workspace through the faults of the scenario that is played.
+// Answers calls of the workspace through the faults of the active scenario.
 import { FAULTS } from '../contract/answer-headers.ts'
 import { ApiError, refusalBody } from '../contract/error.ts'
-import type { FaultFacts } from '../contract/fault.ts'
 import { type Reply, valueReply } from '../contract/reply.ts'
 import type { Route, RouteInput } from '../contract/route.ts'
-import { withFaults } from '../gateway/attempt.ts'
 import { toResponse } from '../gateway/respond.ts'
 import { parsedJson } from '../lib/values.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
@@ -27,17 +25,12 @@ export const EMULATED = /^\/(v2|a2a)\//
 export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
-    return whileSession(session, input.request, (signal) => answerOf(route, input, { session, signal }))
-  }
-  const answerOf = async (
-    route: Route,
-    input: RouteInput,
-    { session, signal }: Pick<WorkspaceCall, 'session' | 'signal'>,
-  ) => {
-    const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
-    if (!run) return route.handle(input)
-    count(session)
-    return played(route, input, { session, signal, run })
+    return whileSession(session, input.request, async (signal) => {
+      const run = runs.ofCall(session, input.request.headers.get('x-understudy-scenario'))
+      if (!run) return route.handle(input)
+      count(session)
+      return responseUnder(route, input, { session, signal, run })
+    })
   }
   return (route) => (EMULATED.test(route.path) ? { ...route, handle: handleOf(route) } : route)
 }
@@ -49,52 +42,40 @@ interface WorkspaceCall {
   run: ScenarioRun
 }
 
-async function played(route: Route, input: RouteInput, { session, signal, run }: WorkspaceCall): Promise<Response> {
+/** The response through the faults of a scenario, which also remembers what was read. */
+async function responseUnder(
+  route: Route,
+  input: RouteInput,
+  { session, signal, run }: WorkspaceCall,
+): Promise<Response> {
   const { request } = input
-  const { clock } = session
   const { pathname, search } = new URL(request.url)
   const url = `${pathname}${search}`
-  const call = { method: request.method, url, reads: run.reads.list }
-  const about = {
-    operation: { name: route.operationId, path: route.path },
-    request: input.body ?? input.query,
-    model: '',
-    stream: false,
-  }
-  const facts: FaultFacts = {
-    ...about,
-    at: 'workspace',
-    path: pathname,
-    position: 0,
-    attempt: 1,
-    headers: request.headers,
-    identity: undefined,
-    thread: undefined,
-    inner: false,
-    text: '',
-    key: run.keyOf(`${request.method} ${url} ${JSON.stringify(input.body)}`),
-    passed: clock.passed(),
-  }
   const applied: string[] = []
-  const reply = await withFaults(run.faults(facts), () => answered(route, input, { url, run }), {
-    about: { ...about, call, clock, signal },
-    onActed: (rule) => applied.push(rule),
-  })
+  const reply = await run.through(
+    {
+      at: 'workspace',
+      operation: { name: route.operationId, path: route.path },
+      path: pathname,
+      request: input.body ?? input.query,
+      call: { method: request.method, url, reads: run.reads.list },
+      ...{ model: '', stream: false, position: 0, attempt: 1 },
+      headers: request.headers,
+      ...{ identity: undefined, thread: undefined, inner: false, text: '' },
+      key: run.keyOf(`${request.method} ${url} ${JSON.stringify(input.body)}`),
+    },
+    { clock: session.clock, signal, onTriggered: (rule) => applied.push(rule) },
+    async () => {
+      const answer = await replyOf(route, input)
+      if (request.method === 'GET') run.reads.add(url, answer)
+      return answer
+    },
+  )
   const headers = { 'x-understudy-scenario': run.name, [FAULTS]: applied.join(', ') }
   return toResponse({ ...reply, headers: { ...reply.headers, ...headers } })
 }
 
-/** The real answer, an error too; one of a read is noted. */
-async function answered(
-  route: Route,
-  input: RouteInput,
-  { url, run }: { url: string; run: ScenarioRun },
-): Promise<Reply> {
-  const reply = await replyOf(route, input)
-  if (input.request.method === 'GET') run.reads.add(url, reply)
-  return reply
-}
-
+/** The reply of a route, an error too. */
 async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
   try {
     const answer = await route.handle(input)

@@ -1,5 +1,5 @@
 // Plays a scenario in a session: counts, states and chance; the only part of scenarios that changes while it runs.
-import type { ActiveFault, ActiveScenario, FaultFacts, FaultKind } from '../contract/fault.ts'
+import type { ActiveScenario, FaultFacts, FaultKind } from '../contract/fault.ts'
 import type { RuleReport } from '../contract/verification.ts'
 import { faultKinds } from '../faults/index.ts'
 import { byteCache, type CacheSize } from '../lib/byte-cache.ts'
@@ -9,6 +9,7 @@ import { globRegex, inRange } from '../lib/match.ts'
 import { type RecordedReads, recordedReads } from './recorded-reads.ts'
 import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
+import { type RuleFault, replyThroughFaults } from './through.ts'
 
 /** A scenario as it was loaded. */
 export interface Scenario extends ScenarioFile {
@@ -74,9 +75,8 @@ export function play(scenario: Scenario, { seed, session, now, passed, calls }: 
   const luckOf = (rule: Rule, facts: FaultFacts) => (purpose: string) =>
     chance(chosen, session, scenario.name, rule.name, facts.key, facts.position, facts.attempt, purpose)
 
-  const fires = (rule: Rule, facts: FaultFacts, counter: Counters): boolean => {
+  const fires = (rule: Rule, facts: FaultFacts, { counter, elapsed }: { counter: Counters; elapsed: number }) => {
     if (!matches(rule, facts, first)) return false
-    const elapsed = facts.passed - passed
     counter.matched++
     counter.latest = elapsed
     if (!isDue(rule, { matched: counter.matched, elapsed, state, luck: luckOf(rule, facts) })) return false
@@ -84,7 +84,13 @@ export function play(scenario: Scenario, { seed, session, now, passed, calls }: 
     counter.fired++
     return true
   }
-  return {
+  const faultsOn = (facts: FaultFacts, elapsed: number): RuleFault[] => {
+    if (facts.model !== '') first ??= facts.model
+    return [...counters].flatMap(([rule, counter]) =>
+      fires(rule, facts, { counter, elapsed }) ? ruleFault(rule, facts, { counter, luck: luckOf(rule, facts) }) : [],
+    )
+  }
+  const run: ScenarioRun = {
     name: scenario.name,
     scenario,
     started: now,
@@ -95,18 +101,20 @@ export function play(scenario: Scenario, { seed, session, now, passed, calls }: 
       occurrences.set(print, before + 1, 8)
       return `${print}:${before}`
     },
-    faults(facts) {
-      if (facts.model !== '') first ??= facts.model
-      return [...counters].flatMap(([rule, counter]) =>
-        fires(rule, facts, counter) ? activeFaults(rule, facts, { counter, luck: luckOf(rule, facts) }) : [],
-      )
+    faults(clock, ...places) {
+      const elapsed = clock.passed() - passed
+      const found = places.flatMap((facts) => faultsOn(facts, elapsed))
+      if (found.length === 0) return undefined
+      return { through: (passage, next) => replyThroughFaults(found, { ...passage, clock }, next) }
     },
+    through: (facts, { clock, ...passage }, next) => run.faults(clock, facts)?.through(passage, next) ?? next(),
     expect: rules.length > 0 ? scenario.expect : [],
     state: () => state,
     rules: () => [...counters].map(([rule, counter]) => reportOf(rule, counter)),
     reads: recordedReads(),
     counterSize: occurrences.size,
   }
+  return run
 }
 
 /** A number in [0, 1) for a purpose. */
@@ -126,34 +134,36 @@ function isDue(
   return !schedule || luck('phase') < probabilityAt(schedule, elapsed)
 }
 
-/** The fault of a rule, ready to act on one attempt or call, which it counts; none when the rule only changes the state. */
-function activeFaults(
+/** The fault of a rule, ready for one attempt or call, which it counts; none when the rule only changes the state. */
+function ruleFault(
   { name, fault }: Rule,
-  { at }: FaultFacts,
+  facts: FaultFacts,
   { counter, luck }: { counter: Counters; luck: Luck },
-): ActiveFault[] {
+): RuleFault[] {
   const kind = faultKinds.find((one) => one.type === fault?.type)
   if (!fault || !kind) return []
   const { type: _, ...options } = fault
-  const apply: ActiveFault['apply'] = (next, { acted: onActed, ...given }) => {
+  const apply: RuleFault['apply'] = (next, { onTriggered, events, ...passage }) => {
     counter.begun++
     let settled = false
-    const acted = () => {
+    const triggered = () => {
       if (settled) return
       settled = true
       counter.applied++
-      onActed()
+      onTriggered(name)
     }
-    const skip = (reason: string) => {
+    const skipped = (reason: string) => {
       if (settled) return
       settled = true
       counter.skipped[reason] = (counter.skipped[reason] ?? 0) + 1
     }
-    const provider = given.model.slice(0, given.model.indexOf('/'))
-    const context = { ...given, at, provider, luck, memory: counter.memory, acted, skip }
+    const provider = facts.model.slice(0, facts.model.indexOf('/'))
+    const operation = events ? { ...facts.operation, events } : facts.operation
+    const about = { ...facts, ...passage, operation, provider }
+    const context = { ...about, luck, memory: counter.memory, triggered, skipped }
     return (kind as FaultKind<object>).apply(options, next, context)
   }
-  return [{ rule: name, inAnswer: kind.inAnswer === true, apply }]
+  return [{ inAnswer: kind.inAnswer === true, apply }]
 }
 
 const countersOf = (rule: Rule): Counters => ({

@@ -152,8 +152,8 @@ const faults: Mutant[] = [
   {
     mistake: 'a fault is in the trace though it did nothing',
     file: 'faults/delay.ts',
-    find: "if (wait <= 0) context.skip('the wait was 0 ms')",
-    replace: 'if (wait <= 0) context.acted()',
+    find: "if (wait <= 0) context.skipped('the wait was 0 ms')",
+    replace: 'if (wait <= 0) context.triggered()',
     tests: ['faults-acted'],
   },
 ]
@@ -293,7 +293,7 @@ const agents: Mutant[] = [
   },
   {
     mistake: 'tools that need approval are run without it',
-    file: 'agents/tool-step.ts',
+    file: 'agents/next-step.ts',
     find: '!task.approved.includes(call.tool_call_id)',
     replace: 'false',
     tests: ['agents-approvals'],
@@ -329,7 +329,7 @@ const agents: Mutant[] = [
   {
     mistake: 'sub-tasks go on when their task is canceled',
     file: 'agents/decisions.ts',
-    find: 'await cancelTasks({ session, caller }, Object.values(children), { runner, change })',
+    find: 'await cancelTasks(owner, Object.values(children), { runner, events })',
     replace: 'children',
     tests: ['agents-loop', 'agent-tools', 'agents-tasks'],
   },

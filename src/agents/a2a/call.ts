@@ -1,8 +1,8 @@
 // What the methods of A2A work on.
 import type { AgentCard } from '@a2a-js/sdk'
 import type { Fields } from '../../contract/record.ts'
-import type { TaskOwner } from '../decisions.ts'
 import type { AgentTaskRecord } from '../manifest.ts'
+import type { TaskOwner } from '../store.ts'
 import type { TaskService } from '../tasks.ts'
 
 /** One call of one agent. */

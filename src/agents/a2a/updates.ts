@@ -1,10 +1,9 @@
 // A task as a stream of A2A: the task as it is, then each change of it, up to the end of its turn.
 import type { StreamResponse } from '@a2a-js/sdk'
 import { ConnectionFailure } from '../../contract/reply.ts'
-import type { TaskEvent } from '../events.ts'
-import { taskNotFound } from '../store.ts'
+import { type TaskEvent, taskFeed } from '../events.ts'
 import type { AgentCall } from './call.ts'
-import { a2aErrorOf, inA2aTerms } from './errors.ts'
+import { a2aErrorOf } from './errors.ts'
 import { artifactsOf, messageOf, stateOf, statusOf, taskShapeOf } from './shapes.ts'
 
 type ChangedTask = Extract<TaskEvent, { type: 'changed' }>
@@ -17,35 +16,18 @@ export async function* updatesOf(
 ): AsyncGenerator<StreamResponse, void, undefined> {
   const { tasks, owner, signal } = call
   const { ended } = owner.session
-  const events: ChangedTask[] = []
-  let wake = () => {}
-  let gone = false
-  const leave = () => wake()
-  const stop = tasks.subscribe(owner, id, (event) => {
-    if (event.type === 'changed') events.push(event)
-    gone ||= event.type === 'gone'
-    wake()
-  })
-  signal.addEventListener('abort', leave, { once: true })
-  ended.addEventListener('abort', leave, { once: true })
+  const feed = taskFeed()
+  feed.follow((listener) => tasks.subscribe(owner, id, listener))
   try {
     const now = tasks.get(owner, id)
-    yield { payload: { $case: 'task', value: await inA2aTerms(() => taskShapeOf(now, historyLength)) } }
+    yield { payload: { $case: 'task', value: taskShapeOf(now, historyLength) } }
     if (now.task.active === null && now.task.state !== 'input-required') return
-    for (;;) {
-      const event = events.shift()
-      if (event) {
-        yield* changesOf(call, event)
-        if (event.task.active === null) return
-      } else if (signal.aborted) return
-      else if (gone) throw a2aErrorOf(taskNotFound(id))
-      else if (ended.aborted) throw new ConnectionFailure('the session has begun anew')
-      else await new Promise<void>((resolve) => (wake = resolve))
-    }
+    for await (const event of feed.read([signal, ended])) if (event.type === 'changed') yield* changesOf(call, event)
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return
+    throw error === ended.reason ? new ConnectionFailure('the session has begun anew') : a2aErrorOf(error)
   } finally {
-    stop()
-    signal.removeEventListener('abort', leave)
-    ended.removeEventListener('abort', leave)
+    feed.close()
   }
 }
 
