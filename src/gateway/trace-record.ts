@@ -6,7 +6,6 @@ import { jsonInSlices } from '../lib/json-slices.ts'
 import { remembering } from '../lib/remember.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { StreamEvent } from '../lib/sse.ts'
-import { eventList, type ReadyEvents } from '../lib/written-events.ts'
 import { costOf } from '../providers/catalogue.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AnswerEffects, AnswerRecord, TraceRecorder } from './recording.ts'
@@ -47,13 +46,13 @@ export function storedAnswer(recording: TraceRecorder, guard: StepGuard): Stored
   const { content, complete } = answer
   if (content.kind === 'value') return withEffects(content, answer, guard)
   const assembly = content.events.length > FEW_EVENTS && call.operation.assembly?.()
-  if (assembly) return call.session.clock.work(storedInSlices(assembly, [...content.events], { answer, guard }))
+  if (assembly) return call.session.clock.work(storedInSlices(assembly, content.events, { answer, guard }))
   // What was composed here is known: nothing of it is read again.
   const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
   return withEffects(guard.take(written, whole, undefined), answer, guard)
 }
 
-const assemblyOf = (operation: Operation, events: ReadyEvents) => () => operation.assemble(eventList(events))
+const assemblyOf = (operation: Operation, events: readonly StreamEvent[]) => () => operation.assemble(events)
 
 async function storedInSlices(
   assembly: AnswerAssembly,

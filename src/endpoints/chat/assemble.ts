@@ -1,6 +1,6 @@
 // The whole chat completion that a client has put together from some chunks.
 import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import type { EventData } from '../../lib/sse.ts'
 import { asText, type JsonObject } from '../../lib/values.ts'
 import {
   chatFrame,
@@ -21,7 +21,7 @@ interface Choice {
 }
 
 /** The completion that a client has put together after these chunks. */
-export const assembleChat = (events: readonly StreamEvent[]): object => assembled(chatAssembly(), events)
+export const assembleChat = (events: readonly EventData[]): object => assembled(chatAssembly(), events)
 
 /** Puts a completion together from its chunks. */
 export function chatAssembly(): AnswerAssembly {
