@@ -82,8 +82,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     ...fields.map(([name, value]) => `${name}: ${value}`),
   ]
   await connection.write(encoder.encode(`${head.join('\r\n')}\r\n\r\n`))
-  for (let step = await first; !step.done; step = source ? await source.next() : OVER)
-    await connection.write(step.value)
+  for (let step = first; !step.done; step = source ? await source.next() : OVER) await connection.write(step.value)
   connection.close()
   return sentByHand(NEVER_SENT(), status)
 }
@@ -112,14 +111,16 @@ function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: str
 
 /** Items on their way, of which the first is there or was asked for. */
 interface Coming<Item> {
-  first: IteratorResult<Item> | Promise<IteratorResult<Item>>
+  first?: IteratorResult<Item>
+  /** It, where it was asked for and has not come. */
+  next?: Promise<IteratorResult<Item>>
   /** What follows; absent when there is nothing. */
   source?: AsyncIterator<Item>
 }
 const OVER: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** The items once the first has come: the server cannot take back a head that it has begun. */
-async function begun<Item>(items: AsyncIterable<Item>): Promise<Coming<Item>> {
+async function begun<Item>(items: AsyncIterable<Item>) {
   const source = items[Symbol.asyncIterator]()
   return { first: await source.next(), source }
 }
@@ -130,7 +131,7 @@ async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<Coming<Item>
   const coming = source.next()
   // What breaks instead of it breaks behind the head.
   const come = await Promise.race([coming.catch(() => undefined), nextTurn()])
-  return { first: come ?? coming, source }
+  return come ? { first: come, source } : { next: coming, source }
 }
 
 type Piece = string | Uint8Array
@@ -140,7 +141,7 @@ type Piece = string | Uint8Array
  * wire as a chunk of its own; what is written before the first wait leaves in one packet with the head.
  */
 function directStream<Item>(
-  { first, source }: Coming<Item>,
+  { first, next, source }: Coming<Item>,
   { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
   piecesOf: (item: Item) => readonly Piece[],
 ): ReadableStream {
@@ -151,7 +152,7 @@ function directStream<Item>(
       let sent = false
       let over = sliceEnd()
       try {
-        let step = first instanceof Promise ? await waitedFor(first) : first
+        let step = first ?? (next ? await waitedFor(next) : OVER)
         for (; !step.done; step = source ? await waitedFor(source.next()) : OVER) {
           for (const piece of piecesOf(step.value)) {
             sent = true
