@@ -174,8 +174,12 @@ export interface Operation<Request = unknown, Script = unknown> {
   retains?(body: unknown): boolean
   /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
   fillTexts?(request: Request, fill: FillText): Request
+  /** Refuses what the schema allows, and the model does not take. */
+  check?(request: Request): void
+  /** Whether a request has something to resolve; every one has when left out. */
+  refers?(request: Request): boolean
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
-  resolve?(request: Request, answerContext: AnswerContext): Request | Promise<Request>
+  resolve?(request: Request, answerContext: AnswerContext): Promise<Request>
   /** The answer when no fixture matches: a function of the request and the options alone, unless the call has gone. */
   synthesize(request: Request, options: SynthesisOptions, call: SynthesisCall): Script | Promise<Script>
   compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>

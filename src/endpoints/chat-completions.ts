@@ -102,11 +102,13 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   promptTokens: chatPromptTokens,
   attachments: chatAttachments,
   fillTexts: fillChatTexts,
-  resolve(request, answerContext) {
-    checkEffort(request.model, request.reasoning_effort, 'reasoning_effort')
+  check: ({ model, reasoning_effort }) => checkEffort(model, reasoning_effort, 'reasoning_effort'),
+  refers: ({ response_format }) => response_format?.type === 'json_schema',
+  async resolve(request, answerContext) {
     const format = request.response_format
-    if (format?.type !== 'json_schema') return request
-    return checkSchemaField(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM, answerContext).then(() => request)
+    if (format?.type === 'json_schema')
+      await checkSchemaField(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM, answerContext)
+    return request
   },
   synthesize: (request, options, call) => synthesizeText(chatAnswerRequest(request), options, call),
   compose: composeChat,

@@ -39,7 +39,7 @@ async function resolved(form: object, prompt: string): Promise<DrawnRequest> {
   )
   const picture = sha256(new TextEncoder().encode(pictures.map(([, one]) => one.sha256).join()))
   const request = { ...form, prompt, ...Object.fromEntries(pictures), picture } as unknown as DrawnRequest
-  images.resolve?.(request, undefined as never)
+  images.check?.(request)
   return request
 }
 

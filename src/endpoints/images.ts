@@ -58,10 +58,7 @@ export const images: Operation<ImageRequest, ImageScript> = {
   streams: (request) => request.stream === true,
   prompt: ({ prompt }) => ({ system: '', user: prompt, turn: 1, tools: [], toolResult: false }),
   promptTokens: ({ prompt }) => countCached(prompt),
-  resolve(request) {
-    checkModel(request, request.model)
-    return request
-  },
+  check: (request) => checkModel(request, request.model),
   synthesize: () => ({}),
   compose,
   assemble: assembleImages,

@@ -68,16 +68,28 @@ export function planCall(
 
 /** A call that is answered as it came; undefined where something has to be looked up, filled in or checked before. */
 export function plain(planned: PlannedCall): ReadyCall | undefined {
-  const { call, recording, parsed, settings, targets } = planned
+  const { call, recording, parsed, settings } = planned
   const { knowledge, guardrails, identity, cacheTtl } = settings
   if (isLarge(call.text) || guardrails.length > 0 || cacheTtl !== undefined) return undefined
-  const isFilled = !recording.passed && (call.operation.resolve || hasVariables(call, parsed))
-  if (isFilled || (!recording.passed && (knowledge.length > 0 || identity))) return undefined
-  const request = recording.passed ? parsed : balanced(planned, parsed)
-  if (!recording.passed && isInterpreted(call)) recording.rendered = JSON.stringify(request)
-  return { callContext: contextOf(planned, request), targets, cacheKey: undefined, guards: NO_GUARDS }
+  if (recording.passed) return readyWith(planned, parsed)
+  const request = balanced(planned, parsed)
+  if (hasVariables(call, parsed) || refers(call, request) || knowledge.length > 0 || identity) return undefined
+  call.operation.check?.(request)
+  if (isInterpreted(call)) recording.rendered = JSON.stringify(request)
+  return readyWith(planned, request)
 }
 const NO_GUARDS: readonly CallGuardrail[] = []
+
+const readyWith = (planned: PlannedCall, request: object): ReadyCall => ({
+  callContext: contextOf(planned, request),
+  targets: planned.targets,
+  cacheKey: undefined,
+  guards: NO_GUARDS,
+})
+
+/** Whether a request refers to something that has to be looked up. */
+const refers = ({ operation }: Call, request: object): boolean =>
+  operation.resolve !== undefined && (operation.refers?.(request) ?? true)
 
 /** Any other call. What is done to a large one is done step by step, and others come in between. */
 export async function prepared(planned: PlannedCall): Promise<ReadyCall> {
@@ -104,6 +116,7 @@ async function rendered(planned: PlannedCall): Promise<object> {
   const filled = hasVariables(call, parsed) ? await renderVariables(call, parsed) : parsed
   const named = balanced(planned, filled)
   if (large) await nextTurn()
+  operation.check?.(named)
   const resolved = operation.resolve ? ((await operation.resolve(named, answerContext)) as object) : named
   const context = { operation, settings, call, recording }
   const request = settings.knowledge.length > 0 ? await retrieve(resolved, context, gateway.knowledge) : resolved

@@ -133,7 +133,8 @@ function readEvent(
   const failed = holder === undefined ? undefined : errorIn(holder)
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`a chunk of the provider is not a valid part of a ${answerName}: ${wrong}`)
-  return new StreamEvent(text, { event, tokens: rules.hasContent(data) ? 1 : undefined }, data)
+  const tokens = rules.hasContent(data) ? 1 : undefined
+  return new StreamEvent(text, { event, tokens, multiline: text.includes('\n') }, data)
 }
 
 type Fields = Record<string, unknown>

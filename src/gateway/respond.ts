@@ -53,8 +53,8 @@ export async function toResponse(reply: Reply, client: Client = {}): Promise<Res
   }
 }
 
-const encodeBatch = (batch: EventBatch): readonly Piece[] => batch.map(encodeEvent)
-const onePiece = (piece: Uint8Array): readonly Piece[] => [piece]
+const encodeBatch = (batch: EventBatch): Uint8Array[] => batch.map((event) => encoder.encode(encodeEvent(event)))
+const onePiece = (piece: Uint8Array): Uint8Array[] => [piece]
 
 async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBody, client: Client): Promise<Response> {
   const { status, raw } = reply
@@ -134,16 +134,14 @@ async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<Coming<Item>
   return come ? { first: come, source } : { next: coming, source }
 }
 
-type Piece = string | Uint8Array
-
 /**
- * The one way in which pieces reach a client's connection. Bun's direct stream writes text without copies and puts every flush on the
+ * The one way in which pieces reach a client's connection. Bun's direct stream puts every flush on the
  * wire as a chunk of its own; what is written before the first wait leaves in one packet with the head.
  */
 function directStream<Item>(
   { first, next, source }: Coming<Item>,
   { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
-  piecesOf: (item: Item) => readonly Piece[],
+  piecesOf: (item: Item) => readonly Uint8Array[],
 ): ReadableStream {
   const waitedFor = (step: Promise<IteratorResult<Item>>) => hold?.waitsFor?.(step) ?? step
   return new ReadableStream({

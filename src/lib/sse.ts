@@ -8,6 +8,8 @@ export interface EventDetails {
   event?: string | undefined
   /** How many tokens of the answer it carries, where that is known. */
   tokens?: number | undefined
+  /** Whether the text of its data has several lines. */
+  multiline?: boolean | undefined
 }
 
 /** One event of a stream: its data as text, JSON but for the end mark, and what the text means once somebody asks. */
@@ -15,20 +17,22 @@ export class StreamEvent {
   readonly text: string
   readonly event: string | undefined
   readonly tokens: number | undefined
-  #data: unknown
+  readonly multiline: boolean
+  private value: unknown
 
   /** `data` is what the text means, where that is known already. */
-  constructor(text: string, { event, tokens }: EventDetails = NO_DETAILS, data?: unknown) {
+  constructor(text: string, { event, tokens, multiline = false }: EventDetails = NO_DETAILS, data?: unknown) {
     this.text = text
     this.event = event
     this.tokens = tokens
-    this.#data = data
+    this.multiline = multiline
+    this.value = data
   }
 
   /** The value of the text; undefined when that is not JSON. */
   get data(): unknown {
-    this.#data ??= parsedJson(this.text)
-    return this.#data
+    this.value ??= parsedJson(this.text)
+    return this.value
   }
 }
 const NO_DETAILS: EventDetails = {}
@@ -61,8 +65,9 @@ export function mapEvents(stream: EventStream, change: (event: StreamEvent) => E
 }
 
 /** The event as it is on the wire. */
-export function encodeEvent({ event, text }: Pick<StreamEvent, 'text'> & { event?: string | undefined }): string {
-  return `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`
+export function encodeEvent({ event, text, multiline }: Pick<StreamEvent, 'text'> & EventDetails): string {
+  const lines = multiline ? text.replaceAll('\n', '\ndata: ') : text
+  return event ? `event: ${event}\ndata: ${lines}\n\n` : `data: ${lines}\n\n`
 }
 
 /** An event that is named by the type that its data say, if they say one. */

@@ -39,7 +39,7 @@ const tokens = fc.constantFrom(undefined, 0, 1, 3)
 const anyEvent = fc.oneof(
   fc.tuple(anyText, tokens).map(([text, count]) => dataEvent(chunk(text), { tokens: count })),
   fc.tuple(anyText, fc.constantFrom('chunk', 'other')).map(([text, event]) => dataEvent(chunk(text), { event })),
-  anyText.map((text) => new StreamEvent(JSON.stringify(chunk(text), null, 1))),
+  anyText.map((text) => new StreamEvent(JSON.stringify(chunk(text), null, 1), { multiline: true })),
 )
 
 /** All that is known of a call afterwards. */
