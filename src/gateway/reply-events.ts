@@ -1,7 +1,15 @@
 // The events of a reply on their way to a client, noted as they go, and the end of the call behind the last of them.
 import { type ApiError, envelope } from '../contract/error.ts'
 import type { Operation } from '../contract/operation.ts'
-import { DONE_EVENT, dataEvent, type EventBatch, type EventStream, isComplete, type StreamEvent } from '../lib/sse.ts'
+import {
+  allEvents,
+  DONE_EVENT,
+  dataEvent,
+  type EventBatch,
+  type EventStream,
+  isComplete,
+  type StreamEvent,
+} from '../lib/sse.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import type { AnswerRecord, SentStream } from './recording.ts'
 import { noteTime } from './sent-body.ts'
@@ -20,15 +28,16 @@ export interface StreamedReply extends ReplyContext {
 }
 
 /** All events of a stream, where they are there already and few enough to leave in one piece. */
-export function eventsAtOnce(stream: EventStream): StreamEvent[] | undefined {
+export function eventsAtOnce(stream: EventStream): EventBatch | undefined {
   if (!isComplete(stream)) return undefined
+  const events = allEvents(stream)
   let characters = 0
-  for (const batch of stream) for (const { text } of batch) characters += text.length
-  return characters <= MAX_AT_ONCE ? stream.flat() : undefined
+  for (const { text } of events) characters += text.length
+  return characters <= MAX_AT_ONCE ? events : undefined
 }
 
 /** Notes that all events of a reply leave together; gives them with the end mark. */
-export function sentAtOnce(events: StreamEvent[], { record, sent, callContext }: StreamedReply): EventBatch {
+export function sentAtOnce(events: EventBatch, { record, sent, callContext }: StreamedReply): EventBatch {
   sent.events = events
   if (events.some(hasContent)) record.answer.attempt?.contentBegan()
   if (events.length > 0) sent.times.push(0, callContext.recording.elapsed())
@@ -40,6 +49,8 @@ export function sentAtOnce(events: StreamEvent[], { record, sent, callContext }:
 export async function* replyEvents(stream: EventStream, reply: StreamedReply): AsyncGenerator<EventBatch> {
   const { record, sent, callContext } = reply
   const { call, recording } = callContext
+  const given: StreamEvent[] = []
+  sent.events = given
   let last: EventBatch = NO_EVENTS
   // Until the end is known, somebody may stop listening: the client, or a fault between it and the gateway.
   let isHeard = false
@@ -48,7 +59,7 @@ export async function* replyEvents(stream: EventStream, reply: StreamedReply): A
       if (call.aborted) call.signal.throwIfAborted()
       if (batch.some(hasContent)) record.answer.attempt?.contentBegan()
       noteTime(sent.times, sent.events.length, recording.elapsed())
-      sent.events.push(...batch)
+      given.push(...batch)
       yield batch
     }
     if (call.aborted) call.signal.throwIfAborted()
@@ -102,7 +113,7 @@ function failureEvents(error: ApiError, { sent, callContext }: StreamedReply): E
   const body = envelope(error)
   const own = ownFailureEvents(body, sent, callContext.operation)
   // Those of the operation belong to the answer that the client has.
-  if (own) sent.events.push(...own)
+  if (own) sent.events = [...sent.events, ...own]
   else sent.closing = [dataEvent(body)]
   return own ?? [dataEvent(body)]
 }

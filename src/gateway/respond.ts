@@ -7,7 +7,7 @@ import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { lazy } from '../lib/lazy.ts'
 import { type Reproach, within } from '../lib/patience.ts'
 import { sliceEnd } from '../lib/slices.ts'
-import { type EventBatch, encodeEvent, isComplete } from '../lib/sse.ts'
+import { allEvents, type EventBatch, encodeEvent, isComplete } from '../lib/sse.ts'
 
 // Large, and of use to broken answers alone.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
@@ -42,7 +42,7 @@ export async function toResponse(reply: Reply, client: Client = {}): Promise<Res
     }
     case 'events': {
       const { events: all } = body
-      const events = isComplete(all) ? { first: { value: all.flat() } } : await begun(all)
+      const events = isComplete(all) ? { first: { value: allEvents(all) } } : await begun(all)
       const stream = directStream(events, client, encodeBatch)
       return new Response(stream, { status, headers: soundHeaders({ ...headers, ...EVENT_STREAM }) })
     }
@@ -161,7 +161,7 @@ function directStream<Item>(
             if (typeof flushed !== 'number') await flushed
           }
           // A client that reads fast enough would have the loop for itself.
-          if (over()) {
+          if (source && over()) {
             await nextTurn()
             over = sliceEnd()
           }

@@ -53,6 +53,10 @@ export type EventBatch = readonly StreamEvent[]
 /** The events of a stream, batch by batch. A list has all of them: nobody has to wait for one. */
 export type EventStream = readonly EventBatch[] | AsyncIterable<EventBatch>
 
+/** All events of a stream that is complete. */
+export const allEvents = (batches: readonly EventBatch[]): EventBatch =>
+  batches.length === 1 ? (batches[0] ?? []) : batches.flat()
+
 /** Whether all events of a stream are there. */
 export const isComplete = (stream: EventStream): stream is readonly EventBatch[] => Array.isArray(stream)
 

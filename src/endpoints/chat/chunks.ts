@@ -20,7 +20,7 @@ interface Step {
 export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): EventBatch {
   // Written around what differs: the rest is the same in every chunk.
   const beginning = JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
-  return chunkEnds(choices, usage).map(({ text, tokens }) => new StreamEvent(beginning + text, { tokens }))
+  return chunkEnds(choices, usage).map((end) => new StreamEvent(beginning + end.text, end))
 }
 
 /** What a chunk is behind the beginning that all have. */
