@@ -9,7 +9,7 @@ import { cachedAnswer } from './cache.ts'
 import { type Call, type InnerAnswer, innerCall } from './call.ts'
 import { type CallEnding, callEndOf } from './end.ts'
 import { guardInput, guardOutput } from './guardrails.ts'
-import { passedOn, readBody, readLargeBody } from './passing.ts'
+import { parseBody, parseLargeBody, passedOn } from './passing.ts'
 import { plain, planCall, prepared, type ReadyCall, SCENARIO } from './prepare.ts'
 import { startTrace } from './recorder.ts'
 import type { AttemptAnswer, TraceRecorder } from './recording.ts'
@@ -58,7 +58,7 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
   try {
     if (sending) await sending
     const { clock } = call.session
-    const body = isLarge(call.text) ? await clock.work(readLargeBody(call, passed)) : readBody(call, passed)
+    const body = isLarge(call.text) ? await clock.work(parseLargeBody(call, passed)) : parseBody(call, passed)
     const planned = planCall(call, body, { recording, gateway: parts })
     const ready = plain(planned) ?? (await clock.work(prepared(planned)))
     const other = listener.otherwise?.(ready, end, parts)

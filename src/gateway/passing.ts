@@ -80,7 +80,7 @@ export class PassedRequest {
 }
 
 /** The body of a call, and whether it fits our schema; one that is passed on need not: it is the provider who says so. */
-export interface ReadBody {
+export interface ParsedBody {
   request: object
   isRead: boolean
 }
@@ -89,7 +89,7 @@ export interface ReadBody {
  * Parses and validates the body of a call.
  * @throws ApiError for what is not valid, unless it is passed on.
  */
-export function readBody(call: Call, passed: PassedRequest | undefined): ReadBody {
+export function parseBody(call: Call, passed: PassedRequest | undefined): ParsedBody {
   try {
     return { request: call.parse() as object, isRead: true }
   } catch (error) {
@@ -98,7 +98,7 @@ export function readBody(call: Call, passed: PassedRequest | undefined): ReadBod
 }
 
 /** The same for a large one, in slices. */
-export async function readLargeBody(call: Call, passed: PassedRequest | undefined): Promise<ReadBody> {
+export async function parseLargeBody(call: Call, passed: PassedRequest | undefined): Promise<ParsedBody> {
   await nextTurn()
   try {
     return { request: (await call.parseInSlices()) as object, isRead: true }
@@ -107,7 +107,7 @@ export async function readLargeBody(call: Call, passed: PassedRequest | undefine
   }
 }
 
-function unread(error: unknown, { raw }: Call, passed: PassedRequest | undefined): ReadBody {
+function unread(error: unknown, { raw }: Call, passed: PassedRequest | undefined): ParsedBody {
   if (!passed || !raw || !(error instanceof ApiError)) throw error
   return { request: { ...raw.fields, model: raw.fullModel }, isRead: false }
 }

@@ -9,7 +9,7 @@ import { keyOf } from './cache.ts'
 import { type Call, originOf } from './call.ts'
 import { guardsOf } from './guardrails.ts'
 import { retrieve } from './knowledge.ts'
-import { promptIn, type ReadBody } from './passing.ts'
+import { type ParsedBody, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
 import { callKind, callPoint } from './point.ts'
 import type { TraceRecorder } from './recording.ts'
@@ -47,7 +47,7 @@ export interface ReadyCall {
  */
 export function planCall(
   call: Call,
-  { request: parsed, isRead }: ReadBody,
+  { request: parsed, isRead }: ParsedBody,
   { recording, gateway }: Pick<PlannedCall, 'recording' | 'gateway'>,
 ): PlannedCall {
   const { operation, session } = call
