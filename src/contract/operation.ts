@@ -75,7 +75,7 @@ export interface RenderedAnswer {
   text?: string | undefined
   /** All events of its stream. */
   events(): EventBatch
-  /** What \`assemble\` makes of all events; absent when only they say it. */
+  /** What `assembly` makes of all events; absent when only they say it. */
   streamed?: (() => object) | undefined
   /**
    * Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images` of a
@@ -183,9 +183,7 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** The answer when no fixture matches: a function of the request and the options alone, unless the call has gone. */
   synthesize(request: Request, options: SynthesisOptions, call: SynthesisCall): Script | Promise<Script>
   compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
-  /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
-  assemble(events: readonly EventData[]): object
-  /** To do the same in slices; absent when a stream never has many events. */
+  /** Puts the whole answer of a client together out of the events of a stream; absent when the operation never streams. */
   assembly?(): AnswerAssembly
   /** Why a value is not an answer of this operation, undefined when it is one. */
   wrongWith(answer: unknown): string | undefined

@@ -7,7 +7,7 @@ import type { TextScript } from '../contract/script.ts'
 import { lazy } from '../lib/lazy.ts'
 import { checkEffort } from '../providers/catalogue.ts'
 import { composeChat } from './chat/answer.ts'
-import { assembleChat, chatAssembly } from './chat/assemble.ts'
+import { chatAssembly } from './chat/assemble.ts'
 import { chatProblem } from './chat/normalize.ts'
 import {
   CHAT_SCHEMA_PARAM,
@@ -112,7 +112,6 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   },
   synthesize: (request, options, call) => synthesizeText(chatAnswerRequest(request), options, call),
   compose: composeChat,
-  assemble: assembleChat,
   assembly: chatAssembly,
   wrongWith: chatProblem,
   scriptOf: chatScriptOf,

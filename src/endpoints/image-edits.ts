@@ -56,9 +56,9 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
   >,
   promptOf: (form: Request<Form>) => string,
 ): Operation<Request<Form>, ImageScript> {
-  const { answerName, tag, response, script, assemble, wrongWith, scriptOf } = images
+  const { answerName, tag, response, script, wrongWith, scriptOf } = images
   return {
-    ...{ answerName, tag, response, script, assemble, wrongWith, scriptOf, ...about },
+    ...{ answerName, tag, response, script, wrongWith, scriptOf, ...about },
     extension: true,
     body: 'multipart',
     model: ({ model }) => model,

@@ -21,7 +21,7 @@ import type { ImageFormat } from '../lib/media/image.ts'
 import { type ImageSource, imageFormatOf } from '../lib/media/image-format.ts'
 import { asList, asObject, asText, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
-import { assembleImages, imageEvents, imageStream, replayImages } from './images/stream.ts'
+import { imageAssembly, imageEvents, imageStream, replayImages } from './images/stream.ts'
 
 export const images: Operation<ImageRequest, ImageScript> = {
   name: 'images.generations',
@@ -61,7 +61,7 @@ export const images: Operation<ImageRequest, ImageScript> = {
   check: (request) => checkModel(request, request.model),
   synthesize: () => ({}),
   compose,
-  assemble: assembleImages,
+  assembly: imageAssembly,
   events: imageEvents,
   replay: replayImages,
   wrongWith: picturesProblem,

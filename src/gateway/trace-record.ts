@@ -1,5 +1,5 @@
 // Puts a call's trace together. No part of it may take the others with it: what cannot be worked out is left out.
-import type { AnswerAssembly } from '../contract/assembly.ts'
+import { type AnswerAssembly, assembled } from '../contract/assembly.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
@@ -45,14 +45,17 @@ export function storedAnswer(recording: TraceRecorder, guard: StepGuard): Stored
   if (!answer) return NO_ANSWER
   const { content, complete } = answer
   if (content.kind === 'value') return withEffects(content, answer, guard)
-  const assembly = content.events.length > FEW_EVENTS && call.operation.assembly?.()
+  const assembly = content.events.length > FEW_EVENTS ? call.operation.assembly?.() : undefined
   if (assembly) return call.session.clock.work(storedInSlices(assembly, content.events, { answer, guard }))
   // What was composed here is known: nothing of it is read again.
   const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
   return withEffects(guard.take(written, whole, undefined), answer, guard)
 }
 
-const assemblyOf = (operation: Operation, events: readonly StreamEvent[]) => () => operation.assemble(events)
+const assemblyOf =
+  ({ assembly }: Operation, events: readonly StreamEvent[]) =>
+  () =>
+    assembly ? assembled(assembly(), events) : {}
 
 async function storedInSlices(
   assembly: AnswerAssembly,

@@ -1,11 +1,12 @@
 // A composed stream is written without being read again: its texts and its whole answer are those that reading would give.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { assembled } from '../../src/contract/assembly.ts'
 import type { ChatRequest } from '../../src/contract/chat-request.ts'
 import type { AttemptContext, RenderedAnswer } from '../../src/contract/operation.ts'
 import type { TextScript } from '../../src/contract/script.ts'
 import { composeChat } from '../../src/endpoints/chat/answer.ts'
-import { assembleChat } from '../../src/endpoints/chat/assemble.ts'
+import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'
 import { runs } from '../support/property.ts'
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
@@ -51,7 +52,7 @@ test('a composed stream: has the whole answer that is read out of its events', (
       for (const { text, data } of events) expect(text).toBe(JSON.stringify(data))
       if (!composed.streamed) return
       known++
-      expect(JSON.stringify(composed.streamed())).toBe(JSON.stringify(assembleChat(events)))
+      expect(JSON.stringify(composed.streamed())).toBe(JSON.stringify(assembled(chatAssembly(), events)))
     }),
     { seed: 5, numRuns: runs(2_000) },
   )

@@ -1,10 +1,10 @@
 // A legacy completion as chunks, and the whole one that a client has put together from some.
 import type { TextPiece } from '../../answers/text-answer.ts'
-import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
+import type { AnswerAssembly } from '../../contract/assembly.ts'
 import type { Usage } from '../../contract/chat.ts'
 import type { Completion } from '../../contract/completions.ts'
 import { fingerprint } from '../../lib/ids.ts'
-import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
+import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import { normalizeCompletion } from './normalize.ts'
 
@@ -64,10 +64,7 @@ interface OpenChoice {
 /** Whether chunks with this frame give the reason at the end alone, as providers do; those made here give it throughout. */
 const isForeign = ({ model, system_fingerprint: own }: JsonObject): boolean => own !== systemFingerprint(String(model))
 
-/** The completion that a client has put together after these chunks; a choice that did not end has no reason. */
-export const assembleCompletion = (events: readonly EventData[]): object => assembled(completionAssembly(), events)
-
-/** Puts a completion together from its chunks. */
+/** Puts a completion together from its chunks; a choice that did not end has no reason. */
 export function completionAssembly(): AnswerAssembly {
   let frame: JsonObject | undefined
   let foreign = false

@@ -1,4 +1,5 @@
 // A picture as a stream of events: partial ones, then the whole one; and what a client has after some of them.
+import type { AnswerAssembly } from '../../contract/assembly.ts'
 import type { ImageEvent, ImageResult, ImageUsage } from '../../contract/images.ts'
 import type { RenderedAnswer, StreamRules } from '../../contract/operation.ts'
 import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
@@ -34,17 +35,25 @@ export function imageStream(result: ImageResult, partial: readonly string[]): St
   ]
 }
 
-/** The answer that a client has put together: the last picture that came. */
-export function assembleImages(events: readonly EventData[]): object {
-  const last = events.findLast(hasPicture)
-  if (!last) return {}
+/** Puts the answer of a client together: the last picture that came. */
+export function imageAssembly(): AnswerAssembly {
+  let last: EventData | undefined
+  return {
+    add(event) {
+      if (hasPicture(event)) last = event
+    },
+    whole: () => (last ? resultOf(last) : {}),
+  }
+}
+
+function resultOf({ data }: EventData): object {
   const {
     type: _,
     b64_json,
     created_at: created,
     partial_image_index: __,
     ...about
-  } = last.data as ImageEvent & {
+  } = data as ImageEvent & {
     partial_image_index?: number
   }
   return { created, data: [{ b64_json }], ...about }
