@@ -3,7 +3,7 @@ import { ApiError } from '../contract/error.ts'
 import type { Reply } from '../contract/reply.ts'
 import type { MessageRecord } from '../contract/task-record.ts'
 import { startDeadline } from '../lib/deadline.ts'
-import { DONE_EVENT, type StreamEvent } from '../lib/sse.ts'
+import { DONE_EVENT, dataEvent, type EventBatch } from '../lib/sse.ts'
 import { type TaskFeed, taskFeed } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { beginning, ending, eventsOfTask, type StreamedEvent } from './stream-events.ts'
@@ -50,17 +50,17 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
   limit.signal.addEventListener('abort', close, { once: true })
   return { ...STREAM, status: 200, headers: headersOf(task), body: { kind: 'events', events: events() } }
 
-  async function* events(): AsyncGenerator<StreamEvent> {
+  async function* events(): AsyncGenerator<EventBatch> {
     try {
       const input = call.body.message as Parameters<typeof beginning>[1]
       const historyOf = () => tasks.get(call, task._id).history
       let last = ''
       for await (const [type, data] of turnEvents(task, input, { happened, over: limit.signal, historyOf })) {
         last = type
-        yield { data: { type, timestamp: new Date(session.clock.now()).toISOString(), data } }
+        yield [dataEvent({ type, timestamp: new Date(session.clock.now()).toISOString(), data })]
       }
       // What broke off has no end mark.
-      if (last !== 'agents.error') yield DONE_EVENT
+      if (last !== 'agents.error') yield [DONE_EVENT]
     } finally {
       limit.signal.removeEventListener('abort', close)
       close()

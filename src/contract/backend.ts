@@ -45,7 +45,7 @@ export interface Backend {
    * A reply, whatever its status.
    * @throws ConnectionFailure when there is none, the signal's reason when it is aborted, `ApiError` for a user's mistake.
    */
-  answer(call: BackendCall): Reply | Promise<Reply>
+  answer(call: BackendCall): Promise<Reply>
   /** Passes requests of compatible APIs on as they came; absent where nothing leaves the machine. */
   readonly passing?: PassingBackend
 }

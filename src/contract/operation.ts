@@ -1,9 +1,8 @@
 // What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
 
 import type { z } from 'zod'
-import type { StreamEvent } from '../lib/sse.ts'
+import type { EventBatch, EventData, StreamEvent } from '../lib/sse.ts'
 import type { JobLimits } from '../lib/worker/limits.ts'
-import type { ReadyEvents } from '../lib/written-events.ts'
 import type { AnswerAssembly } from './assembly.ts'
 import type { envelope } from './error.ts'
 import type { KeyValueEntry, KeyValueStore } from './key-value.ts'
@@ -74,8 +73,9 @@ export interface RenderedAnswer {
   body(): unknown
   /** The body as JSON, when that is made already. */
   text?: string | undefined
-  events(): ReadyEvents
-  /** What \`assemble\` makes of all events; absent when only they say it. */
+  /** All events of its stream. */
+  events(): EventBatch
+  /** What `assembly` makes of all events; absent when only they say it. */
   streamed?: (() => object) | undefined
   /**
    * Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images` of a
@@ -104,11 +104,11 @@ export interface StreamRules {
   /** Whether it says without content that the answer has begun; no event does when left out. */
   begins?(data: Record<string, unknown>): boolean
   /** Whether the answer is complete with these events: every choice has its finish reason. */
-  complete(events: readonly StreamEvent[]): boolean
+  complete(events: readonly EventData[]): boolean
   /** The value that holds a failure told in an event; the data itself, when it has an `error`, unless said otherwise. */
   failureIn?(data: Record<string, unknown>): unknown
   /** The events that tell a client of a failure; one with the error envelope unless said otherwise. */
-  failed?(error: ReturnType<typeof envelope>, sent: readonly StreamEvent[]): StreamEvent[]
+  failed?(error: ReturnType<typeof envelope>, sent: readonly EventData[]): StreamEvent[]
 }
 
 /** How answers are made up. */
@@ -174,14 +174,16 @@ export interface Operation<Request = unknown, Script = unknown> {
   retains?(body: unknown): boolean
   /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
   fillTexts?(request: Request, fill: FillText): Request
+  /** Refuses what the schema allows, and the model does not take. */
+  check?(request: Request): void
+  /** Whether a request has something to resolve; every one has when left out. */
+  refers?(request: Request): boolean
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
-  resolve?(request: Request, answerContext: AnswerContext): Request | Promise<Request>
+  resolve?(request: Request, answerContext: AnswerContext): Promise<Request>
   /** The answer when no fixture matches: a function of the request and the options alone, unless the call has gone. */
   synthesize(request: Request, options: SynthesisOptions, call: SynthesisCall): Script | Promise<Script>
   compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
-  /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
-  assemble(events: readonly StreamEvent[]): object
-  /** To do the same in slices; absent when a stream never has many events. */
+  /** Puts the whole answer of a client together out of the events of a stream; absent when the operation never streams. */
   assembly?(): AnswerAssembly
   /** Why a value is not an answer of this operation, undefined when it is one. */
   wrongWith(answer: unknown): string | undefined

@@ -1,5 +1,5 @@
 // What a backend gives for an attempt. It stays a value until something needs its bytes.
-import type { StreamEvents } from '../lib/sse.ts'
+import type { EventStream } from '../lib/sse.ts'
 
 /** One answer of a backend: whole, as events that come in their own time, or as the bytes a provider sent. */
 export interface Reply {
@@ -34,7 +34,7 @@ export interface ValueBody {
 /** A stream of this API, known to be complete when it ends. */
 export interface EventsBody {
   kind: 'events'
-  events: StreamEvents
+  events: EventStream
   /** The whole answer that a client has after the last of them, when that is known without reading them again. */
   whole?: (() => object) | undefined
   /** Whether the end mark is among them. */

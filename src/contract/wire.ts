@@ -1,5 +1,5 @@
 // The wire of a door: how the answers and errors of this API are put for clients that expect another one.
-import type { StreamEvent } from '../lib/sse.ts'
+import type { EventData } from '../lib/sse.ts'
 import type { ApiError } from './error.ts'
 import type { Operation, StreamRules } from './operation.ts'
 import type { Reply } from './reply.ts'
@@ -30,7 +30,7 @@ export interface Wire {
   /** Why a whole answer is not one of this API; the operation knows when left out. */
   wrongWith?(answer: unknown): string | undefined
   /** The whole answer that a client has after these events; the operation knows when left out. */
-  assemble?(events: readonly StreamEvent[]): object
+  assemble?(events: readonly EventData[]): object
   /** A body as the operation takes it, when clients send another. */
   take?(body: unknown): unknown
   /** The reply in the form of the door. */

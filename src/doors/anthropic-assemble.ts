@@ -1,9 +1,9 @@
 // The message that a client of Anthropic's API has after the events of a stream, as far as they came.
-import type { StreamEvent } from '../lib/sse.ts'
+import type { EventData } from '../lib/sse.ts'
 import { asObject, asText, type JsonObject, parsedJson } from '../lib/values.ts'
 
 /** The message; blocks that had not ended are in it as far as they had come. */
-export function assembleMessage(events: readonly StreamEvent[]): JsonObject {
+export function assembleMessage(events: readonly EventData[]): JsonObject {
   let message: JsonObject = {}
   const blocks: JsonObject[] = []
   const inputs = new Map<number, string>()

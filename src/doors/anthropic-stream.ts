@@ -1,14 +1,11 @@
 // A stream of chat chunks as the events of a message: blocks that begin, grow and end, and the end of the message.
 import type { StreamRules } from '../contract/operation.ts'
-import { DONE_EVENT, type StreamEvent, type StreamEvents } from '../lib/sse.ts'
+import { DONE_EVENT, dataEvent, type EventBatch, type EventStream, mapEvents, type StreamEvent } from '../lib/sse.ts'
 import { asObject, asText, type JsonObject, objectsIn } from '../lib/values.ts'
 import { emptyMessage, messageEnd, messageUsage, signatureOf, toolUse, usageAtEnd } from './message.ts'
 
-const named = (type: string, more: object, tokens?: number): StreamEvent => ({
-  event: type,
-  data: { type, ...more },
-  ...(tokens !== undefined && { tokens }),
-})
+const named = (type: string, more: object, tokens?: number): StreamEvent =>
+  dataEvent({ type, ...more }, { event: type, tokens })
 
 /** How faults between the gateway and the client understand these events. */
 export const messageRules: StreamRules = {
@@ -36,17 +33,14 @@ export interface MessageStream {
 }
 
 /** The events of a message from those of a completion. */
-export async function* messageEvents(events: StreamEvents, stream: MessageStream): AsyncGenerator<StreamEvent> {
+export function messageEvents(events: EventStream, stream: MessageStream): EventStream {
   const message = growingMessage(stream)
-  for await (const { data, text, tokens } of events) {
-    if (text === DONE_EVENT.text) {
-      yield* message.end()
-      return
-    }
+  return mapEvents(events, ({ data, text, tokens }): EventBatch => {
+    if (text === DONE_EVENT.text) return [...message.end()]
     const chunk = asObject(data)
-    if (asObject(chunk?.error)) yield { event: 'error', data: stream.failure(chunk ?? {}) }
-    else if (chunk) yield* message.add(stream.rename(chunk), tokens)
-  }
+    if (asObject(chunk?.error)) return [dataEvent(stream.failure(chunk ?? {}), { event: 'error' })]
+    return chunk ? [...message.add(stream.rename(chunk), tokens)] : []
+  })
 }
 
 const delta = (index: number, type: string, more: object, tokens?: number): StreamEvent =>

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { envelope } from '../contract/error.ts'
 import type { Wire, WireCall } from '../contract/wire.ts'
-import { DONE_EVENT, mapEvents, type StreamEvent } from '../lib/sse.ts'
+import { DONE_EVENT, dataEvent, type EventBatch, mapEvents, type StreamEvent } from '../lib/sse.ts'
 import { asObject } from '../lib/values.ts'
 import { renamed } from './names.ts'
 
@@ -22,18 +22,16 @@ export const openaiWire: Wire = {
   error: (error) => ({ error: envelope(error).error }),
 }
 
-function eventFor(event: StreamEvent, call: WireCall): StreamEvent | undefined {
+function eventFor(event: StreamEvent, call: WireCall): EventBatch {
   // Where the API has a last event of its own, it has no mark behind that; the router's own API has one.
-  if (event.text === DONE_EVENT.text && call.operation.events?.last) return undefined
+  if (event.text === DONE_EVENT.text && call.operation.events?.last) return []
   const data = asObject(event.data)
-  if (!data) return event
+  if (!data) return [event]
   // A failure in a stream that has begun, in the words of this API.
-  if (typeof data.code === 'string' && asObject(data.error)) return { data: { error: data.error } }
+  if (typeof data.code === 'string' && asObject(data.error)) return [dataEvent({ error: data.error })]
   const inner = renamed(data.response, call)
   const put = inner === data.response ? renamed(data, call) : { ...data, response: inner }
-  if (put === data) return event
-  const { event: name, tokens } = event
-  return { ...(name !== undefined && { event: name }), data: put, ...(tokens !== undefined && { tokens }) }
+  return put === data ? [event] : [dataEvent(put, event)]
 }
 
 /** The body of every error. */

@@ -35,7 +35,6 @@ export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
   promptTokens: ({ input }) => countCached(input),
   synthesize: () => ({}),
   compose,
-  assemble: () => ({}),
   binary: {
     types: Object.values(SPEECH_TYPES),
     encode(value) {

@@ -55,7 +55,6 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   }),
   synthesize: (request: TranslationRequest) => synthesize(request),
   compose: composeTranslation,
-  assemble: () => ({}),
   // Subtitles and bare texts are texts, everything else has its text in it.
   wrongWith: (value) =>
     (asText(value) ?? asText(asObject(value)?.text)) === undefined ? "it has no 'text'" : undefined,

@@ -7,7 +7,7 @@ import type { TextScript } from '../contract/script.ts'
 import { lazy } from '../lib/lazy.ts'
 import { checkEffort } from '../providers/catalogue.ts'
 import { composeChat } from './chat/answer.ts'
-import { assembleChat, chatAssembly } from './chat/assemble.ts'
+import { chatAssembly } from './chat/assemble.ts'
 import { chatProblem } from './chat/normalize.ts'
 import {
   CHAT_SCHEMA_PARAM,
@@ -102,15 +102,16 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   promptTokens: chatPromptTokens,
   attachments: chatAttachments,
   fillTexts: fillChatTexts,
-  resolve(request, answerContext) {
-    checkEffort(request.model, request.reasoning_effort, 'reasoning_effort')
+  check: ({ model, reasoning_effort }) => checkEffort(model, reasoning_effort, 'reasoning_effort'),
+  refers: ({ response_format }) => response_format?.type === 'json_schema',
+  async resolve(request, answerContext) {
     const format = request.response_format
-    if (format?.type !== 'json_schema') return request
-    return checkSchemaField(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM, answerContext).then(() => request)
+    if (format?.type === 'json_schema')
+      await checkSchemaField(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM, answerContext)
+    return request
   },
   synthesize: (request, options, call) => synthesizeText(chatAnswerRequest(request), options, call),
   compose: composeChat,
-  assemble: assembleChat,
   assembly: chatAssembly,
   wrongWith: chatProblem,
   scriptOf: chatScriptOf,

@@ -4,7 +4,6 @@ import { usageOf } from '../answers/usage.ts'
 import { Completion, CompletionRequest, CompletionScript, DEFAULT_MAX_TOKENS } from '../contract/completions.ts'
 import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/operation.ts'
 import {
-  assembleCompletion,
   type CompletionChoice,
   type CompletionFrame,
   type CompletionParts,
@@ -51,7 +50,6 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   fillTexts,
   synthesize,
   compose,
-  assemble: assembleCompletion,
   assembly: completionAssembly,
   wrongWith: completionProblem,
   scriptOf: completionScriptOf,

@@ -41,7 +41,6 @@ export const tokenCount: Operation<ChatRequest, object> = {
     usage: {},
     tokens: 0,
   }),
-  assemble: () => ({}),
   wrongWith: (answer) =>
     typeof asObject(answer)?.input_tokens === 'number' ? undefined : "it has no number 'input_tokens'",
   scriptOf: () => undefined,

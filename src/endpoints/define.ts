@@ -9,7 +9,6 @@ import type { Wire } from '../contract/wire.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { lazy } from '../lib/lazy.ts'
-import { isLarge } from '../lib/slices.ts'
 import { asObject, asText } from '../lib/values.ts'
 import type { Activity, Session } from '../sessions/session.ts'
 import { CALL_VALUES, type RequestBody, readAnyJson, readBody, readForm } from './body.ts'
@@ -55,10 +54,8 @@ export async function serveOperation(
 ): Promise<Response> {
   const { request } = client
   const bytes = await readBody(request, deps)
-  const large = isLarge(bytes)
-  const reading = bodyOf(operation, bytes, request.headers.get('content-type'))
-  const read = reading instanceof Promise ? await reading : reading
-  const call = new ClientCall(operation, client, { bytes, read, large, deps })
+  const read = await bodyOf(operation, bytes, request.headers.get('content-type'))
+  const call = new ClientCall(operation, client, { bytes, read, deps })
   try {
     const beginning = client.hold?.begins?.(new URL(call.url).pathname, bytes)
     if (beginning) await beginning
@@ -79,7 +76,6 @@ function bodyOf(operation: Operation, bytes: Uint8Array, type: string | null): R
 interface BodyReading {
   bytes: Uint8Array
   read: RequestBody
-  large: boolean
   deps: Pick<EndpointDeps, 'namespace' | 'defaultProvider'>
 }
 
@@ -162,36 +158,47 @@ class ClientCall implements Call {
   }
 
   /** By the schema of the operation; it is known then what was named without a provider. */
-  parse(): unknown | Promise<unknown> {
-    const { read, large, deps } = this.#reading
-    if ('refused' in read) throw read.refused
-    const { operation, wire } = this
+  parse(): unknown {
+    const { operation } = this
+    const value = this.#value()
     try {
-      const body = fromNamespace(wire?.take ? wire.take(read.value) : read.value, deps.namespace)
-      const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
-      const named = withProviders(typed, wire?.provider ?? deps.defaultProvider)
-      this.assumed = named.assumed
-      refuseManyVariables(named.body, operation.invalidStatus)
-      if (!large) return parseCall(operation, named.body, { status: operation.invalidStatus })
-      return parseLong(operation, named.body, deps.namespace)
+      return parseCall(operation, this.#named(value), { status: operation.invalidStatus })
     } catch (error) {
-      throw renamedIfOurs(error, deps.namespace)
+      throw renamedIfOurs(error, this.#reading.deps.namespace)
     }
+  }
+
+  async parseInSlices(): Promise<unknown> {
+    const { request: schema, longList: field, invalidStatus: status } = this.operation
+    const value = this.#value()
+    try {
+      return await longLists().parseLongList({ schema, field, status }, this.#named(value))
+    } catch (error) {
+      throw renamedIfOurs(error, this.#reading.deps.namespace)
+    }
+  }
+
+  #value(): unknown {
+    const { read } = this.#reading
+    if ('refused' in read) throw read.refused
+    return read.value
+  }
+
+  /** A body in the terms of the operation, with full names of models. */
+  #named(value: unknown): unknown {
+    const { deps } = this.#reading
+    const { operation, wire } = this
+    const body = fromNamespace(wire?.take ? wire.take(value) : value, deps.namespace)
+    const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
+    const named = withProviders(typed, wire?.provider ?? deps.defaultProvider)
+    this.assumed = named.assumed
+    refuseManyVariables(named.body, operation.invalidStatus)
+    return named.body
   }
 }
 
 /** In the place of what is no UTF-8, when it is read as that. */
 const REPLACED = '\ufffd'
-
-/** The same for a body with a long list, in slices. */
-async function parseLong(operation: Operation, body: unknown, namespace: string): Promise<unknown> {
-  const { request: schema, longList: field, invalidStatus: status } = operation
-  try {
-    return await longLists().parseLongList({ schema, field, status }, body)
-  } catch (error) {
-    throw renamedIfOurs(error, namespace)
-  }
-}
 
 const renamedIfOurs = (error: unknown, namespace: string) =>
   error instanceof ApiError ? renamed(error, namespace) : error

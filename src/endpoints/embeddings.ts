@@ -36,7 +36,6 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   promptTokens: (request) => longestOf(readTexts(request)),
   synthesize: () => ({}),
   compose,
-  assemble: () => ({}),
   wrongWith: embeddingsProblem,
   scriptOf: embeddingsScriptOf,
 }

@@ -39,7 +39,7 @@ async function resolved(form: object, prompt: string): Promise<DrawnRequest> {
   )
   const picture = sha256(new TextEncoder().encode(pictures.map(([, one]) => one.sha256).join()))
   const request = { ...form, prompt, ...Object.fromEntries(pictures), picture } as unknown as DrawnRequest
-  images.resolve?.(request, undefined as never)
+  images.check?.(request)
   return request
 }
 
@@ -56,9 +56,9 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
   >,
   promptOf: (form: Request<Form>) => string,
 ): Operation<Request<Form>, ImageScript> {
-  const { answerName, tag, response, script, assemble, wrongWith, scriptOf } = images
+  const { answerName, tag, response, script, wrongWith, scriptOf } = images
   return {
-    ...{ answerName, tag, response, script, assemble, wrongWith, scriptOf, ...about },
+    ...{ answerName, tag, response, script, wrongWith, scriptOf, ...about },
     extension: true,
     body: 'multipart',
     model: ({ model }) => model,

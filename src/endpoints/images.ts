@@ -21,7 +21,7 @@ import type { ImageFormat } from '../lib/media/image.ts'
 import { type ImageSource, imageFormatOf } from '../lib/media/image-format.ts'
 import { asList, asObject, asText, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
-import { assembleImages, imageEvents, imageStream, replayImages } from './images/stream.ts'
+import { imageAssembly, imageEvents, imageStream, replayImages } from './images/stream.ts'
 
 export const images: Operation<ImageRequest, ImageScript> = {
   name: 'images.generations',
@@ -58,13 +58,10 @@ export const images: Operation<ImageRequest, ImageScript> = {
   streams: (request) => request.stream === true,
   prompt: ({ prompt }) => ({ system: '', user: prompt, turn: 1, tools: [], toolResult: false }),
   promptTokens: ({ prompt }) => countCached(prompt),
-  resolve(request) {
-    checkModel(request, request.model)
-    return request
-  },
+  check: (request) => checkModel(request, request.model),
   synthesize: () => ({}),
   compose,
-  assemble: assembleImages,
+  assembly: imageAssembly,
   events: imageEvents,
   replay: replayImages,
   wrongWith: picturesProblem,

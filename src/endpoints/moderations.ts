@@ -36,7 +36,6 @@ export const moderations: Operation<ModerationRequest, ModerationScript> = {
   promptTokens: (request) => textsOf(request).reduce((sum, text) => sum + countCached(text), 0),
   synthesize: () => ({}),
   compose,
-  assemble: () => ({}),
   wrongWith: (value) => (objectsIn(asObject(value)?.results).length > 0 ? undefined : "it has no 'results'"),
   scriptOf(answer) {
     const [first] = objectsIn(asObject(answer)?.results)

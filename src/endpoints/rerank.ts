@@ -34,7 +34,6 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
   promptTokens: ({ query }) => countCached(query),
   synthesize: () => ({}),
   compose,
-  assemble: () => ({}),
   wrongWith: (value) => (Array.isArray(asObject(value)?.results) ? undefined : "it has no 'results'"),
   scriptOf(answer) {
     const results = objectsIn(asObject(answer)?.results)

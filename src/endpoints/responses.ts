@@ -5,7 +5,7 @@ import { ResponsesRequest } from '../contract/responses.ts'
 import { ModelResponse, ResponseEvent } from '../contract/responses-answer.ts'
 import { TextScript } from '../contract/script.ts'
 import { composeResponse } from './responses/answer.ts'
-import { assembleResponse, responseAssembly } from './responses/assemble.ts'
+import { responseAssembly } from './responses/assemble.ts'
 import { keep, resolve } from './responses/conversation.ts'
 import { responseProblem } from './responses/normalize.ts'
 import {
@@ -96,7 +96,6 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   resolve,
   synthesize: (request, options, call) => synthesizeText(responsesAnswerRequest(request), options, call),
   compose: composeResponse,
-  assemble: assembleResponse,
   assembly: responseAssembly,
   wrongWith: responseProblem,
   scriptOf: responseScriptOf,

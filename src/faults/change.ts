@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { FaultContext, NextReply } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
-import type { StreamEvent } from '../lib/sse.ts'
+import type { EventData } from '../lib/sse.ts'
 import {
   type BlockChange,
   changed,
@@ -75,7 +75,7 @@ interface StreamPoint {
 /** What is around a place of a stream. */
 export interface StreamPosition {
   /** The events before it. */
-  sent: readonly StreamEvent[]
+  sent: readonly EventData[]
   /** All that comes after the block at the place. */
   rest: AsyncGenerator<EventBlock>
 }
@@ -89,16 +89,16 @@ export const changeAt = (
   changeStream(next, context, async function* (blocks) {
     const { after_tokens: most = Number.POSITIVE_INFINITY, change } = place
     const { after_chunks: chunks = place.after_tokens === undefined ? 1 : Number.POSITIVE_INFINITY } = place
-    const sent: StreamEvent[] = []
+    const sent: EventData[] = []
     let tokens = 0
     for (let next = await blocks.next(); !next.done; next = await blocks.next()) {
-      const { kind, text, event, data } = next.value
+      const { kind, text, data } = next.value
       if (kind !== 'comment' && (sent.length >= chunks || tokens >= most)) {
         const more = change(next.value, { sent, rest: blocks })
         if (more) yield* more
         return
       }
-      if (kind === 'event') sent.push({ ...(event && { event }), data })
+      if (kind === 'event') sent.push({ data })
       tokens += next.value.tokens
       yield text
     }

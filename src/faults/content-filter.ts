@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { FaultContext } from '../contract/fault.ts'
 import type { Reply } from '../contract/reply.ts'
-import { encodeEvent } from '../lib/sse.ts'
+import { dataEvent, encodeEvent } from '../lib/sse.ts'
 import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { providerNamed } from '../providers/index.ts'
 import { defineFault } from './define.ts'
@@ -74,8 +74,8 @@ function withheldStream(reply: Reply, context: FaultContext): Reply {
         const left = chunkWithheld(data)
         if (left !== data) context.triggered()
         if (left === undefined) continue
-        if (typeof left.type !== 'string') yield encodeEvent({ data: left })
-        else yield encodeEvent({ event: left.type, data: { ...left, sequence_number: number++ } })
+        if (typeof left.type !== 'string') yield encodeEvent(dataEvent(left))
+        else yield encodeEvent(dataEvent({ ...left, sequence_number: number++ }, { event: left.type }))
       }
     }
   })

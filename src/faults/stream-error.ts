@@ -1,7 +1,7 @@
 // stream-error: the provider, or the gateway, reports a failure in the middle of a stream.
 import type { z } from 'zod'
 import type { FaultContext } from '../contract/fault.ts'
-import { encodeEvent, eventOfType, type StreamEvent } from '../lib/sse.ts'
+import { type EventData, encodeEvent, eventOfType, type StreamEvent } from '../lib/sse.ts'
 import { changeAt, PLACE } from './change.ts'
 import { defineFault } from './define.ts'
 import { errorBody, errorStatus, ownError, problemOf, type RefusalOptions, refusalOptions } from './refusal.ts'
@@ -33,7 +33,7 @@ export const streamError = defineFault({
 function errorEvents(
   context: FaultContext,
   status: z.infer<typeof errorStatus>,
-  { sent, ...given }: RefusalOptions & { sent: readonly StreamEvent[] },
+  { sent, ...given }: RefusalOptions & { sent: readonly EventData[] },
 ): StreamEvent[] {
   const about = problemOf(status)
   const own = context.operation.events?.failed?.(ownError(context, about, given), sent)

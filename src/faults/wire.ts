@@ -1,7 +1,15 @@
 // The wire form of a reply, for faults that cut, change or slice what is really sent.
 import type { Operation } from '../contract/operation.ts'
 import type { BytesBody, EventsBody, Reply } from '../contract/reply.ts'
-import { DONE_EVENT, encodeEvent, type SseBlock, type StreamEvent, sseReader } from '../lib/sse.ts'
+import {
+  DONE_EVENT,
+  dataEvent,
+  type EventBatch,
+  encodeEvent,
+  type SseBlock,
+  type StreamEvent,
+  sseReader,
+} from '../lib/sse.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
 
 const encoder = new TextEncoder()
@@ -88,7 +96,7 @@ async function* encoded(body: EventsBody): AsyncGenerator<Uint8Array> {
 
 /** The events with their end mark. */
 async function* marked({ events, marked }: EventsBody): AsyncGenerator<StreamEvent> {
-  yield* events
+  for await (const batch of events) yield* batch
   if (!marked) yield DONE_EVENT
 }
 
@@ -129,10 +137,10 @@ export async function unpacked(reply: Reply): Promise<Reply> {
   return value === undefined ? reply : changed(reply, { body: { kind: 'value', value } })
 }
 
-async function* eventsIn(reply: Reply): AsyncGenerator<StreamEvent> {
+async function* eventsIn(reply: Reply): AsyncGenerator<EventBatch> {
   for await (const { kind, event, data } of blocksOf(reply, {}))
-    if (kind === 'done') yield DONE_EVENT
-    else if (data) yield { ...(event && { event }), data }
+    if (kind === 'done') yield [DONE_EVENT]
+    else if (data) yield [dataEvent(data, { event })]
 }
 
 const COMMENT = { kind: 'comment', content: false, tokens: 0 } as const
@@ -177,7 +185,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
 
 /** The text of a block with other data, as a value or as the text that it is. */
 export const rewritten = ({ event }: EventBlock, data: unknown, text?: string): string =>
-  encodeEvent({ ...(event && { event }), data, ...(text !== undefined && { text }) })
+  encodeEvent({ event, text: text ?? JSON.stringify(data) })
 
 /** Stops a reply whose body nobody will hear. */
 export async function drop(reply: Reply): Promise<void> {

@@ -6,18 +6,17 @@ import type { Reply } from '../contract/reply.ts'
 import type { CallSequences } from '../contract/sequence.ts'
 import { type Clock, withoutLatency } from '../lib/clock.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
-import type { StreamEvent, StreamEvents } from '../lib/sse.ts'
-import type { Steps } from '../lib/steps.ts'
+import type { StreamEvent } from '../lib/sse.ts'
 import { conversationOf } from './conversation.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import type { Target } from './plan.ts'
-import { type ReplyContent, read } from './read.ts'
+import { read } from './read.ts'
 import { inTime, readAhead } from './read-ahead.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './recording.ts'
 import type { CallContext } from './types.ts'
 
 /** Tries a target once; a stream counts as answered when its first content has come. */
-export function* attempt(callContext: CallContext, tried: AttemptInfo): Steps<Outcome> {
+export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
   const { backend, playing } = callContext
   const { model } = tried.target
   const record = callContext.recording.attempt(tried)
@@ -25,11 +24,9 @@ export function* attempt(callContext: CallContext, tried: AttemptInfo): Steps<Ou
   const { deadline } = asked
   try {
     const replying = playing ? askThroughFaults(callContext, { playing, tried, asked, record }) : backend.answer(asked)
-    const coming = inTime(replying, deadline)
-    const reply = (coming instanceof Promise ? yield coming : coming) as Reply
+    const reply = await inTime(replying, deadline)
     record.replied(reply)
-    const reading = inTime(read(reply, asked), deadline)
-    const content = (reading instanceof Promise ? yield reading : reading) as ReplyContent
+    const content = await inTime(read(reply, asked), deadline)
     if (content.kind === 'whole') {
       deadline?.signal.throwIfAborted()
       record.contentBegan()
@@ -37,8 +34,7 @@ export function* attempt(callContext: CallContext, tried: AttemptInfo): Steps<Ou
       deadline?.stop()
       return { kind: 'answered', model, content, from: reply, attempt: record }
     }
-    const beginning = readAhead(content.events, deadline, beginsWith(callContext, tried, reply))
-    const events = (beginning instanceof Promise ? yield beginning : beginning) as StreamEvents
+    const events = await readAhead(content.events, deadline, beginsWith(callContext, tried, reply))
     // A client that has gone is told nothing, so nothing would record the end.
     if (callContext.call.aborted) callContext.call.signal.throwIfAborted()
     asked.begun = true
@@ -149,5 +145,5 @@ function beginsWith(
 ): (event: StreamEvent) => boolean {
   const isLast = number > ((target.retry ?? retry)?.count ?? 0) && target.position === fallbacks.length
   const early = isLast && provider !== undefined && callTimeout === undefined && !playing ? rules?.begins : undefined
-  return ({ tokens, data }) => Boolean(tokens) || (early?.(data as Record<string, unknown>) ?? false)
+  return (event) => Boolean(event.tokens) || (early?.(event.data as Record<string, unknown>) ?? false)
 }

@@ -3,8 +3,10 @@
 import type { KeyValueEntry } from '../contract/key-value.ts'
 import { readableRow } from '../db/damaged-rows.ts'
 import { checksumOf } from '../lib/canonical.ts'
+import { sinceInstant } from '../lib/clock.ts'
 import { checksumInSlices } from '../lib/json-slices.ts'
 import { asObject } from '../lib/values.ts'
+import type { AttemptAnswer } from './recording.ts'
 import type { CallContext } from './types.ts'
 
 const KIND = 'cache'
@@ -40,10 +42,10 @@ export interface CachedAnswer {
  * The key under which a call is stored: SHA-256 of workspace, operation, model or balanced set, and the rendered request. That of
  * a large request is made in slices.
  */
-export function keyOf(
+export async function keyOf(
   { operation, request, settings, answerContext }: CallContext,
   large: boolean,
-): string | Promise<string> {
+): Promise<string> {
   const asked = Object.fromEntries(Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)))
   const value = [answerContext.workspace(), operation.name, settings.balance ?? operation.model(request), asked]
   return large ? checksumInSlices(value) : checksumOf(value)
@@ -59,8 +61,23 @@ const cachedBy =
   }
 
 /** The cached response; undefined, a miss, when nothing is stored, it has expired or it is damaged. */
-export const findStored = ({ session, operation }: CallContext, key: string): CachedAnswer | undefined =>
+const findStored = ({ session, operation }: CallContext, key: string): CachedAnswer | undefined =>
   readableRow(() => session.keyValues.get(KIND, key, session.clock.now(), cachedBy(operation)))[0]
+
+/** The stored answer to an equal call as one that needs no attempt; undefined for a miss. */
+export function cachedAnswer(callContext: CallContext, key: string): AttemptAnswer | undefined {
+  const { operation, request, answerContext, stream, recording, session } = callContext
+  const stored = findStored(callContext, key)
+  recording.cache(key, stored && sinceInstant(session.clock, stored.at))
+  if (!stored) return undefined
+  const { model, usage } = stored
+  const replayed = operation.replay?.(request, stored.answer, answerContext)
+  const content =
+    stream && replayed
+      ? { kind: 'stream' as const, events: [replayed.events()], whole: undefined }
+      : { kind: 'whole' as const, value: replayed?.body() ?? stored.answer }
+  return { kind: 'answered', model, content, from: { headers: {}, usage, fixture: null, synthesized: false } }
+}
 
 /** What to keep so that the next equal call finds the answer. */
 export function storing(

@@ -59,8 +59,10 @@ export interface Call {
   wire?: Wire | undefined
   /** What a body of a compatible API says before anything is made of it; undefined when it names no model, or is not one. */
   readonly raw?: RawFields | undefined
-  /** Parses and validates the body, a large one in slices; throws `ApiError`. */
-  parse(): unknown | Promise<unknown>
+  /** Parses and validates the body; throws `ApiError`. */
+  parse(): unknown
+  /** The same for a large one, in slices. */
+  parseInSlices(): Promise<unknown>
   /** An error that is found out after parsing in the words of the deployment. */
   inOwnTerms?(error: ApiError): ApiError
   /** Told when it is over, with its trace. */
@@ -131,5 +133,6 @@ export function innerCall({ operation, request, origin, key, agent, fallbacks }:
     },
     inner: { parent: trace, key, agent, fallbacks },
     parse,
+    parseInSlices: async () => parse(),
   }
 }

@@ -93,8 +93,7 @@ async function save(
   try {
     const guard = new StepGuard()
     const outcome = outcomeOf(recording, result)
-    const storing = storedAnswer(recording, guard)
-    const answer = storing instanceof Promise ? await storing : storing
+    const answer = await storedAnswer(recording, guard)
     const record = traceOf(recording, outcome, { usage: answer.usage, guard })
     const connection = guard.take(connectionOf, { recording, record, answer, result, allowance: headers }, {})
     const { bugs } = guard

@@ -5,8 +5,7 @@ import { DROPPED, type ExchangeNote, type KeptBytes, KNOWN } from '../contract/e
 import { frontCoded } from '../lib/front-coding.ts'
 import { keptText } from '../lib/kept-text.ts'
 import { remembering } from '../lib/remember.ts'
-import { DONE_EVENT, encodeEvent, type StreamEvent } from '../lib/sse.ts'
-import { WrittenEvents } from '../lib/written-events.ts'
+import { DONE_EVENT, encodeEvent } from '../lib/sse.ts'
 import type { AnswerRecord, AttemptAnswer, SentStream, TraceRecorder } from './recording.ts'
 import { addressShown, shownHeaders } from './request-headers.ts'
 import { EVENT_STREAM, JSON_BODY } from './respond.ts'
@@ -127,19 +126,7 @@ function bodyNote(
 
 /** A stream that went to its client as the gateway gave it. */
 function piecesOf({ events, closing = [] }: SentStream, { complete }: AnswerRecord): string[] {
-  const pieces = events instanceof WrittenEvents ? events.blocks() : events.map(textOf)
-  for (const event of closing) pieces.push(textOf(event))
-  if (complete) pieces.push(textOf(DONE_EVENT))
-  return pieces
-}
-
-/** What cannot be written was not sent. */
-function textOf(event: StreamEvent): string {
-  try {
-    return encodeEvent(event)
-  } catch {
-    return ''
-  }
+  return [...events, ...closing, ...(complete ? [DONE_EVENT] : [])].map(encodeEvent)
 }
 
 /** As much of some pieces as is kept; `more` bytes came behind them. */

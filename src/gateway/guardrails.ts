@@ -2,6 +2,7 @@
 // while they are made, so output guardrails check whole answers alone; the trace says where one did not check.
 import { ApiError } from '../contract/error.ts'
 import type { CallOrigin } from './call.ts'
+import type { ReplyContent } from './read.ts'
 import type { Settings } from './settings.ts'
 import type { CallContext, CallGuardrail, GuardrailDirectory, GuardrailVerdict } from './types.ts'
 
@@ -25,10 +26,29 @@ export function guardsOf(
 }
 
 /**
- * Runs the guardrails of one stage over its texts; without texts, as of a stream, it only notes that they did not check.
+ * Checks all that the user says.
  * @throws ApiError 422 `guardrail_violation` naming guardrail, stage and reason.
  */
-export async function guard(
+export function guardInput(callContext: CallContext, guards: readonly CallGuardrail[]): Promise<void> {
+  const { operation, request, prompt } = callContext
+  return guard(callContext, guards, { stage: 'input', texts: () => operation.inputTexts?.(request) ?? [prompt.user] })
+}
+
+/**
+ * Checks all that is answered; of a stream it only notes that it was not checked.
+ * @throws ApiError 422 `guardrail_violation` naming guardrail, stage and reason.
+ */
+export function guardOutput(
+  callContext: CallContext,
+  guards: readonly CallGuardrail[],
+  content: ReplyContent,
+): Promise<void> {
+  const { operation } = callContext
+  const texts = () => (content.kind === 'whole' ? (operation.outputTexts?.(content.value as object) ?? []) : undefined)
+  return guard(callContext, guards, { stage: 'output', texts })
+}
+
+async function guard(
   callContext: CallContext,
   guards: readonly CallGuardrail[],
   { stage, texts: textsOf }: { stage: CallGuardrail['stage']; texts(): readonly string[] | undefined },

@@ -12,16 +12,8 @@ interface RetrievalContext {
   recording: TraceRecorder
 }
 
-/** The request with the context found for it; the request itself when it asks for none. */
-export function retrieve(
-  request: object,
-  context: RetrievalContext,
-  knowledge: KnowledgeDirectory,
-): object | Promise<object> {
-  return context.settings.knowledge.length === 0 ? request : withKnowledge(request, context, knowledge)
-}
-
-async function withKnowledge(
+/** The request with the context found for it; the request itself when nothing is found. */
+export async function retrieve(
   request: object,
   { operation, settings, call, recording }: RetrievalContext,
   knowledge: KnowledgeDirectory,

@@ -3,6 +3,7 @@ import type { Backend, PassingBackend, RawRequest } from '../contract/backend.ts
 import { ApiError } from '../contract/error.ts'
 import type { Operation, Prompt } from '../contract/operation.ts'
 import type { Reply } from '../contract/reply.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import type { Call } from './call.ts'
 
@@ -78,26 +79,37 @@ export class PassedRequest {
   }
 }
 
-/** The body of a call that is passed on, and whether it fits our schema. */
-export interface PassedBody {
+/** The body of a call, and whether it fits our schema; one that is passed on need not: it is the provider who says so. */
+export interface ParsedBody {
   request: object
   isRead: boolean
 }
 
-/** The body of a call that is passed on: where it does not fit our schema, it is the provider who says so. */
-export function parsePassed(call: Call): PassedBody | Promise<PassedBody> {
-  const read = (request: unknown) => ({ request: request as object, isRead: true })
-  const unread = (error: unknown) => {
-    if (!(error instanceof ApiError) || !call.raw) throw error
-    const { fields, fullModel } = call.raw
-    return { request: { ...fields, model: fullModel }, isRead: false }
-  }
+/**
+ * Parses and validates the body of a call.
+ * @throws ApiError for what is not valid, unless it is passed on.
+ */
+export function parseBody(call: Call, passed: PassedRequest | undefined): ParsedBody {
   try {
-    const parsed = call.parse()
-    return parsed instanceof Promise ? parsed.then(read, unread) : read(parsed)
+    return { request: call.parse() as object, isRead: true }
   } catch (error) {
-    return unread(error)
+    return unread(error, call, passed)
   }
+}
+
+/** The same for a large one, in slices. */
+export async function parseLargeBody(call: Call, passed: PassedRequest | undefined): Promise<ParsedBody> {
+  await nextTurn()
+  try {
+    return { request: (await call.parseInSlices()) as object, isRead: true }
+  } catch (error) {
+    return unread(error, call, passed)
+  }
+}
+
+function unread(error: unknown, { raw }: Call, passed: PassedRequest | undefined): ParsedBody {
+  if (!passed || !raw || !(error instanceof ApiError)) throw error
+  return { request: { ...raw.fields, model: raw.fullModel }, isRead: false }
 }
 
 const NO_PROMPT: Prompt = { system: '', user: '', turn: 0, tools: [], toolResult: false }

@@ -1,5 +1,4 @@
-// The events of a provider's stream as its bytes come, up to its end mark. No generator: the events of one piece that came
-// need no promise each.
+// The events of a provider's stream as its bytes come, up to its end mark: a batch for each piece that brings some.
 import type { StreamRules } from '../contract/operation.ts'
 import { type BytesBody, ConnectionFailure, Unreadable } from '../contract/reply.ts'
 import { piecesIn } from '../lib/byte-stream.ts'
@@ -7,17 +6,14 @@ import { networkReason } from '../lib/network-error.ts'
 import { type Reproach, within } from '../lib/patience.ts'
 import {
   DONE_EVENT,
+  type EventBatch,
+  type EventStream,
   EventTooLong,
-  type PromptIterable,
-  type PromptIterator,
   type SseBlock,
   type StreamEvent,
   sseReader,
 } from '../lib/sse.ts'
 import { TimedOut } from './outcome.ts'
-
-type Step = IteratorResult<StreamEvent>
-const OVER: Step = { done: true, value: undefined }
 
 /** A block with an event in it. */
 export type DataBlock = SseBlock & { event: NonNullable<SseBlock['event']> }
@@ -32,125 +28,102 @@ interface EventReading {
   readEvent(block: DataBlock): StreamEvent
 }
 
-/** Events of bytes, gone through once. An end without a finish reason is a failure, a missing end mark is none. */
-export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterator<StreamEvent> {
-  readonly #reading: EventReading
-  readonly #source: AsyncIterator<Uint8Array> | undefined
+/**
+ * The events of a body, gone through once, when its first piece has come; an answer that is all in that is complete. An end without a
+ * finish reason is a failure, a missing end mark is not; what breaks or falls silent after the last finish reason takes nothing from
+ * the answer.
+ * @throws Unreadable, ConnectionFailure, or what `readEvent` throws, behind the events that came before.
+ */
+export async function providerEvents(body: BytesBody, reading: EventReading): Promise<EventStream> {
+  const pieces = new EventPieces(body, reading)
+  const first = await pieces.next()
+  if (!first.ended || !reading.rules.complete(first.batch)) return following(first, pieces, reading)
+  void pieces.end()
+  return [first.batch]
+}
+
+/** What a piece of a body brings. */
+interface EventPiece {
+  batch: StreamEvent[]
+  /** Whether there are no more events. */
+  ended?: boolean
+  /** What is wrong behind them. */
+  problem?: { error: unknown }
+}
+
+async function* following(first: EventPiece, pieces: EventPieces, { rules }: EventReading): AsyncGenerator<EventBatch> {
+  const seen: StreamEvent[] = []
+  let ended = false
+  try {
+    for (let piece = first; ; piece = await pieces.next()) {
+      seen.push(...piece.batch)
+      if (piece.batch.length > 0) yield piece.batch
+      if (piece.problem) throw piece.problem.error
+      ended = piece.ended === true
+      if (ended) break
+    }
+  } catch (error) {
+    const isTheirs = error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
+    if (isTheirs && rules.complete(seen)) return
+    throw error
+  } finally {
+    if (ended) void pieces.end()
+    else await pieces.stop()
+  }
+  if (seen.length === 0) throw new Unreadable('the provider sent an empty stream')
+  if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the answer was complete')
+}
+
+/** A body, read piece by piece. */
+class EventPieces {
+  readonly #source: AsyncIterator<Uint8Array, undefined>
   readonly #parser = sseReader()
-  readonly #seen: StreamEvent[] = []
-  /** The blocks that have come, and how many of them are done with. */
-  #blocks: readonly SseBlock[] = []
-  #done = 0
-  #whole: Uint8Array | undefined
   readonly #hides: BytesBody['hides']
-  #over = false
-  /** What was wrong with an event that was looked at before its turn. */
-  #problem: { error: unknown } | undefined
+  readonly #reading: EventReading
 
   constructor({ bytes, hides }: BytesBody, reading: EventReading) {
-    this.#reading = reading
+    this.#source = piecesIn(bytes)
     this.#hides = hides
-    if (bytes instanceof Uint8Array) this.#whole = bytes
-    else this.#source = piecesIn(bytes)
+    this.#reading = reading
   }
 
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  next(): Step | Promise<Step> {
-    if (this.#problem) return this.#giveProblem(this.#problem)
-    return this.#over ? OVER : (this.#nextThere() ?? this.#nextToCome())
-  }
-
-  nextOfEnd(): Step | undefined {
-    if (this.#problem || this.#blocks[this.#blocks.length - 1]?.event?.data !== DONE_EVENT.text) return undefined
+  async next(): Promise<EventPiece> {
     try {
-      return this.#nextThere()
+      const { done, value } = await this.#source.next()
+      return done ? { batch: [], ended: true } : this.#read(value)
     } catch (error) {
-      this.#problem = { error }
-      return undefined
+      return { batch: [], problem: { error: broken(error, this.#reading.signal) } }
     }
   }
 
-  async return(): Promise<Step> {
-    await this.#stop()
-    return OVER
-  }
-
-  #giveProblem({ error }: { error: unknown }): never {
-    this.#problem = undefined
-    throw error
-  }
-
-  /** What is there already. */
-  #nextThere(): Step | undefined {
-    for (let block = this.#blocks[this.#done]; block; block = this.#blocks[this.#done]) {
-      this.#done++
-      if (!hasEvent(block) || this.#hides?.(block.event.data)) continue
-      if (block.event.data === DONE_EVENT.text) return this.#end()
-      let value: StreamEvent
-      try {
-        value = this.#reading.readEvent(block)
-      } catch (error) {
-        return this.#fail(error)
-      }
-      this.#seen.push(value)
-      return { done: false, value }
-    }
-    return undefined
-  }
-
-  async #nextToCome(): Promise<Step> {
-    for (;;) {
-      let bytes: Uint8Array | undefined
-      try {
-        bytes = this.#source ? (await this.#source.next()).value : this.#whole
-        this.#whole = undefined
-        if (bytes) this.#blocks = this.#parser.read(bytes)
-      } catch (error) {
-        return this.#fail(broken(error, this.#reading.signal))
-      }
-      if (!bytes) return this.#end()
-      this.#done = 0
-      const step = this.#nextThere()
-      if (step) return step
-    }
-  }
-
-  #end(): Step {
-    void this.#finish()
-    if (this.#seen.length === 0) throw new Unreadable('the provider sent an empty stream')
-    if (!this.#reading.rules.complete(this.#seen))
-      throw new ConnectionFailure('the stream ended before the answer was complete')
-    return OVER
-  }
-
-  /** What breaks or falls silent after the last finish reason takes nothing from the answer. */
-  #fail(error: unknown): Step {
-    this.#stop()
-    const isTheirs = error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
-    if (isTheirs && this.#reading.rules.complete(this.#seen)) return OVER
-    throw error
-  }
-
-  /** Nothing is wanted any more. */
-  async #stop(): Promise<void> {
-    if (this.#over) return
-    this.#over = true
-    // One that has broken has nothing to say about its end.
-    await this.#source?.return?.().catch(() => {})
-  }
-
-  /** Reads to the end, which mostly comes right behind the end mark: who leaves before it has to connect anew for the next call. */
-  async #finish(): Promise<void> {
-    const source = this.#source
-    if (this.#over || !source) return
-    this.#over = true
+  #read(bytes: Uint8Array): EventPiece {
+    const batch: StreamEvent[] = []
     try {
-      await within(readToEnd(source), LONGEST_END_MS, NO_END)
+      for (const block of this.#parser.read(bytes)) {
+        if (!hasEvent(block) || this.#hides?.(block.event.data)) continue
+        if (block.event.data === DONE_EVENT.text) return { batch, ended: true }
+        batch.push(this.#reading.readEvent(block))
+      }
+      return { batch }
+    } catch (error) {
+      return { batch, problem: { error: error instanceof EventTooLong ? new Unreadable(error.message) : error } }
+    }
+  }
+
+  /** Nothing is wanted any more. One that has broken has nothing to say about its end. */
+  async stop(): Promise<void> {
+    await this.#source.return?.().catch(() => {})
+  }
+
+  /** Reads what comes behind the end mark, which mostly is the end: who leaves before it has to connect anew for the next call. */
+  async end(): Promise<void> {
+    const reading = async () => {
+      while (!(await this.#source.next()).done);
+    }
+    try {
+      await within(reading(), LONGEST_END_MS, NO_END)
     } catch {
-      await source.return?.().catch(() => {})
+      await this.stop()
     }
   }
 }
@@ -159,10 +132,6 @@ export class ProviderEvents implements PromptIterable<StreamEvent>, PromptIterat
 const LONGEST_END_MS = 250
 const NO_END: Reproach = { late: () => new Error('the provider did not end its stream') }
 
-async function readToEnd(source: AsyncIterator<Uint8Array>): Promise<void> {
-  while (!(await source.next()).done);
-}
-
 /** Whether an error is one of the program rather than one of the network, whose errors have a code. */
 const isBug = (error: unknown): boolean =>
   (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) && !('code' in error)
@@ -170,7 +139,6 @@ const isBug = (error: unknown): boolean =>
 /** What it means that a body cannot be read: the signal's reason once it is aborted, else mostly a `ConnectionFailure`. */
 export function broken(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
-  if (error instanceof EventTooLong) return new Unreadable(error.message)
   if (error instanceof ConnectionFailure || error instanceof Unreadable || isBug(error)) return error
   return new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
 }

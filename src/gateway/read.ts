@@ -5,12 +5,12 @@ import { quote } from '../contract/validation.ts'
 import { NestedTooDeep, parseInSlices } from '../lib/json-reading.ts'
 import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
 import { isLarge } from '../lib/slices.ts'
-import { type StreamEvent, type StreamEvents, WireEvent } from '../lib/sse.ts'
+import { StreamEvent } from '../lib/sse.ts'
 import { parsedJson } from '../lib/values.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../providers/error-body.ts'
 import { attributed } from '../providers/request-id.ts'
 import { Refusal } from './outcome.ts'
-import { broken, type DataBlock, ProviderEvents } from './provider-events.ts'
+import { broken, type DataBlock, providerEvents } from './provider-events.ts'
 
 /** A reply as an answer of this API. */
 export type ReplyContent =
@@ -36,22 +36,20 @@ const BAD_ANSWER = 502
  * The content of a reply. A stream's own failures are thrown while it is read.
  * @throws Refusal, Unreadable, ConnectionFailure
  */
-export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise<ReplyContent> {
+export async function read(reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   const { body } = reply
   if (body.kind === 'value') return { kind: 'whole', value: body.value, text: body.text }
   if (body.kind === 'events') return { kind: 'stream', events: body.events, whole: body.whole }
   return readBytes(body, reply, reading)
 }
 
-function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): ReplyContent | Promise<ReplyContent> {
+async function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   const { status } = reply
   const { operation, stream } = reading
   if (status < 200 || status > 299) return readRefusal(body, reply, reading)
   if (operation.binary) return readBinary(operation.binary, body, { reply, reading })
   if (!stream) return readText(body, reply, reading)
-  return EVENT_STREAM.test(body.contentType)
-    ? { kind: 'stream', events: readStream(body, reply, reading) }
-    : readNoStream(body, reply, reading)
+  return EVENT_STREAM.test(body.contentType) ? readStream(body, reply, reading) : readNoStream(body, reply, reading)
 }
 
 async function readRefusal(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
@@ -100,10 +98,11 @@ async function readWhole(
   return { kind: 'whole', value, text }
 }
 
-function readStream(body: BytesBody, reply: Reply, { operation, signal }: ReadOptions): StreamEvents {
+async function readStream(body: BytesBody, reply: Reply, { operation, signal }: ReadOptions): Promise<ReplyContent> {
   if (!operation.events) throw noStreams(operation)
   const about = { rules: operation.events, answerName: operation.answerName }
-  return new ProviderEvents(body, { ...about, signal, readEvent: (block) => readEvent(block, reply, about) })
+  const events = await providerEvents(body, { ...about, signal, readEvent: (block) => readEvent(block, reply, about) })
+  return { kind: 'stream', events, whole: undefined }
 }
 const noStreams = ({ name }: AnswerRules) => new Unreadable(`${name} has no streams`)
 
@@ -121,7 +120,7 @@ async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions)
 }
 
 function readEvent(
-  { text: block, plain, event: { data: text, event } }: DataBlock,
+  { event: { data: text, event } }: DataBlock,
   reply: Reply,
   { rules, answerName }: { rules: StreamRules; answerName: string },
 ): StreamEvent {
@@ -134,10 +133,8 @@ function readEvent(
   const failed = holder === undefined ? undefined : errorIn(holder)
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`a chunk of the provider is not a valid part of a ${answerName}: ${wrong}`)
-  const read: StreamEvent = plain ? new WireEvent(data, text, block) : { data, text }
-  if (event) read.event = event
-  if (rules.hasContent(data)) read.tokens = 1
-  return read
+  const tokens = rules.hasContent(data) ? 1 : undefined
+  return new StreamEvent(text, { event, tokens, multiline: text.includes('\n') }, data)
 }
 
 type Fields = Record<string, unknown>

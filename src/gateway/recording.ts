@@ -6,8 +6,7 @@ import type { EndedStep, Observers } from '../contract/observation.ts'
 import type { EventsBody, Reply } from '../contract/reply.ts'
 import type { CallSequences } from '../contract/sequence.ts'
 import type { GuardrailRecord, RetrievalRecord, TraceRecord } from '../contract/trace.ts'
-import type { StreamEvent } from '../lib/sse.ts'
-import type { ReadyEvents } from '../lib/written-events.ts'
+import type { EventBatch } from '../lib/sse.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Call } from './call.ts'
 import type { Failure } from './outcome.ts'
@@ -62,11 +61,11 @@ export interface AnswerEffects {
 /** A stream on its way to a client: its events so far. */
 export interface SentStream {
   kind: 'events'
-  events: ReadyEvents
+  events: EventBatch
   /** When they went out, as `ExchangeNote` has it. */
   times: number[]
   /** What was sent behind them, and is no part of the answer: the event of a failure. */
-  closing?: readonly StreamEvent[]
+  closing?: EventBatch
   whole: EventsBody['whole']
 }
 

@@ -6,12 +6,9 @@ import { realClock } from '../lib/clock.ts'
 import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { lazy } from '../lib/lazy.ts'
 import { type Reproach, within } from '../lib/patience.ts'
-import { responseWith } from '../lib/response-headers.ts'
 import { sliceEnd } from '../lib/slices.ts'
-import { encodeEvent, type PromptIterable, type PromptIterator } from '../lib/sse.ts'
+import { allEvents, type EventBatch, encodeEvent, isComplete } from '../lib/sse.ts'
 import { allRead } from '../lib/unread-bytes.ts'
-import { WrittenEvents } from '../lib/written-events.ts'
-import type { ReadyStream } from './reply-events.ts'
 
 // Large, and of use to broken answers alone.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
@@ -35,17 +32,21 @@ const CLIENT_TIMEOUT_MS = 120_000
  * A reply as a response; what breaks in it breaks the client's connection.
  * @throws ConnectionFailure when a body breaks before its first byte.
  */
-export function toResponse(reply: Reply, client: Client = {}): Response | Promise<Response> {
+export async function toResponse(reply: Reply, client: Client = {}): Promise<Response> {
   const { status, headers, body } = reply
   switch (body.kind) {
     case 'value': {
       if (status === 204) return new Response(null, { status, headers: soundHeaders(headers) })
       const { value, text = JSON.stringify(value) } = body
       client.hold?.leaves?.()
-      return responseWith(text, status, { ...headers, ...JSON_BODY })
+      return new Response(text, { status, headers: soundHeaders({ ...headers, ...JSON_BODY }) })
     }
-    case 'events':
-      return responseWith(directStream(body.events, client, encodeEvent), status, { ...headers, ...EVENT_STREAM })
+    case 'events': {
+      const { events: all } = body
+      const events = isComplete(all) ? { first: { value: allEvents(all) } } : await begun(all)
+      const stream = directStream(events, client, encodeBatch)
+      return new Response(stream, { status, headers: soundHeaders({ ...headers, ...EVENT_STREAM }) })
+    }
     case 'bytes':
       return putBytes(reply, body, client)
     default:
@@ -53,27 +54,8 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
   }
 }
 
-/** A stream of which all is there: each event is a chunk of its own, and all leave in one piece. */
-export function respondAtOnce(stream: ReadyStream, headers: Record<string, string>, { hold }: Client): Response {
-  hold?.leaves?.()
-  return responseWith(readyStream(stream), 200, { ...headers, ...EVENT_STREAM })
-}
-
-const readyStream = ({ blocks, last }: ReadyStream) =>
-  new ReadableStream({
-    type: 'direct',
-    // No async function: what is written before it returns is held together by the server.
-    pull(controller: ReadableStreamDirectController) {
-      const put = (block: Piece) => {
-        controller.write(block)
-        controller.flush()
-      }
-      if (blocks instanceof WrittenEvents) blocks.write(put)
-      else for (const block of blocks) put(block)
-      for (const block of last) put(block)
-      controller.close()
-    },
-  } as unknown as UnderlyingDefaultSource)
+const encodeBatch = (batch: EventBatch): Uint8Array[] => batch.map((event) => encoder.encode(encodeEvent(event)))
+const onePiece = (piece: Uint8Array): Uint8Array[] => [piece]
 
 async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBody, client: Client): Promise<Response> {
   const { status, raw } = reply
@@ -81,16 +63,19 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
   const headers = raw
     ? passedHeaders(reply, contentType)
     : soundHeaders({ ...reply.headers, 'content-type': contentType })
-  const whole = bytes instanceof Uint8Array
-  if (whole && announced === undefined) {
+  if (announced === undefined) {
+    if (!(bytes instanceof Uint8Array)) {
+      // A provider's own head leaves as soon as its first piece is there, and by itself where none comes.
+      const pieces = raw ? await begunSoon(bytes) : await begun(bytes)
+      return new Response(directStream(pieces, client, onePiece), { status, headers })
+    }
     client.hold?.leaves?.()
     return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
   }
-  // A provider's own head leaves as soon as its first piece is there, and by itself where none comes.
-  const pieces = raw && !whole ? await withHead(bytes) : await begun(whole ? [bytes] : bytes)
-  if (announced === undefined) return new Response(directStream(pieces, client), { status, headers })
-  if (!connection) return new Response(directStream(broken(pieces), client), { status, headers })
+  if (!connection)
+    return new Response(directStream(await begun(cutShort(bytes)), client, onePiece), { status, headers })
   // The server would correct a length that is not kept, so this answer is written by hand.
+  const { first, source } = await begun(piecesOf(bytes))
   const own = headers instanceof Headers ? [...headers] : Object.entries(headers)
   const fields = [...own, ['content-length', announced], ['connection', 'close']]
   const head = [
@@ -98,9 +83,19 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     ...fields.map(([name, value]) => `${name}: ${value}`),
   ]
   await connection.write(encoder.encode(`${head.join('\r\n')}\r\n\r\n`))
-  for await (const piece of pieces) await connection.write(piece)
+  for (let step = first; !step.done; step = source ? await source.next() : OVER) await connection.write(step.value)
   connection.close()
   return sentByHand(NEVER_SENT(), status)
+}
+
+async function* piecesOf(bytes: BytesBody['bytes']): AsyncGenerator<Uint8Array> {
+  if (bytes instanceof Uint8Array) yield bytes
+  else yield* bytes
+}
+
+async function* cutShort(bytes: BytesBody['bytes']): AsyncGenerator<Uint8Array> {
+  yield* piecesOf(bytes)
+  throw new ConnectionFailure('the connection was reset before the promised end of the answer')
 }
 
 /** A provider's own headers, whatever they hold, beside ours, which any client can read. */
@@ -115,90 +110,66 @@ function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: str
   return headers
 }
 
-/** The same pieces; where the first comes in this turn, it leaves in one packet with the head. */
-async function withHead(pieces: AsyncIterable<Uint8Array>): Promise<PromptIterable<Uint8Array>> {
-  const source = pieces[Symbol.asyncIterator]()
+/** Items on their way, of which the first is there or was asked for. */
+interface Coming<Item> {
+  first?: IteratorResult<Item>
+  /** It, where it was asked for and has not come. */
+  next?: Promise<IteratorResult<Item>>
+  /** What follows; absent when there is nothing. */
+  source?: AsyncIterator<Item>
+}
+const OVER: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/** The items once the first has come: the server cannot take back a head that it has begun. */
+async function begun<Item>(items: AsyncIterable<Item>) {
+  const source = items[Symbol.asyncIterator]()
+  return { first: await source.next(), source }
+}
+
+/** The items; where the first comes in this turn, it leaves in one packet with the head. */
+async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<Coming<Item>> {
+  const source = items[Symbol.asyncIterator]()
   const coming = source.next()
   // What breaks instead of it breaks behind the head.
   const come = await Promise.race([coming.catch(() => undefined), nextTurn()])
-  let first: IteratorResult<Uint8Array> | Promise<IteratorResult<Uint8Array>> | undefined = come || coming
-  const iterator: PromptIterator<Uint8Array> = {
-    next() {
-      const next = first ?? source.next()
-      first = undefined
-      return next
-    },
-    return: async (value) => source.return?.(value) ?? { done: true, value },
-  }
-  return { [Symbol.asyncIterator]: () => iterator }
+  return come ? { first: come, source } : { next: coming, source }
 }
-
-/** The same pieces once the first has come: the server cannot take back a head that it has begun. */
-async function begun(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<AsyncGenerator<Uint8Array>> {
-  const rest = (async function* () {
-    yield* pieces
-  })()
-  const first = await rest.next()
-  return (async function* () {
-    try {
-      if (!first.done) yield first.value
-      yield* rest
-    } finally {
-      await rest.return()
-    }
-  })()
-}
-
-async function* broken(pieces: PromptIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* pieces
-  throw new ConnectionFailure('the connection was reset before the promised end of the answer')
-}
-
-type Piece = string | Uint8Array
 
 /**
- * Bun's direct stream writes text without copies and puts every flush on the wire as a chunk of its own. An item that cannot be
- * encoded is thrown back at its maker, who tells the client and the trace.
+ * The one way in which pieces reach a client's connection. Bun's direct stream puts every flush on the
+ * wire as a chunk of its own; what is written before the first wait leaves in one packet with the head.
  */
-function directStream<Item = Piece>(
-  items: Iterable<Item> | PromptIterable<Item>,
+function directStream<Item>(
+  { first, next, source }: Coming<Item>,
   { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
-  encode: (item: Item) => Piece = (item) => item as Piece,
+  piecesOf: (item: Item) => readonly Uint8Array[],
 ): ReadableStream {
+  const waitedFor = (step: Promise<IteratorResult<Item>>) => hold?.waitsFor?.(step) ?? step
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
-      const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
       let sent = false
       let over = sliceEnd()
       try {
-        for (let step = source.next(); ; step = source.next()) {
-          // What is there is sent in this turn: a promise would cost more than the event.
-          let next = step instanceof Promise ? await (hold?.waitsFor?.(step) ?? step) : step
-          let piece: Piece | undefined
-          while (!next.done && piece === undefined) {
-            try {
-              piece = encode(next.value)
-            } catch (error) {
-              next = await thrownBack(source, error)
-            }
+        let step = first ?? (next ? await waitedFor(next) : OVER)
+        for (; !step.done; step = source ? await waitedFor(source.next()) : OVER) {
+          for (const piece of piecesOf(step.value)) {
+            sent = true
+            // A promise when more is waiting than the connection takes: nothing is made until the client has read.
+            const written: number | Promise<number> = controller.write(piece)
+            if (typeof written !== 'number') await within(written, clientTimeout, UNREAD)
+            const flushed: number | Promise<number> = controller.flush()
+            if (typeof flushed !== 'number') await flushed
           }
-          if (piece === undefined) break
-          sent = true
-          // A promise when more is waiting than the connection takes: nothing is made until the client has read.
-          const written: number | Promise<number> = controller.write(piece)
-          if (typeof written !== 'number') await within(written, clientTimeout, UNREAD)
-          const flushed: number | Promise<number> = controller.flush()
-          if (typeof flushed !== 'number') await flushed
           // A client that reads fast enough would have the loop for itself.
-          if (over()) {
+          if (source && over()) {
             await nextTurn()
             over = sliceEnd()
           }
         }
       } catch (error) {
-        // Whoever makes the items learns that nobody hears the rest, as by the end of a loop.
-        await Promise.resolve(source.return?.(undefined)).catch(() => {})
+        // Whoever makes the items learns that nobody receives the rest, as by the end of a loop.
+        await source?.return?.().catch(() => {})
         // A reset overtakes what the client has not read yet: without a pause it would lose some of it, by chance.
         if (sent) {
           const peer = hold?.peer?.()
@@ -221,11 +192,6 @@ const PAUSE_BEFORE_END_MS = 50
 /** In the second, what has come meanwhile is read. */
 const TURNS = [1, 2]
 
-function thrownBack<Item>(source: Iterator<Item> | PromptIterator<Item>, error: unknown) {
-  if (!source.throw) throw error
-  return source.throw(error)
-}
-
 const UNREAD: Reproach = {
   late: () => new ConnectionFailure('the client read nothing of its answer for too long (--client-timeout)'),
 }
@@ -244,13 +210,9 @@ export async function putNothing(failure: ConnectionFailure, connection: Connect
     await breakOff(failure, connection)
     return sentByHand(NEVER_SENT(), null)
   } catch (error) {
-    return sentByHand(new Response(directStream(failing(error), { connection })), null)
+    const broken = { type: 'direct', pull: () => Promise.reject(error) } as unknown as UnderlyingDefaultSource
+    return sentByHand(new Response(new ReadableStream(broken)), null)
   }
-}
-
-// biome-ignore lint/correctness/useYield: it fails before it has anything
-async function* failing(error: unknown): AsyncGenerator<never> {
-  throw error
 }
 
 const encoder = new TextEncoder()

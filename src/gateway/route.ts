@@ -1,6 +1,5 @@
 // Takes a call to an answer: the targets of the plan in order, each with its retries.
 import { chance } from '../lib/chance.ts'
-import type { Steps } from '../lib/steps.ts'
 import { attempt } from './attempt.ts'
 import { errorOf, type Failure, failureOf } from './outcome.ts'
 import type { Target } from './plan.ts'
@@ -12,19 +11,19 @@ import type { CallContext } from './types.ts'
  * The first answer; at most (1 + retry count) x (1 + fallbacks) attempts are made.
  * @throws ApiError for the last failure, which is noted as the one that the call is refused with.
  */
-export function* route(callContext: CallContext, targets: readonly Target[]): Steps<AttemptAnswer> {
+export async function route(callContext: CallContext, targets: readonly Target[]): Promise<AttemptAnswer> {
   let failure: Failure | undefined
   for (const target of targets) {
     const { retry = callContext.settings.retry } = target
     let waited = 0
     for (let number = 1; ; number++) {
       const why = number > 1 ? 'retry' : target.position > 0 ? 'fallback' : 'first'
-      const outcome = yield* attempt(callContext, { target, number, why, waited })
+      const outcome = await attempt(callContext, { target, number, why, waited })
       if (outcome.kind === 'answered') return outcome
       failure = outcome
       if (!retry || number > retry.count || !retries(failure, retry)) break
       const delay = delayAfter(failure, callContext, { target, number })
-      const cutShort = (yield sleep(delay, callContext)) as Failure | undefined
+      const cutShort = await sleep(delay, callContext)
       waited = delay
       if (!cutShort) continue
       failure = cutShort

@@ -11,7 +11,7 @@ import { type AnswerRules, read } from './read.ts'
 /** What a client makes of a response: its whole value or its events, as far as they came, and what is wrong with it. */
 export interface SentContent {
   value?: unknown
-  events?: readonly StreamEvent[]
+  events?: StreamEvent[]
   failure?: Failure | undefined
 }
 
@@ -71,9 +71,9 @@ async function contentOf(reply: Reply, { rules, stream, contentBegan }: SentRead
       contentBegan()
       return { value: content.value }
     }
-    for await (const event of content.events) {
-      if (event.tokens) contentBegan()
-      events.push(event)
+    for await (const batch of content.events) {
+      if (batch.some(({ tokens }) => Boolean(tokens))) contentBegan()
+      events.push(...batch)
     }
     return { events }
   } catch (error) {

@@ -92,7 +92,7 @@ function passedAnswer(
     const answer = {
       kind: 'answered' as const,
       model,
-      content: { kind: 'stream' as const, events, whole },
+      content: { kind: 'stream' as const, events: [events], whole },
       from,
       attempt: record,
     }

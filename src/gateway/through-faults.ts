@@ -3,8 +3,8 @@ import type { Connection } from '../contract/connection.ts'
 import { ApiError, envelope } from '../contract/error.ts'
 import type { MatchedFaults } from '../contract/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/reply.ts'
-import { isStream, streamBytes } from '../faults/wire.ts'
-import { encodeEvent, eventOfType, type PromptIterable, type StreamEvent } from '../lib/sse.ts'
+import { isStream, streamBytes, unpacked } from '../faults/wire.ts'
+import { type EventBatch, encodeEvent, eventOfType } from '../lib/sse.ts'
 import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import type { TraceRecorder } from './recording.ts'
@@ -31,7 +31,7 @@ export async function respondThroughFaults(
   try {
     const reply = await faults.through({ signal, onTriggered, form }, answer)
     const headed = { ...reply, headers: { ...headersOf(recording), ...reply.headers } }
-    const errorItem = (error: ApiError) => eventOfType(wire ? wire.error(error, recording.id) : envelope(error))
+    const errorItem = (error: ApiError) => [eventOfType(wire ? wire.error(error, recording.id) : envelope(error))]
     return await toResponse(await withEnd(headed, { end, recording, errorItem }), { connection, hold: call.hold })
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
@@ -47,7 +47,7 @@ export async function respondThroughFaults(
 /** The reply, whose call ends with the last of it. */
 async function withEnd(
   reply: Reply,
-  { end, recording, errorItem }: { end: CallEnd; recording: TraceRecorder; errorItem(error: ApiError): StreamEvent },
+  { end, recording, errorItem }: { end: CallEnd; recording: TraceRecorder; errorItem(error: ApiError): EventBatch },
 ): Promise<Reply> {
   const { status, headers, body } = reply
   const { signal } = recording.call
@@ -57,15 +57,15 @@ async function withEnd(
     return end.end({ status, headers, failure })
   }
   if (body.kind === 'events') {
-    const note = (event: StreamEvent) => {
-      const block = encodeEvent(event)
-      sent.add(block, recording.elapsed())
-      return { data: undefined, block }
+    const note = (batch: EventBatch) => {
+      const now = recording.elapsed()
+      for (const event of batch) sent.add(encodeEvent(event), now)
+      return batch
     }
     return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, errorItem, note }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
-    const encoded = (error: ApiError) => new TextEncoder().encode(encodeEvent(errorItem(error)))
+    const encoded = (error: ApiError) => new TextEncoder().encode(errorItem(error).map(encodeEvent).join(''))
     const note = sent.noting<Uint8Array>(() => recording.elapsed())
     const ending = { over, signal, note, ...(isStream(reply) && { errorItem: encoded }) }
     return { ...reply, body: { ...body, bytes: toEnd(body.bytes, ending) } }
@@ -95,7 +95,7 @@ interface StreamEnd<Item> {
 
 /** The items of a stream, and the end of its call behind the last of them. */
 export async function* toEnd<Item>(
-  items: Iterable<Item> | PromptIterable<Item>,
+  items: Iterable<Item> | AsyncIterable<Item>,
   { over, signal, errorItem, came, note }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined

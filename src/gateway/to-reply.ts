@@ -5,7 +5,7 @@ import { storing } from './cache.ts'
 import type { Failure } from './outcome.ts'
 import { headersOf } from './recorder.ts'
 import type { AnswerEffects, AnswerRecord, AttemptAnswer, SentStream } from './recording.ts'
-import { ReplyEvents } from './reply-events.ts'
+import { eventsAtOnce, replyEvents, sentAtOnce } from './reply-events.ts'
 import type { ReplyContext } from './types.ts'
 
 /** The reply that a client gets, noted in the call's record. */
@@ -24,7 +24,10 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
   const record = new GivenAnswer(answer, sent, replyContext)
   recording.answer = record
   const headers = Object.assign(headersOf(recording), from.headers)
-  const events = new ReplyEvents(content.events, record, { ...replyContext, sent, headers })
+  const streamed = { ...replyContext, record, sent, headers }
+  const { call } = replyContext.callContext
+  const all = replyContext.atOnce && !call.aborted ? eventsAtOnce(content.events) : undefined
+  const events = all ? [sentAtOnce(all, streamed)] : replyEvents(content.events, streamed)
   return { ...from, headers, status: 200, body: { kind: 'events', events, marked: true } }
 }
 

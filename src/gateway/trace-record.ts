@@ -1,12 +1,11 @@
 // Puts a call's trace together. No part of it may take the others with it: what cannot be worked out is left out.
-import type { AnswerAssembly } from '../contract/assembly.ts'
+import { type AnswerAssembly, assembled } from '../contract/assembly.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { remembering } from '../lib/remember.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { StreamEvent } from '../lib/sse.ts'
-import { eventList, type ReadyEvents } from '../lib/written-events.ts'
 import { costOf } from '../providers/catalogue.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { AnswerEffects, AnswerRecord, TraceRecorder } from './recording.ts'
@@ -46,14 +45,17 @@ export function storedAnswer(recording: TraceRecorder, guard: StepGuard): Stored
   if (!answer) return NO_ANSWER
   const { content, complete } = answer
   if (content.kind === 'value') return withEffects(content, answer, guard)
-  const assembly = content.events.length > FEW_EVENTS && call.operation.assembly?.()
-  if (assembly) return call.session.clock.work(storedInSlices(assembly, [...content.events], { answer, guard }))
+  const assembly = content.events.length > FEW_EVENTS ? call.operation.assembly?.() : undefined
+  if (assembly) return call.session.clock.work(storedInSlices(assembly, content.events, { answer, guard }))
   // What was composed here is known: nothing of it is read again.
   const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
   return withEffects(guard.take(written, whole, undefined), answer, guard)
 }
 
-const assemblyOf = (operation: Operation, events: ReadyEvents) => () => operation.assemble(eventList(events))
+const assemblyOf =
+  ({ assembly }: Operation, events: readonly StreamEvent[]) =>
+  () =>
+    assembly ? assembled(assembly(), events) : {}
 
 async function storedInSlices(
   assembly: AnswerAssembly,

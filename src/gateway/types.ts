@@ -90,6 +90,8 @@ export interface ReplyContext {
   cacheKey: string | undefined
   /** Ends the call before the last event of a stream; absent when something else still comes between it and the client. */
   end?: CallEnd
+  /** Whether events that are all there leave in one piece, once the call has ended. */
+  atOnce?: true
 }
 
 /** What a guardrail looks at. */

@@ -23,24 +23,23 @@ const RENDERED_HERE = 50_000
 /** What takes more than this is begun again in a worker: some ten milliseconds. */
 const LIMITS_HERE = { steps: 4_000, characters: 1_000_000 }
 
-/** The request of a call with its variables filled in; a request without any comes back as it is. */
-export function renderVariables(call: RenderedCall, request: unknown): unknown | Promise<unknown> {
-  const { operation } = call
-  const { variables, template_engine, svc } = request as TemplateFields
-  if (!operation.fillTexts || (!variables && !svc?.inputs && !template_engine)) return request
-  return rendered(call, request as TemplateFields)
+/** Whether a request has variables to fill in. */
+export function hasVariables({ operation }: Pick<Call, 'operation'>, request: object): boolean {
+  const { variables, template_engine, svc }: TemplateFields = request
+  return operation.fillTexts !== undefined && Boolean(variables || svc?.inputs || template_engine)
 }
 
-async function rendered(call: RenderedCall, request: TemplateFields): Promise<unknown> {
+/** The request of a call with its variables filled in. */
+export async function renderVariables(call: RenderedCall, request: object): Promise<object> {
   const { operation } = call
   if (!operation.fillTexts) return request
-  const { variables, template_engine, svc } = request
+  const { variables, template_engine, svc }: TemplateFields = request
   const values = { ...inputValues(svc?.inputs), ...variables }
   const engine = template_engine ?? 'text'
   if (call.text.length <= RENDERED_HERE) {
     const fill = await filler(engine, values)
     try {
-      return operation.fillTexts(request, fill)
+      return operation.fillTexts(request, fill) as object
     } catch (error) {
       if (!(error instanceof TemplateTooLong)) throw error
     }
@@ -50,7 +49,7 @@ async function rendered(call: RenderedCall, request: TemplateFields): Promise<un
     templates.push(text)
     return text
   })
-  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, ownerOf(call)))
+  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, ownerOf(call))) as object
 }
 
 /** Made only now: for most calls the signal is made when it is asked for. */

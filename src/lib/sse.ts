@@ -1,66 +1,85 @@
 // Server-sent events as router streams write and read them (WHATWG HTML, section 9.2).
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { parsedJson } from './values.ts'
 
-/** One event of a stream: its data as a value, an optional event name, and how many tokens of the answer it carries. */
-export interface StreamEvent {
-  event?: string
-  data: unknown
-  /** The data as it came, so that nothing changes on its way through. */
-  text?: string
-  /** All of it as it is on the wire, when it is made so. */
-  block?: string
-  tokens?: number
+/** What an event may have beside its data. */
+export interface EventDetails {
+  /** Its name. */
+  event?: string | undefined
+  /** How many tokens of the answer it carries, where that is known. */
+  tokens?: number | undefined
+  /** Whether the text of its data has several lines. */
+  multiline?: boolean | undefined
 }
 
-/** Events that are there already, or that come in their own time. */
-export type StreamEvents = Iterable<StreamEvent> | PromptIterable<StreamEvent>
+/** One event of a stream: its data as text, JSON but for the end mark, and what the text means once somebody asks. */
+export class StreamEvent {
+  readonly text: string
+  readonly event: string | undefined
+  readonly tokens: number | undefined
+  readonly multiline: boolean
+  private value: unknown
+
+  /** `data` is what the text means, where that is known already. */
+  constructor(text: string, { event, tokens, multiline = false }: EventDetails = NO_DETAILS, data?: unknown) {
+    this.text = text
+    this.event = event
+    this.tokens = tokens
+    this.multiline = multiline
+    this.value = data
+  }
+
+  /** The value of the text; undefined when that is not JSON. */
+  get data(): unknown {
+    this.value ??= parsedJson(this.text)
+    return this.value
+  }
+}
+const NO_DETAILS: EventDetails = {}
 
 /**
- * What \`for await\` goes over, whose next item may also be there at once. Any \`AsyncIterable\` is one; who asks by hand and
- * waits for promises alone saves one for every item.
+ * The event with these data.
+ * @throws TypeError for data that cannot be JSON.
  */
-export interface PromptIterable<Item> {
-  [Symbol.asyncIterator](): PromptIterator<Item>
-}
-export interface PromptIterator<Item> {
-  next(): IteratorResult<Item> | Promise<IteratorResult<Item>>
-  /** The next step, where all that is left is there already, as the end of a stream may be; what is wrong is left to `next`. */
-  nextOfEnd?(): IteratorResult<Item> | undefined
-  return?(value: undefined): Promise<IteratorResult<Item>>
-  throw?(error: unknown): Promise<IteratorResult<Item>>
+export const dataEvent = (data: unknown, details?: EventDetails): StreamEvent =>
+  new StreamEvent(JSON.stringify(data), details, data)
+
+/** What an event means, which is all that readers of an answer look at. */
+export type EventData = Pick<StreamEvent, 'data'>
+
+/** Events that come together: all of a fixture, or what one piece of the network brings. */
+export type EventBatch = readonly StreamEvent[]
+
+/** The events of a stream, batch by batch. A list has all of them: nobody has to wait for one. */
+export type EventStream = readonly EventBatch[] | AsyncIterable<EventBatch>
+
+/** All events of a stream that is complete. */
+export const allEvents = (batches: readonly EventBatch[]): EventBatch =>
+  batches.length === 1 ? (batches[0] ?? []) : batches.flat()
+
+/** Whether all events of a stream are there. */
+export const isComplete = (stream: EventStream): stream is readonly EventBatch[] => Array.isArray(stream)
+
+/** The same stream with each event replaced by what `change` makes of it, in their order. */
+export function mapEvents(stream: EventStream, change: (event: StreamEvent) => EventBatch): EventStream {
+  if (isComplete(stream)) return stream.map((batch) => batch.flatMap(change))
+  return (async function* () {
+    for await (const batch of stream) yield batch.flatMap(change)
+  })()
 }
 
-/** An event that came as one line of data, and is passed on as it came. */
-export class WireEvent implements StreamEvent {
-  readonly data: unknown
-  readonly text: string
-  readonly #block: string
-  tokens?: number
-  constructor(data: unknown, text: string, block: string) {
-    this.data = data
-    this.text = text
-    this.#block = block
-  }
-  /** No field: a copy with other data must not have it. */
-  get block(): string {
-    return this.#block
-  }
-}
-
-/** The event as text, ready for the wire. */
-export function encodeEvent(one: StreamEvent): string {
-  if (one.block !== undefined) return one.block
-  // Not taken apart above: the data of one that has its text need not be there.
-  const { event, text = JSON.stringify(one.data) } = one
-  return `${event ? `event: ${event}\n` : ''}data: ${text.includes('\n') ? text.replaceAll('\n', '\ndata: ') : text}\n\n`
+/** The event as it is on the wire. */
+export function encodeEvent({ event, text, multiline }: Pick<StreamEvent, 'text'> & EventDetails): string {
+  const lines = multiline ? text.replaceAll('\n', '\ndata: ') : text
+  return event ? `event: ${event}\ndata: ${lines}\n\n` : `data: ${lines}\n\n`
 }
 
 /** An event that is named by the type that its data say, if they say one. */
 export const eventOfType = (data: object): StreamEvent =>
-  'type' in data && typeof data.type === 'string' ? { event: data.type, data } : { data }
+  dataEvent(data, { event: 'type' in data && typeof data.type === 'string' ? data.type : undefined })
 
 /** The end mark of a router stream. */
-export const DONE_EVENT: StreamEvent = { data: undefined, text: '[DONE]' }
+export const DONE_EVENT: StreamEvent = new StreamEvent('[DONE]')
 
 /** One piece of a stream of events up to its blank line. */
 export interface SseBlock {
@@ -68,8 +87,6 @@ export interface SseBlock {
   text: string
   /** The event in it; a block of comments has none, and neither has one that was cut off. */
   event?: Pick<EventSourceMessage, 'event' | 'data'> | undefined
-  /** Whether it is one line of data, written as `encodeEvent` writes it. */
-  plain?: boolean
 }
 
 /** Reads a stream of events as its bytes come; all blocks together are the stream as it came. */
@@ -187,7 +204,7 @@ class BlockReader implements SseReader {
 
   #plain(text: string, data: string): SseBlock {
     this.#first = false
-    return { text, event: { data }, plain: true }
+    return { text, event: { data } }
   }
 
   #parsed(text: string): SseBlock {
@@ -197,34 +214,3 @@ class BlockReader implements SseReader {
     return event ? { text, event } : { text }
   }
 }
-
-/** The same events, each as what `change` makes of it, in the same turn where it is there already; undefined leaves it out. */
-export function mapEvents(
-  events: StreamEvents,
-  change: (event: StreamEvent) => StreamEvent | undefined,
-): PromptIterable<StreamEvent> {
-  type Step = IteratorResult<StreamEvent>
-  return {
-    [Symbol.asyncIterator]() {
-      const source: PromptIterator<StreamEvent> =
-        Symbol.asyncIterator in events ? events[Symbol.asyncIterator]() : promptly(events[Symbol.iterator]())
-      const { return: stop, throw: fail } = source
-      const mapped = (step: Step): Step | Promise<Step> => {
-        const value = step.done ? undefined : change(step.value)
-        if (step.done) return step
-        return value ? { done: false, value } : later(source.next())
-      }
-      const later = (step: Step | Promise<Step>) => (step instanceof Promise ? step.then(mapped) : mapped(step))
-      return {
-        next: () => later(source.next()),
-        ...(stop && { return: async (value: undefined) => mapped(await stop.call(source, value)) }),
-        ...(fail && { throw: async (error: unknown) => mapped(await fail.call(source, error)) }),
-      }
-    },
-  }
-}
-
-const promptly = (source: Iterator<StreamEvent>): PromptIterator<StreamEvent> => ({
-  next: () => source.next(),
-  return: async () => source.return?.() ?? { done: true, value: undefined },
-})

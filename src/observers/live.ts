@@ -3,7 +3,7 @@ import type { CallMaterial, Observation, Observers } from '../contract/observati
 import type { CacheSize } from '../lib/byte-cache.ts'
 import { realClock } from '../lib/clock.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
-import { encodeEvent, type StreamEvent } from '../lib/sse.ts'
+import { dataEvent, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 
 /** Bytes that wait for a client that does not read; what comes while they do is left out and counted. */
 const MOST_WAITING_BYTES = 4_000_000
@@ -45,7 +45,7 @@ export function liveStream(
   { session, signal, gathering }: LiveOptions,
 ): ReadableStream<Uint8Array> {
   const queue = boundedQueue(gathering)
-  queue.push(() => encoder.encode(encodeEvent({ event: 'ready', data: { session: session ?? null } })))
+  queue.push(() => encoder.encode(encodeEvent(dataEvent({ session: session ?? null }, { event: 'ready' }))))
   const leave = observers.add((observation: Observation, call) => {
     if (session !== undefined && observation.session !== session) return
     if (!gathering) return queue.push(() => eventOf(observation))
@@ -93,7 +93,7 @@ const encoded = new WeakMap<Observation, Uint8Array>()
 function eventOf(observation: Observation): Uint8Array {
   const known = encoded.get(observation)
   if (known) return known
-  const bytes = encoder.encode(encodeEvent({ event: observation.type, data: observation }))
+  const bytes = encoder.encode(encodeEvent(dataEvent(observation, { event: observation.type })))
   encoded.set(observation, bytes)
   return bytes
 }
@@ -157,7 +157,7 @@ function boundedQueue(gathering: Gathering | undefined): Queue {
       waiting = waiting.slice(end)
       count(-taken)
       if (size === 0 && dropped > 0) {
-        add(encoder.encode(encodeEvent({ event: 'dropped', data: { count: dropped } })))
+        add(encoder.encode(encodeEvent(dataEvent({ count: dropped }, { event: 'dropped' }))))
         dropped = 0
       }
       return bytes

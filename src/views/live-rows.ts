@@ -3,7 +3,7 @@
 import type { CallRow, CallsSaved } from '../contract/call-row.ts'
 import type { CallMaterial, Observation, TraceSaved } from '../contract/observation.ts'
 import { realClock } from '../lib/clock.ts'
-import type { StreamEvent } from '../lib/sse.ts'
+import { dataEvent, type StreamEvent } from '../lib/sse.ts'
 import type { Gathering } from '../observers/live.ts'
 import { rowOf } from './call-row.ts'
 
@@ -51,14 +51,14 @@ export function liveRows(): Gathering {
       saved = []
       leftOut = 0
       isDue = false
-      return { event: 'calls-saved', data }
+      return dataEvent(data, { event: 'calls-saved' })
     },
   }
 
   function alone(observation: Exclude<Observation, TraceSaved>): StreamEvent {
     if (observation.type === 'session-changed' && ENDING.has(observation.change)) forget(observation.session)
     const { type: event } = observation
-    return { event, data: observation.type === 'task-changed' ? { ...observation, task: undefined } : observation }
+    return dataEvent(observation.type === 'task-changed' ? { ...observation, task: undefined } : observation, { event })
   }
 }
 

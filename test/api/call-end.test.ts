@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { Backend } from '../../src/contract/backend.ts'
 import type { Reply } from '../../src/contract/reply.ts'
-import type { StreamEvent } from '../../src/lib/sse.ts'
+import { dataEvent, StreamEvent } from '../../src/lib/sse.ts'
 import { createTestApp, eventsOf, type TestApp } from '../support/app.ts'
 import { CHAT } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
@@ -15,35 +15,36 @@ afterEach(() => {
 
 const BUG = 'Understudy failed at this call, which is a bug in it; its output says more'
 const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
-/** A stream of these events; an error among them is thrown. */
-const streaming = (...items: (StreamEvent | Error)[]): Reply => ({
+/** A stream of these events; what cannot be made is thrown. */
+const streaming = (...items: (StreamEvent | (() => StreamEvent))[]): Reply => ({
   ...NOTHING,
   body: {
     kind: 'events',
     events: (async function* () {
       for (const item of items) {
-        if (item instanceof Error) throw item
-        yield item
+        yield [typeof item === 'function' ? item() : item]
       }
     })(),
   },
 })
 const eventOf = (text: string, tokens = 0): StreamEvent => {
   const json = text.replace(/^data: /, '').trim()
-  return { data: JSON.parse(json), text: json, tokens }
+  return new StreamEvent(json, { tokens })
 }
 const role = eventOf(ROLE)
 const hello = eventOf(said('Hello'), 1)
 const stop = eventOf(STOP)
 /** An event that is well on the wire, and whose data cannot be looked at. */
-const poisoned = (): StreamEvent => ({
-  ...hello,
-  data: {
+const poisoned = (): StreamEvent =>
+  new StreamEvent(hello.text, hello, {
     get choices(): never {
       throw new TypeError('nobody thought of this')
     },
-  },
-})
+  })
+/** A stream that fails at this place. */
+const failing = (): never => {
+  throw new TypeError('nobody thought of this')
+}
 
 /** An application over a backend that answers so, and what it reports. */
 function appOver(answer: Backend['answer']) {
@@ -81,7 +82,7 @@ describe('a bug', () => {
   })
 
   test('inside a stream is no disconnect: the client gets an error in it, and no end mark', async () => {
-    const app = appOver(async () => streaming(role, hello, new TypeError('nobody thought of this')))
+    const app = appOver(async () => streaming(role, hello, failing))
     const answer = await app.ask({ stream: true })
     expect(answer.status).toBe(200)
     const events = eventsOf(answer.text)
@@ -98,7 +99,7 @@ describe('a bug', () => {
   })
 
   test('that lets an event not be put into words is told in place of it', async () => {
-    const unspeakable: StreamEvent = { data: { choices: [{ index: 0, delta: { content: 5n } }] }, tokens: 1 }
+    const unspeakable = () => dataEvent({ choices: [{ index: 0, delta: { content: 5n } }] }, { tokens: 1 })
     const app = appOver(async () => streaming(role, hello, unspeakable, stop))
     const answer = await app.ask({ stream: true })
     const events = eventsOf(answer.text)

@@ -5,8 +5,7 @@ import type { CompletionRequest } from '../../src/contract/completions.ts'
 import type { RenderedAnswer } from '../../src/contract/operation.ts'
 import { completions } from '../../src/endpoints/completions.ts'
 import { embeddings } from '../../src/endpoints/embeddings.ts'
-import type { StreamEvent } from '../../src/lib/sse.ts'
-import { eventList } from '../../src/lib/written-events.ts'
+import type { EventData } from '../../src/lib/sse.ts'
 import { type Answer, createTestApp, eventsOf } from '../support/app.ts'
 import { strictCompletion } from '../support/strict/completions.ts'
 
@@ -68,7 +67,7 @@ test('tokens are those of the model that a balancer picks', async () => {
   expect(strictCompletion(answer.json()).choices[0]?.text).toBe('Grüße')
 })
 
-const chunk = (index: number, text: string, reason: string | null, own?: string): StreamEvent => ({
+const chunk = (index: number, text: string, reason: string | null, own?: string): EventData => ({
   data: {
     id: 'x',
     model: 'm',
@@ -76,20 +75,16 @@ const chunk = (index: number, text: string, reason: string | null, own?: string)
     ...(own && { system_fingerprint: own }),
   },
 })
-const ours: StreamEvent[] = [
-  ...eventList(
-    (
-      completions.compose({ model: INSTRUCT, prompt: 'x', n: 2 } as CompletionRequest, { content: ' one two' }, {
-        id: '1',
-        now: 0,
-        secret: '',
-        model: INSTRUCT,
-      } as never) as RenderedAnswer
-    ).events(),
-  ),
-]
+const ours = (
+  completions.compose({ model: INSTRUCT, prompt: 'x', n: 2 } as CompletionRequest, { content: ' one two' }, {
+    id: '1',
+    now: 0,
+    secret: '',
+    model: INSTRUCT,
+  } as never) as RenderedAnswer
+).events()
 
-test.each<[what: string, events: StreamEvent[], complete: boolean]>([
+test.each<[what: string, events: readonly EventData[], complete: boolean]>([
   ['nothing', [], false],
   ['a provider that gives the reason with its last text', [chunk(0, ' one', null), chunk(0, ' two', 'length')], true],
   ['a provider that gives all at once', [chunk(0, ' one', 'length', 'fp_x')], true],

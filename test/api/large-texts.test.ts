@@ -1,6 +1,7 @@
 // Long texts: their templates are rendered and their guardrails find what they do in short ones, though a worker does it.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { assembleChat } from '../../src/endpoints/chat/assemble.ts'
+import { assembled } from '../../src/contract/assembly.ts'
+import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'
 import { endWorkers, workerCounts } from '../../src/lib/worker/pool.ts'
 import { eventsOf, testApps } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -155,7 +156,7 @@ describe('the trace of a long stream', () => {
       data: { id: 'x', choices: [{ index: 0, delta: { content: '.' }, logprobs: { content: [token(index)] } }] },
     }))
     const before = JSON.stringify(events)
-    const { choices } = assembleChat(events) as { choices: { logprobs: { content: object[] } }[] }
+    const { choices } = assembled(chatAssembly(), events) as { choices: { logprobs: { content: object[] } }[] }
     expect(choices[0]?.logprobs.content).toEqual(events.map((_, index) => token(index)))
     expect(JSON.stringify(events)).toBe(before)
   })

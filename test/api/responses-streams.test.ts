@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type ModelResponse, ResponseEvent } from '../../src/contract/responses-answer.ts'
 import { assembleResponse } from '../../src/endpoints/responses/assemble.ts'
-import type { StreamEvent } from '../../src/lib/sse.ts'
+import { dataEvent } from '../../src/lib/sse.ts'
 import { type Answer, createTestApp, eventsOf } from '../support/app.ts'
 import {
   type Body,
@@ -85,7 +85,7 @@ describe('streams', () => {
     expect(lastResponse(answer)).toEqual(response)
     expect((await streaming.traceOf(answer)).answer).toEqual(response)
 
-    const sent = events.map((data): StreamEvent => ({ event: data.type, data }))
+    const sent = events.map((data) => dataEvent(data, { event: data.type }))
     expect(assembleResponse(sent)).toEqual(response)
     const cut = assembleResponse(sent.slice(0, -1)) as ModelResponse
     expect(cut).toMatchObject({ status: 'in_progress', output: response.output, output_text: response.output_text })

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { asTemplate, fill } from '../../src/answers/template.ts'
+import { assembled } from '../../src/contract/assembly.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { runs } from '../support/property.ts'
@@ -177,7 +178,7 @@ describe('a stream made again of its script', () => {
       fc.asyncProperty(scripts, async (script) => {
         const first = (await answerTo(name, streamed, asTemplate(script))) as unknown[]
         const chunks = first.filter((data) => data !== '[DONE]').map((data) => ({ data }))
-        const inverse = operation.scriptOf(operation.assemble(chunks))
+        const inverse = operation.scriptOf(operation.assembly && assembled(operation.assembly(), chunks))
         expect(content(await answerTo(name, streamed, asTemplate(inverse)))).toEqual(content(first))
       }),
       { numRuns: runs(4) },

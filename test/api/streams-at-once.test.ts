@@ -1,10 +1,8 @@
-// A stream whose events are all there leaves in one piece: its bytes, its trace and the record of its events are those of the same
-// stream sent event by event.
+// A stream whose events are all there leaves in one piece: its bytes and its trace are those of the same stream sent event by event.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Reply } from '../../src/contract/reply.ts'
-import type { StreamEvent } from '../../src/lib/sse.ts'
-import { EVENT_END, EVENT_START, WrittenEvent } from '../../src/lib/written-events.ts'
+import { dataEvent, type EventBatch, type EventStream, StreamEvent } from '../../src/lib/sse.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'
 import { runs } from '../support/property.ts'
@@ -12,20 +10,19 @@ import { runs } from '../support/property.ts'
 const apps: TestApp[] = []
 afterAll(() => Promise.all(apps.map((app) => app.close())))
 
-let events: readonly StreamEvent[] = []
+let events: EventBatch = []
 /** An application that answers with the events of the moment. */
-function appWhere(given: (events: readonly StreamEvent[]) => Iterable<StreamEvent>, reported: unknown[]): TestApp {
+function appWhere(streamOf: (events: EventBatch) => EventStream, reported: unknown[] = []): TestApp {
   const about = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
-  const answer = async (): Promise<Reply> => ({ ...about, body: { kind: 'events', events: given(events) } })
+  const answer = async (): Promise<Reply> => ({ ...about, body: { kind: 'events', events: streamOf(events) } })
   const app = createTestApp({}, (error) => reported.push(String(error)), { backend: { answer } })
   apps.push(app)
   return app
 }
-const bugs: { one: unknown[]; other: unknown[] } = { one: [], other: [] }
-const together = appWhere((all) => [...all], bugs.one)
-const oneByOne = appWhere(function* (all) {
-  yield* all
-}, bugs.other)
+const together = appWhere((all) => [all])
+const oneByOne = appWhere(async function* (all) {
+  for (const event of all) yield [event]
+})
 
 const chunk = (content: string, finish: string | null = null) => ({
   id: 'c',
@@ -38,20 +35,12 @@ const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.constantFrom('\ud800', 'two\nlines', 'a\r\nb', 'x'.repeat(300), 'é'.repeat(9_000), '日'.repeat(20_000)),
 )
-const tokens = fc.constantFrom(1, 3)
+const tokens = fc.constantFrom(undefined, 0, 1, 3)
 const anyEvent = fc.oneof(
-  fc.record({ data: anyText.map((text) => chunk(text)), tokens }),
-  fc.record({ data: anyText.map((text) => chunk(text)), event: fc.constantFrom('chunk', 'other') }),
-  fc.record({
-    data: anyText.map((text) => chunk(text)),
-    text: anyText.map((text) => JSON.stringify(chunk(text), null, 1)),
-  }),
-  fc
-    .tuple(anyText, fc.constantFrom(0, 2))
-    .map(([text, count]) => new WrittenEvent(`${EVENT_START}${JSON.stringify(chunk(text))}${EVENT_END}`, count)),
+  fc.tuple(anyText, tokens).map(([text, count]) => dataEvent(chunk(text), { tokens: count })),
+  fc.tuple(anyText, fc.constantFrom('chunk', 'other')).map(([text, event]) => dataEvent(chunk(text), { event })),
+  anyText.map((text) => new StreamEvent(JSON.stringify(chunk(text), null, 1), { multiline: true })),
 )
-/** What cannot be written, seldom. */
-const odd = fc.option(fc.record({ data: fc.constant({ ...chunk('x'), own: 1n }) }), { freq: 9 })
 
 /** All that is known of a call afterwards. */
 async function outcomeIn(app: TestApp) {
@@ -61,26 +50,30 @@ async function outcomeIn(app: TestApp) {
   return { status: answer.status, headers: [...answer.headers], text: answer.text, trace, sent: sent.json() }
 }
 
-test('whatever its events are', async () => {
-  const begun = { data: chunk(''), tokens: 1 }
-  const ended = { data: chunk('', 'stop') }
-  const streams = fc.tuple(
-    fc.array(anyEvent, { maxLength: 200, size: 'max' }),
-    odd,
-    fc.array(anyEvent, { maxLength: 3 }),
-  )
+test('a stream that is all there: is sent and recorded like one whose events come one by one', async () => {
+  const streams = fc.array(anyEvent, { maxLength: 200, size: 'max' })
   await fc.assert(
-    fc.asyncProperty(streams, async ([before, bad, behind]) => {
-      events = [begun, ...before, ...(bad ? [bad] : []), ...behind, ended]
-      const [one, other] = [await outcomeIn(together), await outcomeIn(oneByOne)]
-      expect(one).toEqual(other)
+    fc.asyncProperty(streams, async (between) => {
+      events = [dataEvent(chunk(''), { tokens: 1 }), ...between, dataEvent(chunk('', 'stop'))]
+      expect(await outcomeIn(together)).toEqual(await outcomeIn(oneByOne))
     }),
     { seed: 7, numRuns: runs(60) },
   )
-  expect(bugs.one).toEqual(bugs.other)
 })
 
-test('equal calls at the same time, each with its own id', async () => {
+test('a stream that is all there: ends its call before its first byte leaves, and is refused where the call cannot be stored', async () => {
+  events = [dataEvent(chunk('Hello'), { tokens: 1 }), dataEvent(chunk('', 'stop'))]
+  const reported: unknown[] = []
+  const app = appWhere((all) => [all], reported)
+  const session = app.understudy.sessions.get('default')
+  const traces = { ...session.traces, record: () => Promise.reject(new Error('the disk is full')) }
+  Object.defineProperty(session, 'traces', { get: () => traces })
+  const answer = await app.post(CHAT, bodyOf({ stream: true }))
+  expect(answer.status).toBe(500)
+  expect(reported).toEqual(['Error: the disk is full'])
+})
+
+test('equal streams at the same time: have their own ids', async () => {
   const app = createTestApp()
   apps.push(app)
   const answers = await Promise.all(Array.from({ length: 30 }, () => app.post(CHAT, bodyOf({ stream: true }))))

@@ -1,6 +1,7 @@
 // Virtual time passes in waits alone: while something real is done it stands still, and no timeout is passed unnoticed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/trace.ts'
+import { dataEvent } from '../../src/lib/sse.ts'
 import { VIRTUAL_START, virtualClock } from '../../src/lib/virtual-clock.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
@@ -84,7 +85,7 @@ describe('a timeout', () => {
 
   test('ends a stream that does not listen to it, before its first word and after', async () => {
     const deaf = async function* () {
-      yield { data: {} }
+      yield [dataEvent({})]
       await never
     }
     const base = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }

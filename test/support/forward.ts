@@ -109,7 +109,7 @@ export function valueIn<T>({ body }: Reply): T {
 export async function eventsIn({ body }: Reply): Promise<StreamEvent[]> {
   if (body.kind !== 'events') throw new Error(`the body is ${body.kind}, not events: ${JSON.stringify(body)}`)
   const events: StreamEvent[] = []
-  for await (const event of body.events) events.push(event)
+  for await (const batch of body.events) events.push(...batch)
   return events
 }
 

@@ -12,7 +12,7 @@ import type { Operation } from '../../src/contract/operation.ts'
 import { ModelResponse } from '../../src/contract/responses-answer.ts'
 import { responses } from '../../src/endpoints/responses.ts'
 import { createGateway } from '../../src/gateway/handle.ts'
-import type { StreamEvents } from '../../src/lib/sse.ts'
+import type { EventBatch, EventStream } from '../../src/lib/sse.ts'
 import { createObservers } from '../../src/observers/list.ts'
 import { providerNames } from '../../src/providers/names.ts'
 import { createRuns } from '../../src/scenarios/runs.ts'
@@ -99,6 +99,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
         return signal.aborted
       },
       parse,
+      parseInSlices: async () => parse(),
     })
   }
   return fetch as typeof globalThis.fetch
@@ -107,12 +108,13 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
 /** A `fetch` whose streams break off after some events, with an error that the provider is overloaded. */
 export function breakingFetch(app: TestApp, after: number): typeof globalThis.fetch {
   const whole = fixtureBackend(fixturesInForce({ files: fixedFixtures([]), shipped: [] }), 'synthesize')
-  async function* broken(events: StreamEvents) {
+  async function* broken(events: EventStream): AsyncGenerator<EventBatch> {
     let left = after
-    for await (const event of events) {
-      if (left-- === 0) throw new ApiError(503, 'overloaded', 'the provider is overloaded')
-      yield event
-    }
+    for await (const batch of events)
+      for (const event of batch) {
+        if (left-- === 0) throw new ApiError(503, 'overloaded', 'the provider is overloaded')
+        yield [event]
+      }
   }
   const answer: Backend['answer'] = async (call) => {
     const reply = await whole.answer(call)

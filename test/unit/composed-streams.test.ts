@@ -1,20 +1,12 @@
 // A composed stream is written without being read again: its texts and its whole answer are those that reading would give.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { assembled } from '../../src/contract/assembly.ts'
 import type { ChatRequest } from '../../src/contract/chat-request.ts'
 import type { AttemptContext, RenderedAnswer } from '../../src/contract/operation.ts'
 import type { TextScript } from '../../src/contract/script.ts'
 import { composeChat } from '../../src/endpoints/chat/answer.ts'
-import { assembleChat } from '../../src/endpoints/chat/assemble.ts'
-import { encodeEvent } from '../../src/lib/sse.ts'
-import {
-  dataCharacters,
-  EVENT_END,
-  EVENT_START,
-  EventTexts,
-  eventList,
-  WrittenEvents,
-} from '../../src/lib/written-events.ts'
+import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'
 import { runs } from '../support/property.ts'
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
@@ -45,7 +37,7 @@ const requests = fc.record(
   { requiredKeys: [] },
 )
 
-test('the whole answer of a composed stream, and the data of its events, are what is read out of them', () => {
+test('a composed stream: has the whole answer that is read out of its events', () => {
   const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   let known = 0
   fc.assert(
@@ -56,22 +48,11 @@ test('the whole answer of a composed stream, and the data of its events, are wha
         script as TextScript,
         answerContext as unknown as AttemptContext,
       ) as RenderedAnswer
-      const written = composed.events()
-      const events = eventList(written)
-      if (!(written instanceof WrittenEvents)) throw new Error('the chunks of a chat are written')
-      expect(written.blocks()).toEqual(events.map(encodeEvent))
-      for (const time of ['first', 'second', 'third']) {
-        const blocks: string[] = []
-        written.write((block) => blocks.push(typeof block === 'string' ? block : new TextDecoder().decode(block)))
-        expect([time, ...blocks]).toEqual([time, ...events.map((event) => encodeEvent(event).toWellFormed())])
-      }
-      expect(written.characters).toBe(written.blocks().join('').length)
-      expect(written.hasContent).toBe(events.some(({ tokens }) => Boolean(tokens)))
-      expect([written.length, dataCharacters(written)]).toEqual([events.length, dataCharacters(events)])
-      for (const event of events) expect(event.text).toBe(JSON.stringify(event.data))
+      const events = composed.events()
+      for (const { text, data } of events) expect(text).toBe(JSON.stringify(data))
       if (!composed.streamed) return
       known++
-      expect(JSON.stringify(composed.streamed())).toBe(JSON.stringify(assembleChat(events)))
+      expect(JSON.stringify(composed.streamed())).toBe(JSON.stringify(assembled(chatAssembly(), events)))
     }),
     { seed: 5, numRuns: runs(2_000) },
   )
@@ -107,7 +88,7 @@ test('a choice alone is written as it is beside another, though its chunks may b
     const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...request }
     const context = answerContext as unknown as AttemptContext
     const composed = composeChat(asked as ChatRequest, script, context) as RenderedAnswer
-    const data = eventList(composed.events()).map((event) => event.data as { choices: { index: number }[] })
+    const data = composed.events().map((event) => event.data as { choices: { index: number }[] })
     return data.filter(({ choices: [choice] }) => choice?.index === 0)
   }
   fc.assert(
@@ -126,38 +107,16 @@ test('a choice alone is written as it is beside another, though its chunks may b
   )
 })
 
-test('events are written alike with one beginning after the other', () => {
-  const beginnings = fc.array(
-    fc.constantFrom('{"a":1', '{"a":2', '{"a":"é"', '{"a":"ee"', '{"a":"日"', '{"a":"long"'),
-    { minLength: 5 },
-  )
-  fc.assert(
-    fc.property(fc.array(text), beginnings, (said, all) => {
-      const ends = said.map((one) => `,"said":${JSON.stringify(one)}}${EVENT_END}`)
-      const texts = new EventTexts(
-        ends,
-        ends.map(() => 1),
-      )
-      for (const beginning of all) {
-        const blocks: string[] = []
-        const events = new WrittenEvents(EVENT_START + beginning, texts)
-        events.write((block) => blocks.push(typeof block === 'string' ? block : new TextDecoder().decode(block)))
-        expect(blocks).toEqual(ends.map((end) => EVENT_START + beginning + end))
-        expect(blocks).toEqual(events.blocks())
-      }
-    }),
-    { seed: 8, numRuns: runs(300) },
-  )
-})
-
 test('a text that a stop sequence left of a very long one comes in the chunks of that text, whatever was answered before', () => {
   const context = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   const texts = (script: TextScript, given: object) => {
     const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...given }
     const composed = composeChat(asked as ChatRequest, script, context as unknown as AttemptContext) as RenderedAnswer
-    const data = eventList(composed.events()).map(
-      (event) => event.data as { choices: { delta: { content?: string } }[]; usage?: { completion_tokens: number } },
-    )
+    const data = composed
+      .events()
+      .map(
+        (event) => event.data as { choices: { delta: { content?: string } }[]; usage?: { completion_tokens: number } },
+      )
     return {
       chunks: data.flatMap(({ choices: [choice] }) => choice?.delta.content || []),
       tokens: composed.usage?.completion_tokens,

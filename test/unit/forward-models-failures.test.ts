@@ -22,9 +22,11 @@ describe('what goes wrong at Anthropic and Google', () => {
     let failure: unknown
     try {
       const { body } = await backendOf({ [provider]: at(url) }).answer(attempt(model, { ...HELLO, stream: true }))
-      for await (const { data } of (body as EventsBody).events) {
-        const { choices } = data as { choices: { delta: { content?: string } }[] }
-        if (choices[0]?.delta.content) texts.push(choices[0].delta.content)
+      for await (const batch of (body as EventsBody).events) {
+        for (const { data } of batch) {
+          const { choices } = data as { choices: { delta: { content?: string } }[] }
+          if (choices[0]?.delta.content) texts.push(choices[0].delta.content)
+        }
       }
     } catch (error) {
       failure = error

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
-import { EventTooLong, encodeEvent, type SseBlock, sseReader } from '../../src/lib/sse.ts'
+import { dataEvent, EventTooLong, encodeEvent, type SseBlock, sseReader } from '../../src/lib/sse.ts'
 import { runs } from '../support/property.ts'
 
 const encoder = new TextEncoder()
@@ -91,7 +91,7 @@ test('blocks that need no parser are read as it would read them', () => {
 test('what is written is read again', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (values) => {
-      const text = values.map((data) => encodeEvent({ event: 'x', data })).join('')
+      const text = values.map((data) => encodeEvent(dataEvent(data, { event: 'x' }))).join('')
       const blocks = blocksOf(text)
       expect(eventsIn(blocks)).toEqual(values.map((data) => JSON.stringify(data)))
       expect(blocks.every(({ event }) => event?.event === 'x')).toBe(true)

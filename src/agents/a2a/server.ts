@@ -4,7 +4,7 @@ import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import { type A2ARequestHandler, JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server'
 import type { RequestBody } from '../../endpoints/body.ts'
 import { toResponse } from '../../gateway/respond.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import { dataEvent, type EventBatch } from '../../lib/sse.ts'
 import type { AgentCall } from './call.ts'
 import { cardOf } from './card.ts'
 import { isRefusal } from './errors.ts'
@@ -87,14 +87,14 @@ async function* eventsOf(
   first: IteratorResult<object, void>,
   rest: AsyncGenerator<object, void, undefined>,
   failure: (error: unknown) => object,
-): AsyncGenerator<StreamEvent> {
+): AsyncGenerator<EventBatch> {
   try {
-    if (!first.done) yield { data: first.value }
-    for await (const data of rest) yield { data }
+    if (!first.done) yield [dataEvent(first.value)]
+    for await (const data of rest) yield [dataEvent(data)]
   } catch (error) {
     // The status has been answered: what ends the stream is its last event.
     if (!isRefusal(error)) throw error
-    yield { data: failure(error) }
+    yield [dataEvent(failure(error))]
   } finally {
     await rest.return()
   }

@@ -93,23 +93,23 @@ function addressWith(
 async function bodyOf({ headers, length, masked, body }: ProviderResponse, signal: AbortSignal): Promise<BytesBody> {
   const contentType = masked(headers.get('content-type') ?? '')
   if (!body) return { kind: 'bytes', contentType, bytes: new Uint8Array() }
-  const pieces = piecesOf(body, signal)
   // It mostly comes with the head: while that is made ready for the client, it is read.
-  const first = pieces.next()
-  const whole = () =>
-    first.then(
-      ({ value }) => (value?.byteLength === length ? value : undefined),
-      () => undefined,
-    )
-  return { kind: 'bytes', contentType, bytes: (length !== undefined && (await whole())) || begunWith(first, pieces) }
+  const first = body.read()
+  // Who goes through the pieces learns what it fails with.
+  const begun = first.catch(() => undefined)
+  const value = length === undefined ? undefined : (await begun)?.value
+  const whole = value?.byteLength === length ? value : undefined
+  return { kind: 'bytes', contentType, bytes: whole ?? piecesOf(first, body, signal) }
 }
 
 /** The pieces; what they fail with is the signal's reason, the provider's doing, or a broken connection. */
-async function* piecesOf(reader: PieceReader, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* piecesOf(
+  first: ReturnType<PieceReader['read']>,
+  reader: PieceReader,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   try {
-    for (let step = await reader.read(); !step.done && step.value; step = await reader.read()) {
-      yield step.value
-    }
+    for (let step = await first; !step.done && step.value; step = await reader.read()) yield step.value
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof Unreadable || error instanceof ConnectionFailure) throw error
@@ -117,19 +117,6 @@ async function* piecesOf(reader: PieceReader, signal: AbortSignal): AsyncGenerat
   } finally {
     // One that has broken has nothing to say about its end.
     await reader.cancel().catch(() => {})
-  }
-}
-
-async function* begunWith(
-  first: Promise<IteratorResult<Uint8Array>>,
-  rest: AsyncGenerator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    const { done, value } = await first
-    if (!done) yield value
-    yield* rest
-  } finally {
-    await rest.return(undefined)
   }
 }
 

@@ -8,7 +8,7 @@ import type {
 } from '@ai-sdk/provider'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
 import type { FinishReason } from '../../contract/finish-reason.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import { dataEvent, type EventBatch } from '../../lib/sse.ts'
 import { asText } from '../../lib/values.ts'
 import type { ModelPackage } from '../../providers/model-package.ts'
 
@@ -123,16 +123,14 @@ export interface StreamOptions extends AnswerFrame {
 export async function* sdkChunks(
   parts: AsyncIterable<StreamPart>,
   streaming: StreamOptions,
-): AsyncGenerator<StreamEvent> {
+): AsyncGenerator<EventBatch> {
   const { created, model, includeUsage, counted, failure, modelPackage } = streaming
   let id = streaming.id
   let began = false
   const calls = new CallDeltas(modelPackage)
-  const chunk = (choices: ChatChunk['choices'], usage: Usage | null = null): StreamEvent => ({
-    data: {
-      ...{ id, object: 'chat.completion.chunk', created, model, system_fingerprint: '', choices },
-      ...(includeUsage ? { usage } : {}),
-    },
+  const chunk = (choices: ChatChunk['choices'], usage: Usage | null = null) => ({
+    ...{ id, object: 'chat.completion.chunk', created, model, system_fingerprint: '', choices },
+    ...(includeUsage ? { usage } : {}),
   })
   const choice = (delta: Delta, finish: FinishReason | null = null) =>
     chunk([{ index: 0, delta, logprobs: null, finish_reason: finish }])
@@ -144,15 +142,15 @@ export async function* sdkChunks(
       if (!finish) break
       const usage = sdkUsage(part.usage)
       counted(usage)
-      yield choice({}, finish)
-      if (includeUsage) yield chunk([], usage)
+      yield [dataEvent(choice({}, finish)), ...(includeUsage ? [dataEvent(chunk([], usage))] : [])]
       return
     } else {
       const delta = part.type.startsWith('tool-') ? calls.of(part) : textDelta(part, modelPackage)
       if (!delta) continue
-      if (!began) yield choice({ role: 'assistant', content: delta.content === undefined ? null : '', refusal: null })
+      const role = choice({ role: 'assistant', content: delta.content === undefined ? null : '', refusal: null })
+      const content = dataEvent(choice(delta), { tokens: 1 })
+      yield began ? [content] : [dataEvent(role), content]
       began = true
-      yield { ...choice(delta), tokens: 1 }
     }
   }
   throw failure()

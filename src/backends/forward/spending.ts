@@ -3,7 +3,7 @@ import type { BackendCall } from '../../contract/backend.ts'
 import { ApiError, SPENDING_LIMIT } from '../../contract/error.ts'
 import type { Reply } from '../../contract/reply.ts'
 import { piecesIn } from '../../lib/byte-stream.ts'
-import { type PromptIterable, sseReader } from '../../lib/sse.ts'
+import { isComplete, sseReader } from '../../lib/sse.ts'
 import { costOf } from '../../providers/catalogue.ts'
 import { usageIn, usageInText } from './usage.ts'
 
@@ -89,7 +89,8 @@ function onUsage(reply: Reply, notify: (usage: Usage | null) => void): void {
   if (body.kind === 'events') {
     const { events } = body
     const ended = () => notify(reply.usage)
-    reply.body = { ...body, events: eventsWithEnd(events, ended) }
+    if (isComplete(events)) ended()
+    else reply.body = { ...body, events: withEnd(events, ended) }
     return
   }
   const { bytes, contentType } = body
@@ -132,9 +133,9 @@ function wholeCounter(): UsageCounter {
   }
 }
 
-async function* eventsWithEnd<T>(events: Iterable<T> | PromptIterable<T>, ended: () => void): AsyncGenerator<T> {
+async function* withEnd<Item>(items: AsyncIterable<Item>, ended: () => void): AsyncGenerator<Item> {
   try {
-    yield* events
+    yield* items
   } finally {
     ended()
   }

@@ -10,7 +10,7 @@ import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { remembering } from '../../lib/remember.ts'
-import type { WrittenEvents } from '../../lib/written-events.ts'
+import type { EventBatch } from '../../lib/sse.ts'
 import { chatChunks } from './chunks.ts'
 import { type ChatAudio, type ChatFrame, type ChoiceParts, isText, type TextChoice } from './parts.ts'
 import { audioInputTokens, chatPromptTokens, effortOf } from './prompt.ts'
@@ -169,7 +169,7 @@ class ComposedChat implements RenderedAnswer {
     return `{"id":"${id}","created":${created},${names},"choices":[${textChoice(choice)}],"usage":${usageJson(this.usage)}}`
   }
 
-  events(): WrittenEvents {
+  events(): EventBatch {
     return chatChunks(this.#frame, this.#choices, this.#counted ? this.usage : undefined)
   }
 

@@ -1,6 +1,5 @@
 // The whole chat completion that a client has put together from some chunks.
-import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import type { AnswerAssembly } from '../../contract/assembly.ts'
 import { asText, type JsonObject } from '../../lib/values.ts'
 import {
   chatFrame,
@@ -19,9 +18,6 @@ interface Choice {
   finish_reason: string | null
   calls: NormalCall[]
 }
-
-/** The completion that a client has put together after these chunks. */
-export const assembleChat = (events: readonly StreamEvent[]): object => assembled(chatAssembly(), events)
 
 /** Puts a completion together from its chunks. */
 export function chatAssembly(): AnswerAssembly {

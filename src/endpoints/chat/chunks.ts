@@ -2,8 +2,8 @@
 import { joinPieces, jsonOf, type TextPiece } from '../../answers/text-answer.ts'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
 import { byteCache } from '../../lib/byte-cache.ts'
-import { EVENT_END, EVENT_START, EventTexts, WrittenEvents } from '../../lib/written-events.ts'
-import { type ChatAudio, type ChatFrame, type ChoiceParts, isText } from './parts.ts'
+import { type EventBatch, StreamEvent } from '../../lib/sse.ts'
+import { type ChatAudio, type ChatFrame, type ChoiceParts, isText, type TextChoice } from './parts.ts'
 
 type Choice = ChatCompletion['choices'][number]
 type ChunkChoice = ChatChunk['choices'][number]
@@ -17,18 +17,27 @@ interface Step {
 }
 
 /** The chunks of all choices, step by step; with `usage`, one more chunk that carries it. */
-export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): WrittenEvents {
-  const texts = plainText(choices, usage !== undefined) ?? chunkTexts(choices, usage)
+export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): EventBatch {
   // Written around what differs: the rest is the same in every chunk.
-  const beginning = EVENT_START + JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
-  return new WrittenEvents(beginning, texts)
+  const beginning = JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
+  return chunkEnds(choices, usage).map((end) => new StreamEvent(beginning + end.text, end))
 }
 
-function chunkTexts(choices: readonly ChoiceParts[], usage: Usage | undefined): EventTexts {
-  const tail = (usage ? ',"usage":null}' : '}') + EVENT_END
+/** What a chunk is behind the beginning that all have. */
+interface ChunkEnd {
+  text: string
+  tokens: number
+}
+
+function chunkEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): readonly ChunkEnd[] {
+  const [choice, ...others] = choices
+  return choice && others.length === 0 && !usage && isText(choice) ? textEnds(choice) : allEnds(choices, usage)
+}
+
+function allEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): ChunkEnd[] {
+  const tail = usage ? ',"usage":null}' : '}'
   const steps = choices.map(stepsOf)
-  const texts: string[] = []
-  const counts: number[] = []
+  const ends: ChunkEnd[] = []
   // Those made here are of one length, those of a provider need not be.
   const longest = Math.max(0, ...steps.map((own) => own.length))
   const plainEnd = `,"logprobs":null,"finish_reason":null}]${tail}`
@@ -36,39 +45,33 @@ function chunkTexts(choices: readonly ChoiceParts[], usage: Usage | undefined): 
     for (let index = 0; index < steps.length; index++) {
       const piece = steps[index]?.[step]
       if (!piece) continue
-      const { delta, logprobs, finish, tokens } = piece
+      const { delta, logprobs, finish, tokens = 0 } = piece
       const end =
         logprobs || finish
           ? `,"logprobs":${JSON.stringify(logprobs ?? null)},"finish_reason":${JSON.stringify(finish ?? null)}}]${tail}`
           : plainEnd
-      texts.push(`,"choices":[{"index":${index},"delta":${delta}${end}`)
-      counts.push(tokens ?? 0)
+      ends.push({ text: `,"choices":[{"index":${index},"delta":${delta}${end}`, tokens })
     }
   }
-  if (usage) {
-    texts.push(`,"choices":[],"usage":${JSON.stringify(usage)}}${EVENT_END}`)
-    counts.push(0)
-  }
-  return new EventTexts(texts, counts)
+  if (usage) ends.push({ text: `,"choices":[],"usage":${JSON.stringify(usage)}}`, tokens: 0 })
+  return ends
 }
 
 /** Characters of a text whose chunks are remembered. */
 const SHORT = 4_000
-const plainTexts = byteCache<EventTexts>(8 << 20)
-/** What the chunk of a piece takes beside its text, as text and as bytes. */
-const CHUNK_BYTES = 500
+const known = byteCache<readonly ChunkEnd[]>(8 << 20)
+/** What the chunk of a piece takes beside its text. */
+const CHUNK_BYTES = 300
 
-/** The chunks of one choice that is a text and nothing else, remembered by it: the same texts are answered over and over. */
-function plainText([choice, ...others]: readonly ChoiceParts[], counted: boolean): EventTexts | undefined {
-  if (!choice || others.length > 0 || counted || !isText(choice)) return undefined
-  const { content } = choice.answer
-  const text = joinPieces(content)
-  if (text.length > SHORT) return undefined
-  const known = plainTexts.get(text)
-  if (known) return known
-  const texts = chunkTexts([choice], undefined)
-  plainTexts.set(text, texts, 2 * texts.characters + content.length * CHUNK_BYTES)
-  return texts
+/** The chunks of a choice that is a text and nothing else, remembered by it: the same texts are answered over and over. */
+function textEnds(choice: TextChoice): readonly ChunkEnd[] {
+  const text = joinPieces(choice.answer.content)
+  if (text.length > SHORT) return allEnds([choice], undefined)
+  const before = known.get(text)
+  if (before) return before
+  const ends = allEnds([choice], undefined)
+  known.set(text, ends, 2 * text.length + ends.length * CHUNK_BYTES)
+  return ends
 }
 
 const jsonDelta = (delta: ChunkChoice['delta']) => JSON.stringify(delta)

@@ -1,10 +1,10 @@
 // A legacy completion as chunks, and the whole one that a client has put together from some.
 import type { TextPiece } from '../../answers/text-answer.ts'
-import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
+import type { AnswerAssembly } from '../../contract/assembly.ts'
 import type { Usage } from '../../contract/chat.ts'
 import type { Completion } from '../../contract/completions.ts'
 import { fingerprint } from '../../lib/ids.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import { normalizeCompletion } from './normalize.ts'
 
@@ -45,12 +45,12 @@ export function completionChunks(
   const queues = choices.map(({ pieces, finish }, index) =>
     [...pieces, { text: '', tokens: 0 }].map(({ text, tokens }): StreamEvent => {
       const data: Completion = { ...frame, choices: [completionChoice(index, text, finish)] }
-      return { data, ...(tokens ? { tokens } : {}) }
+      return dataEvent(data, { tokens })
     }),
   )
   const longest = Math.max(...queues.map((queue) => queue.length))
   const events = Array.from({ length: longest }, (_, step) => queues.flatMap((queue) => queue[step] ?? [])).flat()
-  if (usage) events.push({ data: { ...frame, choices: [], usage } satisfies Completion })
+  if (usage) events.push(dataEvent({ ...frame, choices: [], usage } satisfies Completion))
   return events
 }
 
@@ -64,10 +64,7 @@ interface OpenChoice {
 /** Whether chunks with this frame give the reason at the end alone, as providers do; those made here give it throughout. */
 const isForeign = ({ model, system_fingerprint: own }: JsonObject): boolean => own !== systemFingerprint(String(model))
 
-/** The completion that a client has put together after these chunks; a choice that did not end has no reason. */
-export const assembleCompletion = (events: readonly StreamEvent[]): object => assembled(completionAssembly(), events)
-
-/** Puts a completion together from its chunks. */
+/** Puts a completion together from its chunks; a choice that did not end has no reason. */
 export function completionAssembly(): AnswerAssembly {
   let frame: JsonObject | undefined
   let foreign = false

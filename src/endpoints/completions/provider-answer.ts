@@ -1,9 +1,11 @@
 // How a legacy completion is read when a provider made it, and told again when the cache has it.
+
 import { usageScriptOf } from '../../answers/script-of.ts'
 import { pieces } from '../../answers/text-answer.ts'
+import { assembled } from '../../contract/assembly.ts'
 import { type CompletionRequest, CompletionScript } from '../../contract/completions.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
-import { assembleCompletion, type CompletionFrame, type CompletionParts, completionChunks } from './chunks.ts'
+import { type CompletionFrame, type CompletionParts, completionAssembly, completionChunks } from './chunks.ts'
 import { completionChunkProblem, completionProblem, normalizeCompletion } from './normalize.ts'
 
 type Reason = CompletionParts['finish']
@@ -13,7 +15,7 @@ type Usage = Parameters<typeof completionChunks>[2]
 export const completionEvents: StreamRules = {
   wrongWith: completionChunkProblem,
   hasContent: (data) => normalizeCompletion(data).choices.some(({ text }) => Boolean(text)),
-  complete: (events) => completionProblem(assembleCompletion(events)) === undefined,
+  complete: (events) => completionProblem(assembled(completionAssembly(), events)) === undefined,
 }
 
 /** A stored answer under a new id, whole or as chunks. */

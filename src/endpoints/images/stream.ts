@@ -1,7 +1,8 @@
 // A picture as a stream of events: partial ones, then the whole one; and what a client has after some of them.
+import type { AnswerAssembly } from '../../contract/assembly.ts'
 import type { ImageEvent, ImageResult, ImageUsage } from '../../contract/images.ts'
 import type { RenderedAnswer, StreamRules } from '../../contract/operation.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
 
 const typeOf = (data: unknown) => String((data as { type?: unknown }).type)
 
@@ -12,9 +13,9 @@ export const imageEvents: StreamRules = {
   complete: (events) => events.some(({ data }) => typeOf(data).endsWith('.completed')) && events.some(hasPicture),
 }
 
-const hasPicture = ({ data }: StreamEvent) => typeof (data as { b64_json?: unknown }).b64_json === 'string'
+const hasPicture = ({ data }: EventData) => typeof (data as { b64_json?: unknown }).b64_json === 'string'
 
-const eventOf = (data: ImageEvent): StreamEvent => ({ event: data.type, data, tokens: 1 })
+const eventOf = (data: ImageEvent): StreamEvent => dataEvent(data, { event: data.type, tokens: 1 })
 const NO_USAGE: ImageUsage = {
   input_tokens: 0,
   input_tokens_details: { image_tokens: 0, text_tokens: 0 },
@@ -34,17 +35,25 @@ export function imageStream(result: ImageResult, partial: readonly string[]): St
   ]
 }
 
-/** The answer that a client has put together: the last picture that came. */
-export function assembleImages(events: readonly StreamEvent[]): object {
-  const last = events.findLast(hasPicture)
-  if (!last) return {}
+/** Puts the answer of a client together: the last picture that came. */
+export function imageAssembly(): AnswerAssembly {
+  let last: EventData | undefined
+  return {
+    add(event) {
+      if (hasPicture(event)) last = event
+    },
+    whole: () => (last ? resultOf(last) : {}),
+  }
+}
+
+function resultOf({ data }: EventData): object {
   const {
     type: _,
     b64_json,
     created_at: created,
     partial_image_index: __,
     ...about
-  } = last.data as ImageEvent & {
+  } = data as ImageEvent & {
     partial_image_index?: number
   }
   return { created, data: [{ b64_json }], ...about }

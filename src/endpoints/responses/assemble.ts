@@ -1,7 +1,7 @@
 // Puts a response together from the events of a stream, as far as they went.
 import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
 import type { ModelResponse, OutputItem } from '../../contract/responses-answer.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import type { EventData } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
 import { type NormalEvent, type NormalResponse, normalizeEvent, normalizePart } from './normalize.ts'
 import { outputText } from './output.ts'
@@ -10,7 +10,7 @@ import { outputText } from './output.ts'
 type Items = Map<number, OutputItem>
 
 /** The response that a client has after these events: the whole one from the last event, else what the deltas add up to. */
-export const assembleResponse = (events: readonly StreamEvent[]): object => assembled(responseAssembly(), events)
+export const assembleResponse = (events: readonly EventData[]): object => assembled(responseAssembly(), events)
 
 /** Puts a response together from its events. */
 export function responseAssembly(): AnswerAssembly {

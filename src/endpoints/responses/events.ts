@@ -1,7 +1,7 @@
 // A response as a stream of events, in the order in which a model writes it.
 import { pieces, type TextPiece } from '../../answers/text-answer.ts'
 import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 
 type WithoutNumber<Event> = Event extends ResponseEvent ? Omit<Event, 'sequence_number'> : never
 type Send = (event: WithoutNumber<ResponseEvent>, tokens?: number) => void
@@ -10,7 +10,7 @@ type Send = (event: WithoutNumber<ResponseEvent>, tokens?: number) => void
 export function eventsOf(response: ModelResponse): StreamEvent[] {
   const events: StreamEvent[] = []
   const send: Send = ({ type, ...rest }, tokens) => {
-    events.push({ event: type, data: { type, sequence_number: events.length, ...rest }, ...(tokens ? { tokens } : {}) })
+    events.push(dataEvent({ type, sequence_number: events.length, ...rest }, { event: type, tokens }))
   }
   const { usage, output, status, ...fields } = response
   const begun: ModelResponse = {

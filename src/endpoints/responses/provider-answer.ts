@@ -5,7 +5,7 @@ import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/
 import type { ResponsesRequest } from '../../contract/responses.ts'
 import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
 import type { TextScript } from '../../contract/script.ts'
-import type { StreamEvent } from '../../lib/sse.ts'
+import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
 import { assembleResponse } from './assemble.ts'
 import { itemId, responseId } from './conversation.ts'
@@ -30,8 +30,8 @@ export const responseEvents: StreamRules = {
 }
 
 // The `error` inside the first event is what makes the OpenAI SDK throw; the second is the response as far as it came.
-function failed({ error }: ReturnType<typeof envelope>, sent: readonly StreamEvent[]): StreamEvent[] {
-  const event = (data: ResponseEvent): StreamEvent => ({ event: data.type, data })
+function failed({ error }: ReturnType<typeof envelope>, sent: readonly EventData[]): StreamEvent[] {
+  const event = (data: ResponseEvent) => dataEvent(data, { event: data.type })
   const { code, message, param } = error
   const number = sent.length
   const first = event({ type: 'error', sequence_number: number, code, message, param, error })

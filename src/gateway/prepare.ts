@@ -1,0 +1,192 @@
+// Makes a call ready to be answered: parsed, planned, and rendered where it asks for that.
+import type { ActiveScenario } from '../contract/fault.ts'
+import type { AnswerContext } from '../contract/operation.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
+import { jsonInSlices } from '../lib/json-slices.ts'
+import { isLarge } from '../lib/slices.ts'
+import { DEFAULT_SESSION } from '../sessions/session.ts'
+import { keyOf } from './cache.ts'
+import { type Call, originOf } from './call.ts'
+import { guardsOf } from './guardrails.ts'
+import { retrieve } from './knowledge.ts'
+import { type ParsedBody, promptIn } from './passing.ts'
+import { planOf, type Target } from './plan.ts'
+import { callKind, callPoint } from './point.ts'
+import type { TraceRecorder } from './recording.ts'
+import { needsGateway, type Settings, settingsOf } from './settings.ts'
+import type { CallContext, CallGuardrail, GatewayParts } from './types.ts'
+import { hasVariables, renderVariables } from './variables.ts'
+
+/** Names the scenario of a single call. */
+export const SCENARIO = 'x-understudy-scenario'
+
+/** A call whose body has been read, and where it may go. */
+export interface PlannedCall {
+  call: Call
+  recording: TraceRecorder
+  gateway: GatewayParts
+  /** The body, valid but for one that is passed on. */
+  parsed: object
+  settings: Settings
+  targets: readonly Target[]
+  answerContext: AnswerContext
+  playing: ActiveScenario | undefined
+}
+
+/** A call that can be answered: where it may go, where its answer is stored, and what checks it. */
+export interface ReadyCall {
+  callContext: CallContext
+  targets: readonly Target[]
+  cacheKey: string | undefined
+  guards: readonly CallGuardrail[]
+}
+
+/**
+ * Plans where a call may go.
+ * @throws ApiError for a model whose provider is unknown.
+ */
+export function planCall(
+  call: Call,
+  { request: parsed, isRead }: ParsedBody,
+  { recording, gateway }: Pick<PlannedCall, 'recording' | 'gateway'>,
+): PlannedCall {
+  const { operation, session } = call
+  const settings = settingsOf(operation, parsed)
+  recording.isRead = isRead
+  recording.request = parsed
+  recording.settings = settings
+  recording.direct = call.wire !== undefined && !needsGateway(settings)
+  const playing = gateway.runs.ofCall(session, call.headers.get(SCENARIO))
+  recording.playing(playing)
+  const lucky = { session, key: call.inner?.key ?? recording.seq }
+  const targets = planOf(operation.model(parsed), settings, lucky, call.inner?.fallbacks)
+  for (const { model, param } of targets) gateway.providers.check(model, param)
+  recording.plan(targets)
+  const answerContext = answerContextOf(call, recording)
+  return { call, recording, gateway, parsed, settings, targets, answerContext, playing }
+}
+
+/** A call that is answered as it came; undefined where something has to be looked up, filled in or checked before. */
+export function plain(planned: PlannedCall): ReadyCall | undefined {
+  const { call, recording, parsed, settings } = planned
+  const { knowledge, guardrails, identity, cacheTtl } = settings
+  if (isLarge(call.text) || guardrails.length > 0 || cacheTtl !== undefined) return undefined
+  if (recording.passed) return readyWith(planned, parsed)
+  const request = balanced(planned, parsed)
+  if (hasVariables(call, parsed) || refers(call, request) || knowledge.length > 0 || identity) return undefined
+  call.operation.check?.(request)
+  if (isInterpreted(call)) recording.rendered = JSON.stringify(request)
+  return readyWith(planned, request)
+}
+const NO_GUARDS: readonly CallGuardrail[] = []
+
+const readyWith = (planned: PlannedCall, request: object): ReadyCall => ({
+  callContext: contextOf(planned, request),
+  targets: planned.targets,
+  cacheKey: undefined,
+  guards: NO_GUARDS,
+})
+
+/** Whether a request refers to something that has to be looked up. */
+const refers = ({ operation }: Call, request: object): boolean =>
+  operation.resolve !== undefined && (operation.refers?.(request) ?? true)
+
+/** Any other call. What is done to a large one is done step by step, and others come in between. */
+export async function prepared(planned: PlannedCall): Promise<ReadyCall> {
+  const { call, recording, gateway, parsed, settings, targets } = planned
+  const large = isLarge(call.text)
+  if (large) await nextTurn()
+  const request = recording.passed ? parsed : await rendered(planned)
+  if (large) await nextTurn()
+  const callContext = contextOf(planned, request)
+  if (large) await nextTurn()
+  const cacheKey = settings.cacheTtl === undefined ? undefined : await keyOf(callContext, large)
+  const guards =
+    settings.guardrails.length === 0
+      ? NO_GUARDS
+      : await guardsOf(settings, originOf(call, recording.id), gateway.guardrails)
+  return { callContext, targets, cacheKey, guards }
+}
+
+/** The request with its variables, with what it refers to, and with what knowledge bases have on it. */
+async function rendered(planned: PlannedCall): Promise<object> {
+  const { call, recording, gateway, parsed, settings, answerContext } = planned
+  const { operation } = call
+  const large = isLarge(call.text)
+  const filled = hasVariables(call, parsed) ? await renderVariables(call, parsed) : parsed
+  const named = balanced(planned, filled)
+  if (large) await nextTurn()
+  operation.check?.(named)
+  const resolved = operation.resolve ? ((await operation.resolve(named, answerContext)) as object) : named
+  const context = { operation, settings, call, recording }
+  const request = settings.knowledge.length > 0 ? await retrieve(resolved, context, gateway.knowledge) : resolved
+  if (settings.identity) await gateway.people.meet(settings.identity, call)
+  if (filled !== parsed || request !== resolved || isInterpreted(call))
+    recording.rendered = large ? await jsonInSlices(request) : JSON.stringify(request)
+  return request
+}
+
+/** The request to the model that the load balancer picked. */
+const balanced = ({ settings, targets }: PlannedCall, request: object): object =>
+  settings.balance ? { ...request, model: targets[0]?.model } : request
+
+/** What all attempts of a call share. */
+function contextOf(planned: PlannedCall, request: object): CallContext {
+  const { call, recording, gateway, parsed, settings, answerContext, playing } = planned
+  const { operation, session } = call
+  const prompt = recording.passed ? promptIn(operation, request) : operation.prompt(request)
+  const stream = operation.streams(request)
+  // What the user gives for variables and finds in knowledge bases makes no other point.
+  const asked = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
+  recording.point = call.inner ? undefined : callPoint(session, callKind({ operation, request, stream, prompt: asked }))
+  return {
+    call,
+    operation,
+    session,
+    request,
+    stream,
+    prompt,
+    settings,
+    answerContext,
+    recording,
+    backend: gateway.backend,
+    playing,
+    facts: factsOf(call, recording, { playing, text: prompt.user }),
+  }
+}
+
+/** Whether a body came in other words, or with names that are understood alone: the trace then has what was made of it. */
+const isInterpreted = ({ operation, assumed, wire }: Call): boolean =>
+  operation.body === 'json' && (assumed !== undefined || wire?.take !== undefined)
+
+/** What rules of a scenario tell a call by. */
+const factsOf = (
+  { headers, inner, text: body }: Call,
+  { settings, point }: TraceRecorder,
+  { playing, text }: Pick<CallContext, 'playing'> & { text: string },
+): CallContext['facts'] => ({
+  headers,
+  key: inner?.key ?? playing?.keyOf(body) ?? '',
+  text,
+  identity: settings?.identity?.id,
+  thread: settings?.thread?.id,
+  inner: inner !== undefined,
+  agent: inner?.agent,
+  point,
+})
+
+function answerContextOf(call: Call, { id, started }: { id: string; started: number }): AnswerContext {
+  const { session, url, caller } = call
+  return {
+    get signal() {
+      return call.signal
+    },
+    jobLimits: session.jobLimits,
+    id,
+    now: started,
+    secret: session.secret,
+    keyValues: session.keyValues,
+    workspace: () => caller().workspace,
+    publicUrl: (path) => `${new URL(url).origin}${session.name === DEFAULT_SESSION ? '' : `/s/${session.name}`}${path}`,
+  }
+}
