@@ -6,7 +6,7 @@ import type { AttemptContext, Operation, RenderedAnswer } from '../contract/oper
 import { answerVector, encodeVector, shorten } from '../lib/embedding.ts'
 import { asList, asObject, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
-import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
+import { type InputText, inputTextsOf, longestTokens, textsPrompt, totalTokens } from './texts.ts'
 
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   name: 'embeddings',
@@ -33,7 +33,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   model: (request) => request.model,
   streams: () => false,
   prompt: (request) => textsPrompt(readTexts(request)),
-  promptTokens: (request) => longestOf(readTexts(request)),
+  promptTokens: (request, count) => longestTokens(readTexts(request), count),
   synthesize: () => ({}),
   compose,
   assemble: () => ({}),
@@ -52,7 +52,7 @@ function embeddingsProblem(value: unknown): string | undefined {
 const isVector = (value: unknown): boolean =>
   typeof value === 'string' ? value !== '' : Array.isArray(value) && value.length > 0 && typeof value[0] === 'number'
 
-const readTexts = ({ input, model }: EmbeddingsRequest): CountedText[] => inputTextsOf({ input, field: 'input', model })
+const readTexts = ({ input, model }: EmbeddingsRequest): InputText[] => inputTextsOf({ input, field: 'input', model })
 
 function compose(
   request: EmbeddingsRequest,
@@ -61,7 +61,7 @@ function compose(
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const length = lengthOf(model, request.dimensions ?? undefined)
   const texts = readTexts(request)
-  const prompt = script.usage?.prompt_tokens ?? tokensOf(texts)
+  const prompt = script.usage?.prompt_tokens ?? totalTokens(texts)
   const usage = { prompt_tokens: prompt, total_tokens: prompt }
   const vectors = vectorsOf(script, request.dimensions ?? undefined)
   if (vectors.length === 0 && script.like !== undefined) vectors.push(answerVector(script.like, length))
