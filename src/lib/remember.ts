@@ -33,18 +33,3 @@ function areSame(some: readonly Plain[], others: readonly Plain[]): boolean {
   for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
   return true
 }
-
-/** Names that are known; clients and providers have few. */
-const MOST_NAMES = 200
-
-/** A function that knows its results of names of which there are few, such as those of headers. */
-export function rememberingNames<Value>(of: (name: string) => Value): (name: string) => Value {
-  const known = new Map<string, Value>()
-  return (name) => {
-    const before = known.get(name)
-    if (before !== undefined) return before
-    const value = of(name)
-    if (known.size < MOST_NAMES) known.set(name, value)
-    return value
-  }
-}

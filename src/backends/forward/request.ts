@@ -46,10 +46,17 @@ export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest
   const form = operation.body === 'multipart'
   return {
     url: addressOf(upstream, operation, bareModel(model)),
-    headers: prepared(upstream).headers[form ? 'form' : 'json'],
+    headers: headersFor(upstream, form),
     body: form ? formOf(fields) : JSON.stringify(fields),
     countsForUs,
   }
+}
+
+function headersFor(upstream: Upstream, form: boolean): Record<string, string> {
+  const own = keyHeaderOf(upstream)
+  const headers: Record<string, string> = own ? Object.fromEntries([own]) : {}
+  if (!form) headers['content-type'] = 'application/json'
+  return headers
 }
 
 function fieldsFor({ operation, model, request }: BackendCall): Fields {
@@ -62,21 +69,6 @@ function fieldsFor({ operation, model, request }: BackendCall): Fields {
   fields.model = bareModel(model)
   return fields
 }
-
-/** What is the same in every call to an upstream. */
-interface PreparedUpstream {
-  headers: Readonly<Record<'form' | 'json', Readonly<Record<string, string>>>>
-  /** Addresses by the path of the operation. */
-  addresses: Map<string, string>
-}
-const upstreams = new WeakMap<Upstream, PreparedUpstream>()
-const prepared = (upstream: Upstream): PreparedUpstream =>
-  upstreams.getOrInsertComputed(upstream, () => {
-    const own = keyHeaderOf(upstream)
-    const form: Record<string, string> = own ? Object.fromEntries([own]) : {}
-    const json = Object.freeze({ ...form, 'content-type': 'application/json' })
-    return { headers: { form: Object.freeze(form), json }, addresses: new Map() }
-  })
 
 const takesUsageOption = ({ countsUnasked }: Upstream, { request }: BackendCall['operation']) =>
   !countsUnasked && 'stream_options' in request.shape
@@ -96,11 +88,9 @@ function addressOf(upstream: Upstream, { path, name }: BackendCall['operation'],
   const { baseUrl = '', address } = upstream
   const rest = path.slice(ROUTER.length)
   if (address) return address(baseUrl, { operation: name, path: rest, model })
-  return prepared(upstream).addresses.getOrInsertComputed(rest, () => {
-    const url = new URL(baseUrl)
-    url.pathname = url.pathname.replace(/\/$/, '') + rest
-    return url.href
-  })
+  const url = new URL(baseUrl)
+  url.pathname = url.pathname.replace(/\/$/, '') + rest
+  return url.href
 }
 
 function formOf(fields: Fields): FormData {
