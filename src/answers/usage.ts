@@ -4,7 +4,7 @@ import type { TextScript } from '../contract/script.ts'
 import type { TextAnswer } from './text-answer.ts'
 
 /** Parts of the token counts that only some calls have. */
-export interface UsageDetails {
+interface UsageDetails {
   cached?: number
   cacheCreation?: number
   audioIn?: number

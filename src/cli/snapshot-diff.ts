@@ -2,7 +2,7 @@
 import { canonicalJson } from '../lib/canonical.ts'
 
 /** A row of a table. */
-export type SnapshotRow = Record<string, unknown>
+type SnapshotRow = Record<string, unknown>
 /** The part of a snapshot that is compared. */
 export interface SnapshotTables {
   tables: Record<string, SnapshotRow[]>

@@ -13,7 +13,7 @@ interface TreeNode {
 }
 
 /** Traces by id, as far as they are known. */
-export type RelatedTraces = ReadonlyMap<string, TraceRecord>
+type RelatedTraces = ReadonlyMap<string, TraceRecord>
 
 /** Most traces that are read for one tree; what is beyond them is drawn without its own steps. */
 const MOST_RELATED = 200

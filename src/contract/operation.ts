@@ -129,7 +129,7 @@ export interface SynthesisCall {
 }
 
 /** Answers that are bytes on the wire. */
-export interface BinaryAnswers {
+interface BinaryAnswers {
   /** The media types that they may have. */
   readonly types: readonly string[]
   encode(value: unknown): { bytes: Uint8Array; contentType: string }

@@ -52,7 +52,7 @@ export const ResponsesToolChoice = z.union([
 ])
 
 /** A function or a custom tool that a call offers. */
-export type CalledTool = Extract<z.infer<typeof ResponsesTool>, { type: 'function' | 'custom' }>
+type CalledTool = Extract<z.infer<typeof ResponsesTool>, { type: 'function' | 'custom' }>
 /** The tools whose calls the caller answers. */
 export const calledTools = (tools: readonly z.infer<typeof ResponsesTool>[] | null | undefined): CalledTool[] =>
   (tools ?? []).filter((tool): tool is CalledTool => tool.type === 'function' || tool.type === 'custom')

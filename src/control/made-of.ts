@@ -5,7 +5,7 @@ import { yaml } from '../lib/yaml.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 
 /** Something made of a call, as the text of a file. */
-export interface MadeFile {
+interface MadeFile {
   name: string
   text: string
   /** What it holds, as a request has it; null for a test. */
@@ -13,7 +13,7 @@ export interface MadeFile {
 }
 
 /** A call, and what is known of its making. */
-export interface CallSource {
+interface CallSource {
   trace: StoredTrace
   /** Its operation; undefined for a call of none. */
   operation: Operation | undefined

@@ -4,7 +4,7 @@ type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A body with the provider of every model in it, and those ids that were completed, by the field. */
-export interface NamedModels {
+interface NamedModels {
   body: unknown
   assumed: Readonly<Record<string, string>> | undefined
 }

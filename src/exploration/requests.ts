@@ -1,7 +1,7 @@
 // What the requests of a program's calls say to a judge: what was said in them, and what its tools have given.
 
 /** What a tool has given, as a later request tells the model. */
-export interface ToldResult {
+interface ToldResult {
   /** Of the call of the tool. */
   id: string
   /** The tool with its arguments, where the request says them. */
@@ -10,7 +10,7 @@ export interface ToldResult {
 }
 
 /** One message or item. */
-export interface SaidItem {
+interface SaidItem {
   json: string
   /** What it says; undefined of what a model has said. */
   text: string | undefined

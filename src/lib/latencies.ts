@@ -9,7 +9,7 @@ const SLACK_MS = 20
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** A latency that has not ended. */
-export interface Latency {
+interface Latency {
   /** The instants of the clock at which it began and will end; `Infinity` for one that only a signal ends. */
   start: number
   due: number

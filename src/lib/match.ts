@@ -28,7 +28,7 @@ const globBytes = (source: string) => 200 + source.length * 10
 const regexBytes = (source: string) => 2_000 + source.length * 200
 
 /** A pattern for whole texts. */
-export interface Glob {
+interface Glob {
   test(text: string): boolean
 }
 

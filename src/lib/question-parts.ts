@@ -4,7 +4,7 @@ import { fingerprint } from './ids.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn } from './values.ts'
 
 /** What one side says before the other one speaks. */
-export interface RequestTurn {
+interface RequestTurn {
   side: 'user' | 'model'
   /** Results of tools, files, calls of tools: in the order in which they come. */
   parts: string[]

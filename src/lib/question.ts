@@ -25,7 +25,7 @@ export interface Question {
 }
 
 /** A request to go on with words of a model. */
-export interface Continuation {
+interface Continuation {
   /** The dialogue before those words. */
   dialogue: string
   /** The words, without spaces. */
@@ -94,7 +94,7 @@ function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Co
 }
 
 /** A text without spaces: SDKs trim texts, and join them in different ways. */
-export const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
+const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
 
 /** The words in an answer of a model as a trace has it, of whatever API, without spaces. */
 export function wordsOfAnswer(answer: unknown): string {

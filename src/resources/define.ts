@@ -6,7 +6,7 @@ import { quote } from '../contract/validation.ts'
 import type { IdForm } from '../contract/workspace.ts'
 
 /** The verbs that every resource may have. */
-export const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
+const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
 export type Verb = (typeof VERBS)[number]
 
 /** What a change is made with. All of it happens inside one transaction, at one instant. */
@@ -38,7 +38,7 @@ export interface RecordContext {
 }
 
 /** One change of a record, for what follows from it. */
-export interface RecordChange {
+interface RecordChange {
   verb: 'create' | 'update' | 'delete'
   /** Ids of the records it lies in, outermost first. */
   parents: readonly string[]
@@ -47,7 +47,7 @@ export interface RecordChange {
 }
 
 /** What a list is narrowed by, besides its pages. */
-export interface ListFilter {
+interface ListFilter {
   /** The parameters of the query. */
   readonly query: z.ZodRawShape
   /** Whether a stored record is in the list; undefined parameters narrow nothing. */

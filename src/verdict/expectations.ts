@@ -14,7 +14,7 @@ export interface AttemptEvidence {
 }
 
 /** What happened. */
-export interface CallEvidence {
+interface CallEvidence {
   traces: readonly TraceRecord[]
   /** The attempts in the order in which they began. */
   tried: readonly AttemptEvidence[]

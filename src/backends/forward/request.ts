@@ -26,7 +26,7 @@ const KEEPS_METADATA = 'responses'
 type Fields = Record<string, unknown>
 
 /** What to send: where to, with which headers and body. */
-export interface ProviderRequest {
+interface ProviderRequest {
   url: string
   headers: Readonly<Record<string, string>>
   body: string | FormData

@@ -8,14 +8,14 @@ import { costOf } from '../../providers/catalogue.ts'
 import { usageIn, usageInText } from './usage.ts'
 
 /** The most that a process may forward; no limit where one is undefined. */
-export interface Limits {
+interface Limits {
   calls: number | undefined
   /** USD at list price. */
   cost: number | undefined
 }
 
 /** What was forwarded since the start. */
-export interface SpendingTotals {
+interface SpendingTotals {
   calls: number
   /** USD at list price of all answers whose usage and price are known; only counted when it is limited. */
   cost: number

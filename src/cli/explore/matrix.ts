@@ -70,7 +70,7 @@ function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): st
 }
 
 /** Rows are classes, columns points; as many points beside each other as there is room for. */
-export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
+function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
   const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
   const tried = found.points.filter(({ id }) => shown.has(id))
   const by = new Map(cells.map((cell) => [cellName(cell), cell]))

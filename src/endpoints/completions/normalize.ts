@@ -2,7 +2,7 @@
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** A choice, or what a chunk adds to it. */
-export interface NormalCompletionChoice {
+interface NormalCompletionChoice {
   index: number
   /** Undefined when it has none. */
   text?: string | undefined
@@ -11,7 +11,7 @@ export interface NormalCompletionChoice {
 }
 
 /** A legacy completion, or one chunk of it. */
-export interface NormalCompletion {
+interface NormalCompletion {
   /** Everything but choices and counts, as it came. */
   frame: JsonObject
   choices: NormalCompletionChoice[]

@@ -13,7 +13,7 @@ import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
 import { normalizeResponse } from './normalize.ts'
 
 /** What matters of the steps up to some point. */
-export interface Summary {
+interface Summary {
   /** Texts of the system and developer messages. */
   system: readonly string[]
   /** Text of the last user message. */

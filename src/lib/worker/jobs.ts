@@ -6,10 +6,10 @@ import type { Templating } from '../templates.ts'
 import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
 
 /** What came of a sample: the value, or what is wrong with the schema, and where. */
-export type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
+type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
 
 /** What is wrong with a text under a schema; or why that cannot be said: the schema, its work, or a text that is no JSON. */
-export type CheckResult = { problems: string[] } | { message: string; path: string; why: 'schema' | 'work' | 'text' }
+type CheckResult = { problems: string[] } | { message: string; path: string; why: 'schema' | 'work' | 'text' }
 
 /** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
 export interface SplitText {
