@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 
-const optionalText = z.string().nullish()
-const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
+export const optionalText = z.string().nullish()
+export const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const HostedTool = z.enum(HOSTED_TOOLS)
 /** A tool that a call offers. */
 export const ResponsesTool = z.discriminatedUnion('type', [

@@ -1,7 +1,14 @@
 // Requests for a model response on the wire: the body of the specification with what real clients add.
 import { z } from 'zod'
 import { HOSTED_ITEMS } from './hosted-tools.ts'
-import { calledTools, chosenNames, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
+import {
+  calledTools,
+  chosenNames,
+  Identifier,
+  optionalText,
+  ResponsesTool,
+  ResponsesToolChoice,
+} from './responses-tools.ts'
 import {
   Guardrails,
   Identity,
@@ -15,7 +22,6 @@ import {
   Thread,
 } from './shared.ts'
 
-const optionalText = z.string().nullish()
 const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string() })
 /** The part must have one of these fields. */
 const oneOf = <Shape extends z.ZodRawShape>(part: z.ZodObject<Shape, z.core.$loose>, ...fields: string[]) =>
@@ -110,7 +116,6 @@ export const InputItem = z.discriminatedUnion('type', [
 ])
 export type InputItem = z.infer<typeof InputItem>
 
-const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const Format = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),

@@ -71,7 +71,7 @@ function compose(
   if (vectors.length === 0 && isLongWork(own)) {
     return embedApart(own, { dimensions: length, encoding, signal }).then((items) => ({
       ...answer(rest, () => items.map(({ embedding }) => embedding)),
-      text: textOf(rest, items),
+      text: listJson(rest, items),
     }))
   }
   return answer(rest, () =>
@@ -95,7 +95,7 @@ const answer = (rest: Rest, embeddings: () => (number[] | string)[]): RenderedAn
 })
 
 /** The JSON of an answer of vectors that are JSON already: to write millions of numbers takes longest of all. */
-function textOf(rest: Rest, items: readonly VectorItem[]): string {
+function listJson(rest: Rest, items: readonly VectorItem[]): string {
   const data = items.map(({ json }, index) => `{"object":"embedding","embedding":${json},"index":${index}}`)
   return `{"object":"list","data":[${data.join(',')}],${JSON.stringify(rest).slice(1)}`
 }

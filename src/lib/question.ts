@@ -1,7 +1,7 @@
 // What a request asks, whoever is asked and with whatever settings: requests that ask the same may stand in for each other.
 import { fingerprint } from './ids.ts'
-import { type QuestionParts, questionParts } from './question-parts.ts'
-import { asText, objectsIn } from './values.ts'
+import { contentTexts, type QuestionParts, questionParts } from './question-parts.ts'
+import { objectsIn } from './values.ts'
 import { type VolatilePart, withoutVolatile } from './volatile.ts'
 
 /** What a request asks. Texts are kept as fingerprints. */
@@ -102,8 +102,5 @@ export function wordsOfAnswer(answer: unknown): string {
   const { choices, output, content } = whole
   const messages = objectsIn(choices).flatMap(({ message, text }) => [...objectsIn([message]), { content: text }])
   const items = [...messages, ...objectsIn(output), { content }]
-  return withoutSpaces(items.flatMap((item) => textsIn(item.content)).join(''))
+  return withoutSpaces(items.flatMap((item) => contentTexts(item.content)).join(''))
 }
-
-const textsIn = (content: unknown): string[] =>
-  typeof content === 'string' ? [content] : objectsIn(content).flatMap(({ text }) => asText(text) ?? [])

@@ -6,7 +6,8 @@ import { quote } from '../contract/validation.ts'
 import type { IdForm } from '../contract/workspace.ts'
 
 /** The verbs that every resource may have. */
-const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
+/** What a resource can do unless it says otherwise. */
+export const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
 export type Verb = (typeof VERBS)[number]
 
 /** What a change is made with. All of it happens inside one transaction, at one instant. */

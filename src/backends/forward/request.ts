@@ -1,5 +1,6 @@
 // A call as a provider of the OpenAI family takes it: our own fields left out, everything else as the client wrote it.
 import type { BackendCall } from '../../contract/backend.ts'
+import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 
 // What this API adds to the provider's: it is acted on before an attempt is made.
@@ -23,8 +24,6 @@ const OURS_IN_FORMS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_spe
 // Providers keep metadata with a stored response; elsewhere it belongs to the trace, and some of them refuse it.
 const KEEPS_METADATA = 'responses'
 
-type Fields = Record<string, unknown>
-
 /** What to send: where to, with which headers and body. */
 interface ProviderRequest {
   url: string
@@ -42,7 +41,7 @@ export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest
   const { operation, model, stream } = call
   const fields = fieldsFor(call)
   const countsForUs = stream && takesUsageOption(upstream, operation) && !asksUsage(fields)
-  if (countsForUs) fields.stream_options = { ...(fields.stream_options as Fields | null), include_usage: true }
+  if (countsForUs) fields.stream_options = { ...(fields.stream_options as JsonObject | null), include_usage: true }
   const form = operation.body === 'multipart'
   return {
     url: addressOf(upstream, operation, bareModel(model)),
@@ -59,9 +58,9 @@ function headersFor(upstream: Upstream, form: boolean): Record<string, string> {
   return headers
 }
 
-function fieldsFor({ operation, model, request }: BackendCall): Fields {
-  const fields: Fields = {}
-  const given = request as Fields
+function fieldsFor({ operation, model, request }: BackendCall): JsonObject {
+  const fields: JsonObject = {}
+  const given = request as JsonObject
   // Written anew: an object whose fields are deleted is slow from then on.
   for (const key in given) {
     if (!OURS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA)) fields[key] = given[key]
@@ -72,8 +71,8 @@ function fieldsFor({ operation, model, request }: BackendCall): Fields {
 
 const takesUsageOption = ({ countsUnasked }: Upstream, { request }: BackendCall['operation']) =>
   !countsUnasked && 'stream_options' in request.shape
-const asksUsage = ({ stream_options: options }: Fields) =>
-  (options as Fields | null | undefined)?.include_usage === true
+const asksUsage = ({ stream_options: options }: JsonObject) =>
+  (options as JsonObject | null | undefined)?.include_usage === true
 
 /** Name and value of the header with the key; undefined where there is none. */
 export const keyHeaderOf = ({ key, keyHeader }: Upstream): [name: string, value: string] | undefined => {
@@ -93,7 +92,7 @@ function addressOf(upstream: Upstream, { path, name }: BackendCall['operation'],
   return url.href
 }
 
-function formOf(fields: Fields): FormData {
+function formOf(fields: JsonObject): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) {
     if (value == null || OURS_IN_FORMS.includes(name)) continue

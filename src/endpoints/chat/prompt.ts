@@ -44,7 +44,7 @@ export function chatPrompt(request: ChatRequest): Prompt {
     system: instructions.join('\n'),
     user: chatContentText(user?.content),
     turn,
-    tools: tools.map(nameOf),
+    tools: tools.map(({ name }) => name),
     toolResult: isResult(last),
     toolText: isResult(last) ? chatContentText(last?.content) : undefined,
     answer: demanded(request, choice),
@@ -59,8 +59,6 @@ export function chatOpening({ messages }: ChatRequest): Pick<Prompt, 'system' | 
   const instructions = messages.slice(0, Math.max(0, first)).map(({ content }) => chatContentText(content))
   return { system: instructions.join('\n'), user: chatContentText((messages[first] ?? messages[0])?.content) }
 }
-
-const nameOf = ({ name }: { name: string }) => name
 
 /** Names of the tools whose results have come since the last user message. */
 function finishedTools(messages: readonly Message[]): string[] {

@@ -44,8 +44,3 @@ export function completionProblem(value: unknown): string | undefined {
   const empty = choices.findIndex(({ text, finish }) => text === undefined && finish !== 'content_filter')
   return empty < 0 ? undefined : `choices[${empty}] has no 'text'`
 }
-
-/** Why the data of an event is not a chunk of a completion: a chunk has choices, be it none, or counts. */
-export function completionChunkProblem({ choices, usage }: JsonObject): string | undefined {
-  return Array.isArray(choices) || (choices == null && asObject(usage)) ? undefined : "it has no 'choices'"
-}

@@ -56,12 +56,12 @@ export const jobs = {
   },
   /** The texts of a document's chunks, or why it cannot be read. */
   async chunkDocument({ bytes, name, type, cleanUps, ...lengths }: ChunkingJob): Promise<PackedTexts | string> {
-    const [{ chunkText, cleaned }, { textOf, UnreadableDocument }] = await Promise.all([
+    const [{ chunkText, cleaned }, { documentText, UnreadableDocument }] = await Promise.all([
       import('../chunking.ts'),
       import('../text-of.ts'),
     ])
     try {
-      return packTexts(await chunkText(cleaned(await textOf(bytes, name, type), cleanUps), lengths))
+      return packTexts(await chunkText(cleaned(await documentText(bytes, name, type), cleanUps), lengths))
     } catch (error) {
       if (error instanceof UnreadableDocument) return error.message
       // Too many chunks, or nested so deeply that the stack ends.
