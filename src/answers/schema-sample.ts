@@ -6,8 +6,9 @@ import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
 import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
 
-// Schemas come again with every call of a client.
+/** Samples by schema, at most 8 MiB: schemas come again with every call of a client, and a sample takes milliseconds. */
 const samples = byteCache<{ sample: unknown }>(8 << 20)
+/** Schemas without malformed keywords, at most 4 MiB. */
 const checked = byteCache<true>(4 << 20)
 
 /** How much is remembered of schemas and their samples. */

@@ -1,4 +1,5 @@
 // Identifiers that repeat when seed, time and order of calls repeat.
+import { once } from './once.ts'
 
 /** The digits of Crockford's base 32 as bytes. */
 const DIGITS = Buffer.from('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 'latin1')
@@ -42,12 +43,8 @@ export function ulidOf(seed: number, now: number, purpose: string, count: number
 /** A short hexadecimal fingerprint of a text. */
 export const fingerprint = (text: string): string => Bun.hash(text).toString(16).padStart(16, '0')
 
-let secret: string | undefined
 /** A text that only this process knows, the same for as long as it runs. */
-export function processSecret(): string {
-  secret ??= crypto.randomUUID()
-  return secret
-}
+export const processSecret = once(() => crypto.randomUUID())
 
 /** A name that cannot be guessed without the secret: 32 hexadecimal digits of a keyed hash (HMAC-SHA256). */
 export const unguessable = (secret: string, text: string): string =>
