@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 
-export const optionalText = z.string().nullish()
+export const nullishText = z.string().nullish()
 export const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const HostedTool = z.enum(HOSTED_TOOLS)
 /** A tool that a call offers. */
@@ -10,7 +10,7 @@ export const ResponsesTool = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('function'),
     name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-    description: optionalText,
+    description: nullishText,
     parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
     strict: z.boolean().nullish(),
   }),
@@ -18,7 +18,7 @@ export const ResponsesTool = z.discriminatedUnion('type', [
     .looseObject({
       type: z.literal('custom'),
       name: Identifier,
-      description: optionalText,
+      description: nullishText,
       format: z
         .discriminatedUnion('type', [
           z.looseObject({ type: z.literal('text') }),
