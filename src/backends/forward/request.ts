@@ -2,6 +2,7 @@
 import type { BackendCall } from '../../contract/backend.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
+import { ACCEPTED, UNPACKED } from './transport.ts'
 
 // What this API adds to the provider's: it is acted on before an attempt is made.
 const OURS: ReadonlySet<string> = new Set([
@@ -55,6 +56,7 @@ function headersFor(upstream: Upstream, form: boolean): Record<string, string> {
   const own = keyHeaderOf(upstream)
   const headers: Record<string, string> = own ? Object.fromEntries([own]) : {}
   if (!form) headers['content-type'] = 'application/json'
+  headers[ACCEPTED] = UNPACKED
   return headers
 }
 
